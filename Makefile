@@ -1,0 +1,50 @@
+# Everything runs in .venv, pinned by constraints.txt; only Python 3.11 or later, pip and make are needed.
+#   make demo     evaluate on the bundled corpus, and walk through War and Peace where its text is at hand
+#   make test     lint, types, unit and end-to-end tests
+#   make ci-full  what is slow
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+# Texts that are not committed: see `raglift corpus show war_and_peace`.
+ifndef RAGLIFT_CORPORA
+ifneq ($(wildcard ../shared/corpora),)
+export RAGLIFT_CORPORA := $(abspath ../shared/corpora)
+endif
+endif
+export RAGLIFT_PROGRESS ?= 1
+PYTEST_WORKERS ?= 2
+
+.PHONY: demo test lint types ci-full install clean
+
+install: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "raglift needs Python 3.11 or later; try: make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt torch==2.13.0
+	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $(STAMP)
+
+demo: $(STAMP)
+	$(BIN)/raglift demo
+	@if [ -f "$$RAGLIFT_CORPORA/war_and_peace/2600-0.txt" ]; then $(BIN)/raglift walkthrough; \
+	else echo; echo 'For the tutorial on the real book: $(BIN)/raglift corpus fetch war_and_peace && $(BIN)/raglift walkthrough'; fi
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+test: lint types
+	$(BIN)/pytest -n $(PYTEST_WORKERS) -m 'not slow'
+
+ci-full: $(STAMP)
+	$(BIN)/pytest -m slow
+
+clean:
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,140 @@
+"""One content-addressed cache: what a model made of a text, kept in one SQLite file.
+
+A key is a hash of everything that decides the value (model, revision, dtype, settings, text), so an entry can
+never be stale and the file is always safe to delete. Several processes may share it (WAL).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from raglift.errors import CacheError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+__all__ = ["Cache", "cache_folder", "content_key", "default_cache"]
+
+_KEYS_PER_SELECT = 500
+_BUSY_SECONDS = 60.0
+
+
+def cache_folder() -> Path:
+    """Return where raglift keeps what it can make again: `$RAGLIFT_CACHE`, else the user's cache folder."""
+    named = os.environ.get("RAGLIFT_CACHE")
+    if named:
+        return Path(named).expanduser()
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("raglift"))
+
+
+def content_key(*parts: str) -> bytes:
+    """Return a 16-byte key for the parts; no two different tuples of parts are confused."""
+    digest = hashlib.sha256()
+    for part in parts:
+        encoded = part.encode("utf-8", "surrogatepass")
+        digest.update(len(encoded).to_bytes(8, "little"))
+        digest.update(encoded)
+    return digest.digest()[:16]
+
+
+class Cache:
+    """A key-value store of bytes in one SQLite file.
+
+    Args:
+        path: the file; its folder is made when missing. None keeps everything in memory.
+
+    Raises:
+        CacheError: the file exists and is not a cache, or cannot be opened.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        try:
+            if path is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(
+                path or ":memory:", timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            )
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection.execute("PRAGMA synchronous=NORMAL")
+            self._connection.execute(
+                "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
+            )
+        except (sqlite3.Error, OSError) as error:
+            raise self._error("open", error) from error
+
+    def get_many(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
+        """Return the values of the keys that are there."""
+        wanted = list(dict.fromkeys(keys))
+        found: dict[bytes, bytes] = {}
+        try:
+            for begin in range(0, len(wanted), _KEYS_PER_SELECT):
+                part = wanted[begin : begin + _KEYS_PER_SELECT]
+                marks = ",".join("?" * len(part))
+                rows = self._connection.execute(
+                    f"SELECT key, value FROM entries WHERE key IN ({marks})",  # noqa: S608 — only question marks
+                    part,
+                )
+                found.update(rows.fetchall())
+        except sqlite3.Error as error:
+            raise self._error("read", error) from error
+        return found
+
+    def put_many(self, entries: Mapping[bytes, bytes]) -> None:
+        """Store all entries in one transaction: after a crash either all of them are there or none."""
+        if not entries:
+            return
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                self._connection.executemany(
+                    "INSERT OR IGNORE INTO entries (key, value) VALUES (?, ?)", list(entries.items())
+                )
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise self._error("write to", error) from error
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def _error(self, action: str, error: Exception) -> CacheError:
+        return CacheError(
+            f"cannot {action} the cache {self.path}: {error}. It holds nothing that cannot be made again: "
+            "free some space or delete the file and run again, or set RAGLIFT_CACHE to another folder"
+        )
+
+
+_open: dict[Path, Cache] = {}
+
+
+def default_cache() -> Cache:
+    """Return the cache that all runs of this user share, opened once per process.
+
+    Where its folder cannot be written (a read-only home), warns and keeps the entries in memory.
+    """
+    path = cache_folder() / "cache.sqlite"
+    if path not in _open:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            writable = os.access(path.parent, os.W_OK)
+        except OSError:
+            writable = False
+        if not writable:
+            warnings.warn(
+                f"{path.parent} cannot be written: vectors are kept in memory and made again next time; "
+                "set RAGLIFT_CACHE to a folder that can",
+                stacklevel=2,
+            )
+        _open[path] = Cache(path if writable else None)
+    return _open[path]

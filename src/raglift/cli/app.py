@@ -1,0 +1,193 @@
+"""The commands, each in its own module and imported when it is run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import raglift
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="Measure the retrieval half of RAG, before and after reranking.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+corpus_app = typer.Typer(
+    help="The corpora that come with raglift.", no_args_is_help=True, rich_markup_mode=None
+)
+app.add_typer(corpus_app, name="corpus")
+
+Embedding = Annotated[
+    str,
+    typer.Option(
+        help="minilm (embedded, needs no network), provider:model as openai:text-embedding-3-small, a folder, or a hub id."
+    ),
+]
+Reranker = Annotated[
+    str, typer.Option(help="late-interaction (embedded), none, or a cross-encoder's name or folder.")
+]
+DtypeOption = Annotated[
+    str, typer.Option(help="auto (bfloat16 where the processor has it), float32, bfloat16 or float16.")
+]
+ChunkSize = Annotated[int, typer.Option(help="The most characters in a chunk.")]
+ChunkOverlap = Annotated[int, typer.Option(help="The most characters that neighbouring chunks share.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"raglift {raglift.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Measure the retrieval half of RAG, before and after reranking."""
+
+
+@app.command()
+def evaluate(
+    dataset: Annotated[
+        str, typer.Argument(help="A corpus by name, a dataset folder, or a .jsonl file of queries.")
+    ],
+    system: Annotated[
+        str | None,
+        typer.Option(
+            help="Your own system: module:name of a retriever, query engine or function, or of a function without arguments that makes one."
+        ),
+    ] = None,
+    documents: Annotated[
+        Path | None,
+        typer.Option(help="The documents, when the dataset does not bring them: a file or a folder."),
+    ] = None,
+    retriever: Annotated[str, typer.Option(help="raglift's own: dense or bm25.")] = "dense",
+    embedding: Embedding = "minilm",
+    reranker: Reranker = "late-interaction",
+    chunk_size: ChunkSize = 1000,
+    chunk_overlap: ChunkOverlap = 100,
+    dtype: DtypeOption = "auto",
+    ks: Annotated[
+        str, typer.Option("--ks", "-k", help="The depths at which metrics are taken, with commas.")
+    ] = "1,3,5,10",
+    candidates: Annotated[int, typer.Option(help="How many hits are retrieved for the reranker.")] = 50,
+    metrics: Annotated[
+        str | None,
+        typer.Option(help="Measures with commas, as mrr,recall,ndcg@20; by default all but DCG and IDCG."),
+    ] = None,
+    profile: Annotated[
+        str, typer.Option(help="Whose metric conventions: default, tutorial or autorag.")
+    ] = "default",
+    as_deployed: Annotated[bool, typer.Option(help="Keep the rerankers' own top_n.")] = False,
+    doc_key: Annotated[
+        str | None, typer.Option(help="The metadata key of the hits that holds document ids.")
+    ] = None,
+    concurrency: Annotated[int, typer.Option(help="Queries under way at once, for remote systems.")] = 1,
+    timeout: Annotated[float | None, typer.Option(help="The most seconds for one query.")] = None,
+    retries: Annotated[int, typer.Option(help="More tries for a call that failed for a passing reason.")] = 2,
+    on_error: Annotated[str, typer.Option(help="keep counts a failed query as 0; raise stops.")] = "keep",
+    save: Annotated[Path | None, typer.Option(help="Write the evaluation to this folder.")] = None,
+    overwrite: Annotated[bool, typer.Option(help="Replace an evaluation that is already there.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Evaluate a retrieval system on labelled queries, before and after reranking."""
+    from raglift.cli import evaluate as command
+
+    command.run(
+        command.Request(
+            dataset=dataset,
+            system=system,
+            documents=documents,
+            parts=command.parts(retriever, embedding, chunk_size, chunk_overlap, dtype),
+            reranker=reranker,
+            ks=command.depths(ks),
+            candidates=candidates,
+            metrics=metrics,
+            profile=profile,
+            options=command.options(
+                as_deployed=as_deployed,
+                doc_key=doc_key,
+                concurrency=concurrency,
+                timeout=timeout,
+                retries=retries,
+                on_error=on_error,
+            ),
+            save=save,
+            overwrite=overwrite,
+            as_json=as_json,
+        )
+    )
+
+
+@app.command()
+def walkthrough(
+    question: Annotated[
+        str | None,
+        typer.Option(help="A question of the labelled set, by its id or text. Default: the tutorial's."),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Walk through all labelled questions.")] = False,
+    corpus: Annotated[str, typer.Option(help="The corpus to walk through.")] = "war_and_peace",
+    embedding: Embedding = "minilm",
+    reranker: Reranker = "late-interaction",
+    k: Annotated[int, typer.Option("-k", help="How many hits are retrieved, reranked and scored.")] = 10,
+    chunk_size: ChunkSize = 1000,
+    chunk_overlap: ChunkOverlap = 100,
+    dtype: DtypeOption = "auto",
+    profile: Annotated[
+        str, typer.Option(help="Whose metric conventions: tutorial, default or autorag.")
+    ] = "tutorial",
+) -> None:
+    """Reproduce the War and Peace retrieval tutorial, step by step, on the real book."""
+    from raglift.cli import evaluate as command
+    from raglift.cli import walkthrough as walk
+
+    parts = command.parts("dense", embedding, chunk_size, chunk_overlap, dtype)
+    walk.run(
+        corpus=corpus, question=question, every=every, parts=parts, reranker=reranker, k=k, profile=profile
+    )
+
+
+@app.command()
+def demo() -> None:
+    """Evaluate on a small corpus that comes with raglift: no network, no key, a few seconds."""
+    from raglift.cli import demo as command
+
+    command.run()
+
+
+@corpus_app.command("list")
+def list_corpora() -> None:
+    """List the corpora, and whether their texts are on this machine."""
+    from raglift.cli import corpus as command
+
+    command.list_all()
+
+
+@corpus_app.command("show")
+def show_corpus(name: Annotated[str, typer.Argument(help="The corpus's name.")]) -> None:
+    """Show one corpus: source, licence, queries, where its text is."""
+    from raglift.cli import corpus as command
+
+    command.show(name)
+
+
+@corpus_app.command("fetch")
+def fetch_corpus(
+    name: Annotated[str, typer.Argument(help="The corpus's name.")],
+    url: Annotated[
+        str | None, typer.Option(help="Fetch from this address instead of the corpus's own.")
+    ] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds for each address, retries included.")] = 120.0,
+) -> None:
+    """Download a corpus's text into the user's cache and check that its labels resolve in it."""
+    from raglift.cli import corpus as command
+
+    command.fetch_text(name, url=url, timeout=timeout)

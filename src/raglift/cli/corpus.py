@@ -1,0 +1,70 @@
+"""`raglift corpus list|show|fetch`."""
+
+from __future__ import annotations
+
+from raglift.corpora import Corpus, fetch, find_corpus, known_corpora
+
+__all__ = ["fetch_text", "list_all", "show"]
+
+
+def list_all() -> None:
+    """Print the corpora in a table."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("corpus", no_wrap=True)
+    table.add_column("queries", justify="right")
+    table.add_column("title")
+    table.add_column("text")
+    for corpus in known_corpora():
+        table.add_row(
+            corpus.name, f"{corpus.query_count:,}", corpus.title, "here" if corpus.path else corpus.status
+        )
+    Console().print(table)
+
+
+def show(name: str) -> None:
+    """Print all that is known of one corpus."""
+    from rich.console import Console
+
+    corpus = find_corpus(name)
+    console = Console()
+    for label, value in _facts(corpus):
+        console.print(f"{label + ':':<13} {value}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _facts(corpus: Corpus) -> list[tuple[str, str]]:
+    facts = [
+        ("name", corpus.name),
+        ("title", corpus.title),
+        ("description", corpus.description),
+        ("language", corpus.language),
+        ("licence", corpus.licence),
+        *[("source", source) for source in corpus.sources],
+        ("queries", f"{corpus.query_count:,} in {corpus.queries_path}"),
+        ("text", corpus.status),
+    ]
+    if corpus.path is None:
+        facts += [("looked in", str(place)) for place in corpus.places]
+    return facts
+
+
+def fetch_text(name: str, *, url: str | None, timeout: float) -> None:
+    """Download a corpus's text with a progress bar."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    corpus = find_corpus(name)
+    corpus.text_to_fetch()
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task(f"fetch {name}", total=None)
+        path = fetch(
+            corpus,
+            url=url,
+            timeout=timeout,
+            on_progress=lambda received, total: progress.update(task, completed=received, total=total),
+        )
+    Console().print(f"{path}: all labels resolve", markup=False, highlight=False, soft_wrap=True)

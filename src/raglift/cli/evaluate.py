@@ -1,0 +1,159 @@
+"""`raglift evaluate`."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from raglift.chunking import RecursiveChunker
+from raglift.errors import ConfigurationError
+from raglift.evaluation import DEFAULT_METRICS, Options, evaluate
+from raglift.systems import LocalSystem, build_retriever
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from raglift.models import Dtype
+    from raglift.records import Evaluation
+
+__all__ = ["Request", "depths", "options", "parts", "run"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """The command line, parsed."""
+
+    dataset: str
+    system: str | None
+    documents: Path | None
+    parts: LocalSystem
+    reranker: str
+    ks: tuple[int, ...]
+    candidates: int
+    metrics: str | None
+    profile: str
+    options: Options
+    save: Path | None
+    overwrite: bool
+    as_json: bool
+
+
+def run(request: Request) -> None:
+    """Load, evaluate, save, print."""
+    from rich.console import Console
+
+    from raglift.loading import load_dataset
+    from raglift.report import print_evaluation
+
+    dataset = load_dataset(request.dataset, documents=request.documents)
+    if request.save is not None and not request.overwrite and request.save.exists():
+        raise ConfigurationError(f"--save: {request.save} exists; expected a new folder, or --overwrite")
+    system = build_retriever(dataset, request.parts) if request.system is None else _load(request.system)
+    metrics = [*filter(None, (request.metrics or "").split(","))] or DEFAULT_METRICS
+    evaluation = evaluate(
+        system,
+        dataset,
+        reranker=request.reranker,
+        ks=request.ks,
+        candidates=request.candidates,
+        profile=request.profile,
+        metrics=metrics,
+        dtype=request.parts.dtype,
+        **request.options,
+    )
+    if request.save is not None:
+        evaluation.save(request.save, overwrite=request.overwrite)
+    if request.as_json:
+        sys.stdout.write(json.dumps(_as_json(evaluation), ensure_ascii=False, indent=2) + "\n")
+    else:
+        print_evaluation(evaluation, Console())
+    if request.save is not None:
+        sys.stderr.write(f"saved to {request.save}\n")
+
+
+def parts(retriever: str, embedding: str, chunk_size: int, chunk_overlap: int, dtype: str) -> LocalSystem:
+    """Return the parts of a system of raglift's own."""
+    return LocalSystem(
+        retriever, RecursiveChunker(chunk_size, chunk_overlap), embedding, cast("Dtype", dtype)
+    )
+
+
+def options(**given: Any) -> Options:
+    """Return the less common settings of `evaluate`."""
+    return cast("Options", given)
+
+
+def depths(text: str) -> tuple[int, ...]:
+    """Read `1,3,5,10`.
+
+    Raises:
+        ConfigurationError: something that is not a positive integer.
+    """
+    try:
+        ks = tuple(int(part) for part in text.split(",") if part.strip())
+    except ValueError:
+        ks = ()
+    if not ks or min(ks) < 1:
+        raise ConfigurationError(
+            f"--ks: found {text!r}; expected integers of 1 or more with commas, as 1,3,5,10"
+        )
+    return ks
+
+
+def _load(reference: str) -> Any:
+    """Import `module:name`; a function without required arguments is called to make the system."""
+    module_name, _, name = reference.partition(":")
+    if not module_name or not name:
+        raise ConfigurationError(f"--system: found {reference!r}; expected module:name, as my_rag:retriever")
+    sys.path.insert(0, os.getcwd())  # noqa: PTH109 — sys.path holds texts
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as error:
+        raise ConfigurationError(
+            f"--system: the module {module_name!r} cannot be imported: {error}; "
+            "expected a module in this folder or installed"
+        ) from error
+    if not hasattr(module, name):
+        public = [known for known in vars(module) if not known.startswith("_")]
+        raise ConfigurationError(
+            f"--system: {module_name} has no {name!r}; expected one of {', '.join(public)}"
+        )
+    found = getattr(module, name)
+    return found() if is_factory(found) else found
+
+
+def is_factory(found: Any) -> bool:
+    """Whether something is a function that can be called without arguments, and so makes a system."""
+    import inspect
+
+    if not (inspect.isfunction(found) or inspect.isclass(found)):
+        return False
+    try:
+        inspect.signature(found).bind()
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _as_json(evaluation: Evaluation) -> dict[str, Any]:
+    rows = evaluation.to_frame().to_dict(orient="records")
+    return {
+        "dataset": evaluation.dataset.name,
+        "queries": len(evaluation.dataset),
+        "stages": [{"name": stage.name, "system": stage.system} for stage in evaluation.run.stages],
+        "spec": dict(evaluation.run.spec),
+        "metrics": [{key: _plain(value) for key, value in row.items()} for row in rows],
+        "notes": list(evaluation.notes),
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return a cell as JSON has it: no NaN."""
+    if hasattr(value, "item"):
+        value = value.item()
+    return None if isinstance(value, float) and math.isnan(value) else value

@@ -1,0 +1,183 @@
+"""What `corpus.toml` says about a corpus, read strictly."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from raglift.corpora.addresses import is_allowed
+from raglift.corpora.gutenberg import strip_gutenberg
+from raglift.dataset.decoding import decode_text, read_bytes
+from raglift.dataset.faults import Place, check_fields, shown
+from raglift.errors import DatasetError
+from raglift.records import Document
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from raglift.errors import Fault
+
+__all__ = ["DESCRIPTOR", "CorpusText", "Descriptor", "read_descriptor"]
+
+DESCRIPTOR = "corpus.toml"
+FORMATS = ("gutenberg", "plain")
+_TEXTS = ("title", "description", "language", "licence")
+
+
+@dataclass(frozen=True)
+class CorpusText:
+    """A text that a corpus does not bring along: what it is, and where it can be had."""
+
+    doc: str
+    """The id of the document that it becomes."""
+    file: str
+    """The name of the file on this machine."""
+    format: str
+    """`gutenberg` (header and licence are stripped) or `plain`."""
+    urls: tuple[str, ...]
+    """Where to download it; tried in turn."""
+    max_bytes: int
+    """A download that is larger is not this text."""
+    sha256: str | None = None
+    """Of an edition that is known to work: a record, not a condition. The labels judge an edition."""
+
+    def parse(self, data: bytes, place: Place) -> Document | None:
+        """Return the document in the bytes of a file; None, and a fault, when they are not text.
+
+        Args:
+            data: the file.
+            place: the file, for the fault.
+        """
+        text = decode_text(data, place)
+        if text is None:
+            return None
+        return Document(self.doc, strip_gutenberg(text) if self.format == "gutenberg" else text)
+
+
+@dataclass(frozen=True)
+class Descriptor:
+    """The fields of a `corpus.toml`."""
+
+    title: str
+    """For people."""
+    description: str
+    """What it is good for, in a sentence or two."""
+    language: str
+    """Of the text and the queries: a BCP 47 tag."""
+    licence: str
+    """An SPDX expression, or a sentence."""
+    sources: tuple[str, ...]
+    """Where it comes from: addresses, or words."""
+    documents: str | None
+    """The folder of its documents, when it brings them along."""
+    text: CorpusText | None
+    """Its text, when it does not."""
+
+
+def read_descriptor(path: Path) -> Descriptor:
+    """Return what a `corpus.toml` says.
+
+    Args:
+        path: the file.
+
+    Raises:
+        DatasetError: it cannot be read, or a field is unknown, missing or malformed; every fault is listed.
+    """
+    faults: list[Fault] = []
+    place = Place(path.name, faults)
+    table = _Table(_parse(path, place), place)
+    if not faults:
+        table.allow(*_TEXTS, "sources", "documents", "text")
+        texts = {name: table.text(name) for name in _TEXTS}
+        sources = table.texts("sources")
+        documents = table.file_name("documents") if "documents" in table.fields else None
+        text = _read_text(table.table("text")) if "text" in table.fields else None
+        if ("documents" in table.fields) == ("text" in table.fields):
+            found = "documents and [text]" if documents else "neither documents nor [text]"
+            place.fault(found, "one of the two: a folder of documents, or a text to download")
+    if faults:
+        raise DatasetError(str(path), faults)
+    return Descriptor(**texts, sources=sources, documents=documents, text=text)
+
+
+def _parse(path: Path, place: Place) -> dict[str, Any]:
+    data = read_bytes(path, place)
+    text = None if data is None else decode_text(data, place)
+    if text is not None:
+        try:
+            return tomllib.loads(text)
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            place.fault(f"no valid TOML ({error})", "TOML")
+    return {}
+
+
+def _read_text(table: _Table) -> CorpusText:
+    table.allow("doc", "file", "format", "urls", "max_bytes", "sha256")
+    text = CorpusText(
+        doc=table.text("doc"),
+        file=table.file_name("file"),
+        format=table.text("format"),
+        urls=table.texts("urls"),
+        max_bytes=table.positive("max_bytes"),
+        sha256=table.text("sha256") if "sha256" in table.fields else None,
+    )
+    if text.format and text.format not in FORMATS:
+        (table.place / "format").fault(shown(text.format), "one of " + ", ".join(FORMATS))
+    for index, url in enumerate(text.urls):
+        if url and not is_allowed(url):
+            (table.place / "urls" / index).fault(shown(url), "an https:// address")
+    return text
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A TOML table; what it lacks is noted as a fault and read as empty."""
+
+    fields: Mapping[str, Any]
+    place: Place
+
+    def allow(self, *names: str) -> None:
+        check_fields(self.fields, names, self.place)
+
+    def text(self, name: str) -> str:
+        return self._text(self.fields.get(name), self.place / name)
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        values = self.fields.get(name)
+        place = self.place / name
+        if isinstance(values, list) and values:
+            return tuple(self._text(value, place / index) for index, value in enumerate(values))
+        place.fault("no such field" if values is None else shown(values), "a list of texts that is not empty")
+        return ()
+
+    def file_name(self, name: str) -> str:
+        value = self.text(name)
+        # a corpus may come from anyone: it names nothing outside its own folder
+        if value and (
+            len(PurePosixPath(value).parts) != 1 or value.startswith(".") or "\\" in value or ":" in value
+        ):
+            (self.place / name).fault(shown(value), "a name in the folder of the corpus, without any path")
+        return value
+
+    def positive(self, name: str) -> int:
+        value = self.fields.get(name)
+        if type(value) is int and value > 0:
+            return value
+        (self.place / name).fault("no such field" if value is None else shown(value), "an integer above 0")
+        return 0
+
+    def table(self, name: str) -> _Table:
+        value = self.fields[name]
+        place = self.place / name
+        if isinstance(value, dict):
+            return _Table(value, place)
+        place.fault(shown(value), f"a table: [{name}]")
+        return _Table({}, place)
+
+    def _text(self, value: object, place: Place) -> str:
+        if isinstance(value, str) and value.strip():
+            return value
+        place.fault("no such field" if value is None else shown(value), "a text that is not empty")
+        return ""

@@ -1,0 +1,7 @@
+"""Labels and documents from files: read strictly, with every fault reported at once."""
+
+from raglift.dataset.documents import DocumentSource, read_documents
+from raglift.dataset.in_memory import dataset_from_dict, unknown_query
+from raglift.dataset.jsonl import read_queries
+
+__all__ = ["DocumentSource", "dataset_from_dict", "read_documents", "read_queries", "unknown_query"]

@@ -1,0 +1,125 @@
+"""Quote anchors and spans: from where a label points to the words that stand there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from raglift.dataset.faults import nearest, quoted
+from raglift.text import normalize, normalize_with_offsets
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from raglift.dataset.faults import Place
+    from raglift.records import Document
+    from raglift.text import NormalizedText
+
+__all__ = ["Sources"]
+
+_LISTED = 5
+
+
+class Sources:
+    """The documents that labels point into; each is normalized at most once.
+
+    Args:
+        documents: the source texts; none when only the labels are known.
+    """
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self._documents = {document.id: document for document in documents}
+        self._normalized: dict[str, NormalizedText] = {}
+        self._waiting: list[Place] = []
+
+    def document(self, doc_id: str, place: Place) -> Document | None:
+        """Return a document that a label points into; None, and a fault, when it is not there."""
+        if not self._documents:
+            self._waiting.append(place)
+            return None
+        self.check_id(doc_id, place)
+        return self._documents.get(doc_id)
+
+    def check_id(self, doc_id: str, place: Place) -> None:
+        """Note a fault when documents are at hand and none has this id."""
+        if self._documents and doc_id not in self._documents:
+            (place / "doc").fault(
+                f"an unknown document id {quoted(doc_id)}", nearest(doc_id, self._documents)
+            )
+
+    def note_missing_documents(self) -> None:
+        """Note one fault for all the labels that could not be resolved for want of documents."""
+        if self._waiting:
+            self._waiting[0].fault(
+                f"no documents for {len(self._waiting)} labels that point into one (this is the first)",
+                "the documents: pass load_dataset(…, documents=a folder, file or mapping), or load a folder "
+                "that holds the labels as queries.jsonl and the texts in documents/",
+            )
+
+    def find_quote(self, doc_id: str, first: str, last: str, place: Place) -> tuple[int, int] | None:
+        """Return the span from the words `first` to the end of the words `last`; else None, and a fault.
+
+        White space, letter case and composed characters make no difference. `first` must occur exactly once;
+        the span ends with the first occurrence of `last` that neither starts before `first` nor ends before
+        `first` does.
+
+        Args:
+            doc_id: the document.
+            first: the words that the passage begins with.
+            last: the words that it ends with; they may overlap `first`.
+            place: the label, for the fault.
+        """
+        document = self.document(doc_id, place)
+        if document is None:
+            return None
+        normalized = self._normalized.get(doc_id)
+        if normalized is None:
+            normalized = self._normalized[doc_id] = normalize_with_offsets(document.text)
+        head, tail = normalize(first), normalize(last)
+        begins = _occurrences(normalized.text, head)
+        if len(begins) != 1:
+            found = _where(begins, normalized, document) if begins else _not_there(head, normalized, document)
+            (place / "from").fault(
+                f"{quoted(first)} {found}", "a quote that occurs exactly once in the document"
+            )
+            return None
+        begin = begins[0]
+        end = normalized.text.find(tail, max(begin, begin + len(head) - len(tail)))
+        if end < 0:
+            line = _line(document, normalized, begin)
+            found = f'{quoted(last)}, which does not occur at or after "from" in {doc_id} (line {line})'
+            (place / "to").fault(found, 'a quote that occurs at or after "from"')
+            return None
+        return normalized.source_span(begin, end + len(tail))
+
+
+def _occurrences(text: str, quote: str) -> list[int]:
+    """Return every offset at which a quote occurs, overlapping occurrences too."""
+    offsets = []
+    offset = text.find(quote)
+    while offset >= 0:
+        offsets.append(offset)
+        offset = text.find(quote, offset + 1)
+    return offsets
+
+
+def _line(document: Document, normalized: NormalizedText, offset: int) -> int:
+    return document.text.count("\n", 0, int(normalized.starts[offset])) + 1
+
+
+def _where(offsets: list[int], normalized: NormalizedText, document: Document) -> str:
+    lines = ", ".join(str(_line(document, normalized, offset)) for offset in offsets[:_LISTED])
+    more = f" and {len(offsets) - _LISTED} more" if len(offsets) > _LISTED else ""
+    return f"{len(offsets)} times in {document.id}, at lines {lines}{more}"
+
+
+def _not_there(quote: str, normalized: NormalizedText, document: Document) -> str:
+    """Say that a quote does not occur, and how much of its beginning does (another edition; a slip)."""
+    shortest, longest = 0, len(quote)
+    while longest - shortest > 1:
+        middle = (shortest + longest) // 2
+        shortest, longest = (middle, longest) if quote[:middle] in normalized.text else (shortest, middle)
+    message = f"not in {document.id}"
+    if shortest < len(quote) // 3:
+        return message
+    line = _line(document, normalized, normalized.text.find(quote[:shortest]))
+    return f"{message}, where its beginning {quoted(quote[:shortest])} occurs at line {line}"

@@ -1,0 +1,74 @@
+"""From bytes to text: UTF-8 only, any line ends, and a fault that names the byte."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from raglift.dataset.faults import Place
+
+__all__ = ["decode_lines", "decode_text", "read_bytes"]
+
+_BOM = "\ufeff"
+_OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
+# Not str.splitlines: U+2028 and its like may stand inside a JSON string.
+_LINE = re.compile(rb"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+
+
+def read_bytes(path: Path, place: Place) -> bytes | None:
+    """Return what a file holds; None, and a fault, when it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        place.fault(f"no readable file ({error.strerror or error})", f"a readable file at {path}")
+        return None
+
+
+def decode_text(data: bytes, place: Place) -> str | None:
+    """Return a text with bare line feeds and no byte-order mark; None, and a fault, without one."""
+    if _is_other_encoding(data, place):
+        return None
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = len(_LINE_END.findall(data[: error.start])) + 1
+        _note_bad_byte(data, error.start, place.at_line(line))
+        return None
+    return text.removeprefix(_BOM).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def decode_lines(data: bytes, place: Place) -> Iterator[tuple[Place, str]]:
+    """Yield the place and text of each line that is not blank; note a fault for each that is not UTF-8."""
+    if _is_other_encoding(data, place):
+        return
+    for number, match in enumerate(_LINE.finditer(data), start=1):
+        here = place.at_line(number)
+        try:
+            line = match[1].decode("utf-8")
+        except UnicodeDecodeError as error:
+            _note_bad_byte(data, match.start() + error.start, here)
+            continue
+        line = line.removeprefix(_BOM) if number == 1 else line
+        if line.strip(" \t"):
+            yield here, line
+
+
+def _is_other_encoding(data: bytes, place: Place) -> bool:
+    if data.startswith(_OTHER_BOMS):
+        place.fault("a byte-order mark of UTF-16 or UTF-32", "text in UTF-8: save the file as UTF-8")
+        return True
+    if (offset := data.find(b"\x00")) >= 0:
+        place.fault(f"a NUL byte at byte {offset}, as in UTF-16 or a binary file", "text in UTF-8")
+        return True
+    return False
+
+
+def _note_bad_byte(data: bytes, offset: int, place: Place) -> None:
+    place.fault(
+        f"the byte 0x{data[offset]:02x} at byte {offset} of the file, which is not UTF-8", "text in UTF-8"
+    )

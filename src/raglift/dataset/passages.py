@@ -1,0 +1,137 @@
+"""One entry of a label to a Passage: a text, a span, a quote anchor or a chunk id."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from raglift.dataset.faults import check_fields, shown
+from raglift.records import Passage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from raglift.dataset.anchors import Sources
+    from raglift.dataset.faults import Place
+
+__all__ = ["IRRELEVANT", "RELEVANT", "read_passage", "read_string"]
+
+# 2 to the power of the highest is still a float, which exponential gain needs
+RELEVANT = range(1, 1001)
+"""The grades of a passage that proves a fact."""
+IRRELEVANT = range(1)
+"""The grade of a passage that was judged not to help."""
+
+_FIELDS = ("text", "doc", "start", "end", "from", "to", "chunk", "grade")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def read_passage(value: Any, place: Place, sources: Sources, grades: range) -> Passage | None:
+    """Return the passage that an entry of a label describes; None, and a fault, when there is none.
+
+    Args:
+        value: a text, or an object in one of the forms of `docs/labels.md`.
+        place: where it stands.
+        sources: the documents that spans and anchors point into.
+        grades: the grades allowed here; the first is the default.
+    """
+    if isinstance(value, str):
+        text = read_string(value, place)
+        return None if text is None else Passage(text, grade=grades.start)
+    if not isinstance(value, dict):
+        place.fault(shown(value), "a passage: a text, or an object")
+        return None
+    if not check_fields(value, _FIELDS, place):
+        return None
+    grade = _read_grade(value, place / "grade", grades)
+    read = _FORMS.get(frozenset(value) - {"grade"})
+    if read is None:
+        forms = ", or ".join(" and ".join(name for name in _FIELDS if name in form) for form in _FORMS)
+        place.fault(shown(value), f"the fields {forms} (and grade, if any)")
+        return None
+    return read(value, place, sources, grade)
+
+
+def read_string(value: Any, place: Place) -> str | None:
+    """Return a text; None, and a fault, when it is something else, blank, or not valid Unicode."""
+    if not isinstance(value, str):
+        place.fault(shown(value), "a text")
+    elif not value.strip():
+        place.fault(f"an empty text {shown(value)}", "a text that is not only white space")
+    elif surrogate := _SURROGATE.search(value):
+        place.fault(f"half a character: the lone surrogate {shown(surrogate[0])}", "valid Unicode text")
+    else:
+        return value
+    return None
+
+
+def _read_grade(entry: Mapping[str, Any], place: Place, grades: range) -> int:
+    grade = entry.get("grade", grades.start)
+    # a bool is an int, and 1.0 equals 1, but neither is an integer in the file
+    if type(grade) is int and grade in grades:
+        return grade
+    if grades is IRRELEVANT:
+        place.fault(shown(grade), "no grade, or 0: a passage that has a grade belongs into relevant")
+    else:
+        expected = f"an integer from {grades.start} to {grades.stop - 1}"
+        hint = "; what does not help belongs into judged_irrelevant" if grade == 0 else ""
+        place.fault(shown(grade), expected + hint)
+    return grades.start
+
+
+def _read_text(entry: Mapping[str, Any], place: Place, sources: Sources, grade: int) -> Passage | None:
+    text = read_string(entry["text"], place / "text")
+    doc_id = read_string(entry["doc"], place / "doc") if "doc" in entry else None
+    if doc_id is not None:
+        sources.check_id(doc_id, place)
+    return None if text is None else Passage(text, doc_id, grade=grade)
+
+
+def _read_chunk(entry: Mapping[str, Any], place: Place, sources: Sources, grade: int) -> Passage | None:  # noqa: ARG001
+    chunk_id = read_string(entry["chunk"], place / "chunk")
+    return None if chunk_id is None else Passage(chunk_id=chunk_id, grade=grade)
+
+
+def _read_anchor(entry: Mapping[str, Any], place: Place, sources: Sources, grade: int) -> Passage | None:
+    doc_id = read_string(entry["doc"], place / "doc")
+    first = read_string(entry["from"], place / "from")
+    last = read_string(entry["to"], place / "to")
+    if doc_id is None or first is None or last is None:
+        return None
+    span = sources.find_quote(doc_id, first, last, place)
+    document = sources.document(doc_id, place) if span else None
+    if span is None or document is None:
+        return None
+    return Passage(document.text[slice(*span)], doc_id, *span, grade=grade)
+
+
+def _read_span(entry: Mapping[str, Any], place: Place, sources: Sources, grade: int) -> Passage | None:
+    doc_id = read_string(entry["doc"], place / "doc")
+    for bound in ("start", "end"):
+        if type(entry[bound]) is not int:
+            (place / bound).fault(
+                shown(entry[bound]), "an integer: a character offset into the document's text"
+            )
+            doc_id = None
+    document = sources.document(doc_id, place) if doc_id is not None else None
+    if document is None:
+        return None
+    start, end = entry["start"], entry["end"]
+    if not 0 <= start < end <= len(document.text):
+        expected = f"0 ≤ start < end ≤ {len(document.text)}, the length of {document.id}"
+        place.fault(f"the span from {start} to {end}", expected)
+        return None
+    text = document.text[start:end]
+    if not text.strip():
+        place.fault(f"only white space from {start} to {end} of {document.id}", "a span that holds words")
+        return None
+    return Passage(text, document.id, start, end, grade=grade)
+
+
+_FORMS: Mapping[frozenset[str], Callable[[Mapping[str, Any], Place, Sources, int], Passage | None]] = {
+    frozenset({"text"}): _read_text,
+    frozenset({"text", "doc"}): _read_text,
+    frozenset({"doc", "start", "end"}): _read_span,
+    frozenset({"doc", "from", "to"}): _read_anchor,
+    frozenset({"chunk"}): _read_chunk,
+}

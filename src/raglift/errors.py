@@ -1,0 +1,129 @@
+"""Every exception raglift raises on purpose.
+
+    RagliftError
+    ├── DatasetError            labels, queries or documents are malformed; lists every fault at once
+    ├── CorpusError             a corpus is unknown, cannot be fetched, or is not what its labels say
+    │   └── CorpusMissing       the text is not on this machine yet; the message says how to get it
+    ├── ConfigurationError      an argument, option or metric name that raglift cannot use
+    │   ├── MissingDependency   an optional package is not installed; the message names the extra
+    │   └── UnsupportedSystem   an object that no adapter knows how to ask
+    ├── ModelError              a model cannot be loaded, or is not the one it claims to be
+    ├── CacheError              the cache file cannot be read or written
+    ├── RunError                a saved run is missing, damaged, or from a newer version
+    └── QueryFailed             a query failed and the caller asked to stop on the first failure
+        └── QueryTimeout        a query took longer than its timeout
+
+A message says where, what was found, what was expected, and what to do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = [
+    "CacheError",
+    "ConfigurationError",
+    "CorpusError",
+    "CorpusMissing",
+    "DatasetError",
+    "Fault",
+    "MissingDependency",
+    "ModelError",
+    "QueryFailed",
+    "QueryTimeout",
+    "RagliftError",
+    "RunError",
+    "UnsupportedSystem",
+]
+
+
+class RagliftError(Exception):
+    """Base of every error that raglift raises on purpose."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing wrong with an input: where it is, what was found, what was expected."""
+
+    where: str
+    """File, line and field, as `queries.jsonl:12: relevant[0].grade`."""
+    found: str
+    """What stands there, shortened."""
+    expected: str
+    """What should stand there, or what to do about it."""
+
+    def __str__(self) -> str:
+        return f"{self.where}: found {self.found}; expected {self.expected}"
+
+
+class DatasetError(RagliftError):
+    """Labels, queries or documents are malformed. Nothing was loaded.
+
+    Attributes:
+        faults: every fault found, in file order.
+    """
+
+    SHOWN = 20
+
+    def __init__(self, source: str, faults: list[Fault]) -> None:
+        self.source = source
+        self.faults = tuple(faults)
+        count = f"{len(faults)} fault" + ("s" if len(faults) != 1 else "")
+        lines = [f"{source}: {count}; nothing was loaded"]
+        lines += [f"  {fault}" for fault in faults[: self.SHOWN]]
+        if len(faults) > self.SHOWN:
+            lines.append(f"  … and {len(faults) - self.SHOWN} more (all of them are in the error's .faults)")
+        super().__init__("\n".join(lines))
+
+
+class CorpusError(RagliftError):
+    """A corpus is unknown, cannot be fetched, or is not what its labels say."""
+
+
+class CorpusMissing(CorpusError):
+    """The text of a corpus is not on this machine yet."""
+
+
+class ConfigurationError(RagliftError):
+    """An argument, option or metric name that raglift cannot use."""
+
+
+class MissingDependency(ConfigurationError):
+    """An optional package is not installed.
+
+    Attributes:
+        package: the module that could not be imported.
+        extra: the raglift extra that brings it.
+    """
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        self.package = package
+        self.extra = extra
+        super().__init__(
+            f"{purpose} needs the package {package!r}, which is not installed; "
+            f"install it with: pip install 'raglift[{extra}]'"
+        )
+
+
+class UnsupportedSystem(ConfigurationError):
+    """An object that no adapter knows how to ask."""
+
+
+class ModelError(RagliftError):
+    """A model cannot be loaded, or is not the one it claims to be."""
+
+
+class CacheError(RagliftError):
+    """The cache file cannot be read or written. It is always safe to delete."""
+
+
+class RunError(RagliftError):
+    """A saved run is missing, damaged, or from a newer version of raglift."""
+
+
+class QueryFailed(RagliftError):
+    """A query failed and the caller asked to stop on the first failure."""
+
+
+class QueryTimeout(QueryFailed):
+    """A query took longer than its timeout."""

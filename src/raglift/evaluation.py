@@ -1,0 +1,353 @@
+"""`evaluate()`: one system over one dataset, every metric at every stage."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+
+from raglift.errors import ConfigurationError
+from raglift.execution import Policy, RetrieveStage, Stage, run_stages
+from raglift.execution.traces import is_batched
+from raglift.integrations.adapt import adapt_reranker, adapt_system, named_stages
+from raglift.matching import Judgements, MatchRule, Provenance, judge
+from raglift.metrics import MEASURES, PROFILES, parse
+from raglift.records import Dataset, Evaluation, Metric, Ranking, Run, StageInfo
+from raglift.scoring import rankings_by_stage, score
+
+if TYPE_CHECKING:
+    from raglift.models import Dtype
+
+__all__ = ["DEFAULT_KS", "DEFAULT_METRICS", "Options", "evaluate", "rescore"]
+
+DEFAULT_KS = (1, 3, 5, 10)
+"""The depths at which metrics are taken unless others are asked for."""
+DEFAULT_METRICS = ("hit_rate", "precision", "recall", "f1", "rr", "ap", "ndcg")
+"""The measures that are taken unless others are asked for."""
+_VERSIONED = (
+    "raglift",
+    "numpy",
+    "torch",
+    "sentence-transformers",
+    "transformers",
+    "faiss-cpu",
+    "langchain-core",
+    "llama-index-core",
+)
+
+
+class Options(TypedDict, total=False):
+    """The less common settings of `evaluate`, all optional."""
+
+    metrics: Sequence[Metric | str]
+    """Measures to take, at each of `ks` where they name no k of their own."""
+    as_deployed: bool
+    """Keep the rerankers' own top_n instead of raising it to the number of candidates."""
+    doc_key: str | None
+    """The metadata key of the hits that holds the ids of the dataset's documents."""
+    dtype: Dtype
+    """What a reranker given by name computes in."""
+    concurrency: int
+    """How many queries may be under way at once, for systems that take one query at a time. Default 1."""
+    timeout: float | None
+    """The most seconds for one query. Default: no limit."""
+    retries: int
+    """How often a call that failed for a passing reason is made again. Default 2."""
+    on_error: Literal["keep", "raise"]
+    """`keep` (default) counts a failed query as 0; `raise` stops at the first."""
+    progress: bool | None
+    """Show progress: True, False, or None (default) for when standard error is a terminal."""
+
+
+@dataclass(frozen=True)
+class _Config:
+    """`Options` with their defaults."""
+
+    metrics: Sequence[Metric | str] = DEFAULT_METRICS
+    as_deployed: bool = False
+    doc_key: str | None = None
+    dtype: Dtype = "auto"
+    concurrency: int = 1
+    timeout: float | None = None
+    retries: int = 2
+    on_error: Literal["keep", "raise"] = "keep"
+    progress: bool | None = None
+
+    @classmethod
+    def of(cls, options: Options) -> _Config:
+        known = [field.name for field in fields(cls)]
+        unknown = sorted(set(options) - set(known))
+        if unknown:
+            raise ConfigurationError(
+                f"evaluate: found the option {unknown[0]!r}; expected one of {', '.join(known)}"
+            )
+        return cls(**options)
+
+    @property
+    def policy(self) -> Policy:
+        return Policy(self.concurrency, self.timeout, self.retries, self.on_error, self.progress)
+
+
+def evaluate(
+    system: Any,
+    dataset: Dataset,
+    *,
+    reranker: Any = None,
+    ks: Sequence[int] = DEFAULT_KS,
+    candidates: int = 50,
+    match: str | MatchRule = "containment",
+    profile: str = "default",
+    **options: Unpack[Options],
+) -> Evaluation:
+    """Measure a retrieval system, before and after reranking.
+
+    Every query runs once; each stage's ranking is kept, matched to the labels, and scored.
+
+    Args:
+        system: a LangChain retriever, vector store or Runnable; a LlamaIndex retriever, query engine or index; a
+            function from a query's text to results; or an object with `retrieve(queries, k)`. A composite (a
+            `ContextualCompressionRetriever`, a query engine with postprocessors) is opened into its stages. It is
+            never changed: depths are set on copies.
+        dataset: labelled queries, from `load_dataset` or `Dataset.from_dict`.
+        reranker: "late-interaction" (embedded, needs no network), a cross-encoder's name or path, a `CrossEncoder`, a
+            LangChain compressor, a LlamaIndex postprocessor, a function, or a list of these.
+        ks: the depths at which metrics are taken.
+        candidates: how many hits to retrieve for the rerankers; raised to the largest k.
+        match: "containment", or a `MatchRule`.
+        profile: whose metric conventions: "default", "tutorial" or "autorag".
+        **options: see `Options`.
+
+    Raises:
+        ConfigurationError: an argument that cannot be used, or a system that no adapter knows.
+        ModelError: a model cannot be loaded.
+        QueryFailed: a query failed and `on_error="raise"`.
+    """
+    config = _Config.of(options)
+    metrics = _metrics(config.metrics, ks)
+    rule = _rule(match, profile)
+    depth = max(_positive("candidates", candidates), *(metric.k or 0 for metric in metrics))
+    if not isinstance(dataset, Dataset):
+        raise ConfigurationError(
+            f"dataset: found a {type(dataset).__name__}; expected a Dataset, from load_dataset() or Dataset.from_dict()"
+        )
+    policy = config.policy
+    stages = named_stages(
+        [
+            *adapt_system(system, as_deployed=config.as_deployed, doc_key=config.doc_key),
+            *adapt_reranker(
+                reranker, as_deployed=config.as_deployed, dtype=config.dtype, progress=config.progress
+            ),
+        ]
+    )
+    provenance = Provenance(dataset, config.doc_key)
+    traces = run_stages(stages, dataset.queries, depth, policy, provenance)
+    spec = {
+        "candidates": depth,
+        "ks": list(ks),
+        "as_deployed": config.as_deployed,
+        "dataset": {"name": dataset.name, "queries": len(dataset), "hash": _dataset_hash(dataset)},
+        "concurrency": policy.concurrency,
+        "timeout": policy.timeout,
+        "retries": policy.retries,
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "environment": _environment(),
+    }
+    infos = tuple(StageInfo(s.name, s.system, s.depth_fixed, is_batched(s)) for s in stages)
+    run = Run(infos, traces, spec, tuple(_run_notes(stages, provenance)))
+    return _evaluation(run, dataset, metrics, rule, profile)
+
+
+def rescore(
+    evaluation: Evaluation,
+    *,
+    metrics: Sequence[Metric | str] = DEFAULT_METRICS,
+    ks: Sequence[int] = DEFAULT_KS,
+    match: str | MatchRule = "containment",
+    profile: str = "default",
+) -> Evaluation:
+    """Score a run again with other metrics, depths, match rule or profile, without asking the system again.
+
+    Args:
+        evaluation: from `evaluate` or `load_evaluation`.
+        metrics: measures to take.
+        ks: the depths at which they are taken; none deeper than the run's candidates says more.
+        match: "containment", or a `MatchRule`.
+        profile: whose metric conventions.
+
+    Raises:
+        ConfigurationError: an argument that cannot be used.
+    """
+    return _evaluation(
+        evaluation.run, evaluation.dataset, _metrics(metrics, ks), _rule(match, profile), profile
+    )
+
+
+def _evaluation(
+    run: Run, dataset: Dataset, metrics: tuple[Metric, ...], rule: MatchRule, profile: str
+) -> Evaluation:
+    rankings = rankings_by_stage(run)
+    judgements = judge(dataset.queries, rankings, rule)
+    run = Run(
+        run.stages, run.traces, {**run.spec, "match": _described_rule(rule), "profile": profile}, run.notes
+    )
+    truncated = _truncated(run, rankings)
+    return Evaluation(
+        run=run,
+        dataset=dataset,
+        scores=score(run, dataset, judgements, metrics, profile),
+        profile=profile,
+        truncated=truncated,
+        notes=tuple(_notes(run, dataset, judgements, truncated)),
+    )
+
+
+def _metrics(metrics: Sequence[Metric | str], ks: Sequence[int]) -> tuple[Metric, ...]:
+    """Return each measure at each depth, ordered by measure; one that names its own depth is taken at that."""
+    if isinstance(metrics, (str, Metric)):
+        metrics = (metrics,)
+    if isinstance(ks, int) or not ks:
+        raise ConfigurationError(f"ks: found {ks!r}; expected a list of depths, as (1, 3, 5, 10)")
+    depths = sorted({_positive("ks", k) for k in ks})
+    chosen: dict[Metric, None] = {}
+    for given in metrics:
+        metric = parse(given) if isinstance(given, str) else parse(str(given))
+        if metric.name not in MEASURES:
+            raise ConfigurationError(f"metric: found {metric}; expected one of {', '.join(MEASURES)}")
+        chosen |= dict.fromkeys([metric] if metric.k is not None else [metric @ k for k in depths])
+    if not chosen:
+        raise ConfigurationError("metrics: found none; expected at least one, as ['ndcg@10']")
+    return tuple(chosen)
+
+
+def _rule(match: str | MatchRule, profile: str) -> MatchRule:
+    if profile not in PROFILES:
+        raise ConfigurationError(
+            f"profile: found {profile!r}; expected one of {', '.join(map(repr, PROFILES))}"
+        )
+    if isinstance(match, MatchRule):
+        return match
+    # The tutorial has no length guard: a chunk of any length matches the text that it lies in.
+    return MatchRule(match, minimum_length=0) if profile == "tutorial" else MatchRule(match)  # type: ignore[arg-type]
+
+
+def _described_rule(rule: MatchRule) -> dict[str, Any]:
+    return {field.name: getattr(rule, field.name) for field in fields(rule)}
+
+
+def _positive(name: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ConfigurationError(f"{name}: found {value!r}; expected an integer, 1 or more")
+    return value
+
+
+def _truncated(run: Run, rankings: list[list[Ranking]]) -> dict[str, int]:
+    """Return, for each stage that seems to cut, how many hits it returns at most.
+
+    A retriever cuts when its depth could not be set and it returned fewer hits than asked for. A later stage cuts when
+    every query that lost hits came out at the same length and none came out longer: a top_n. One that drops hits by
+    their content comes out at various lengths, and is judged as it is.
+    """
+    cut: dict[str, int] = {}
+    finished = [
+        [
+            len(ranking)
+            for ranking, trace in zip(of_stage, run.traces, strict=True)
+            if len(trace.stages) > number
+        ]
+        for number, of_stage in enumerate(rankings)
+    ]
+    first = run.stages[0]
+    if first.depth_fixed and finished[0] and max(finished[0]) < int(run.spec["candidates"]):
+        cut[first.name] = max(finished[0])
+    for number, stage in enumerate(run.stages[1:], start=1):
+        pairs = [
+            (len(rankings[number - 1][place]), len(rankings[number][place]))
+            for place, trace in enumerate(run.traces)
+            if len(trace.stages) > number
+        ]
+        lengths_after_loss = {after for before, after in pairs if after < before}
+        if len(lengths_after_loss) == 1 and max(after for _, after in pairs) == max(lengths_after_loss):
+            cut[stage.name] = lengths_after_loss.pop()
+    return cut
+
+
+def _run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
+    notes = []
+    for stage in stages:
+        if stage.depth_fixed:
+            what = "k" if isinstance(stage, RetrieveStage) else "top_n"
+            notes.append(f"{stage.name}: {what} could not be set on {'; '.join(stage.depth_fixed)}")
+        part = stage.retriever if isinstance(stage, RetrieveStage) else stage.reranker
+        read_in_part = getattr(getattr(part, "index", None), "read_in_part", None)
+        if read_in_part:
+            notes.append(
+                f"{read_in_part:,} distinct chunks are longer than the embedding model reads and were embedded by "
+                "their beginning only"
+            )
+    if provenance.false_offsets:
+        notes.append(
+            f"{provenance.false_offsets:,} distinct chunks came with offsets at which their document has another text: "
+            "the offsets were dropped"
+        )
+    return notes
+
+
+def _notes(
+    run: Run, dataset: Dataset, judgements: Sequence[Judgements], truncated: Mapping[str, int]
+) -> list[str]:
+    notes = list(run.notes)
+    failed = [trace for trace in run.traces if trace.error is not None]
+    if failed:
+        notes.append(
+            f"{_queries(len(failed))} failed and count 0; the first, {failed[0].query_id}: {failed[0].error}"
+        )
+    unanswerable = sum(not query.answerable for query in dataset)
+    if unanswerable:
+        notes.append(f"{_queries(unanswerable)} marked unanswerable and left out of every mean")
+    unlabelled = sum(query.answerable and not query.facts for query in dataset)
+    if unlabelled:
+        notes.append(f"{_queries(unlabelled)} without labels and left out of every mean")
+    empty = sum(
+        bool(trace.stages) and not len(trace.stages[0].ranking) and query.is_labelled
+        for trace, query in zip(run.traces, dataset.queries, strict=True)
+    )
+    if empty:
+        notes.append(f"{_queries(empty)} with labels came back empty and count 0")
+    for stage, limit in truncated.items():
+        why = (
+            "no more came back, whatever was asked"
+            if stage == run.stages[0].name
+            else "no fair lift at a deeper k"
+        )
+        notes.append(f"{stage}: returned at most {limit} hits: {why}")
+    alone = max((judged.by_text_alone for judged in judgements), default=0)
+    if alone:
+        notes.append(f"{alone:,} matches by text alone: the hit's document is not known (see doc_key)")
+    return notes
+
+
+def _queries(count: int) -> str:
+    return f"{count:,} " + ("query" if count == 1 else "queries")
+
+
+def _dataset_hash(dataset: Dataset) -> str:
+    """Return a hash of the queries, the labels and the documents."""
+    digest = hashlib.sha256()
+    for document in dataset.documents:
+        digest.update(f"{document.id}\x00{document.text}\x00".encode("utf-8", "surrogatepass"))
+    digest.update(repr(dataset.queries).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:16]
+
+
+def _environment() -> dict[str, str]:
+    found = {"python": platform.python_version(), "machine": platform.machine(), "system": platform.system()}
+    for name in _VERSIONED:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,114 @@
+"""How calls to a system are made, and which failures are worth another try."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from raglift.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
+
+__all__ = ["Policy", "describe_error", "is_transient", "retry_settings"]
+
+_TRANSIENT_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+_NOT_TRANSIENT = (FileNotFoundError, PermissionError, NotADirectoryError, IsADirectoryError)
+# Their connection errors do not derive from OSError
+_NETWORK_ERRORS = {("httpx", "TransportError"), ("aiohttp.client_exceptions", "ClientConnectionError")}
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
+_LONGEST_MESSAGE = 300
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+_SECRET_SHAPE = re.compile(r"\b(?:sk|pk|hf|ghp|xox[bp])[-_][A-Za-z0-9_\-*]{8,}|Bearer\s+\S+")
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How calls to a system are made.
+
+    Raises:
+        ConfigurationError: a number is out of range.
+    """
+
+    concurrency: int = 1
+    """How many queries may be under way at once; for systems that take one query at a time."""
+    timeout: float | None = None
+    """The most seconds for one query, its retries included; None for no limit."""
+    retries: int = 2
+    """How often a call that failed for a passing reason (connection, 429, 5xx) is made again, with backoff."""
+    on_error: Literal["keep", "raise"] = "keep"
+    """`keep` counts a failed query as 0 and goes on; `raise` stops."""
+    progress: bool | None = None
+    """Whether to show progress; None decides by the terminal."""
+
+    def __post_init__(self) -> None:
+        for name, value, least in (("concurrency", self.concurrency, 1), ("retries", self.retries, 0)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise ConfigurationError(f"{name}: found {value!r}; expected an integer, {least} or more")
+        if self.timeout is not None and not self.timeout > 0:
+            raise ConfigurationError(f"timeout: found {self.timeout!r}; expected seconds above 0, or None")
+        if self.on_error not in ("keep", "raise"):
+            raise ConfigurationError(f"on_error: found {self.on_error!r}; expected 'keep' or 'raise'")
+
+
+def is_transient(error: BaseException) -> bool:
+    """Whether an error may pass by itself: a lost connection, a timeout, HTTP 429 or 5xx."""
+    seen: BaseException | None = error
+    while seen is not None:
+        status = _status(seen)
+        if status is not None:
+            return status in _TRANSIENT_STATUS
+        if isinstance(seen, (OSError, TimeoutError)) and not isinstance(seen, _NOT_TRANSIENT):
+            return True
+        names = {(cls.__module__.split(".")[0], cls.__name__) for cls in type(seen).__mro__}
+        names |= {(cls.__module__, cls.__name__) for cls in type(seen).__mro__}
+        if names & _NETWORK_ERRORS:
+            return True
+        seen = seen.__cause__
+    return False
+
+
+def retry_settings(policy: Policy) -> dict[str, Any]:
+    """Return the arguments for tenacity's `Retrying` and `AsyncRetrying`."""
+    import tenacity
+
+    return {
+        "retry": tenacity.retry_if_exception(is_transient),
+        "stop": tenacity.stop_after_attempt(policy.retries + 1),
+        "wait": _wait,
+        "reraise": True,
+    }
+
+
+def _wait(state: RetryCallState) -> float:
+    """Wait as long as the server asks (Retry-After), else exponentially longer with jitter."""
+    import tenacity
+
+    error = state.outcome.exception() if state.outcome else None
+    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    try:
+        return min(max(float(headers.get("retry-after", "")), 0.0), _LONGEST_WAIT)
+    except (TypeError, ValueError):
+        return tenacity.wait_exponential_jitter(initial=_FIRST_WAIT, max=_LONGEST_WAIT)(state)
+
+
+def _status(error: BaseException) -> int | None:
+    for holder in (error, getattr(error, "response", None)):
+        status = getattr(holder, "status_code", None)
+        if isinstance(status, int):
+            return status
+    return None
+
+
+def describe_error(error: BaseException) -> str:
+    """Return an error as one short line without secrets."""
+    message = " ".join(str(error).split())
+    for name, value in os.environ.items():
+        if len(value) >= 8 and _SECRET_NAME.search(name):
+            message = message.replace(value, "***")
+    message = _SECRET_SHAPE.sub("***", message)
+    if len(message) > _LONGEST_MESSAGE:
+        message = message[:_LONGEST_MESSAGE] + "…"
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__

@@ -1,0 +1,178 @@
+"""Runs the stages of a system over all queries and keeps what each stage did to each query."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from raglift.errors import ConfigurationError, QueryFailed, RagliftError
+from raglift.execution.calls import Outcome, call_all, call_all_async
+from raglift.execution.policy import Policy, describe_error
+from raglift.execution.stages import RerankStage, RetrieveStage, Stage
+from raglift.progress import track
+from raglift.records import Query, Ranking, StageTrace, Trace
+
+if TYPE_CHECKING:
+    from raglift.matching import Provenance
+
+__all__ = ["is_batched", "run_stages"]
+
+
+@dataclass(frozen=True)
+class _Step:
+    """The three ways in which a stage may be asked; None where it cannot."""
+
+    batch: Callable[..., list[Ranking]] | None
+    one: Callable[..., Ranking] | None
+    one_async: Callable[..., Any] | None
+
+    @classmethod
+    def of(cls, stage: Stage) -> _Step:
+        if isinstance(stage, RetrieveStage):
+            asked = stage.retriever
+            names = ("retrieve", "retrieve_one", "aretrieve_one")
+            return cls(*(getattr(asked, name, None) for name in names))
+        names = ("rerank", "rerank_one", "arerank_one")
+        return cls(*(getattr(stage.reranker, name, None) for name in names))
+
+
+def is_batched(stage: Stage) -> bool:
+    """Whether a stage takes all queries at once."""
+    return _Step.of(stage).batch is not None
+
+
+def run_stages(
+    stages: Sequence[Stage], queries: Sequence[Query], k: int, policy: Policy, provenance: Provenance
+) -> tuple[Trace, ...]:
+    """Put every query through every stage, one stage after the other.
+
+    Args:
+        stages: a RetrieveStage, then any number of RerankStages, with distinct names.
+        queries: what to ask.
+        k: how many hits to retrieve.
+        policy: concurrency, timeout, retries, and what becomes of a failure.
+        provenance: resolves the document and checks the offsets of every hit.
+
+    Returns:
+        One trace a query, in the order of the queries. A query that failed keeps the stages before the failure.
+
+    Raises:
+        QueryFailed: a query failed and the policy says `raise`.
+        RagliftError: the system cannot work at all: a model that does not load, a wrong number of rankings.
+    """
+    done: list[list[StageTrace]] = [[] for _ in queries]
+    errors: list[str | None] = [None] * len(queries)
+    for stage in stages:
+        alive = [place for place, error in enumerate(errors) if error is None]
+        texts = [queries[place].text for place in alive]
+        if isinstance(stage, RetrieveStage):
+            inputs: list[tuple[Any, ...]] = [(text, k) for text in texts]
+        else:
+            inputs = [(text, done[place][-1].ranking) for place, text in zip(alive, texts, strict=True)]
+        # A stage that takes all queries at once shows its own progress: only it knows what it is busy with.
+        show = False if is_batched(stage) else policy.progress
+        with track(stage.name, len(alive), "queries", show=show) as advance:
+            outcomes = _run(stage, inputs, policy, advance)
+        for place, outcome in zip(alive, outcomes, strict=True):
+            if outcome.value is None:
+                errors[place] = f"{stage.name}: {describe_error(outcome.error or QueryFailed('no ranking'))}"
+            else:
+                ranking = provenance.check(outcome.value)
+                done[place].append(StageTrace(stage.name, ranking, outcome.seconds))
+    return tuple(
+        Trace(query.id, tuple(stages_done), error)
+        for query, stages_done, error in zip(queries, done, errors, strict=True)
+    )
+
+
+def _run(
+    stage: Stage, inputs: list[tuple[Any, ...]], policy: Policy, advance: Callable[[int], None]
+) -> list[Outcome[Ranking]]:
+    step = _Step.of(stage)
+    try:
+        if step.batch is not None:
+            return _run_batch(stage, step.batch, inputs, policy, advance)
+        if step.one_async is not None and (policy.concurrency > 1 or step.one is None):
+            asynchronous = [partial(_checked_async, stage, step.one_async, *given) for given in inputs]
+            return call_all_async(asynchronous, policy, advance)
+        if step.one is not None:
+            return call_all([partial(_checked, stage, step.one, *given) for given in inputs], policy, advance)
+    except RagliftError:
+        raise
+    except Exception as error:
+        raise _stopped(stage, error) from error
+    raise ConfigurationError(f"{stage.name}: {stage.system} has none of the methods of the protocol")
+
+
+def _stopped(stage: Stage, error: BaseException) -> QueryFailed:
+    inner = error.exceptions[0] if isinstance(error, BaseExceptionGroup) else error
+    return QueryFailed(f"{stage.name} ({stage.system}) failed: {describe_error(inner)}")
+
+
+def _run_batch(
+    stage: Stage,
+    call: Callable[..., list[Ranking]],
+    inputs: list[tuple[Any, ...]],
+    policy: Policy,
+    advance: Callable[[int], None],
+) -> list[Outcome[Ranking]]:
+    """Ask for all queries at once; when that fails, one by one, so that one query cannot take the rest with it."""
+    if not inputs:
+        return []
+    started = time.perf_counter()
+    try:
+        rankings = _call_batch(stage, call, inputs)
+    except RagliftError:  # not one query's fault: a model that does not load, a cache that cannot be written
+        raise
+    except Exception:
+        if policy.on_error == "raise":
+            raise
+        return call_all([partial(_alone, stage, call, given) for given in inputs], policy, advance)
+    advance(len(inputs))
+    seconds = (time.perf_counter() - started) / len(inputs)
+    return [Outcome(ranking, seconds) for ranking in rankings]
+
+
+def _alone(stage: Stage, call: Callable[..., list[Ranking]], given: tuple[Any, ...]) -> Ranking:
+    return _call_batch(stage, call, [given])[0]
+
+
+def _call_batch(
+    stage: Stage, call: Callable[..., list[Ranking]], inputs: list[tuple[Any, ...]]
+) -> list[Ranking]:
+    texts = [given[0] for given in inputs]
+    if isinstance(stage, RerankStage):
+        rankings = call(texts, [given[1] for given in inputs])
+    else:
+        rankings = call(texts, inputs[0][1])
+    if not isinstance(rankings, Sequence) or len(rankings) != len(inputs):
+        found = f"{len(rankings)} rankings" if isinstance(rankings, Sequence) else type(rankings).__name__
+        raise ConfigurationError(
+            f"{stage.name}: {stage.system} returned {found}; expected {len(inputs)} rankings"
+        )
+    for ranking in rankings:
+        _require_ranking(stage, ranking)
+    return list(rankings)
+
+
+def _checked(stage: Stage, call: Callable[..., Ranking], *given: Any) -> Ranking:
+    ranking = call(*given)
+    _require_ranking(stage, ranking)
+    return ranking
+
+
+async def _checked_async(stage: Stage, call: Callable[..., Any], *given: Any) -> Ranking:
+    ranking = await call(*given)
+    _require_ranking(stage, ranking)
+    assert isinstance(ranking, Ranking)  # noqa: S101 — checked above, for the type checker
+    return ranking
+
+
+def _require_ranking(stage: Stage, ranking: object) -> None:
+    if not isinstance(ranking, Ranking):
+        raise ConfigurationError(
+            f"{stage.name}: {stage.system} returned a {type(ranking).__name__}; expected a raglift Ranking"
+        )

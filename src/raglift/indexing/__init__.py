@@ -1,0 +1,6 @@
+"""Chunks and an embedding model, made into something that can be searched."""
+
+from raglift.indexing.embedding import Embedder, Embedding, SentenceTransformerEmbedder, embed
+from raglift.indexing.index import DenseIndex, build_index
+
+__all__ = ["DenseIndex", "Embedder", "Embedding", "SentenceTransformerEmbedder", "build_index", "embed"]

@@ -1,0 +1,168 @@
+"""Raises how much a LangChain retriever or compressor returns, on a copy.
+
+Depth is raised and never lowered: a retriever that looks deeper than asked, as when a fusion reads 100 hits
+of each side, keeps doing so, and its ranking is cut afterwards.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import math
+from typing import Any
+
+from raglift.integrations._langchain_parts import child_fields, is_wrapper, mapped, members, resolved
+
+__all__ = ["with_depth", "with_room"]
+
+_RETRIEVER_FIELDS = (
+    "k",
+    "top_k",
+    "top_k_results",
+    "similarity_top_k",
+    "num_results",
+    "max_results",
+    "num_contexts",
+)
+_RERANKER_FIELDS = ("top_n", "top_k", "k")
+_DEFAULT_K = 4
+"""What every LangChain vector store returns when it is not told."""
+_DEFAULT_FETCH_K = 20
+"""What every LangChain vector store fetches before it filters or diversifies."""
+
+
+def with_depth(part: Any, k: int, *, as_deployed: bool = False) -> tuple[Any, tuple[str, ...]]:
+    """Copy a retriever so that it returns at least `k` documents, wherever that can be set.
+
+    Args:
+        part: a LangChain retriever or other Runnable; it is not changed.
+        k: how many documents are wanted.
+        as_deployed: leave the `top_n` of compressors inside it as it is.
+
+    Returns:
+        The copy, and the parts whose depth could not be set: `EnsembleRetriever.retrievers[1]: MyRetriever`.
+    """
+    deepening = _Deepening(k, as_deployed=as_deployed)
+    return deepening.of(part), tuple(deepening.fixed)
+
+
+def with_room(part: Any, candidates: int) -> Any:
+    """Copy a compressor or transformer so that `top_n` and its like are at least `candidates`.
+
+    A limit of None is no limit and stays.
+    """
+    return _Deepening(candidates, as_deployed=False).of(part)
+
+
+class _Deepening:
+    def __init__(self, k: int, *, as_deployed: bool) -> None:
+        self.k = k
+        self.as_deployed = as_deployed
+        self.fixed: list[str] = []
+
+    def of(self, part: Any, path: str = "") -> Any:
+        from langchain_core.documents import BaseDocumentCompressor, BaseDocumentTransformer
+        from langchain_core.retrievers import BaseRetriever
+        from langchain_core.runnables import Runnable
+
+        part = resolved(part)
+        if isinstance(part, BaseDocumentCompressor | BaseDocumentTransformer):
+            return part if self.as_deployed else _copied(part, self._limits(part) | self._nested(part, path))
+        if is_wrapper(part):
+            return _copied(part, self._bound_arguments(part) | self._nested(part, path))
+        own = self._depth(part)
+        nested = self._nested(part, path) if isinstance(part, BaseRetriever) else {}
+        inner = [item for value in nested.values() for item in members(value) if isinstance(item, Runnable)]
+        name = f"{path}: {type(part).__name__}" if path else type(part).__name__
+        if not own and not inner:
+            self.fixed.append(name)
+        elif hasattr(part, "docstore"):  # MultiVectorRetriever: several child chunks may lead to one document
+            self.fixed.append(f"{name} (k counts child chunks)")
+        return _copied(part, own | nested | _written_to(part))
+
+    def _raised(self, value: int | None) -> int:
+        return self.k if value is None else max(value, self.k)
+
+    def _limits(self, part: Any) -> dict[str, Any]:
+        """The limits of a compressor, raised."""
+        present = {name: getattr(part, name, None) for name in _RERANKER_FIELDS}
+        return {name: self._raised(value) for name, value in present.items() if _is_count(value)}
+
+    def _depth(self, part: Any) -> dict[str, Any]:
+        """The depth fields of a retriever, raised; None there is the default of a service, so it is set."""
+        fields = getattr(type(part), "model_fields", {})
+        present = {name: getattr(part, name) for name in _RETRIEVER_FIELDS if name in fields}
+        update: dict[str, Any] = {
+            name: self._raised(value) for name, value in present.items() if value is None or _is_count(value)
+        }
+        search_kwargs = getattr(part, "search_kwargs", None)
+        # a class with a field of its own passes that field and these arguments to one call: not twice
+        if isinstance(search_kwargs, dict) and ("k" in search_kwargs or not update):
+            update["search_kwargs"] = self._search_kwargs(part, search_kwargs)
+        if "top_n" in fields and not (update and self.as_deployed):  # beside a k it is what a reranker keeps
+            update |= {"top_n": self._raised(part.top_n)} if _is_count(part.top_n) else {}
+        return update
+
+    def _bound_arguments(self, part: Any) -> dict[str, Any]:
+        """The arguments of a `bind(k=…)`, which would override the depth of the retriever below it."""
+        arguments = getattr(part, "kwargs", {})
+        if not _is_count(arguments.get("k")):
+            return {}
+        return {"kwargs": {**arguments, "k": self._raised(arguments["k"])}}
+
+    def _search_kwargs(self, part: Any, given: dict[str, Any]) -> dict[str, Any]:
+        """The arguments of a vector search, with `k` and, where it would cap the result, `fetch_k` raised."""
+        k = self._raised(given.get("k"))
+        fetch_k = given.get("fetch_k", _DEFAULT_FETCH_K)
+        if getattr(part, "search_type", None) == "mmr":
+            return given | {"k": k, "fetch_k": max(fetch_k, k)}
+        search = getattr(getattr(part, "vectorstore", None), "similarity_search", None)
+        if given.get("filter") is not None and search and "fetch_k" in inspect.signature(search).parameters:
+            # FAISS filters only the `fetch_k` nearest: keep the user's ratio of fetched to returned
+            fetch_k = max(fetch_k, math.ceil(fetch_k * k / (given.get("k") or _DEFAULT_K)))
+            return given | {"k": k, "fetch_k": fetch_k}
+        return given | {"k": k}
+
+    def _nested(self, part: Any, path: str) -> dict[str, Any]:
+        """The fields with parts in them, each part deepened."""
+        from pydantic import BaseModel
+
+        if not isinstance(part, BaseModel):
+            return {}
+        owner = path or type(part).__name__
+
+        def deepened(child: Any, place: str) -> Any:
+            return self.of(child, path if place == "bound" and is_wrapper(part) else f"{owner}.{place}")
+
+        return {field: mapped(part, field, value, deepened) for field, value in child_fields(part).items()}
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _written_to(part: Any) -> dict[str, Any]:
+    """Copies of the documents in which a TimeWeightedVectorStoreRetriever notes when they were last read."""
+    stream = getattr(part, "memory_stream", None)
+    if not isinstance(stream, list):
+        return {}
+    copies = [document.model_copy(update={"metadata": dict(document.metadata)}) for document in stream]
+    return {"memory_stream": copies}
+
+
+def _copied(part: Any, update: dict[str, Any]) -> Any:
+    """Return a shallow copy with some attributes replaced, private ones too; the part itself if none are."""
+    from pydantic import BaseModel
+
+    if not update:
+        return part
+    if not isinstance(part, BaseModel):
+        twin = copy.copy(part)
+        for name, value in update.items():
+            setattr(twin, name, value)
+        return twin
+    private = {name: value for name, value in update.items() if name not in type(part).model_fields}
+    model = part.model_copy(update={name: value for name, value in update.items() if name not in private})
+    if private and model.__pydantic_private__ is not None:
+        model.__pydantic_private__.update(private)
+    return model

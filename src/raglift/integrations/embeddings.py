@@ -1,0 +1,118 @@
+"""Embedding models by name: the embedded one, a local or hub model, or any provider that LangChain knows."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from raglift.errors import ConfigurationError, MissingDependency, ModelError
+from raglift.execution.policy import describe_error
+from raglift.indexing import Embedder, SentenceTransformerEmbedder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from raglift.indexing.embedding import Kind
+    from raglift.models import Dtype
+
+__all__ = ["LangChainEmbedder", "embedder_by_name"]
+
+_PROVIDER = re.compile(r"[a-z][a-z0-9_]+:.+")
+
+
+def embedder_by_name(name: str, *, dtype: Dtype = "auto") -> Embedder:
+    """Return an embedding model.
+
+    Args:
+        name: `minilm` (the embedded model); `provider:model`, as `openai:text-embedding-3-small`, for any provider that
+            `langchain.embeddings.init_embeddings` knows; else a folder or a hub id for sentence-transformers.
+        dtype: what a sentence-transformers model computes in.
+
+    Raises:
+        ConfigurationError: an empty name, an unknown provider, or a provider without its API key.
+        MissingDependency: LangChain, or the provider's package, is not installed.
+    """
+    if not name.strip():
+        raise ConfigurationError(
+            "embedding: found an empty name; expected 'minilm', a path, or 'provider:model'"
+        )
+    if not _PROVIDER.fullmatch(name):
+        return SentenceTransformerEmbedder(name, dtype=dtype)
+    try:
+        from langchain.embeddings import init_embeddings
+    except ImportError as error:
+        raise MissingDependency(
+            error.name or "langchain", "langchain", f"the embedding model {name}"
+        ) from None
+    _load_dot_env()
+    try:
+        return LangChainEmbedder(init_embeddings(name), name)
+    except ImportError as error:
+        extra = "openai" if name.startswith("openai:") else "langchain"
+        raise MissingDependency(
+            error.name or "its provider's package", extra, f"the embedding model {name}"
+        ) from None
+    except Exception as error:
+        raise ConfigurationError(
+            f"embedding: {name!r} cannot be used: {describe_error(error)}. Is the provider's API key in the environment "
+            "or in .env (see .env.example)? 'minilm' needs no key"
+        ) from error
+
+
+class LangChainEmbedder:
+    """A LangChain `Embeddings` object as an Embedder.
+
+    Args:
+        embeddings: the LangChain object.
+        name: what it is, as `openai:text-embedding-3-small`; part of the cache key.
+    """
+
+    def __init__(self, embeddings: Any, name: str) -> None:
+        self._embeddings = embeddings
+        self.name = name
+
+    @property
+    def identity(self) -> str:
+        """The provider, the model, and, where one is set, the number of dimensions asked for."""
+        dimensions = getattr(self._embeddings, "dimensions", None)
+        return f"langchain:{self.name}" + (f":{dimensions}" if dimensions else "")
+
+    def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
+        """Return one row a text.
+
+        Raises:
+            ModelError: the provider failed, or returned something that is not one vector a text.
+        """
+        try:
+            if kind == "query":
+                vectors = [self._embeddings.embed_query(text) for text in texts]
+            else:
+                vectors = self._embeddings.embed_documents(list(texts))
+            rows = np.asarray(vectors, dtype=np.float32)
+        except Exception as error:
+            raise ModelError(
+                f"the embedding model {self.name} failed: {describe_error(error)}. "
+                "The vectors of the batches before are kept: run again to go on from there"
+            ) from error
+        if rows.ndim != 2 or len(rows) != len(texts) or not np.isfinite(rows).all():
+            raise ModelError(
+                f"{self.name}: found vectors of shape {rows.shape}; expected {len(texts)} rows of numbers"
+            )
+        return rows
+
+    def read_in_part(self, texts: Sequence[str]) -> list[bool] | None:  # noqa: ARG002
+        """Return None: a provider does not say what it cut."""
+        return None
+
+
+def _load_dot_env() -> None:
+    """Read `.env` of the working directory, if python-dotenv is installed; the environment wins."""
+    try:
+        from dotenv import load_dotenv
+    except ImportError:
+        return
+    load_dotenv(".env")

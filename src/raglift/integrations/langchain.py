@@ -1,0 +1,255 @@
+"""LangChain retrievers, vector stores, compressors and transformers as raglift stages.
+
+Composite systems are opened: a `ContextualCompressionRetriever` becomes the stages of its base retriever and
+those of its compressor, a `DocumentCompressorPipeline` one stage for each of its members. The user's objects
+are never changed: depth is set on copies. LangChain is imported only when one of its objects is at hand.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from raglift.errors import UnsupportedSystem
+from raglift.execution import RerankStage, RetrieveStage
+from raglift.integrations._langchain_depth import with_depth, with_room
+from raglift.integrations._langchain_documents import (
+    Candidates,
+    chunk_of,
+    document_of,
+    documents_in,
+    finite,
+    noted_score,
+)
+from raglift.integrations._langchain_parts import answers_async, answers_sync, describe, resolved
+from raglift.records import Ranking
+
+if TYPE_CHECKING:
+    from langchain_core.documents import Document
+
+__all__ = ["chunk_of", "document_of", "is_langchain", "reranker_stages", "retriever_stages"]
+
+
+def is_langchain(obj: Any) -> bool:
+    """Whether an object is built on langchain-core, told from its classes' modules without importing it."""
+    return any(cls.__module__.partition(".")[0] == "langchain_core" for cls in type(obj).__mro__)
+
+
+def retriever_stages(
+    obj: Any, *, as_deployed: bool = False, doc_key: str | None = None
+) -> list[RetrieveStage | RerankStage]:
+    """Adapt anything of LangChain's that turns a question into documents.
+
+    Args:
+        obj: a `BaseRetriever`, a `VectorStore`, or any `Runnable` from a string to documents.
+        as_deployed: keep the `top_n` that compressors in it were given, instead of raising it.
+        doc_key: the metadata key that names the source document; None takes the first that is set of
+            `doc_id`, `document_id`, `source` and `file_name`.
+
+    Returns:
+        One retrieve stage, then a rerank stage for each compressor or transformer that was found.
+
+    Raises:
+        UnsupportedSystem: it is none of these.
+    """
+    from langchain_core.runnables import Runnable
+    from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
+
+    if isinstance(obj, VectorStore):
+        store = VectorStoreRetriever(vectorstore=obj)
+        return [RetrieveStage(_retriever(store, as_deployed, doc_key), type(obj).__name__)]
+    if not isinstance(obj, Runnable):
+        raise UnsupportedSystem(
+            f"retriever: found {type(obj).__name__}; expected a LangChain retriever, vector store, "
+            "or Runnable from a question to documents; a compressor or transformer goes in as a reranker"
+        )
+    runnable: Any = resolved(obj)
+    if opened := _opened(runnable):
+        base, compressor = opened
+        return [
+            *retriever_stages(base, as_deployed=as_deployed, doc_key=doc_key),
+            *_rerank_stages(compressor, as_deployed, doc_key),
+        ]
+    _, depth_fixed = with_depth(runnable, 1)
+    return [RetrieveStage(_retriever(runnable, as_deployed, doc_key), describe(runnable), depth_fixed)]
+
+
+def reranker_stages(obj: Any, *, as_deployed: bool = False) -> list[RerankStage]:
+    """Adapt a LangChain compressor or transformer; a `DocumentCompressorPipeline` gives a stage per member.
+
+    Args:
+        obj: a `BaseDocumentCompressor` or `BaseDocumentTransformer`.
+        as_deployed: keep the `top_n` it was given, instead of raising it to the number of candidates.
+
+    Raises:
+        UnsupportedSystem: it is neither.
+    """
+    return _rerank_stages(obj, as_deployed, None)
+
+
+def _rerank_stages(obj: Any, as_deployed: bool, doc_key: str | None) -> list[RerankStage]:
+    from langchain_core.documents import BaseDocumentCompressor, BaseDocumentTransformer
+
+    if not isinstance(obj, BaseDocumentCompressor | BaseDocumentTransformer):
+        raise UnsupportedSystem(
+            f"reranker: found {type(obj).__name__}; expected a LangChain document compressor or transformer"
+        )
+    if _runs(obj, "compress_documents", "DocumentCompressorPipeline"):
+        members: list[Any] = obj.transformers  # type: ignore[union-attr]
+        return [stage for member in members for stage in _rerank_stages(member, as_deployed, doc_key)]
+    adapter = _AsyncReranker if answers_async(obj) else _Reranker
+    return [RerankStage(adapter(obj, as_deployed, doc_key), describe(obj))]
+
+
+def _opened(runnable: Any) -> tuple[Any, Any] | None:
+    """Return the base retriever and the compressor of a contextual compression retriever.
+
+    What was wrapped around it (`with_retry`, `with_config`, `bind`) is put around its base retriever.
+    """
+    from langchain_core.runnables.base import RunnableBindingBase
+
+    if isinstance(runnable, RunnableBindingBase):
+        if opened := _opened(resolved(runnable.bound)):
+            return runnable.model_copy(update={"bound": opened[0]}), opened[1]
+        return None
+    if _runs(runnable, "_get_relevant_documents", "ContextualCompressionRetriever"):
+        return runnable.base_retriever, runnable.base_compressor
+    return None
+
+
+def _runs(obj: Any, method: str, owner: str) -> bool:
+    """Whether an object runs a method as LangChain's class `owner` wrote it, not as a subclass changed it."""
+    function = getattr(type(obj), method, None)
+    if function is None or function.__qualname__ != f"{owner}.{method}":
+        return False
+    return str(function.__module__).startswith("langchain")
+
+
+def _retriever(runnable: Any, as_deployed: bool, doc_key: str | None) -> Any:
+    """Choose the adapter whose methods are the ones that the system can be asked by."""
+    if not answers_sync(runnable):
+        adapter: type[_RetrieverAdapter] = _AsyncOnlyRetriever
+    else:
+        adapter = _AsyncRetriever if answers_async(runnable) else _Retriever
+    return adapter(runnable, as_deployed, doc_key)
+
+
+class _RetrieverAdapter:
+    """A LangChain Runnable from a question to documents, with a copy of it for each depth asked."""
+
+    def __init__(self, runnable: Any, as_deployed: bool, doc_key: str | None) -> None:
+        self._runnable = runnable
+        self._as_deployed = as_deployed
+        self._doc_key = doc_key
+        self._by_depth: dict[int, Any] = {}
+
+    def _at_depth(self, k: int) -> Any:
+        if k not in self._by_depth:
+            deep, _ = with_depth(self._runnable, k, as_deployed=self._as_deployed)
+            return self._by_depth.setdefault(k, deep)
+        return self._by_depth[k]
+
+    def _ranking(self, scored: list[tuple[Document, float | None]], k: int) -> Ranking:
+        return Ranking.of((chunk_of(document, self._doc_key), score) for document, score in scored[:k])
+
+    def _scored(self, result: Any) -> list[tuple[Document, float | None]]:
+        found = documents_in(result, type(self._runnable).__name__)
+        return [(document, noted_score(document)) for document in found]
+
+
+class _Retriever(_RetrieverAdapter):
+    def retrieve_one(self, query: str, k: int) -> Ranking:
+        """Return a ranking of at most `k` hits."""
+        runnable = self._at_depth(k)
+        scored = _vector_search(runnable, query)
+        return self._ranking(self._scored(runnable.invoke(query)) if scored is None else scored, k)
+
+
+class _AsyncOnlyRetriever(_RetrieverAdapter):
+    async def aretrieve_one(self, query: str, k: int) -> Ranking:
+        """Return a ranking of at most `k` hits, without blocking."""
+        return self._ranking(self._scored(await self._at_depth(k).ainvoke(query)), k)
+
+
+class _AsyncRetriever(_Retriever, _AsyncOnlyRetriever):
+    async def aretrieve_one(self, query: str, k: int) -> Ranking:
+        """Return a ranking of at most `k` hits; in a thread where the async method is only a stub."""
+        try:
+            return await super().aretrieve_one(query, k)
+        except NotImplementedError:
+            return await asyncio.to_thread(self.retrieve_one, query, k)
+
+
+def _vector_search(retriever: Any, query: str) -> list[tuple[Document, float | None]] | None:
+    """Ask the vector store of a plain `VectorStoreRetriever` for scores with the documents.
+
+    Returns:
+        What the retriever itself would return, in its order, with scores; None where that is not to be had.
+    """
+    from langchain_core.vectorstores import VectorStoreRetriever
+
+    if type(retriever) is not VectorStoreRetriever:
+        return None
+    store, arguments = retriever.vectorstore, retriever.search_kwargs
+    if retriever.search_type == "similarity_score_threshold":
+        search = store.similarity_search_with_relevance_scores
+    elif retriever.search_type == "similarity" and _scores_its_own_search(type(store)):
+        search = store.similarity_search_with_score
+    else:
+        return None
+    try:
+        return [(document, finite(score)) for document, score in search(query, **arguments)]
+    except (NotImplementedError, TypeError):  # no scores in this store, or not with these arguments
+        return None
+
+
+def _scores_its_own_search(store: type) -> bool:
+    """Whether the scored search is as new as the plain one: a subclass may have changed only that one."""
+    names = ("similarity_search_with_score", "similarity_search")
+    return next(name for cls in store.__mro__ for name in names if name in vars(cls)) == names[0]
+
+
+class _Reranker:
+    """A LangChain compressor or transformer, with a copy of it for each number of candidates."""
+
+    def __init__(self, part: Any, as_deployed: bool, doc_key: str | None) -> None:
+        self._part = part
+        self._as_deployed = as_deployed
+        self._doc_key = doc_key
+        self._by_room: dict[int, Any] = {}
+
+    def rerank_one(self, query: str, ranking: Ranking) -> Ranking:
+        """Return a new ranking."""
+        if not ranking:
+            return Ranking()
+        part = self._with_room(len(ranking))
+        candidates = Candidates(ranking, self._doc_key)
+        if hasattr(part, "compress_documents"):
+            outputs = part.compress_documents(candidates.documents, query)
+        else:
+            outputs = part.transform_documents(candidates.documents)
+        return candidates.ranking(documents_in(outputs, type(part).__name__))
+
+    def _with_room(self, candidates: int) -> Any:
+        if self._as_deployed:
+            return self._part
+        if candidates not in self._by_room:
+            return self._by_room.setdefault(candidates, with_room(self._part, candidates))
+        return self._by_room[candidates]
+
+
+class _AsyncReranker(_Reranker):
+    async def arerank_one(self, query: str, ranking: Ranking) -> Ranking:
+        """Return a new ranking, without blocking; in a thread where the async method is only a stub."""
+        if not ranking:
+            return Ranking()
+        part = self._with_room(len(ranking))
+        candidates = Candidates(ranking, self._doc_key)
+        try:
+            if hasattr(part, "acompress_documents"):
+                outputs = await part.acompress_documents(candidates.documents, query)
+            else:
+                outputs = await part.atransform_documents(candidates.documents)
+        except NotImplementedError:
+            return await asyncio.to_thread(self.rerank_one, query, ranking)
+        return candidates.ranking(documents_in(outputs, type(part).__name__))

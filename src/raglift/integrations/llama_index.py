@@ -1,0 +1,241 @@
+"""LlamaIndex retrievers, query engines, indexes and node postprocessors as raglift stages.
+
+Nothing here asks an LLM to write an answer where the retrieved nodes can be had without one, and nothing here
+changes the object it is given: depth is set on copies (see `_llama_index_depth`).
+
+A stage is async where the class brings its own `_aretrieve` or `_apostprocess_nodes`; LlamaIndex's defaults
+for the others only run the sync code, so they would promise a concurrency that is not there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from raglift.errors import UnsupportedSystem
+from raglift.execution import RerankStage, RetrieveStage
+from raglift.integrations._llama_index_depth import deepen, definer, describe, raise_top_n
+from raglift.integrations._llama_index_nodes import Handover, chunk_of, node_of, ranking_of
+from raglift.records import Ranking
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["chunk_of", "is_llama_index", "node_of", "reranker_stages", "retriever_stages"]
+
+ACCEPTED = (
+    "a retriever (BaseRetriever), a query engine (BaseQueryEngine), an index (BaseIndex) or a chat engine "
+    "with a context (ContextChatEngine, CondensePlusContextChatEngine, CondenseQuestionChatEngine)"
+)
+
+
+def is_llama_index(obj: object) -> bool:
+    """Whether an object is an instance of a LlamaIndex class or of a subclass; imports nothing."""
+    modules = (cls.__module__ for cls in type(obj).__mro__)
+    return any(module == "llama_index.core" or module.startswith("llama_index.core.") for module in modules)
+
+
+def retriever_stages(
+    obj: Any, *, as_deployed: bool = False, doc_key: str | None = None
+) -> list[RetrieveStage | RerankStage]:
+    """Open a LlamaIndex system into a retrieve stage and one rerank stage per node postprocessor.
+
+    A query engine that is more than a retriever followed by postprocessors stays one stage: it is asked to
+    `retrieve`, or, where it cannot, to answer, and then its source nodes are the ranking. A chat engine is
+    evaluated as it answers the first message of a conversation.
+
+    Args:
+        obj: a retriever, query engine, index or chat engine with a context.
+        as_deployed: whether postprocessors keep the `top_n` that the user set.
+        doc_key: the metadata key that holds a node's document id; see `chunk_of`.
+
+    Raises:
+        UnsupportedSystem: the object is something else.
+    """
+    from llama_index.core.base.base_query_engine import BaseQueryEngine
+    from llama_index.core.base.base_retriever import BaseRetriever
+    from llama_index.core.chat_engine import CondenseQuestionChatEngine
+    from llama_index.core.indices.base import BaseIndex
+
+    if isinstance(obj, BaseIndex):
+        obj = obj.as_retriever()
+    if isinstance(obj, CondenseQuestionChatEngine):
+        return retriever_stages(vars(obj)["_query_engine"], as_deployed=as_deployed, doc_key=doc_key)
+    if isinstance(obj, BaseRetriever):
+        return [_retrieve_stage(obj, _retriever_adapter(obj), as_deployed=as_deployed, doc_key=doc_key)]
+    if _is_retriever_then_postprocessors(obj):
+        retriever, postprocessors = vars(obj)["_retriever"], vars(obj)["_node_postprocessors"]
+        stages = retriever_stages(retriever, as_deployed=as_deployed, doc_key=doc_key)
+        for postprocessor in postprocessors:
+            stages += reranker_stages(postprocessor, as_deployed=as_deployed, doc_key=doc_key)
+        return stages
+    if isinstance(obj, BaseQueryEngine):
+        return [_retrieve_stage(obj, LlamaIndexQueryEngine, as_deployed=as_deployed, doc_key=doc_key)]
+    raise UnsupportedSystem(f"{_found(obj)} is not something LlamaIndex retrieves with; expected {ACCEPTED}")
+
+
+def reranker_stages(obj: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> list[RerankStage]:
+    """Adapt a LlamaIndex node postprocessor.
+
+    Args:
+        obj: any `BaseNodePostprocessor`.
+        as_deployed: whether it keeps the `top_n` that the user set, instead of ranking all candidates.
+        doc_key: the metadata key that holds the document id of a node that the postprocessor adds.
+
+    Raises:
+        UnsupportedSystem: the object is something else.
+    """
+    from llama_index.core.postprocessor.types import BaseNodePostprocessor
+
+    if not isinstance(obj, BaseNodePostprocessor):
+        raise UnsupportedSystem(
+            f"{_found(obj)} is not something LlamaIndex reranks with; expected a node postprocessor "
+            "(BaseNodePostprocessor), as SentenceTransformerRerank is"
+        )
+    is_async = definer(obj, "_apostprocess_nodes") is not BaseNodePostprocessor
+    adapter = AsyncLlamaIndexReranker if is_async else LlamaIndexReranker
+    reranker = adapter(obj, as_deployed=as_deployed, doc_key=doc_key)
+    return [RerankStage(reranker, describe(obj))]
+
+
+class LlamaIndexRetriever:
+    """Asks a LlamaIndex retriever, one query at a time."""
+
+    def __init__(self, system: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> None:
+        self._system = system
+        self._as_deployed = as_deployed
+        self._doc_key = doc_key
+        self._copies: dict[int, Any] = {}
+
+    def retrieve_one(self, query: str, k: int) -> Ranking:
+        """Return a ranking of at most `k` hits, from a copy of the system that looks at least that deep."""
+        return ranking_of(self._ask(self._at_depth(k), query), k, self._doc_key)
+
+    def _at_depth(self, k: int) -> Any:
+        if k not in self._copies:
+            self._copies[k], _ = deepen(self._system, k, as_deployed=self._as_deployed)
+        return self._copies[k]
+
+    def _ask(self, system: Any, query: str) -> Sequence[Any]:
+        return list(system.retrieve(query))
+
+
+class AsyncLlamaIndexRetriever(LlamaIndexRetriever):
+    """Asks a LlamaIndex retriever that is async of its own."""
+
+    async def aretrieve_one(self, query: str, k: int) -> Ranking:
+        """Return a ranking of at most `k` hits, without blocking."""
+        return ranking_of(await self._at_depth(k).aretrieve(query), k, self._doc_key)
+
+
+class LlamaIndexQueryEngine(LlamaIndexRetriever):
+    """Asks a LlamaIndex query engine for its sources."""
+
+    def _ask(self, system: Any, query: str) -> Sequence[Any]:
+        from llama_index.core.schema import QueryBundle
+
+        return _sources(system, QueryBundle(query))
+
+
+class LlamaIndexReranker:
+    """Runs a LlamaIndex node postprocessor over one ranking at a time."""
+
+    def __init__(self, postprocessor: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> None:
+        self._postprocessor = postprocessor
+        self._as_deployed = as_deployed
+        self._doc_key = doc_key
+        self._copies: dict[int, Any] = {}
+
+    def rerank_one(self, query: str, ranking: Ranking) -> Ranking:
+        """Return a new ranking of the same chunks; an empty ranking stays empty and asks nobody."""
+        from llama_index.core.schema import QueryBundle
+
+        if not ranking.hits:
+            return Ranking()
+        handover = Handover(ranking, self._doc_key)
+        postprocessor = self._copy(len(ranking))
+        return handover.ranking(postprocessor.postprocess_nodes(handover.nodes(), QueryBundle(query)))
+
+    def _copy(self, candidates: int) -> Any:
+        n = 0 if self._as_deployed else candidates
+        if n not in self._copies:
+            self._copies[n] = raise_top_n(self._postprocessor, n)
+        return self._copies[n]
+
+
+class AsyncLlamaIndexReranker(LlamaIndexReranker):
+    """Runs a LlamaIndex node postprocessor that is async of its own."""
+
+    async def arerank_one(self, query: str, ranking: Ranking) -> Ranking:
+        """Return a new ranking, without blocking."""
+        from llama_index.core.schema import QueryBundle
+
+        if not ranking.hits:
+            return Ranking()
+        handover = Handover(ranking, self._doc_key)
+        postprocessor = self._copy(len(ranking))
+        return handover.ranking(await postprocessor.apostprocess_nodes(handover.nodes(), QueryBundle(query)))
+
+
+def _retrieve_stage(
+    obj: Any, adapter: type[LlamaIndexRetriever], *, as_deployed: bool, doc_key: str | None
+) -> RetrieveStage:
+    _, fixed = deepen(obj, 1, as_deployed=as_deployed)
+    return RetrieveStage(adapter(obj, as_deployed=as_deployed, doc_key=doc_key), describe(obj), fixed)
+
+
+def _retriever_adapter(retriever: Any) -> type[LlamaIndexRetriever]:
+    """Choose by whether the class is async of its own, and was not told to run its parts in turn.
+
+    With `use_async=False` a fusion passes one query bundle through its retrievers, and the first embedding
+    stays in it: asking such a retriever in its other way could change the ranking.
+    """
+    from llama_index.core.base.base_retriever import BaseRetriever
+
+    has_own = definer(retriever, "_aretrieve") is not BaseRetriever
+    in_turn = getattr(retriever, "use_async", True) is False
+    return AsyncLlamaIndexRetriever if has_own and not in_turn else LlamaIndexRetriever
+
+
+def _is_retriever_then_postprocessors(obj: Any) -> bool:
+    """Whether a system is known to retrieve and then postprocess, with no step of a subclass's own."""
+    from llama_index.core.chat_engine.types import BaseChatEngine
+    from llama_index.core.query_engine import (
+        CitationQueryEngine,
+        RetrieverQueryEngine,
+        SimpleMultiModalQueryEngine,
+    )
+
+    if isinstance(obj, BaseChatEngine):
+        return getattr(definer(obj, "_get_nodes"), "__module__", "").startswith("llama_index.core.")
+    for known in (RetrieverQueryEngine, CitationQueryEngine, SimpleMultiModalQueryEngine):
+        if isinstance(obj, known):
+            steps = definer(obj, "retrieve"), definer(obj, "_apply_node_postprocessors") or known
+            return steps == (known, known)
+    return False
+
+
+def _sources(engine: Any, query: Any) -> list[Any]:
+    """Return the nodes an engine would answer from, letting it write an answer only where it must.
+
+    A router's choice and a query transform are steps of retrieval, so they are made here, as the classes make
+    them; the engine below is then asked in the same way.
+    """
+    from llama_index.core.query_engine import RouterQueryEngine, TransformQueryEngine
+
+    held = vars(engine)
+    if definer(engine, "_query") is RouterQueryEngine:
+        chosen = held["_selector"].select(held["_metadatas"], query).inds
+        return [node for place in chosen for node in _sources(held["_query_engines"][place], query)]
+    if definer(engine, "retrieve") is TransformQueryEngine:
+        transformed = held["_query_transform"].run(query, metadata=held["_transform_metadata"])
+        return _sources(held["_query_engine"], transformed)
+    try:
+        return list(engine.retrieve(query))
+    except NotImplementedError:
+        return list(engine.query(query).source_nodes)
+
+
+def _found(obj: Any) -> str:
+    if isinstance(obj, type):
+        return f"the class {obj.__module__}.{obj.__qualname__} (not an instance of it)"
+    return f"an object of {type(obj).__module__}.{type(obj).__qualname__}"

@@ -1,0 +1,201 @@
+"""Plain functions as retrievers and rerankers, and any framework's result as a chunk."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from numbers import Real
+from typing import Any, cast
+
+from raglift.errors import ConfigurationError
+from raglift.execution import RerankStage, RetrieveStage
+from raglift.integrations import langchain, llama_index
+from raglift.records import Chunk, Hit, Ranking
+
+__all__ = ["chunk_and_score", "reranker_stage", "retriever_stage"]
+
+_DEPTH_NAMES = ("k", "top_k", "n", "limit")
+
+
+def retriever_stage(function: Callable[..., Any], *, doc_key: str | None = None) -> RetrieveStage:
+    """Adapt a function from a query's text to its results, sync or async.
+
+    The function may take the depth as a second argument named `k`, `top_k`, `n` or `limit`; otherwise it returns as
+    many results as it likes. A result is a text, a LangChain document, a LlamaIndex node, a raglift Chunk, a mapping
+    with `text`, or a pair of one of these and a score.
+    """
+    depth_name = _depth_name(function)
+    kind = _AsyncFunctionRetriever if _is_async(function) else _FunctionRetriever
+    name = _name_of(function)
+    fixed = () if depth_name else (f"{name} takes no k",)
+    return RetrieveStage(kind(function, depth_name, doc_key), f"function {name}", fixed)
+
+
+def reranker_stage(function: Callable[..., Any]) -> RerankStage:
+    """Adapt a function of a query and a list of texts, sync or async.
+
+    It returns one score a text; or (index, score) pairs, best first; or the texts themselves in a new order.
+    """
+    kind = _AsyncFunctionReranker if _is_async(function) else _FunctionReranker
+    return RerankStage(kind(function), f"function {_name_of(function)}")
+
+
+def chunk_and_score(result: Any, doc_key: str | None = None) -> tuple[Chunk, float | None]:
+    """Return one result of a retriever as a chunk and a score.
+
+    Raises:
+        ConfigurationError: the result is none of the accepted kinds.
+    """
+    if isinstance(result, tuple) and len(result) == 2:
+        chunk, _ = chunk_and_score(result[0], doc_key)
+        return chunk, _score(result[1])
+    if isinstance(result, Hit):
+        return result.chunk, result.score
+    if isinstance(result, Chunk):
+        return result, None
+    if isinstance(result, str):
+        return Chunk(result), None
+    if isinstance(result, Mapping) and isinstance(result.get("text"), str):
+        return _chunk_of_mapping(result, doc_key), _score(result.get("score"))
+    if langchain.is_langchain(result) and isinstance(getattr(result, "page_content", None), str):
+        chunk = langchain.chunk_of(result, doc_key)
+        return chunk, _score(result.metadata.get("score"))
+    if llama_index.is_llama_index(result):
+        return llama_index.chunk_of(result, doc_key), _score(getattr(result, "score", None))
+    raise ConfigurationError(
+        f"a retriever's result: found a {type(result).__name__}; expected a text, a LangChain Document, "
+        "a LlamaIndex node, a raglift Chunk, a mapping with 'text', or a pair of one of these and a score"
+    )
+
+
+def _chunk_of_mapping(result: Mapping[str, Any], doc_key: str | None) -> Chunk:
+    metadata = dict(result.get("metadata") or {})
+    doc_id = metadata.get(doc_key) if doc_key else result.get("doc_id", metadata.get("doc_id"))
+    return Chunk(
+        text=result["text"],
+        id=str(result["id"]) if result.get("id") is not None else "",
+        doc_id=None if doc_id is None else str(doc_id),
+        start=result.get("start"),
+        end=result.get("end"),
+        metadata=metadata,
+    )
+
+
+def _score(value: Any) -> float | None:
+    if value is None or isinstance(value, bool) or not isinstance(value, Real):
+        return None
+    return float(value)
+
+
+class _FunctionRetriever:
+    def __init__(self, function: Callable[..., Any], depth_name: str | None, doc_key: str | None) -> None:
+        self._function = function
+        self._depth_name = depth_name
+        self._doc_key = doc_key
+
+    def _call(self, query: str, k: int) -> Any:
+        return self._function(query, **({self._depth_name: k} if self._depth_name else {}))
+
+    def _ranking(self, results: Any, k: int) -> Ranking:
+        if isinstance(results, (str, bytes, Mapping)) or not isinstance(results, Iterable):
+            raise ConfigurationError(
+                f"{_name_of(self._function)} returned a {type(results).__name__}; expected a list of results"
+            )
+        return Ranking.of([chunk_and_score(result, self._doc_key) for result in results][:k])
+
+    def retrieve_one(self, query: str, k: int) -> Ranking:
+        return self._ranking(self._call(query, k), k)
+
+
+class _AsyncFunctionRetriever:
+    def __init__(self, function: Callable[..., Any], depth_name: str | None, doc_key: str | None) -> None:
+        self._inner = _FunctionRetriever(function, depth_name, doc_key)
+
+    async def aretrieve_one(self, query: str, k: int) -> Ranking:
+        results = await cast("Awaitable[Any]", self._inner._call(query, k))  # noqa: SLF001 — same module
+        return self._inner._ranking(results, k)  # noqa: SLF001
+
+
+class _FunctionReranker:
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    def rerank_one(self, query: str, ranking: Ranking) -> Ranking:
+        if not ranking.hits:
+            return ranking
+        return _reordered(self._function, ranking, self._function(query, [hit.chunk.text for hit in ranking]))
+
+
+class _AsyncFunctionReranker:
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    async def arerank_one(self, query: str, ranking: Ranking) -> Ranking:
+        if not ranking.hits:
+            return ranking
+        return _reordered(
+            self._function, ranking, await self._function(query, [hit.chunk.text for hit in ranking])
+        )
+
+
+def _reordered(function: Callable[..., Any], ranking: Ranking, result: Any) -> Ranking:
+    """Read what a reranking function returned."""
+    items = (
+        list(result)
+        if isinstance(result, Iterable) and not isinstance(result, (str, bytes, Mapping))
+        else None
+    )
+    if items is not None and len(items) == len(ranking) and all(_is_number(item) for item in items):
+        order = sorted(range(len(items)), key=lambda place: -float(items[place]))
+        return Ranking.of((ranking[place].chunk, float(items[place])) for place in order)
+    if items is not None and all(_is_indexed_score(item, len(ranking)) for item in items):
+        return Ranking.of((ranking[int(index)].chunk, float(score)) for index, score in items)
+    if items is not None and all(isinstance(item, str) for item in items):
+        return _by_text(function, ranking, items)
+    found = f"{len(items)} items for {len(ranking)} texts" if items is not None else type(result).__name__
+    raise ConfigurationError(
+        f"{_name_of(function)} returned {found}; expected one score a text, (index, score) pairs, or the texts reordered"
+    )
+
+
+def _by_text(function: Callable[..., Any], ranking: Ranking, texts: Sequence[str]) -> Ranking:
+    waiting: dict[str, list[Chunk]] = {}
+    for hit in reversed(ranking.hits):
+        waiting.setdefault(hit.chunk.text, []).append(hit.chunk)
+    chunks = []
+    for text in texts:
+        if not waiting.get(text):
+            raise ConfigurationError(
+                f"{_name_of(function)} returned a text that it was not given: {text[:60]!r}"
+            )
+        chunks.append(waiting[text].pop())
+    return Ranking.of((chunk, None) for chunk in chunks)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and float(value) == float(value)
+
+
+def _is_indexed_score(item: Any, count: int) -> bool:
+    if not (isinstance(item, Sequence) and not isinstance(item, str) and len(item) == 2):
+        return False
+    index, score = item
+    return _is_number(index) and float(index).is_integer() and 0 <= index < count and _is_number(score)
+
+
+def _depth_name(function: Callable[..., Any]) -> str | None:
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):  # some built-ins have no signature
+        return None
+    names = list(parameters)[1:]
+    return next((name for name in _DEPTH_NAMES if name in names), None)
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    call = getattr(type(function), "__call__", None)  # noqa: B004 — the method, not whether it is callable
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    return getattr(function, "__name__", type(function).__name__)

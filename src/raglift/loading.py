@@ -1,0 +1,90 @@
+"""`load_dataset`: labelled queries, and their documents, from a file, a folder or the name of a corpus."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from raglift.corpora.catalogue import QUERIES, Corpus, find_corpus, read_corpus
+from raglift.corpora.descriptor import DESCRIPTOR
+from raglift.dataset import read_documents, read_queries
+from raglift.errors import CorpusError, DatasetError, Fault
+from raglift.records import Dataset
+
+if TYPE_CHECKING:
+    from raglift.dataset import DocumentSource
+    from raglift.records import Document
+
+__all__ = ["load_dataset"]
+
+_SUFFIXES = (".jsonl", ".ndjson")
+
+
+def load_dataset(
+    source: str | os.PathLike[str],
+    *,
+    documents: DocumentSource = None,
+    name: str | None = None,
+) -> Dataset:
+    """Load labelled queries and, where they are at hand, the documents they are about.
+
+    Args:
+        source: a `.jsonl` file; a folder that holds `queries.jsonl` and, optionally, `corpus.toml` or a
+            folder `documents`; or the name of a corpus that comes with raglift, as `war_and_peace`.
+        documents: the source texts, in place of those that `source` brings: records, a mapping from id to
+            text, or a path to a file or folder. For a corpus that consists of one text, a path to a file is
+            read as that text: under its id, and without what its publisher added.
+        name: a title; by default the name of the file, folder or corpus.
+
+    Raises:
+        DatasetError: there is no such file, it is malformed, or a label does not resolve; every fault is
+            listed.
+        CorpusError: there is no such folder, and no corpus of that name.
+        CorpusMissing: the text of the corpus is not on this machine; the message says how to get it.
+    """
+    path = Path(source).expanduser()
+    if path.is_file():
+        if path.suffix.lower() not in _SUFFIXES:
+            raise _unusable(path, f"a file of type {path.suffix or 'unknown'}", "a .jsonl file")
+        given = read_documents(documents)
+        return Dataset(read_queries(path, given), given, name or path.stem)
+    if (path / DESCRIPTOR).is_file() and (path / QUERIES).is_file():
+        return _load_corpus(read_corpus(path), documents, name)
+    if (path / QUERIES).is_file():
+        beside = path / "documents"
+        given = read_documents(beside if documents is None and beside.is_dir() else documents)
+        return Dataset(read_queries(path / QUERIES, given), given, name or path.resolve().name)
+    return _load_corpus(_named_corpus(path), documents, name)
+
+
+def _named_corpus(path: Path) -> Corpus:
+    """Return the bundled corpus that `name` or `corpora/name` means where there is no such path."""
+    if path.parts[:-1] in ((), ("corpora",)) and path.suffix == "" and path.name:
+        try:
+            return find_corpus(path.name)
+        except CorpusError:
+            if not path.is_dir():
+                raise
+    if path.is_dir():
+        raise _unusable(path, f"a folder without {QUERIES}", f"a folder that holds {QUERIES}")
+    raise _unusable(
+        path,
+        "no such file or folder",
+        f"a .jsonl file, a folder that holds {QUERIES}, or the name of a corpus",
+    )
+
+
+def _load_corpus(corpus: Corpus, documents: DocumentSource, name: str | None) -> Dataset:
+    given: tuple[Document, ...]
+    if documents is None:
+        given = corpus.documents()
+    elif corpus.text is not None and isinstance(documents, (str, os.PathLike)) and Path(documents).is_file():
+        given = corpus.documents(Path(documents))
+    else:
+        given = read_documents(documents)
+    return Dataset(read_queries(corpus.queries_path, given), given, name or corpus.name)
+
+
+def _unusable(path: Path, found: str, expected: str) -> DatasetError:
+    return DatasetError(str(path), [Fault(str(path), found, expected)])

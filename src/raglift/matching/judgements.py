@@ -1,0 +1,95 @@
+"""What matching hands to the metrics: one stage, all queries, as flat arrays.
+
+Rows are sorted by query, then rank. A rank is 1 for the first hit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Direction", "FactTable", "Judgements", "Matches", "Satisfactions"]
+
+
+class Direction:
+    """How a hit matched a passage; the values of `Matches.direction`."""
+
+    CHUNK_CONTAINS_PASSAGE = 0
+    PASSAGE_CONTAINS_CHUNK = 1
+    SAME_ID = 2
+    NAMES = ("chunk contains passage", "passage contains chunk", "same id")
+
+
+@dataclass(frozen=True, eq=False)
+class FactTable:
+    """The facts of all queries, in dataset order: one entry a fact."""
+
+    query: NDArray[np.int64]
+    """Which query needs it, ascending."""
+    ideal_grade: NDArray[np.int64]
+    """The highest grade among its passages."""
+    passages: NDArray[np.int64]
+    """How many alternatives it has."""
+
+
+@dataclass(frozen=True, eq=False)
+class Matches:
+    """Which hit matched which passage: one row a pair."""
+
+    query: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    fact: NDArray[np.int64]
+    """A row of the fact table."""
+    passage: NDArray[np.int64]
+    """Which alternative of the fact."""
+    grade: NDArray[np.int64]
+    """The passage's grade."""
+    direction: NDArray[np.int8]
+    """One of the values of `Direction`."""
+    start: NDArray[np.int64]
+    """The covered part of the passage, in normalized characters: first covered, …"""
+    end: NDArray[np.int64]
+    """… and one past the last; both 0 for a chunk-id label."""
+
+
+@dataclass(frozen=True, eq=False)
+class Satisfactions:
+    """At which rank a fact is satisfied, and with what grade: one row each time its grade gets better."""
+
+    fact: NDArray[np.int64]
+    """A row of the fact table; sorted by fact, then rank."""
+    rank: NDArray[np.int64]
+    grade: NDArray[np.int64]
+    """Rising within a fact."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judgements:
+    """Everything a metric may look at, for one stage and all queries."""
+
+    queries: int
+    """How many queries there are, those without labels included."""
+    hits: NDArray[np.int64]
+    """How many hits each query's ranking has."""
+    facts: FactTable
+    matches: Matches
+    satisfied: Satisfactions
+    by_text_alone: int = 0
+    """Matches of passages anchored to a document with hits whose document is not known."""
+
+
+def satisfactions_of(facts: FactTable, matches: Matches) -> Satisfactions:
+    """Return when each fact is satisfied where one match is enough: at its first match, and at each better one."""
+    order = np.lexsort((-matches.grade, matches.rank, matches.fact))
+    fact, rank, grade = matches.fact[order], matches.rank[order], matches.grade[order]
+    # A running maximum within each fact: lift each fact above all grades of the facts before it.
+    lift = fact * (int(facts.ideal_grade.max(initial=0)) + 1)
+    best = np.maximum.accumulate(grade + lift) if len(grade) else grade
+    better = np.ones(len(fact), dtype=bool)
+    better[1:] = best[1:] > best[:-1]
+    return Satisfactions(fact[better], rank[better], grade[better])

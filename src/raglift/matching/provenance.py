@@ -1,0 +1,95 @@
+"""Which document a hit comes from, and whether its offsets are true.
+
+Frameworks name documents in their own ways (a path, a file name, a random id) and compute offsets that are wrong for
+about half the chunks when sizes are counted in tokens and chunks overlap. A document is known only when its name
+leads to a document of the dataset, and offsets are kept only where the document's text there is the hit's text.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from raglift.records import Chunk, Dataset, Ranking
+
+__all__ = ["Provenance"]
+
+_NAMES = ("doc_id", "document_id", "source", "file_name", "file_path", "filename", "path", "title")
+
+
+@dataclass
+class Provenance:
+    """Resolves the documents and checks the offsets of chunks, each distinct chunk once."""
+
+    dataset: Dataset
+    """Its documents are what hits are resolved against; without documents nothing is changed."""
+    doc_key: str | None = None
+    """The metadata key that the user says holds document ids: then its value is taken as it is."""
+    unknown_document: int = 0
+    """Distinct chunks whose document could not be told."""
+    false_offsets: int = 0
+    """Distinct chunks that came with offsets where the document has another text."""
+    _resolved: dict[tuple[object, ...], Chunk] = field(default_factory=dict, repr=False)
+    _by_file_name: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        names = [(name, doc_id) for doc_id in self.dataset.document_by_id for name in _file_names(doc_id)]
+        counts = Counter(name for name, _ in set(names))
+        self._by_file_name = {name: doc_id for name, doc_id in names if counts[name] == 1}
+
+    def check(self, ranking: Ranking) -> Ranking:
+        """Return the ranking with each hit's document resolved and its offsets kept only where they are true."""
+        if not self.dataset.documents:
+            return ranking
+        return replace(
+            ranking, hits=tuple(replace(hit, chunk=self._check(hit.chunk)) for hit in ranking.hits)
+        )
+
+    def _check(self, chunk: Chunk) -> Chunk:
+        key = (chunk.id, chunk.doc_id, chunk.start, chunk.end, chunk.text)
+        if key not in self._resolved:
+            checked = self._checked(chunk)
+            self._resolved[key] = checked
+            self._resolved[checked.id, checked.doc_id, checked.start, checked.end, checked.text] = checked
+        return self._resolved[key]
+
+    def _checked(self, chunk: Chunk) -> Chunk:
+        doc_id = self._document_of(chunk)
+        self.unknown_document += doc_id is None
+        start, end = chunk.start, chunk.end
+        if start is not None or end is not None:
+            document = self.dataset.document_by_id.get(doc_id or "")
+            true = document is not None and _is_at(document.text, chunk.text, start, end)
+            self.false_offsets += document is not None and not true
+            if not true:
+                start = end = None
+        return replace(chunk, doc_id=doc_id, start=start, end=end)
+
+    def _document_of(self, chunk: Chunk) -> str | None:
+        if self.doc_key is not None:
+            return chunk.doc_id
+        named = [chunk.doc_id, *(chunk.metadata.get(name) for name in _NAMES)]
+        names = [str(name) for name in named if name is not None]
+        for name in names:
+            if name in self.dataset.document_by_id:
+                return name
+        for name in names:
+            for file_name in _file_names(name):
+                if file_name in self._by_file_name:
+                    return self._by_file_name[file_name]
+        return None
+
+
+def _file_names(path: str) -> tuple[str, ...]:
+    """Return a path's last part, and that without its ending."""
+    pure = PurePath(path)
+    return (pure.name, pure.stem) if pure.name else ()
+
+
+def _is_at(document: str, text: str, start: int | None, end: int | None) -> bool:
+    return start is not None and end is not None and 0 <= start <= end and document[start:end] == text

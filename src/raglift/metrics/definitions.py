@@ -1,0 +1,168 @@
+"""Every measure by name: what it is called, its definition, and the function that computes it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from raglift.errors import ConfigurationError
+from raglift.metrics import autorag, graded, ranked, tutorial, unordered
+from raglift.records import Metric
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from raglift.matching import Judgements
+
+__all__ = ["MEASURES", "PROFILES", "Measure", "compute", "mean_title", "parse", "title"]
+
+Function = Callable[["Judgements", Metric], "NDArray[np.float64]"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A family of metrics that differ in k alone."""
+
+    name: str
+    """In metric texts: `ndcg`."""
+    title: str
+    """In tables, for one query: `NDCG`."""
+    formula: str
+    """The definition in one line; the function's docstring says more."""
+    compute: Function
+    """Values for all queries."""
+    mean_title: str = ""
+    """In tables, for the mean over queries, where it has a name of its own: `MRR`."""
+    needs_k: bool = False
+    """Whether it means nothing without a depth."""
+    parameters: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """The settings it takes, and their values; the first is the default."""
+
+
+_GAIN = (("gain", ("linear", "exponential")),)
+
+MEASURES: dict[str, Measure] = {
+    measure.name: measure
+    for measure in (
+        Measure("hit_rate", "HitRate", "1 if some fact is satisfied by rank k", unordered.hit_rate),
+        Measure(
+            "precision", "Precision", "relevant hits among the first k / k", unordered.precision, needs_k=True
+        ),
+        Measure("recall", "Recall", "facts satisfied by rank k / facts", unordered.recall),
+        Measure("f1", "F1", "harmonic mean of Precision@k and Recall@k", unordered.f1, needs_k=True),
+        Measure(
+            "rr",
+            "RR",
+            "1 / first rank ≤ k at which a fact is satisfied",
+            ranked.reciprocal_rank,
+            mean_title="MRR",
+        ),
+        Measure(
+            "ap",
+            "AP",
+            "Σ over facts satisfied by rank k of N(r)/r, / facts",
+            ranked.average_precision,
+            mean_title="MAP",
+        ),
+        Measure("dcg", "DCG", "Σ gain / log2(position + 1), each fact once", graded.dcg, parameters=_GAIN),
+        Measure("idcg", "IDCG", "the DCG of the best possible ranking", graded.idcg, parameters=_GAIN),
+        Measure("ndcg", "NDCG", "DCG@k / IDCG@k", graded.ndcg, parameters=_GAIN),
+    )
+}
+"""The measures, by name."""
+
+_ALIASES = {
+    "mrr": "rr",
+    "map": "ap",
+    "hit": "hit_rate",
+    "hitrate": "hit_rate",
+    "p": "precision",
+    "r": "recall",
+}
+
+PROFILES: dict[str, dict[str, Function]] = {
+    "default": {},
+    "tutorial": tutorial.FUNCTIONS,
+    "autorag": autorag.FUNCTIONS,
+}
+"""For each profile, the measures that it computes in its own way; the others are the default's."""
+
+_TEXT = re.compile(
+    r"\s*(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*(?:\((?P<settings>[^()]*)\))?\s*(?:@\s*(?P<k>\d{1,9}))?\s*"
+)
+
+
+def parse(text: str) -> Metric:
+    """Read a metric: `parse("ndcg@10")`, `parse("mrr")`, `parse("ndcg(gain=exponential)@5")`.
+
+    Letter case does not matter, and MRR and MAP are read as RR and AP, whose means they are. For every metric
+    `m`, `parse(str(m)) == m`.
+
+    Raises:
+        ConfigurationError: the text is not a metric; the message lists the known ones.
+    """
+    match = _TEXT.fullmatch(text)
+    if match is None:
+        raise ConfigurationError(
+            f"metric: found {text!r}; expected a name and a depth, as 'ndcg@10' or 'mrr@5'"
+        )
+    given = match["name"].lower()
+    name = _ALIASES.get(given, given)
+    if name not in MEASURES:
+        near = difflib.get_close_matches(name, [*MEASURES, *_ALIASES], n=1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        raise ConfigurationError(
+            f"metric: found {match['name']!r}{hint}; expected one of {', '.join([*MEASURES, 'mrr', 'map'])}"
+        )
+    settings = _settings(MEASURES[name], match["settings"] or "")
+    if match["k"] is not None and int(match["k"]) < 1:
+        raise ConfigurationError(f"metric: found {text!r}; expected a depth of 1 or more after @")
+    return Metric(name, None if match["k"] is None else int(match["k"]), settings)
+
+
+def _settings(measure: Measure, text: str) -> tuple[tuple[str, str], ...]:
+    allowed = dict(measure.parameters)
+    found = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, _, value = (piece.strip() for piece in part.partition("="))
+        if value not in allowed.get(name, ()):
+            options = (
+                "; ".join(f"{key}={'|'.join(values)}" for key, values in allowed.items()) or "no settings"
+            )
+            raise ConfigurationError(f"{measure.name}: found the setting {part!r}; expected {options}")
+        found[name] = value
+    return tuple(sorted(found.items()))
+
+
+def compute(judgements: Judgements, metric: Metric, profile: str = "default") -> NDArray[np.float64]:
+    """Return a metric's value for each query, in dataset order.
+
+    Queries without labels come out as 0 and are left out later by the caller; NaN marks a query that the profile
+    leaves out of its mean.
+
+    Raises:
+        ConfigurationError: an unknown profile or measure, or a measure that needs a k has none.
+    """
+    if profile not in PROFILES:
+        raise ConfigurationError(f"profile: found {profile!r}; expected one of {', '.join(PROFILES)}")
+    if metric.name not in MEASURES:
+        parse(str(metric))
+    measure = MEASURES[metric.name]
+    if measure.needs_k and metric.k is None:
+        raise ConfigurationError(f"{metric}: found no depth; expected one, as '{metric.name}@10'")
+    return PROFILES[profile].get(metric.name, measure.compute)(judgements, metric)
+
+
+def title(metric: Metric) -> str:
+    """Return what one query's value is called: `RR@10`."""
+    return str(metric).replace(metric.name, MEASURES[metric.name].title, 1)
+
+
+def mean_title(metric: Metric) -> str:
+    """Return what the mean over queries is called: `MRR@10`."""
+    measure = MEASURES[metric.name]
+    return str(metric).replace(metric.name, measure.mean_title or measure.title, 1)

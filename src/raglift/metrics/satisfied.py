@@ -1,0 +1,57 @@
+"""First satisfaction of each fact: what most metrics start from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from raglift.matching import Judgements
+
+__all__ = ["FirstSatisfactions", "count_by_query", "first_satisfactions", "per_query", "sum_by"]
+
+
+@dataclass(frozen=True, eq=False)
+class FirstSatisfactions:
+    """The facts that are satisfied at all, sorted by query, then rank, then higher grade first."""
+
+    fact: NDArray[np.int64]
+    query: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    grade: NDArray[np.int64]
+
+
+def first_satisfactions(judgements: Judgements) -> FirstSatisfactions:
+    """Return, for each satisfied fact, the first rank and the grade there."""
+    satisfied = judgements.satisfied
+    first = np.ones(len(satisfied.fact), dtype=bool)
+    first[1:] = satisfied.fact[1:] != satisfied.fact[:-1]
+    fact, rank, grade = satisfied.fact[first], satisfied.rank[first], satisfied.grade[first]
+    query = judgements.facts.query[fact]
+    order = np.lexsort((-grade, rank, query))
+    return FirstSatisfactions(fact[order], query[order], rank[order], grade[order])
+
+
+def count_by_query(query: NDArray[np.int64], judgements: Judgements) -> NDArray[np.float64]:
+    """Return how many rows each query has."""
+    return np.bincount(query, minlength=judgements.queries).astype(np.float64)
+
+
+def sum_by(place: NDArray[np.int64], terms: NDArray[np.float64], length: int) -> NDArray[np.float64]:
+    """Return the sum of the terms at each place, as floats also when there are none."""
+    sums: NDArray[np.float64] = np.bincount(place, weights=terms, minlength=length).astype(np.float64)
+    return sums
+
+
+def per_query(numerator: NDArray[np.float64], denominator: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Divide, with 0 where the denominator is 0."""
+    return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0)
+
+
+def depth(k: int | None) -> int:
+    """Return k as a number that ranks can be compared with."""
+    return np.iinfo(np.int64).max if k is None else k

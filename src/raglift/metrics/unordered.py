@@ -1,0 +1,59 @@
+"""Metrics that ask what is among the first k, in whatever order: HitRate, Precision, Recall, F1."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.metrics.satisfied import count_by_query, depth, first_satisfactions, per_query
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from raglift.matching import Judgements
+    from raglift.records import Metric
+
+__all__ = ["f1", "harmonic_mean", "hit_rate", "precision", "recall"]
+
+
+def hit_rate(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+    """HitRate@k = 1 if some fact is satisfied by rank k, else 0. Also called Success@k. Range {0, 1}."""
+    return np.asarray(_satisfied_facts(judgements, metric.k) > 0, dtype=np.float64)
+
+
+def precision(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+    """Precision@k = hits among the first k that match some passage / k, also when fewer came back. Range [0, 1].
+
+    As trec_eval's P_k.
+    """
+    assert metric.k is not None, "checked by compute()"  # noqa: S101
+    matches = judgements.matches
+    within = matches.rank <= metric.k
+    relevant = np.unique(np.stack((matches.query[within], matches.rank[within])), axis=1)
+    return count_by_query(relevant[0], judgements) / metric.k
+
+
+def recall(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+    """Recall@k = facts satisfied by rank k / facts. Range [0, 1]."""
+    return per_query(
+        _satisfied_facts(judgements, metric.k), count_by_query(judgements.facts.query, judgements)
+    )
+
+
+def f1(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+    """F1@k = 2PR / (P + R) of the query's own Precision@k and Recall@k; 0 if both are 0. Range [0, 1].
+
+    The mean of F1 is not the F1 of the means.
+    """
+    return harmonic_mean(precision(judgements, metric), recall(judgements, metric))
+
+
+def harmonic_mean(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 2ab / (a + b), elementwise; 0 where both are 0."""
+    return per_query(2 * first * second, first + second)
+
+
+def _satisfied_facts(judgements: Judgements, k: int | None) -> NDArray[np.float64]:
+    first = first_satisfactions(judgements)
+    return count_by_query(first.query[first.rank <= depth(k)], judgements)

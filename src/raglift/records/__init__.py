@@ -1,0 +1,25 @@
+"""The vocabulary of raglift as frozen records, free of any framework."""
+
+from raglift.records.corpus import Chunk, Document
+from raglift.records.labels import Dataset, Fact, Passage, Query
+from raglift.records.metric import Metric
+from raglift.records.rankings import Hit, Ranking, Run, StageInfo, StageTrace, Trace
+from raglift.records.results import Evaluation, Scores
+
+__all__ = [
+    "Chunk",
+    "Dataset",
+    "Document",
+    "Evaluation",
+    "Fact",
+    "Hit",
+    "Metric",
+    "Passage",
+    "Query",
+    "Ranking",
+    "Run",
+    "Scores",
+    "StageInfo",
+    "StageTrace",
+    "Trace",
+]

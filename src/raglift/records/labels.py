@@ -1,0 +1,139 @@
+"""Ground truth: passages, the facts they prove, the queries that need them, and whole datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from raglift.records.corpus import Document
+
+__all__ = ["Dataset", "Fact", "Passage", "Query"]
+
+
+@dataclass(frozen=True)
+class Passage:
+    """One piece of evidence: a literal text, a span of a document, or a chunk id.
+
+    Exactly one of `text` and `chunk_id` is set; a passage that was given as a span or as a quote anchor
+    carries its text as well as its place.
+    """
+
+    text: str | None = None
+    """The words that are evidence; None for a chunk-id label."""
+    doc_id: str | None = None
+    """The document that the passage is anchored to, if any."""
+    start: int | None = None
+    """First character in that document's text."""
+    end: int | None = None
+    """One past the last character in that document's text."""
+    chunk_id: str | None = None
+    """The id of the chunk that is evidence, for labels about chunks."""
+    grade: int = 1
+    """How good the evidence is: an integer, 1 or more."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something a query needs: any one of its passages proves it (OR)."""
+
+    passages: tuple[Passage, ...]
+    """The alternatives, at least one."""
+
+    @property
+    def ideal_grade(self) -> int:
+        """The highest grade among the alternatives."""
+        return max(passage.grade for passage in self.passages)
+
+
+@dataclass(frozen=True)
+class Query:
+    """A question and what answers it: all of its facts (AND)."""
+
+    id: str
+    """Unique within its dataset."""
+    text: str
+    """The question, as it is put to the system."""
+    facts: tuple[Fact, ...] = ()
+    """What the answer needs; empty when the query is unlabelled."""
+    tags: tuple[str, ...] = ()
+    """Free labels for slicing: easy, hard, …"""
+    answerable: bool = True
+    """False when the corpus does not answer it: such a query enters no mean."""
+    judged_irrelevant: tuple[Passage, ...] = ()
+    """What somebody looked at and found not to help; never a fact."""
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether the query can be scored: it is answerable and has at least one fact."""
+        return self.answerable and bool(self.facts)
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Labelled queries and, where they are at hand, the documents they are about."""
+
+    queries: tuple[Query, ...]
+    """In file order."""
+    documents: tuple[Document, ...] = ()
+    """The source texts; empty when only the labels are known."""
+    name: str = "dataset"
+    """For titles and saved runs."""
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def __iter__(self) -> Iterator[Query]:
+        return iter(self.queries)
+
+    @cached_property
+    def document_by_id(self) -> Mapping[str, Document]:
+        """The documents, by id."""
+        return {document.id: document for document in self.documents}
+
+    @cached_property
+    def query_by_id(self) -> Mapping[str, Query]:
+        """The queries, by id."""
+        return {query.id: query for query in self.queries}
+
+    def query(self, query_id: str) -> Query:
+        """Return one query.
+
+        Args:
+            query_id: the query's id.
+
+        Raises:
+            DatasetError: no query has that id.
+        """
+        try:
+            return self.query_by_id[query_id]
+        except KeyError:
+            from raglift.dataset import unknown_query
+
+            raise unknown_query(self, query_id) from None
+
+    @classmethod
+    def from_dict(
+        cls,
+        relevant: Mapping[str, str | Sequence[str | Sequence[str]]],
+        *,
+        documents: Sequence[Document] = (),
+        name: str = "dataset",
+    ) -> Dataset:
+        """Build a dataset from the form tutorials use: `{"question": ["text", …]}`.
+
+        Each text is a fact; a list of texts is one fact with alternatives. Ids are `q1`, `q2`, … in order.
+
+        Args:
+            relevant: the ground-truth texts of each question.
+            documents: the source texts, if at hand.
+            name: a title.
+
+        Raises:
+            DatasetError: an empty question or text, or something that is not text; every fault is listed.
+        """
+        from raglift.dataset import dataset_from_dict
+
+        return dataset_from_dict(relevant, documents=documents, name=name)

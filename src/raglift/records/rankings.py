@@ -1,0 +1,105 @@
+"""What a system returned: hits in order, stage by stage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from raglift.records.corpus import Chunk
+
+__all__ = ["Hit", "Ranking", "Run", "StageInfo", "StageTrace", "Trace"]
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A chunk at a rank with a score."""
+
+    chunk: Chunk
+    """What was returned; its id survives every reranker."""
+    rank: int
+    """1 is the first."""
+    score: float | None = None
+    """As the stage gave it, on the stage's own scale; None when it gave none."""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The ordered hits of one query after one stage."""
+
+    hits: tuple[Hit, ...] = ()
+    """Best first; ranks run from 1 without gaps."""
+
+    @classmethod
+    def of(cls, scored: Iterable[tuple[Chunk, float | None]]) -> Ranking:
+        """Build a ranking from chunks and scores that are already in order, best first."""
+        return cls(tuple(Hit(chunk, rank, score) for rank, (chunk, score) in enumerate(scored, start=1)))
+
+    @property
+    def chunks(self) -> tuple[Chunk, ...]:
+        """The chunks in order."""
+        return tuple(hit.chunk for hit in self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __getitem__(self, index: int) -> Hit:
+        return self.hits[index]
+
+
+@dataclass(frozen=True)
+class StageTrace:
+    """What one stage did to one query."""
+
+    stage: str
+    """The stage's name: `retrieve`, `rerank`, …"""
+    ranking: Ranking
+    """The hits after the stage."""
+    seconds: float
+    """Time of the call; for a stage that takes all queries at once, its share of the batch."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What happened to one query: its ranking and seconds per stage, or its error."""
+
+    query_id: str
+    """The id of the query."""
+    stages: tuple[StageTrace, ...] = ()
+    """The stages that finished, in order."""
+    error: str | None = None
+    """Why the query failed, and in which stage; None when it did not."""
+
+
+@dataclass(frozen=True)
+class StageInfo:
+    """A named step of a system, as it was run."""
+
+    name: str
+    """Unique within the system: `retrieve`, `rerank`, …"""
+    system: str
+    """What did the work: class, model, settings that matter."""
+    depth_fixed: tuple[str, ...] = ()
+    """The parts whose depth (k or top_n) could not be set; figures at a deeper k are marked."""
+    batched: bool = False
+    """Whether all queries went in at once, so that seconds are shares of a batch."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """The traces of one system over one dataset, with what was asked of it."""
+
+    stages: tuple[StageInfo, ...]
+    """The steps of the system, in order."""
+    traces: tuple[Trace, ...]
+    """One for each query of the dataset, in its order."""
+    spec: Mapping[str, Any]
+    """What was asked: candidates, models, settings, versions, dataset hash."""
+    notes: tuple[str, ...] = ()
+    """What the reader of the figures should know: failures, cut chunks, unverified offsets, …"""

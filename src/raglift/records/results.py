@@ -1,0 +1,145 @@
+"""What an evaluation found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.errors import ConfigurationError
+from raglift.records.metric import Metric
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from raglift.records.labels import Dataset
+    from raglift.records.rankings import Run
+
+__all__ = ["Evaluation", "Scores"]
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Metric values per query, stage and k."""
+
+    query_ids: tuple[str, ...]
+    """The queries, in dataset order."""
+    stages: tuple[str, ...]
+    """The stages, in the order of the system."""
+    metrics: tuple[Metric, ...]
+    """The metrics, in the order asked for."""
+    values: NDArray[np.float64]
+    """Shape (stages, metrics, queries); NaN where a query is left out of the mean."""
+
+    def of(self, stage: str, metric: Metric) -> NDArray[np.float64]:
+        """Return one metric's values at one stage, one a query; NaN where the query is left out.
+
+        Raises:
+            ConfigurationError: the stage or the metric was not scored.
+        """
+        if stage not in self.stages:
+            raise ConfigurationError(f"stage: found {stage!r}; expected one of {', '.join(self.stages)}")
+        if metric not in self.metrics:
+            raise ConfigurationError(
+                f"metric: found {metric}, which was not scored; expected one of {', '.join(map(str, self.metrics))}"
+            )
+        values: NDArray[np.float64] = self.values[self.stages.index(stage), self.metrics.index(metric)]
+        return values
+
+    def n(self, stage: str, metric: Metric) -> int:
+        """Return how many queries the mean is over."""
+        return int(np.count_nonzero(~np.isnan(self.of(stage, metric))))
+
+    def mean(self, stage: str, metric: Metric) -> float:
+        """Return the mean over the queries that count; NaN when none does."""
+        values = self.of(stage, metric)
+        counted = values[~np.isnan(values)]
+        return float(counted.mean()) if len(counted) else float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """One system measured on one dataset, before and after reranking."""
+
+    run: Run
+    """What the system returned."""
+    dataset: Dataset
+    """What it was measured on."""
+    scores: Scores
+    """Every metric at every stage."""
+    profile: str = "default"
+    """Whose metric conventions were used."""
+    truncated: Mapping[str, int] = field(default_factory=dict)
+    """For each stage that returned no more than so many hits whatever was asked: how many."""
+    notes: tuple[str, ...] = ()
+    """What the reader of the figures should know."""
+
+    @property
+    def before(self) -> str:
+        """The first stage: what was retrieved."""
+        return self.scores.stages[0]
+
+    @property
+    def after(self) -> str:
+        """The last stage; the first one when there is no other."""
+        return self.scores.stages[-1]
+
+    def is_truncated(self, stage: str, metric: Metric) -> bool:
+        """Whether a metric looks deeper than the stage could return."""
+        limit = self.truncated.get(stage)
+        return limit is not None and (metric.k is None or metric.k > limit)
+
+    def lift(self, metric: Metric) -> NDArray[np.float64]:
+        """Return the metric after the last stage minus before, one value a query; NaN where there is no fair pair.
+
+        The pair is the same query, the same candidates and the same k. A reranker that returned fewer hits than k
+        whatever it was given has no fair pair at that k, and neither has a system of one stage.
+        """
+        before = self.scores.of(self.before, metric)
+        after = self.scores.of(self.after, metric)
+        unfair = any(self.is_truncated(stage, metric) for stage in self.scores.stages[1:])
+        if unfair or len(self.scores.stages) == 1:
+            return np.full_like(before, np.nan)
+        return after - before
+
+    def mean_lift(self, metric: Metric) -> float | None:
+        """Return the mean lift; None where there is no fair pair."""
+        lift = self.lift(metric)
+        counted = lift[~np.isnan(lift)]
+        return float(counted.mean()) if len(counted) else None
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a metric and k: before, after, lift, n, and each stage's mean."""
+        from raglift.report import evaluation_frame
+
+        return evaluation_frame(self)
+
+    def per_query(self) -> pd.DataFrame:
+        """Return one row a query, metric and stage, with the value and, for failures, the error."""
+        from raglift.report import per_query_frame
+
+        return per_query_frame(self)
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the evaluation to a folder of plain files, which `raglift.load_evaluation` reads.
+
+        Args:
+            folder: where; its parents are made when missing.
+            overwrite: replace an evaluation that is already there.
+
+        Raises:
+            RunError: the folder exists, or cannot be written.
+        """
+        from raglift.store import save_evaluation
+
+        return save_evaluation(self, folder, overwrite=overwrite)
+
+    def __str__(self) -> str:
+        from raglift.report import evaluation_text
+
+        return evaluation_text(self)

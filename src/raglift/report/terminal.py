@@ -1,0 +1,107 @@
+"""Evaluations as tables for a terminal, and as plain text when piped."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from raglift.metrics import mean_title
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from raglift.records import Evaluation, Metric
+
+__all__ = ["evaluation_text", "print_evaluation"]
+
+_TRUNCATED = "†"
+_WIDTH = 100
+
+
+def evaluation_text(evaluation: Evaluation) -> str:
+    """Return an evaluation as plain text: what was measured, the table, and the notes."""
+    from rich.console import Console
+
+    console = Console(file=io.StringIO(), width=_WIDTH, color_system=None, force_terminal=False)
+    print_evaluation(evaluation, console)
+    text: str = console.file.getvalue()  # type: ignore[attr-defined]
+    return "\n".join(line.rstrip() for line in text.splitlines())
+
+
+def print_evaluation(evaluation: Evaluation, console: Console) -> None:
+    """Print an evaluation: what was measured, before | after | lift per metric and k with n, and the notes."""
+    for line in _head(evaluation):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    console.print(_table(evaluation))
+    for line in _foot(evaluation):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _head(evaluation: Evaluation) -> list[str]:
+    """Return what was measured."""
+    run = evaluation.run
+    spec = run.spec
+    profile = "" if evaluation.profile == "default" else f", {evaluation.profile} conventions"
+    lines = [
+        f"{evaluation.dataset.name}: {len(evaluation.dataset):,} queries, {spec['candidates']} candidates, "
+        f"match by {spec['match']['mode']}{profile}"
+    ]
+    return lines + [f"  {stage.name}: {stage.system}" for stage in run.stages]
+
+
+def _foot(evaluation: Evaluation) -> list[str]:
+    """Return what the reader of the figures should know."""
+    notes = [f"! {note}" for note in evaluation.notes]
+    if any(
+        evaluation.is_truncated(s, m) for s in evaluation.scores.stages for m in evaluation.scores.metrics
+    ):
+        notes.append(f"{_TRUNCATED} k is deeper than the stage returned")
+    return notes
+
+
+def _table(evaluation: Evaluation) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    scores = evaluation.scores
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("metric")
+    titles = _stage_titles(evaluation)
+    for stage_title in titles:
+        table.add_column(stage_title, justify="right")
+    if len(titles) > 1:
+        table.add_column("lift", justify="right")
+    table.add_column("n", justify="right")
+    family = None
+    for metric in scores.metrics:
+        if family is not None and metric.name != family:
+            table.add_section()
+        family = metric.name
+        cells = [_cell(evaluation, stage, metric) for stage in scores.stages]
+        if len(titles) > 1:
+            cells.append(_lift_cell(evaluation, metric))
+        table.add_row(mean_title(metric), *cells, f"{scores.n(evaluation.before, metric):,}")
+    return table
+
+
+def _stage_titles(evaluation: Evaluation) -> list[str]:
+    stages = evaluation.scores.stages
+    if len(stages) == 1:
+        return [stages[0]]
+    return [f"before ({stages[0]})", *stages[1:-1], f"after ({stages[-1]})"]
+
+
+def _cell(evaluation: Evaluation, stage: str, metric: Metric) -> str:
+    mark = _TRUNCATED if evaluation.is_truncated(stage, metric) else ""
+    if evaluation.scores.n(stage, metric) == 0:
+        return "–"
+    return f"{evaluation.scores.mean(stage, metric):.4f}{mark}"
+
+
+def _lift_cell(evaluation: Evaluation, metric: Metric) -> str:
+    lift = evaluation.mean_lift(metric)
+    if lift is None:
+        return "–"
+    colour = "green" if lift > 0 else "red" if lift < 0 else "dim"
+    return f"[{colour}]{lift:+.4f}[/{colour}]"

@@ -1,0 +1,92 @@
+"""Cross-encoders: the query and the text go through the model together."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from raglift.errors import MissingDependency
+from raglift.models import (
+    Dtype,
+    has_known_revision,
+    model_identity,
+    model_not_loaded,
+    quiet_loading,
+    resolve_dtype,
+)
+from raglift.reranking.pairs import Pair, PairReranker
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from raglift.cache import Cache
+
+__all__ = ["CrossEncoderReranker"]
+
+_PAIRS_PER_BATCH = 32
+
+
+class CrossEncoderReranker(PairReranker):
+    """Scores pairs with a sentence-transformers `CrossEncoder`.
+
+    Args:
+        model: a hub id, a folder, or a `CrossEncoder` object (whose scores are then kept in memory only, because
+            its weights have no name).
+        dtype: what to compute in, for a model that raglift loads; an object is used as it is.
+        cache: where scores are looked up and kept; by default the user's.
+        progress: whether to show progress; None decides by the terminal.
+    """
+
+    def __init__(
+        self, model: Any, *, dtype: Dtype = "auto", cache: Cache | None = None, progress: bool | None = None
+    ) -> None:
+        from raglift.cache import Cache
+
+        named = isinstance(model, str)
+        super().__init__(cache=cache if named else Cache(None), progress=progress)
+        self._given = model
+        self._dtype = resolve_dtype(dtype) if named else None
+
+    @property
+    def identity(self) -> str:
+        """The model's name and revision, and the number type."""
+        if self._dtype is None:
+            return f"cross-encoder:{_name_of(self._given)}"
+        if not has_known_revision(self._given):
+            _ = self._model  # downloads it, so that its revision is known
+        return f"cross-encoder:{model_identity(self._given)}:{self._dtype}"
+
+    def plan(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
+        """Sort by length, so that a batch is padded little."""
+        ordered = sorted(pairs, key=lambda pair: (len(pair[0]) + len(pair[1]), pair))
+        return [
+            ordered[begin : begin + _PAIRS_PER_BATCH] for begin in range(0, len(ordered), _PAIRS_PER_BATCH)
+        ]
+
+    def score(self, batch: Sequence[Pair]) -> list[float]:
+        """Return the model's relevance score for each pair."""
+        scores = self._model.predict(list(batch), batch_size=len(batch), show_progress_bar=False)
+        return [float(score) for score in scores]
+
+    @cached_property
+    def _model(self) -> Any:
+        if self._dtype is None:
+            return self._given
+        try:
+            import torch
+            from sentence_transformers import CrossEncoder
+        except ImportError as error:
+            purpose = f"the cross-encoder {self._given}"
+            raise MissingDependency(error.name or "sentence_transformers", "local", purpose) from None
+        with quiet_loading():
+            try:
+                return CrossEncoder(self._given, model_kwargs={"dtype": getattr(torch, self._dtype)})
+            except Exception as error:
+                raise model_not_loaded(self._given, error) from error
+
+
+def _name_of(model: Any) -> str:
+    config = getattr(model, "config", None)
+    return str(
+        getattr(config, "name_or_path", "") or getattr(config, "_name_or_path", "") or type(model).__name__
+    )

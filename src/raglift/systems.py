@@ -1,0 +1,69 @@
+"""A whole retrieval system from a dataset's documents, for the command line, the demo and the walkthrough."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from raglift.chunking import RecursiveChunker
+from raglift.errors import ConfigurationError
+from raglift.indexing import build_index
+from raglift.integrations.embeddings import embedder_by_name
+from raglift.models import EMBEDDED_MODEL, Dtype
+from raglift.retrieval import BM25Retriever, DenseRetriever
+
+if TYPE_CHECKING:
+    from raglift.records import Chunk, Dataset
+
+__all__ = ["RETRIEVERS", "LocalSystem", "build_retriever", "chunks_of"]
+
+RETRIEVERS = ("dense", "bm25")
+"""The retrievers that raglift brings itself."""
+
+
+@dataclass(frozen=True)
+class LocalSystem:
+    """What a system of raglift's own parts is made of."""
+
+    retriever: str = "dense"
+    """One of `RETRIEVERS`."""
+    chunker: RecursiveChunker = RecursiveChunker()
+    """How documents are split."""
+    embedding: str = EMBEDDED_MODEL
+    """The embedding model of a dense retriever."""
+    dtype: Dtype = "auto"
+    """What the embedding model computes in."""
+
+
+def chunks_of(dataset: Dataset, chunker: RecursiveChunker) -> tuple[Chunk, ...]:
+    """Split a dataset's documents.
+
+    Raises:
+        ConfigurationError: the dataset has no documents.
+    """
+    if not dataset.documents:
+        raise ConfigurationError(
+            f"{dataset.name}: found no documents to index; expected a dataset folder with documents, "
+            "or --documents PATH, or a system of your own (--system module:name)"
+        )
+    return chunker.split(dataset.documents)
+
+
+def build_retriever(dataset: Dataset, parts: LocalSystem, *, progress: bool | None = None) -> Any:
+    """Split, embed and index a dataset's documents.
+
+    Raises:
+        ConfigurationError: an unknown retriever, or a dataset without documents.
+    """
+    if parts.retriever not in RETRIEVERS:
+        near = difflib.get_close_matches(parts.retriever, RETRIEVERS, n=1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        raise ConfigurationError(
+            f"retriever: found {parts.retriever!r}{hint}; expected one of {', '.join(RETRIEVERS)}"
+        )
+    chunks = chunks_of(dataset, parts.chunker)
+    if parts.retriever == "bm25":
+        return BM25Retriever(chunks)
+    embedder = embedder_by_name(parts.embedding, dtype=parts.dtype)
+    return DenseRetriever(build_index(chunks, embedder, progress=progress))

@@ -1,0 +1,230 @@
+"""The War and Peace retrieval tutorial, step by step, on the real book.
+
+Load, split, embed, normalize, index, retrieve with cosine similarities, rerank; then Hit, Precision, Recall and F1 at k,
+reciprocal rank and average precision, and graded DCG and NDCG, before and after reranking. Every number is printed with
+what it means and the k it was taken at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from raglift.errors import ConfigurationError
+from raglift.evaluation import evaluate
+from raglift.indexing import build_index
+from raglift.integrations.adapt import LATE_INTERACTION
+from raglift.integrations.embeddings import embedder_by_name
+from raglift.matching import MatchRule, judge
+from raglift.metrics import AP, DCG, F1, IDCG, NDCG, RR, HitRate, Precision, Recall
+from raglift.records import Dataset, Evaluation, Metric, Query
+from raglift.report import print_evaluation
+from raglift.retrieval import DenseRetriever
+from raglift.systems import LocalSystem, chunks_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["Settings", "show_metrics", "walk_through"]
+
+_TUTORIAL_METRICS = (HitRate, Precision, Recall, F1, RR, AP, DCG, IDCG, NDCG)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the walkthrough runs with."""
+
+    system: LocalSystem = field(default_factory=LocalSystem)
+    """Chunk size, embedding model, dtype."""
+    reranker: str = LATE_INTERACTION
+    """The embedded reranker, or a cross-encoder's name or path."""
+    k: int = 10
+    """How many hits are retrieved, reranked and scored."""
+    profile: str = "tutorial"
+    """Whose metric conventions."""
+
+
+def walk_through(
+    dataset: Dataset, questions: list[Query], settings: Settings, console: Console
+) -> Evaluation:
+    """Print every step of the tutorial for one question or many.
+
+    Args:
+        dataset: queries with labels, and the documents.
+        questions: the queries to walk through; one is shown hit by hit.
+        settings: sizes and models.
+        console: where to print.
+
+    Returns:
+        The evaluation of the questions.
+
+    Raises:
+        ConfigurationError: there is no question, or a model or size cannot be used.
+    """
+    if not questions:
+        raise ConfigurationError("walkthrough: found no question; expected at least one")
+    retriever = _index(dataset, settings, console)
+    evaluation = evaluate(
+        retriever,
+        Dataset(tuple(questions), dataset.documents, dataset.name),
+        reranker=settings.reranker,
+        ks=sorted({1, 3, 5, settings.k} & set(range(1, settings.k + 1))),
+        candidates=settings.k,
+        profile=settings.profile,
+        metrics=_TUTORIAL_METRICS,
+        dtype=settings.system.dtype,
+    )
+    if len(questions) == 1:
+        _show_hits(evaluation, settings, console)
+    else:
+        _heading(
+            console,
+            4,
+            f"Ask all {len(questions)} questions; retrieve {settings.k} chunks each, and rerank them",
+        )
+        for stage in evaluation.run.stages:
+            console.print(f"{stage.name}: {stage.system}", soft_wrap=True, highlight=False)
+    show_metrics(evaluation, settings.k, console)
+    _heading(console, 9, "All of it, at every depth")
+    print_evaluation(evaluation, console)
+    return evaluation
+
+
+def _index(dataset: Dataset, settings: Settings, console: Console) -> DenseRetriever:
+    _heading(console, 1, "Load the text")
+    for document in dataset.documents:
+        console.print(
+            f"{document.id}: {len(document.text):,} characters, without Project Gutenberg's header and licence"
+        )
+    _heading(console, 2, f"Split it: {settings.system.chunker}")
+    chunks = chunks_of(dataset, settings.system.chunker)
+    lengths = sorted(len(chunk.text) for chunk in chunks)
+    console.print(f"{len(chunks):,} chunks; the median has {lengths[len(lengths) // 2]:,} characters")
+    _heading(console, 3, "Embed the chunks, normalize the vectors, index them in FAISS by inner product")
+    embedder = embedder_by_name(settings.system.embedding, dtype=settings.system.dtype)
+    index = build_index(chunks, embedder, progress=None)
+    console.print(f"model: {embedder.identity}", soft_wrap=True, highlight=False)
+    distinct = len({chunk.text for chunk in chunks})
+    console.print(
+        f"{index.vectors.shape[0]:,} vectors of {index.vectors.shape[1]} dimensions and length 1, so that the inner product is "
+        f"the cosine similarity; {index.computed:,} of {distinct:,} distinct chunks embedded now, the others were in the cache",
+    )
+    if index.read_in_part:
+        console.print(
+            f"! {index.read_in_part:,} chunks are longer than the model reads: their beginning was embedded"
+        )
+    return DenseRetriever(index)
+
+
+def _show_hits(evaluation: Evaluation, settings: Settings, console: Console) -> None:
+    """Print the hits of one question before and after reranking, and which label each one matches."""
+    from rich.markup import escape
+
+    query = evaluation.dataset.queries[0]
+    trace = evaluation.run.traces[0]
+    rule = MatchRule(minimum_length=0) if evaluation.profile == "tutorial" else MatchRule()
+    _heading(console, 4, f"Ask, and retrieve the {settings.k} most similar chunks")
+    console.print(f"question: [bold]{escape(query.text)}[/bold]")
+    for number, fact in enumerate(query.facts, start=1):
+        for passage in fact.passages:
+            console.print(
+                f"  label {number}: {_shortened(passage.text or '', 80)}", markup=False, highlight=False
+            )
+    for stage_number, (stage, info) in enumerate(zip(trace.stages, evaluation.run.stages, strict=False)):
+        judged = judge([query], [[stage.ranking]], rule)[0]
+        labels: dict[int, list[int]] = {}
+        for rank, fact in zip(judged.matches.rank.tolist(), judged.matches.fact.tolist(), strict=True):
+            labels.setdefault(rank, []).append(fact + 1)
+        earlier = {hit.chunk.id: hit.rank for hit in trace.stages[0].ranking}
+        if stage_number:
+            _heading(console, 5, f"Rerank them: {info.system}")
+        for hit in stage.ranking:
+            matched = "".join(f" ← label {number}" for number in sorted(set(labels.get(hit.rank, ()))))
+            was = f" (was {earlier.get(hit.chunk.id, '–'):>2})" if stage_number else ""
+            name = "score" if stage_number else "cosine"
+            line = (
+                f"{hit.rank:>3}{was}  {name} {hit.score or 0:8.4f}  {_shortened(hit.chunk.text, 64)}{matched}"
+            )
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def show_metrics(evaluation: Evaluation, k: int, console: Console) -> None:
+    """Print each metric at k, before and after, and what it means."""
+    single = len(evaluation.dataset) == 1
+    tutorial = evaluation.profile == "tutorial"
+    hits = f"the first {k} hits"
+    _heading(console, 6, f"Unordered metrics at k = {k}: what is among {hits}, in whatever order")
+    share = "is 1 when" if single else "the share of questions for which"
+    _line(evaluation, HitRate @ k, f"{share} at least one label is among {hits}", console)
+    _line(evaluation, Precision @ k, f"how many of {hits} match a label, divided by {k}", console)
+    what = "ground-truth texts" if tutorial else "facts"
+    _line(
+        evaluation, Recall @ k, f"how many of the {what} are found by {hits}, divided by all of them", console
+    )
+    _line(
+        evaluation,
+        F1 @ k,
+        "the harmonic mean of the two" + ("" if single else ", question by question"),
+        console,
+    )
+    if len(evaluation.scores.stages) > 1:
+        _say(
+            console,
+            f"The reranker puts the same {k} hits in another order, so at k = {k} these four cannot change; "
+            "at a smaller k they can (step 9).",
+        )
+    _heading(console, 7, f"Rank-aware metrics at k = {k}: how early the labels are found")
+    _line(
+        evaluation,
+        RR @ k,
+        "1 / the rank of the first hit that matches" + ("" if single else "; the mean is MRR"),
+        console,
+    )
+    _line(
+        evaluation, AP @ k, "precision at each rank where a label is found, averaged over all labels", console
+    )
+    _heading(console, 8, f"Graded metrics at k = {k}: how good, and how early")
+    _line(evaluation, DCG @ k, "the sum of grade / log2(rank + 1)", console)
+    ideal = "the retrieved hits, sorted by grade" if tutorial else "all labels, the best first"
+    _line(evaluation, IDCG @ k, f"the DCG of the ideal order of {ideal}", console)
+    _line(evaluation, NDCG @ k, "DCG / IDCG", console)
+    if tutorial:
+        _say(console, _ndcg_with_all_labels(evaluation, k))
+
+
+def _ndcg_with_all_labels(evaluation: Evaluation, k: int) -> str:
+    from raglift.evaluation import rescore
+
+    strict = rescore(evaluation, metrics=[NDCG @ k], ks=(k,), profile="default").scores
+    values = ", ".join(f"{strict.mean(stage, NDCG @ k):.4f} at {stage}" for stage in strict.stages)
+    return (
+        f"The tutorial's ideal holds only what was retrieved, so a label that was missed costs nothing. "
+        f"Against all labels (raglift's default, as in trec_eval) NDCG@{k} is {values}."
+    )
+
+
+def _line(evaluation: Evaluation, metric: Metric, meaning: str, console: Console) -> None:
+    from raglift.metrics import mean_title, title
+
+    scores = evaluation.scores
+    name = title(metric) if len(evaluation.dataset) == 1 else mean_title(metric)
+    values = [scores.mean(stage, metric) for stage in dict.fromkeys((evaluation.before, evaluation.after))]
+    # As the tutorial prints them: a question is hit or not, the rest with two decimals
+    hit_or_not = len(evaluation.dataset) == 1 and metric.name == HitRate.name
+    text = f"{name:<13} " + " → ".join(f"{value:.0f}" if hit_or_not else f"{value:.2f}" for value in values)
+    if len(evaluation.dataset) > 1:
+        text += f"  (n = {scores.n(evaluation.before, metric):,})"
+    console.print(f"{text}  {meaning}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, markup=False, highlight=False)
+
+
+def _heading(console: Console, number: int, text: str) -> None:
+    console.print(f"\n[bold]{number}. {text}[/bold]", highlight=False)
+
+
+def _shortened(text: str, length: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= length else line[: length - 1] + "…"
