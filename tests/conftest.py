@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import os
+import socket
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 
 @pytest.fixture(scope="session")
 def corpora_folder() -> Path:
-    """The folder of the texts that cannot be shipped: $RAGLIFT_CORPORA, else shared/ beside the repository."""
+    """Texts that are not shipped: in $RAGLIFT_CORPORA, else in shared/ beside the repository."""
     named = os.environ.get("RAGLIFT_CORPORA")
     folder = Path(named) if named else Path(__file__).parents[2] / "shared" / "corpora"
     if not folder.is_dir():
@@ -23,3 +26,65 @@ def book_path(corpora_folder: Path) -> Path:
     if not path.is_file():
         pytest.skip(f"no text of War and Peace at {path}")
     return path
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cache of the test session's own, shared by its workers, so that no text is embedded twice."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "raglift-cache"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAGLIFT_CACHE", str(folder))
+        patch.setenv("RAGLIFT_PROGRESS", "0")
+        yield folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def loopback_only() -> Iterator[None]:
+    """Refuse every connection that would leave this machine."""
+    connect, lookup = socket.socket.connect, socket.getaddrinfo
+
+    def checked_connect(self: socket.socket, address: Any) -> None:
+        if self.family in (socket.AF_INET, socket.AF_INET6) and not _is_loopback(address[0]):
+            raise ConnectionRefusedError(f"a test tried to reach {address[0]}")
+        connect(self, address)
+
+    def checked_lookup(host: Any, *args: Any, **kwargs: Any) -> Any:
+        if host is not None and not _is_loopback(host):
+            raise socket.gaierror(f"a test tried to look up {host}")
+        return lookup(host, *args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", checked_connect)
+        patch.setattr(socket, "getaddrinfo", checked_lookup)
+        yield
+
+
+def _is_loopback(host: str | bytes) -> bool:
+    name = host.decode() if isinstance(host, bytes) else host
+    return name in ("localhost", "::1") or name.startswith("127.")
+
+
+@pytest.fixture(scope="session")
+def tiny_cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cross-encoder with a tiny random BERT, on disk: the real class, not a trained one."""
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
+
+    folder = tmp_path_factory.mktemp("tiny-cross-encoder")
+    words = "[PAD] [UNK] [CLS] [SEP] [MASK] the lamp fog horn keeper island boat tide who what is a of".split()
+    (folder / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=len(words),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        num_labels=1,
+        max_position_embeddings=64,
+        initializer_range=1.0,
+    )
+    BertForSequenceClassification(config).save_pretrained(folder)
+    BertTokenizer(str(folder / "vocab.txt"), model_max_length=64).save_pretrained(folder)
+    return folder

@@ -66,6 +66,7 @@ def test_a_folder_with_a_descriptor(folder: Path) -> None:
         load_dataset(folder)
     (folder / "documents").rename(folder / "texts")
     assert len(load_dataset(folder).documents) == 1
+    assert load_dataset(folder, documents={"a.md": "one, two"}).documents[0].text == "one, two"
 
 
 @pytest.mark.parametrize("name", ["lighthouse", "corpora/lighthouse"])

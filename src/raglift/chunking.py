@@ -59,8 +59,9 @@ class RecursiveChunker:
 def located_chunks(document: Document, texts: Sequence[str], overlap: int) -> list[Chunk]:
     """Find consecutive pieces of a document in its text.
 
-    A piece is looked for from where the one before it could at the earliest overlap it, then anywhere after the
-    start of the one before. One that is not found (a splitter that changes text) gets no offsets.
+    A piece is looked for from where the one before it could at the earliest overlap it, then anywhere from the
+    start of the one before; only a longer piece may begin where the one before began. One that is not found (a
+    splitter that changes text) gets no offsets.
 
     Args:
         document: where the pieces come from.
@@ -68,11 +69,12 @@ def located_chunks(document: Document, texts: Sequence[str], overlap: int) -> li
         overlap: the most characters that neighbours share.
     """
     chunks = []
-    start, end = -1, 0
+    start, end = 0, 0
     for text in texts:
-        found = document.text.find(text, max(start + 1, end - overlap))
+        earliest = start if len(text) > end - start else start + 1
+        found = document.text.find(text, max(earliest, end - overlap))
         if found < 0:
-            found = document.text.find(text, start + 1)
+            found = document.text.find(text, earliest)
         if found < 0:
             chunks.append(Chunk(text, doc_id=document.id))
             continue

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import platform
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
@@ -20,6 +19,8 @@ from raglift.records import Dataset, Evaluation, Metric, Ranking, Run, StageInfo
 from raglift.scoring import rankings_by_stage, score
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from raglift.models import Dtype
 
 __all__ = ["DEFAULT_KS", "DEFAULT_METRICS", "Options", "evaluate", "rescore"]

@@ -14,7 +14,6 @@ from raglift.records import Dataset
 
 if TYPE_CHECKING:
     from raglift.dataset import DocumentSource
-    from raglift.records import Document
 
 __all__ = ["load_dataset"]
 
@@ -76,11 +75,11 @@ def _named_corpus(path: Path) -> Corpus:
 
 
 def _load_corpus(corpus: Corpus, documents: DocumentSource, name: str | None) -> Dataset:
-    given: tuple[Document, ...]
+    text = Path(documents).expanduser() if isinstance(documents, (str, os.PathLike)) else None
     if documents is None:
         given = corpus.documents()
-    elif corpus.text is not None and isinstance(documents, (str, os.PathLike)) and Path(documents).is_file():
-        given = corpus.documents(Path(documents))
+    elif corpus.text is not None and text is not None and text.is_file():
+        given = corpus.documents(text)
     else:
         given = read_documents(documents)
     return Dataset(read_queries(corpus.queries_path, given), given, name or corpus.name)

@@ -30,6 +30,7 @@ __all__ = [
     "model_identity",
     "model_not_loaded",
     "quiet_loading",
+    "require_reachable",
     "resolve_dtype",
 ]
 
@@ -38,6 +39,7 @@ EMBEDDED_MODEL = "minilm"
 
 _EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 _UNKNOWN_REVISION = "unknown"
+_HUB_SECONDS = 20.0
 
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 """What weights and activations are computed in; `auto` is bfloat16 where the processor has it, else float32."""
@@ -149,11 +151,29 @@ def _load_sentence_transformer(path: str, dtype: str) -> SentenceTransformer:
         from sentence_transformers import SentenceTransformer
     except ImportError as error:
         raise MissingDependency(error.name or "sentence_transformers", "local", f"the model {path}") from None
+    require_reachable(path)
     with quiet_loading():
         try:
             return SentenceTransformer(path, model_kwargs={"dtype": getattr(torch, dtype)})
         except Exception as error:
             raise model_not_loaded(path, error) from error
+
+
+def require_reachable(name: str) -> None:
+    """Raise at once for a model that is neither here nor on a hub; loading it would try for most of a minute.
+
+    Raises:
+        ModelError: the name is no folder, is not in the local hub cache, and the hub does not have it or cannot be
+            reached.
+    """
+    if has_known_revision(name):
+        return
+    from huggingface_hub import HfApi
+
+    try:
+        HfApi().model_info(name, timeout=_HUB_SECONDS)
+    except Exception as error:
+        raise model_not_loaded(name, error) from error
 
 
 def model_not_loaded(name: str, error: Exception) -> ModelError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from raglift.chunking import RecursiveChunker
@@ -28,7 +28,7 @@ class LocalSystem:
 
     retriever: str = "dense"
     """One of `RETRIEVERS`."""
-    chunker: RecursiveChunker = RecursiveChunker()
+    chunker: RecursiveChunker = field(default_factory=RecursiveChunker)
     """How documents are split."""
     embedding: str = EMBEDDED_MODEL
     """The embedding model of a dense retriever."""

@@ -7,6 +7,7 @@ character back to the source character it came from.
 
 from __future__ import annotations
 
+import sys
 import unicodedata
 from dataclasses import dataclass
 from functools import cache
@@ -43,12 +44,18 @@ def normalize(text: str, *, unicode_folding: bool = False) -> str:
             dashes, and drop soft hyphens.
     """
     if unicode_folding:
-        folded = unicodedata.normalize("NFKC", text).casefold().translate(_PUNCTUATION)
+        # NFKC takes ´ and ″ apart, and makes dashes of other forms: punctuation is folded before it and after
+        folded = unicodedata.normalize("NFKC", text.translate(_PUNCTUATION)).casefold()
         # casefold can undo the composition: ΐ becomes three characters
-        folded = unicodedata.normalize("NFKC", folded)
+        folded = unicodedata.normalize("NFKC", folded).translate(_PUNCTUATION)
     else:
-        folded = unicodedata.normalize("NFC", text).lower()
+        folded = _lower(text)
     return " ".join(folded.translate(_FINAL_SIGMA).split())
+
+
+def _lower(text: str) -> str:
+    """Return the text in lower case and NFC. Some letters compose in lower case alone: H̱ is two, ẖ is one."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).lower())
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,19 +82,24 @@ def normalize_with_offsets(text: str) -> NormalizedText:
     """
     # İ is the one character that lower() makes longer
     if unicodedata.is_normalized("NFC", text) and "İ" not in text:
-        offsets = np.arange(len(text) + 1, dtype=np.int64)
-        return _fold_white_space(text.lower().translate(_FINAL_SIGMA), offsets[:-1], offsets[1:])
+        lowered = text.lower()
+        if unicodedata.is_normalized("NFC", lowered):
+            offsets = np.arange(len(text) + 1, dtype=np.int64)
+            return _fold_white_space(lowered.translate(_FINAL_SIGMA), offsets[:-1], offsets[1:])
     return _fold_white_space(*_fold_clusters(text))
 
 
 @cache
 def _composing_marks() -> frozenset[str]:
-    """Characters with combining class 0 that nevertheless compose with the one before (vowel signs, jamo)."""
+    """Characters with combining class 0 that nevertheless belong to the one before: vowel signs, jamo, ཱི."""
     marks = {chr(code) for code in range(0x1161, 0x1176)} | {chr(code) for code in range(0x11A8, 0x11C3)}
-    for code in (*range(0x900, 0x1100), *range(0x1B00, 0x1C00), *range(0x11000, 0x11A00)):
+    for code in range(sys.maxunicode + 1):
         parts = unicodedata.decomposition(chr(code)).split()
         if len(parts) == 2 and not parts[0].startswith("<"):
-            marks.add(chr(int(parts[1], 16)))
+            first, second = (chr(int(part, 16)) for part in parts)
+            marks.add(second)
+            if unicodedata.combining(first):
+                marks.add(chr(code))
     return frozenset(marks)
 
 
@@ -101,7 +113,7 @@ def _fold_clusters(text: str) -> tuple[str, NDArray[np.int64], NDArray[np.int64]
     for index in range(1, len(text) + 1):
         if index < len(text) and (unicodedata.combining(text[index]) or text[index] in marks):
             continue
-        piece = unicodedata.normalize("NFC", text[begin:index]).lower().translate(_FINAL_SIGMA)
+        piece = _lower(text[begin:index]).translate(_FINAL_SIGMA)
         pieces.append(piece)
         starts += [begin] * len(piece)
         ends += [index] * len(piece)

@@ -1,8 +1,8 @@
 """The War and Peace retrieval tutorial, step by step, on the real book.
 
-Load, split, embed, normalize, index, retrieve with cosine similarities, rerank; then Hit, Precision, Recall and F1 at k,
-reciprocal rank and average precision, and graded DCG and NDCG, before and after reranking. Every number is printed with
-what it means and the k it was taken at.
+Load, split, embed, normalize, index, retrieve with cosine similarities, rerank; then Hit, Precision, Recall and F1 at
+k, reciprocal rank and average precision, and graded DCG and NDCG, before and after reranking. Every number is printed
+with what it means and the k it was taken at.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from raglift.systems import LocalSystem, chunks_of
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Settings", "show_metrics", "walk_through"]
+__all__ = ["TUTORIAL_METRICS", "Settings", "show_metrics", "walk_through"]
 
-_TUTORIAL_METRICS = (HitRate, Precision, Recall, F1, RR, AP, DCG, IDCG, NDCG)
+TUTORIAL_METRICS = (HitRate, Precision, Recall, F1, RR, AP, DCG, IDCG, NDCG)
+"""What the tutorial takes, in its order."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def walk_through(
         ks=sorted({1, 3, 5, settings.k} & set(range(1, settings.k + 1))),
         candidates=settings.k,
         profile=settings.profile,
-        metrics=_TUTORIAL_METRICS,
+        metrics=TUTORIAL_METRICS,
         dtype=settings.system.dtype,
     )
     if len(questions) == 1:
@@ -94,7 +95,7 @@ def _index(dataset: Dataset, settings: Settings, console: Console) -> DenseRetri
     _heading(console, 1, "Load the text")
     for document in dataset.documents:
         console.print(
-            f"{document.id}: {len(document.text):,} characters, without Project Gutenberg's header and licence"
+            f"{document.id}: {len(document.text):,} characters, without its publisher's header and licence"
         )
     _heading(console, 2, f"Split it: {settings.system.chunker}")
     chunks = chunks_of(dataset, settings.system.chunker)
@@ -106,8 +107,9 @@ def _index(dataset: Dataset, settings: Settings, console: Console) -> DenseRetri
     console.print(f"model: {embedder.identity}", soft_wrap=True, highlight=False)
     distinct = len({chunk.text for chunk in chunks})
     console.print(
-        f"{index.vectors.shape[0]:,} vectors of {index.vectors.shape[1]} dimensions and length 1, so that the inner product is "
-        f"the cosine similarity; {index.computed:,} of {distinct:,} distinct chunks embedded now, the others were in the cache",
+        f"{index.vectors.shape[0]:,} vectors of {index.vectors.shape[1]} dimensions and length 1, so that the inner "
+        f"product is the cosine similarity; {index.computed:,} of {distinct:,} distinct chunks embedded now, "
+        "the others were in the cache",
     )
     if index.read_in_part:
         console.print(

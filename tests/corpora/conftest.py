@@ -1,15 +1,15 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
 
 from raglift.corpora import Corpus, read_corpus
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from collections.abc import Callable
+    from pathlib import Path
 
 TEXT = "The tide comes in.\nThe tide goes out.\nAnd the moon looks on.\n"
 CORPUS = """

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shutil
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -9,11 +10,10 @@ from raglift.corpora import Corpus, find_corpus, known_corpora
 from raglift.dataset import read_queries
 from raglift.errors import CorpusError, CorpusMissing, DatasetError
 from raglift.records import Document
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from collections.abc import Callable
+    from pathlib import Path
 
 
 def test_the_bundled_corpora() -> None:
@@ -37,7 +37,7 @@ def test_a_corpus_with_documents_is_always_present(cache: Path) -> None:
 
 def test_an_unknown_name_lists_the_known() -> None:
     with pytest.raises(
-        CorpusError, match='"war_and_pace".*"lighthouse", "war_and_peace"; nearest: "war_and_peace"'
+        CorpusError, match=r'"war_and_pace".*"lighthouse", "war_and_peace"; nearest: "war_and_peace"'
     ):
         find_corpus("war_and_pace")
 

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 
 import pytest
 
 from raglift.corpora.descriptor import CorpusText, Descriptor, read_descriptor
 from raglift.errors import DatasetError
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,8 +11,8 @@ from raglift.records import Document
 from raglift.text import normalize
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from collections.abc import Sequence
+    from pathlib import Path
 
 OPENING = (
     "The Project Gutenberg eBook of Tides, by A. Nonymous\n\nThis ebook is for the use of anyone anywhere."
@@ -36,16 +36,20 @@ Credits: Somebody
 
 """
 START = "*** START OF THE PROJECT GUTENBERG EBOOK TIDES ***"
-BOOK = "   TIDES\n\nby A. Nonymous\n\n\nCHAPTER I: The Sea\n\nThe tide comes in.\n\nTitle: a word.\n\n   The tide goes out."
+BOOK = (
+    "   TIDES\n\nby A. Nonymous\n\n\nCHAPTER I: The Sea\n\nThe tide comes in.\n\n"
+    "Title: a word.\n\n   The tide goes out."
+)
+CREDITS = "Produced by Somebody\nand others"
 END = "*** END OF THE PROJECT GUTENBERG EBOOK TIDES ***"
 LICENCE = "\n\nSection 1. Terms\n" + "You may copy it.\n" * 300
 
 HEADERS = {
     "newer": f"{OPENING}\n\n{FIELDS}\n{START}\n\n\n",
-    "older": f"\n\n{OPENING}\n\n{FIELDS}\n{START.replace('THE', 'THIS')}\n\n\nProduced by Somebody\nand others\n\n\n",
-    "a long title": f"{OPENING}\n\n{FIELDS}\n*** START OF THE PROJECT GUTENBERG EBOOK TIDES AND\nWINDS ***\n\n\n",
+    "older": f"\n\n{OPENING}\n\n{FIELDS}\n{START.replace('THE', 'THIS')}\n\n\n{CREDITS}\n\n\n",
+    "a long title": f"{OPENING}\n\n{FIELDS}\n{START[:-4]} AND\nWINDS ***\n\n\n",
     "without START": f"{OPENING}\n\n{FIELDS}\n\n\n",
-    "without START, with credits": f"{OPENING}\n\n{FIELDS}\n\nProduced by Somebody\nand others\n\n\n",
+    "without START, with credits": f"{OPENING}\n\n{FIELDS}\n\n{CREDITS}\n\n\n",
     "possessive": f"Project Gutenberg's Tides, by A. Nonymous\n\n{FIELDS}\n",
     "START and nothing above": f"{START}\n",
     "none": "",
@@ -73,7 +77,7 @@ def test_only_the_book_is_left(header: str, footer: str) -> None:
         "",
         "\n\n  A plain text.\n\n",
         "Title: A plain text\n\nLanguage: English\n\nwith fields\n",
-        "An essay.\n\nProject Gutenberg was founded in 1971.\n\nThe Project Gutenberg eBook of Tides is free.\n",
+        "An essay.\n\nProject Gutenberg is old.\n\nThe Project Gutenberg eBook of Tides is free.\n",
         "The Project Gutenberg eBook of Tides is free.\n\nSo are others.\n",
         "A story\n" * 20 + "The Project Gutenberg eBook of Tides\n\nTitle: Tides\n\nand so on\n",
         "A story\n" * 300 + START + "\nand\n" + END + "\nso on" * 700,
@@ -106,7 +110,7 @@ def labels(text: str) -> list[str]:
 
 
 def matching_chunks(text: str, found: Sequence[str]) -> list[int]:
-    """Count the chunks that contain each label, or that lie inside it and are long enough to mean something."""
+    """Count the chunks that contain each label, or lie inside it and are not too short to tell."""
     splitters = pytest.importorskip("langchain_text_splitters")
     splitter = splitters.RecursiveCharacterTextSplitter(chunk_size=1000, chunk_overlap=100)
     chunks = [normalize(chunk) for chunk in splitter.split_text(text)]

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import pytest
 
 from raglift.dataset import read_documents
 from raglift.errors import DatasetError
 from raglift.records import Document
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path

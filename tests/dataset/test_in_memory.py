@@ -47,6 +47,6 @@ def test_nothing_to_ask(given: object, found: str) -> None:
 
 def test_an_unknown_query_names_the_nearest() -> None:
     dataset = Dataset((Query("first-lit", "When?"), Query("tower-steps", "How many?")), name="lighthouse")
-    with pytest.raises(DatasetError, match='lighthouse.*\n.*found "first-lot".*nearest: "first-lit"'):
+    with pytest.raises(DatasetError, match=r'lighthouse.*\n.*found "first-lot".*nearest: "first-lit"'):
         dataset.query("first-lot")
     assert "there is none" in str(unknown_query(Dataset(()), "x"))

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from raglift.dataset import read_queries
 from raglift.errors import DatasetError, Fault
 from raglift.records import Document, Fact, Passage, Query
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -345,3 +347,33 @@ def test_bad_bytes_are_located_line_by_line(tmp_path: Path) -> None:
     assert first.found == "the byte 0xe9 at byte 35 of the file, which is not UTF-8"
     assert second.where == "queries.jsonl:4"
     assert path.read_bytes()[35] == 0xE9
+
+
+NAMES = ["id", "query", "relevant", "tags", "answerable", "judged_irrelevant", "text", "doc", "start", "end"]
+NAMES += ["from", "to", "chunk", "grade", "relevent", "\ud800"]
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(codec=None))
+LEAVES |= st.sampled_from(["tides.md", "High", "midnight."])
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=5),
+)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.dictionaries(st.sampled_from(NAMES), VALUES).map(json.dumps).map(str.encode) | st.binary())
+)
+def test_whatever_a_file_holds_it_loads_or_every_fault_is_printable(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]
+) -> None:
+    path = write(tmp_path_factory.mktemp("fuzz"), *lines)
+    queries: tuple[Query, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    try:
+        queries = read_queries(path, DOCUMENTS)
+    except DatasetError as error:
+        faults = error.faults
+    assert bool(queries) != bool(faults)
+    assert all("\n" not in str(fault) and str(fault).encode() for fault in faults)
+    assert all(query.id and query.text.strip() for query in queries)
+    assert all(fact.passages for query in queries for fact in query.facts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path  # noqa: TC003 — typer reads the annotations at run time
 from typing import Annotated
 
 import typer
@@ -26,7 +26,8 @@ app.add_typer(corpus_app, name="corpus")
 Embedding = Annotated[
     str,
     typer.Option(
-        help="minilm (embedded, needs no network), provider:model as openai:text-embedding-3-small, a folder, or a hub id."
+        help="minilm (embedded, needs no network), a folder, a hub id, or provider:model, "
+        "as openai:text-embedding-3-small."
     ),
 ]
 Reranker = Annotated[
@@ -62,7 +63,8 @@ def evaluate(
     system: Annotated[
         str | None,
         typer.Option(
-            help="Your own system: module:name of a retriever, query engine or function, or of a function without arguments that makes one."
+            help="Your own system: module:name of a retriever, query engine or function, "
+            "or of a function without arguments that makes one."
         ),
     ] = None,
     documents: Annotated[
@@ -110,9 +112,10 @@ def evaluate(
             reranker=reranker,
             ks=command.depths(ks),
             candidates=candidates,
-            metrics=metrics,
             profile=profile,
             options=command.options(
+                metrics=metrics,
+                dtype=dtype,
                 as_deployed=as_deployed,
                 doc_key=doc_key,
                 concurrency=concurrency,

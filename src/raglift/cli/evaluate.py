@@ -35,7 +35,6 @@ class Request:
     reranker: str
     ks: tuple[int, ...]
     candidates: int
-    metrics: str | None
     profile: str
     options: Options
     save: Path | None
@@ -54,7 +53,6 @@ def run(request: Request) -> None:
     if request.save is not None and not request.overwrite and request.save.exists():
         raise ConfigurationError(f"--save: {request.save} exists; expected a new folder, or --overwrite")
     system = build_retriever(dataset, request.parts) if request.system is None else _load(request.system)
-    metrics = [*filter(None, (request.metrics or "").split(","))] or DEFAULT_METRICS
     evaluation = evaluate(
         system,
         dataset,
@@ -62,8 +60,6 @@ def run(request: Request) -> None:
         ks=request.ks,
         candidates=request.candidates,
         profile=request.profile,
-        metrics=metrics,
-        dtype=request.parts.dtype,
         **request.options,
     )
     if request.save is not None:
@@ -83,9 +79,10 @@ def parts(retriever: str, embedding: str, chunk_size: int, chunk_overlap: int, d
     )
 
 
-def options(**given: Any) -> Options:
-    """Return the less common settings of `evaluate`."""
-    return cast("Options", given)
+def options(*, metrics: str | None, **given: Any) -> Options:
+    """Return the less common settings of `evaluate`; metrics are separated by commas."""
+    named = [part.strip() for part in (metrics or "").split(",") if part.strip()]
+    return cast("Options", {"metrics": named or DEFAULT_METRICS, **given})
 
 
 def depths(text: str) -> tuple[int, ...]:

@@ -56,6 +56,6 @@ def dataset_error(dataset: Dataset, question: str) -> Exception:
     near = difflib.get_close_matches(question, texts, n=5, cutoff=0.3) or list(texts)[:5]
     listed = "\n".join(f"  {texts[text]}: {text}" for text in near)
     return ConfigurationError(
-        f"--question: {question!r} is not in {dataset.name}, and metrics need labels; expected an id or a text, such as:\n"
-        f"{listed}"
+        f"--question: {question!r} is not in {dataset.name}, and metrics need labels; "
+        f"expected an id or a text, such as:\n{listed}"
     )

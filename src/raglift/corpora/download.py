@@ -76,7 +76,7 @@ def download(url: str, *, max_bytes: int, timeout: float, on_progress: Progress 
     except httpx.HTTPStatusError as error:
         raise CorpusError(f"HTTP {error.response.status_code} {error.response.reason_phrase}") from None
     except (httpx.HTTPError, httpx.InvalidURL, ImportError) as error:  # ImportError: a SOCKS proxy
-        raise CorpusError(f"the download broke off: {error or type(error).__name__}") from None
+        raise CorpusError(f"the download failed: {error or type(error).__name__}") from None
 
 
 def _attempt(url: str, max_bytes: int, deadline: _Deadline, on_progress: Progress | None) -> bytes:

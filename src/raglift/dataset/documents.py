@@ -28,8 +28,8 @@ def read_documents(documents: DocumentSource) -> tuple[Document, ...]:
 
     Args:
         documents: None for no documents; records; a mapping from id to text; a path to a file, whose name is
-            the id; or a path to a folder, with all `*.txt` and `*.md` below it, whose ids are the paths relative
-            to the folder with forward slashes. Hidden files, and links out of the folder, are skipped.
+            the id; or a path to a folder, with all `*.txt` and `*.md` below it, whose ids are the paths below
+            it, with forward slashes. Hidden files, and links out of the folder, are skipped.
 
     Raises:
         DatasetError: a file is missing or not UTF-8, a folder has no documents, or an id occurs twice.

@@ -10,21 +10,25 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import tenacity
 
 from raglift.errors import QueryTimeout
 from raglift.execution.policy import Policy, retry_settings
 
-__all__ = ["Call", "Outcome", "call_all", "call_all_async"]
+__all__ = ["Call", "FirstFailure", "Outcome", "call_all", "call_all_async"]
 
 T = TypeVar("T")
 Call = Callable[[], T]
+AsyncCall = Callable[[], Awaitable[T]]
 _LEFT_BEHIND_PER_WORKER = 4
 _LEFT_BEHIND_AT_LEAST = 16
+_SECONDS_TO_CLOSE_A_LOOP = 1.0
 
 
 @dataclass(frozen=True)
@@ -36,30 +40,38 @@ class Outcome(Generic[T]):
     error: BaseException | None = None
 
 
+class FirstFailure(Exception):
+    """The first call seen to fail, where that stops the others: its place among the calls, and its error."""
+
+    def __init__(self, place: int, error: BaseException) -> None:
+        super().__init__(place, error)
+        self.place = place
+        self.error = error
+
+
 def call_all(calls: Sequence[Call[T]], policy: Policy, finished: Callable[[int], None]) -> list[Outcome[T]]:
     """Make synchronous calls, each with its retries.
 
     Args:
         calls: what to call.
         policy: concurrency, timeout, retries, and whether the first failure stops.
-        finished: called with 1 after each call, on the caller's thread.
+        finished: called with 1 after each call.
 
     Raises:
-        BaseException: the error of the first call seen to fail, when the policy says `raise`.
+        FirstFailure: a call failed, and the policy says `raise`; or it was told to stop, as by KeyboardInterrupt.
     """
-    if policy.concurrency == 1 and policy.timeout is None:
-        outcomes = []
-        for call in calls:
-            outcome = _outcome(call, policy)
-            _raise_if_asked(outcome, policy)
-            outcomes.append(outcome)
-            finished(1)
-        return outcomes
-    return _Pool(calls, policy, finished).run()
+    if policy.concurrency > 1 or policy.timeout is not None:
+        return _Pool(calls, policy, finished).run()
+    outcomes = []
+    for place, call in enumerate(calls):
+        outcomes.append(_outcome(call, policy))
+        _stop_if_asked(place, outcomes[-1], policy)
+        finished(1)
+    return outcomes
 
 
 def call_all_async(
-    calls: Sequence[Callable[[], Awaitable[T]]], policy: Policy, finished: Callable[[int], None]
+    calls: Sequence[AsyncCall[T]], policy: Policy, finished: Callable[[int], None]
 ) -> list[Outcome[T]]:
     """Make asynchronous calls, each with its retries, on an event loop of their own.
 
@@ -67,34 +79,39 @@ def call_all_async(
 
     Args and Raises: as `call_all`.
     """
-    done: list[Outcome[list[Outcome[T]]]] = []
+    result: Future[list[Outcome[T]]] = Future()
+    stopped = threading.Event()
 
-    def run() -> None:
+    async def main() -> None:
+        asyncio.get_running_loop().set_default_executor(_DaemonThreads())
         try:
-            done.append(Outcome(asyncio.run(_gather(calls, policy, finished)), 0.0))
+            result.set_result(await _gather(calls, policy, finished, stopped))
         except BaseException as error:  # noqa: BLE001 — raised again on the caller's thread
-            done.append(Outcome(None, 0.0, error))
+            result.set_exception(error)
 
-    thread = threading.Thread(target=run, daemon=True, name="raglift-async")
+    thread = threading.Thread(target=lambda: asyncio.run(main()), daemon=True, name="raglift-async")
     thread.start()
-    thread.join()
-    if done[0].error is not None:
-        raise done[0].error
-    return done[0].value or []
+    try:
+        return result.result()
+    finally:
+        stopped.set()  # when this thread was interrupted, no further call is made
+        thread.join(_SECONDS_TO_CLOSE_A_LOOP)
 
 
 def _outcome(call: Call[T], policy: Policy) -> Outcome[T]:
     started = time.perf_counter()
     try:
         value = tenacity.Retrying(**retry_settings(policy))(call)
-    except Exception as error:  # noqa: BLE001 — whatever the user's system raises is that query's result
+    except BaseException as error:  # noqa: BLE001 — whatever the user's system raises is that query's result
         return Outcome(None, time.perf_counter() - started, error)
     return Outcome(value, time.perf_counter() - started)
 
 
-def _raise_if_asked(outcome: Outcome[T], policy: Policy) -> None:
-    if outcome.error is not None and policy.on_error == "raise":
-        raise outcome.error
+def _stop_if_asked(place: int, outcome: Outcome[T], policy: Policy) -> None:
+    error = outcome.error
+    told_to_stop = not isinstance(error, (Exception, asyncio.CancelledError))
+    if error is not None and (told_to_stop or policy.on_error == "raise"):
+        raise FirstFailure(place, error)
 
 
 def _timed_out(policy: Policy) -> QueryTimeout:
@@ -102,27 +119,51 @@ def _timed_out(policy: Policy) -> QueryTimeout:
 
 
 async def _gather(
-    calls: Sequence[Callable[[], Awaitable[T]]], policy: Policy, finished: Callable[[int], None]
+    calls: Sequence[AsyncCall[T]], policy: Policy, finished: Callable[[int], None], stopped: threading.Event
 ) -> list[Outcome[T]]:
     places = asyncio.Semaphore(policy.concurrency)
 
-    async def one(call: Callable[[], Awaitable[T]]) -> Outcome[T]:
+    async def one(place: int, call: AsyncCall[T]) -> Outcome[T]:
         async with places:
-            started = time.perf_counter()
-            try:
-                async with asyncio.timeout(policy.timeout) as limit:
-                    value: T = await tenacity.AsyncRetrying(**retry_settings(policy))(call)
-                outcome = Outcome(value, time.perf_counter() - started)
-            except Exception as error:  # noqa: BLE001 — whatever the user's system raises is that query's result
-                reason = _timed_out(policy) if limit.expired() else error
-                outcome = Outcome(None, time.perf_counter() - started, reason)
-            _raise_if_asked(outcome, policy)
+            if stopped.is_set():
+                raise asyncio.CancelledError
+            outcome = await _outcome_async(call, policy)
+            _stop_if_asked(place, outcome, policy)
             finished(1)
             return outcome
 
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(one(call)) for call in calls]
-    return [task.result() for task in tasks]
+    return await asyncio.gather(*(one(place, call) for place, call in enumerate(calls)))
+
+
+async def _outcome_async(call: AsyncCall[T], policy: Policy) -> Outcome[T]:
+    started = time.perf_counter()
+    try:
+        async with asyncio.timeout(policy.timeout) as limit:
+            value: T = await tenacity.AsyncRetrying(**retry_settings(policy))(call)
+        return Outcome(value, time.perf_counter() - started)
+    except BaseException as error:
+        task = asyncio.current_task()
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            raise  # the loop is closing; otherwise the user's system cancelled itself
+        reason = _timed_out(policy) if limit.expired() else error
+        return Outcome(None, time.perf_counter() - started, reason)
+
+
+class _DaemonThreads(ThreadPoolExecutor):
+    """Runs what an async system hands to threads: on daemon threads, so that a hanging one keeps nobody waiting."""
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+
+        def run() -> None:
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(function(*args, **kwargs))
+                except BaseException as error:  # noqa: BLE001 — raised again where the future is awaited
+                    future.set_exception(error)
+
+        threading.Thread(target=run, daemon=True, name="raglift-async-call").start()
+        return future
 
 
 class _Pool(Generic[T]):
@@ -133,50 +174,68 @@ class _Pool(Generic[T]):
         self._policy = policy
         self._finished = finished
         self._outcomes: dict[int, Outcome[T]] = {}
+        self._unreported: deque[int] = deque()
         self._under_way: dict[int, float] = {}
         self._next = 0
+        self._workers = 0
         self._left_behind = 0
+        self._most_left_behind = max(_LEFT_BEHIND_AT_LEAST, _LEFT_BEHIND_PER_WORKER * policy.concurrency)
         self._changed = threading.Condition()
 
     def run(self) -> list[Outcome[T]]:
-        reported = 0
-        for _ in range(min(self._policy.concurrency, len(self._calls))):
-            self._start_worker()
         with self._changed:
-            while len(self._outcomes) < len(self._calls):
-                self._changed.wait(self._seconds_to_next_timeout())
-                self._give_up_on_late_calls()
-                while reported < len(self._outcomes):
-                    reported += 1
-                    self._finished(1)
-                if self._policy.on_error == "raise":
-                    self._stop_at_first_error()
+            try:
+                self._start_workers()
+                while len(self._outcomes) < len(self._calls):
+                    self._changed.wait(self._seconds_to_next_timeout())
+                    self._give_up_on_late_calls()
+                    self._report()
+            finally:
+                self._next = len(self._calls)  # when this thread was interrupted, no further call is made
         return [self._outcomes[place] for place in range(len(self._calls))]
 
-    def _start_worker(self) -> None:
-        threading.Thread(target=self._work, daemon=True, name="raglift-call").start()
+    def _start_workers(self) -> None:
+        """Fill the pool, as far as the calls that remain need it and the calls left behind allow it."""
+        wanted = min(self._policy.concurrency, len(self._under_way) + len(self._calls) - self._next)
+        while self._workers < wanted and self._left_behind < self._most_left_behind:
+            self._workers += 1
+            threading.Thread(target=self._work, daemon=True, name="raglift-call").start()
 
     def _work(self) -> None:
-        while True:
-            with self._changed:
-                if self._next >= len(self._calls):
-                    return
-                place = self._next
-                self._next += 1
-                self._under_way[place] = time.monotonic()
+        while (place := self._take()) is not None:
             outcome = _outcome(self._calls[place], self._policy)
             with self._changed:
-                if place not in self._under_way:  # given up on: another thread has taken this one's place
+                if self._under_way.pop(place, None) is None:  # given up on: this thread has been replaced
                     self._left_behind -= 1
                     return
-                del self._under_way[place]
-                self._outcomes[place] = outcome
-                self._changed.notify_all()
+                self._finish(place, outcome)
+
+    def _take(self) -> int | None:
+        with self._changed:
+            if self._next >= len(self._calls):
+                return None
+            place = self._next
+            self._next += 1
+            self._under_way[place] = time.monotonic()
+            return place
+
+    def _finish(self, place: int, outcome: Outcome[T]) -> None:
+        self._outcomes[place] = outcome
+        self._unreported.append(place)
+        self._changed.notify_all()
+
+    def _report(self) -> None:
+        while self._unreported:
+            place = self._unreported.popleft()
+            self._finished(1)
+            _stop_if_asked(place, self._outcomes[place], self._policy)
 
     def _seconds_to_next_timeout(self) -> float | None:
-        if self._policy.timeout is None or not self._under_way:
+        """Return how long to wait at most; a call that no thread has taken yet cannot be late any sooner."""
+        if self._policy.timeout is None:
             return None
-        return max(0.0, min(self._under_way.values()) + self._policy.timeout - time.monotonic())
+        now = time.monotonic()
+        return max(0.0, min(self._under_way.values(), default=now) + self._policy.timeout - now)
 
     def _give_up_on_late_calls(self) -> None:
         if self._policy.timeout is None:
@@ -184,23 +243,15 @@ class _Pool(Generic[T]):
         now = time.monotonic()
         late = [place for place, started in self._under_way.items() if now - started >= self._policy.timeout]
         for place in late:
-            self._outcomes[place] = Outcome(None, now - self._under_way.pop(place), _timed_out(self._policy))
-            self._left_behind += 1
-            if self._left_behind < max(
-                _LEFT_BEHIND_AT_LEAST, _LEFT_BEHIND_PER_WORKER * self._policy.concurrency
-            ):
-                self._start_worker()
-            elif not self._under_way:
-                self._give_up_on_the_rest()
+            self._finish(place, Outcome(None, now - self._under_way.pop(place), _timed_out(self._policy)))
+        self._left_behind += len(late)
+        self._workers -= len(late)
+        self._start_workers()
+        if not self._workers:
+            self._give_up_on_the_rest()
 
     def _give_up_on_the_rest(self) -> None:
-        reason = f"not asked: {self._left_behind} earlier calls still hang past the timeout of {self._policy.timeout:g} s"
+        reason = f"not asked: {self._left_behind} earlier calls hang past the timeout of {self._policy.timeout:g} s"
         for place in range(self._next, len(self._calls)):
-            self._outcomes[place] = Outcome(None, 0.0, QueryTimeout(reason))
+            self._finish(place, Outcome(None, 0.0, QueryTimeout(reason)))
         self._next = len(self._calls)
-
-    def _stop_at_first_error(self) -> None:
-        for outcome in self._outcomes.values():
-            if outcome.error is not None:
-                self._next = len(self._calls)
-                raise outcome.error

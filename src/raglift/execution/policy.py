@@ -14,14 +14,31 @@ if TYPE_CHECKING:
 
 __all__ = ["Policy", "describe_error", "is_transient", "retry_settings"]
 
+_HTTP_STATUS = range(100, 600)
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
-_NOT_TRANSIENT = (FileNotFoundError, PermissionError, NotADirectoryError, IsADirectoryError)
+# ValueError: requests' errors about ill-formed addresses and answers are both
+_NOT_TRANSIENT = (FileNotFoundError, PermissionError, NotADirectoryError, IsADirectoryError, ValueError)
 # Their connection errors do not derive from OSError
-_NETWORK_ERRORS = {("httpx", "TransportError"), ("aiohttp.client_exceptions", "ClientConnectionError")}
+_NETWORK_ERRORS = {
+    ("httpx", "TransportError"),
+    ("httpx2", "TransportError"),
+    ("aiohttp", "ClientConnectionError"),
+}
+# requests and httpx say status_code, aiohttp status, urllib code
+_STATUS_NAMES = ("status_code", "status", "code")
+_LONGEST_TIMEOUT = 86_400.0
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
 _LONGEST_MESSAGE = 300
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
-_SECRET_SHAPE = re.compile(r"\b(?:sk|pk|hf|ghp|xox[bp])[-_][A-Za-z0-9_\-*]{8,}|Bearer\s+\S+")
+_CONTROL = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]"
+)  # what could move a terminal's cursor, or has no UTF-8
+_SECRET_SHAPE = re.compile(
+    r"\b(?:sk|pk|hf|ghp|xox[bp])[-_][A-Za-z0-9_\-*]{8,}|Bearer\s+\S+"
+    r"|(?<=://)[^\s/:@]+:[^\s/@]+(?=@)"  # a user and password in an address
+    r"|(?<=[?&])[\w-]*(?:key|token|secret|password)[\w-]*=[^\s&'\"]+",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -47,8 +64,11 @@ class Policy:
         for name, value, least in (("concurrency", self.concurrency, 1), ("retries", self.retries, 0)):
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise ConfigurationError(f"{name}: found {value!r}; expected an integer, {least} or more")
-        if self.timeout is not None and not self.timeout > 0:
-            raise ConfigurationError(f"timeout: found {self.timeout!r}; expected seconds above 0, or None")
+        limit = self.timeout
+        if limit is not None and not (isinstance(limit, (int, float)) and 0 < limit <= _LONGEST_TIMEOUT):
+            raise ConfigurationError(
+                f"timeout: found {limit!r}; expected seconds above 0 (a day at most), or None"
+            )
         if self.on_error not in ("keep", "raise"):
             raise ConfigurationError(f"on_error: found {self.on_error!r}; expected 'keep' or 'raise'")
 
@@ -62,9 +82,7 @@ def is_transient(error: BaseException) -> bool:
             return status in _TRANSIENT_STATUS
         if isinstance(seen, (OSError, TimeoutError)) and not isinstance(seen, _NOT_TRANSIENT):
             return True
-        names = {(cls.__module__.split(".")[0], cls.__name__) for cls in type(seen).__mro__}
-        names |= {(cls.__module__, cls.__name__) for cls in type(seen).__mro__}
-        if names & _NETWORK_ERRORS:
+        if _NETWORK_ERRORS & {(cls.__module__.partition(".")[0], cls.__name__) for cls in type(seen).__mro__}:
             return True
         seen = seen.__cause__
     return False
@@ -87,28 +105,30 @@ def _wait(state: RetryCallState) -> float:
     import tenacity
 
     error = state.outcome.exception() if state.outcome else None
-    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    headers = getattr(getattr(error, "response", error), "headers", None) or {}
     try:
-        return min(max(float(headers.get("retry-after", "")), 0.0), _LONGEST_WAIT)
-    except (TypeError, ValueError):
+        seconds = {name.lower(): value for name, value in headers.items()}["retry-after"]
+        return min(max(float(seconds), 0.0), _LONGEST_WAIT)
+    except (AttributeError, KeyError, TypeError, ValueError):
         return tenacity.wait_exponential_jitter(initial=_FIRST_WAIT, max=_LONGEST_WAIT)(state)
 
 
 def _status(error: BaseException) -> int | None:
     for holder in (error, getattr(error, "response", None)):
-        status = getattr(holder, "status_code", None)
-        if isinstance(status, int):
-            return status
+        for name in _STATUS_NAMES:
+            status = getattr(holder, name, None)
+            if isinstance(status, int) and status in _HTTP_STATUS:
+                return status
     return None
 
 
 def describe_error(error: BaseException) -> str:
     """Return an error as one short line without secrets."""
-    message = " ".join(str(error).split())
-    for name, value in os.environ.items():
-        if len(value) >= 8 and _SECRET_NAME.search(name):
-            message = message.replace(value, "***")
-    message = _SECRET_SHAPE.sub("***", message)
+    message = str(error)
+    secrets = {value for name, value in os.environ.items() if len(value) >= 8 and _SECRET_NAME.search(name)}
+    for secret in sorted(secrets, key=len, reverse=True):  # the longest first: one may begin with another
+        message = message.replace(secret, "***")
+    message = _CONTROL.sub("�", _SECRET_SHAPE.sub("***", " ".join(message.split())))
     if len(message) > _LONGEST_MESSAGE:
         message = message[:_LONGEST_MESSAGE] + "…"
     return f"{type(error).__name__}: {message}" if message else type(error).__name__

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from raglift.errors import ConfigurationError, QueryFailed, RagliftError
-from raglift.execution.calls import Outcome, call_all, call_all_async
+from raglift.errors import ConfigurationError, QueryFailed, QueryTimeout, RagliftError
+from raglift.execution.calls import FirstFailure, Outcome, call_all, call_all_async
 from raglift.execution.policy import Policy, describe_error
 from raglift.execution.stages import RerankStage, RetrieveStage, Stage
 from raglift.progress import track
@@ -61,7 +61,7 @@ def run_stages(
 
     Raises:
         QueryFailed: a query failed and the policy says `raise`.
-        RagliftError: the system cannot work at all: a model that does not load, a wrong number of rankings.
+        RagliftError: the system cannot work at all: a model that does not load, results that are no rankings.
     """
     done: list[list[StageTrace]] = [[] for _ in queries]
     errors: list[str | None] = [None] * len(queries)
@@ -76,6 +76,7 @@ def run_stages(
         show = False if is_batched(stage) else policy.progress
         with track(stage.name, len(alive), "queries", show=show) as advance:
             outcomes = _run(stage, inputs, policy, advance)
+        _stop_if_unusable(outcomes)
         for place, outcome in zip(alive, outcomes, strict=True):
             if outcome.value is None:
                 errors[place] = f"{stage.name}: {describe_error(outcome.error or QueryFailed('no ranking'))}"
@@ -100,16 +101,32 @@ def _run(
             return call_all_async(asynchronous, policy, advance)
         if step.one is not None:
             return call_all([partial(_checked, stage, step.one, *given) for given in inputs], policy, advance)
-    except RagliftError:
-        raise
-    except Exception as error:
-        raise _stopped(stage, error) from error
+    except FirstFailure as stop:
+        failure = _stopped(stage, inputs[stop.place][0], stop.error)
+        raise failure from failure.__cause__
     raise ConfigurationError(f"{stage.name}: {stage.system} has none of the methods of the protocol")
 
 
-def _stopped(stage: Stage, error: BaseException) -> QueryFailed:
-    inner = error.exceptions[0] if isinstance(error, BaseExceptionGroup) else error
-    return QueryFailed(f"{stage.name} ({stage.system}) failed: {describe_error(inner)}")
+def _is_misuse(error: BaseException | None) -> bool:
+    """Whether raglift itself says that the system cannot be used; a timeout says so of one query only."""
+    return isinstance(error, RagliftError) and not isinstance(error, QueryFailed)
+
+
+def _stopped(stage: Stage, query: str, error: BaseException) -> BaseException:
+    """Return what to raise where the error of one query's call stops the run."""
+    if not isinstance(error, Exception) or _is_misuse(error):
+        return error
+    kind = QueryTimeout if isinstance(error, QueryTimeout) else QueryFailed
+    failure = kind(f"{stage.name} ({stage.system}) failed on {query[:80]!r}: {describe_error(error)}")
+    failure.__cause__ = error
+    return failure
+
+
+def _stop_if_unusable(outcomes: Sequence[Outcome[Ranking]]) -> None:
+    """Raise the first error where every query failed of misuse: then it is no query's fault."""
+    errors = [outcome.error for outcome in outcomes]
+    if errors and errors[0] is not None and all(_is_misuse(error) for error in errors):
+        raise errors[0]
 
 
 def _run_batch(
@@ -127,10 +144,12 @@ def _run_batch(
         rankings = _call_batch(stage, call, inputs)
     except RagliftError:  # not one query's fault: a model that does not load, a cache that cannot be written
         raise
-    except Exception:
+    except Exception as error:
         if policy.on_error == "raise":
-            raise
-        return call_all([partial(_alone, stage, call, given) for given in inputs], policy, advance)
+            raise QueryFailed(f"{stage.name} ({stage.system}) failed: {describe_error(error)}") from error
+        # In turn: what takes all queries at once was not promised to be safe to call from several threads
+        in_turn = replace(policy, concurrency=1)
+        return call_all([partial(_alone, stage, call, given) for given in inputs], in_turn, advance)
     advance(len(inputs))
     seconds = (time.perf_counter() - started) / len(inputs)
     return [Outcome(ranking, seconds) for ranking in rankings]
@@ -175,4 +194,10 @@ def _require_ranking(stage: Stage, ranking: object) -> None:
     if not isinstance(ranking, Ranking):
         raise ConfigurationError(
             f"{stage.name}: {stage.system} returned a {type(ranking).__name__}; expected a raglift Ranking"
+        )
+    ranks = [getattr(hit, "rank", None) for hit in ranking.hits]
+    if ranks != list(range(1, len(ranks) + 1)):
+        raise ConfigurationError(
+            f"{stage.name}: {stage.system} returned hits of the ranks {ranks[:5]}; expected 1, 2, 3, … in order: "
+            "build the ranking with Ranking.of"
         )

@@ -1,0 +1,1 @@
+"""Adapters: from what users have to the stages of a system, and back."""

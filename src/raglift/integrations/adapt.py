@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+import itertools
+import os
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from raglift.errors import ConfigurationError, UnsupportedSystem
 from raglift.execution import RerankStage, RetrieveStage, Stage
 from raglift.integrations import langchain, llama_index, plain
-from raglift.models import Dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from raglift.models import Dtype
 
 __all__ = ["adapt_reranker", "adapt_system", "named_stages"]
 
@@ -80,7 +85,7 @@ def adapt_reranker(
         return [
             stage
             for part in parts
-            for stage in adapt_reranker(part, as_deployed=as_deployed, progress=progress)
+            for stage in adapt_reranker(part, as_deployed=as_deployed, dtype=dtype, progress=progress)
         ]
     if langchain.is_langchain(reranker):
         return list(langchain.reranker_stages(reranker, as_deployed=as_deployed))
@@ -103,13 +108,12 @@ def adapt_reranker(
 
 def named_stages(stages: Sequence[Stage]) -> list[Stage]:
     """Return the stages with distinct names: a second `rerank` becomes `rerank-2`."""
-    counts: dict[str, int] = {}
-    named: list[Stage] = []
+    named: dict[str, Stage] = {}
     for stage in stages:
-        counts[stage.name] = counts.get(stage.name, 0) + 1
-        count = counts[stage.name]
-        named.append(stage if count == 1 else replace(stage, name=f"{stage.name}-{count}"))
-    return named
+        numbered = (f"{stage.name}-{number}" for number in itertools.count(2))
+        name = next(name for name in itertools.chain([stage.name], numbered) if name not in named)
+        named[name] = replace(stage, name=name)
+    return list(named.values())
 
 
 def _by_name(name: str, dtype: Dtype, progress: bool | None) -> list[RerankStage]:
@@ -121,7 +125,7 @@ def _by_name(name: str, dtype: Dtype, progress: bool | None) -> list[RerankStage
         late = LateInteractionReranker(dtype=dtype, progress=progress)
         return [RerankStage(late, str(late))]
     near = difflib.get_close_matches(name.lower().replace("_", "-"), [LATE_INTERACTION], cutoff=0.7)
-    if near or not name.strip():
+    if not name.strip() or (near and "/" not in name and os.sep not in name):  # those are hub ids and paths
         raise ConfigurationError(
             f"reranker: found {name!r}; expected {LATE_INTERACTION!r}, 'none', or the name or path of a cross-encoder"
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from numbers import Real
+from functools import partial
+from numbers import Integral, Real
 from typing import Any, cast
 
 from raglift.errors import ConfigurationError
@@ -22,7 +23,7 @@ def retriever_stage(function: Callable[..., Any], *, doc_key: str | None = None)
 
     The function may take the depth as a second argument named `k`, `top_k`, `n` or `limit`; otherwise it returns as
     many results as it likes. A result is a text, a LangChain document, a LlamaIndex node, a raglift Chunk, a mapping
-    with `text`, or a pair of one of these and a score.
+    with `text` (and `id`, `doc_id`, `start`, `end`, `score`, `metadata`), or a pair of one of these and a score.
     """
     depth_name = _depth_name(function)
     kind = _AsyncFunctionRetriever if _is_async(function) else _FunctionRetriever
@@ -46,9 +47,9 @@ def chunk_and_score(result: Any, doc_key: str | None = None) -> tuple[Chunk, flo
     Raises:
         ConfigurationError: the result is none of the accepted kinds.
     """
-    if isinstance(result, tuple) and len(result) == 2:
+    if isinstance(result, (tuple, list)) and len(result) == 2:
         chunk, _ = chunk_and_score(result[0], doc_key)
-        return chunk, _score(result[1])
+        return chunk, _given_score(result[1])
     if isinstance(result, Hit):
         return result.chunk, result.score
     if isinstance(result, Chunk):
@@ -60,7 +61,7 @@ def chunk_and_score(result: Any, doc_key: str | None = None) -> tuple[Chunk, flo
     if langchain.is_langchain(result) and isinstance(getattr(result, "page_content", None), str):
         chunk = langchain.chunk_of(result, doc_key)
         return chunk, _score(result.metadata.get("score"))
-    if llama_index.is_llama_index(result):
+    if llama_index.is_llama_index(result) and hasattr(getattr(result, "node", result), "node_id"):
         return llama_index.chunk_of(result, doc_key), _score(getattr(result, "score", None))
     raise ConfigurationError(
         f"a retriever's result: found a {type(result).__name__}; expected a text, a LangChain Document, "
@@ -75,16 +76,33 @@ def _chunk_of_mapping(result: Mapping[str, Any], doc_key: str | None) -> Chunk:
         text=result["text"],
         id=str(result["id"]) if result.get("id") is not None else "",
         doc_id=None if doc_id is None else str(doc_id),
-        start=result.get("start"),
-        end=result.get("end"),
+        start=_offset(result.get("start")),
+        end=_offset(result.get("end")),
         metadata=metadata,
     )
 
 
+def _offset(value: Any) -> int | None:
+    return int(value) if isinstance(value, Integral) and not isinstance(value, bool) else None
+
+
 def _score(value: Any) -> float | None:
-    if value is None or isinstance(value, bool) or not isinstance(value, Real):
+    """Read a score from where something else might stand."""
+    return float(value) if isinstance(value, Real) and not isinstance(value, bool) else None
+
+
+def _given_score(value: Any) -> float | None:
+    """Read the second part of a pair: the first must not be taken for the text by mistake."""
+    if value is None:
         return None
-    return float(value)
+    try:
+        if not isinstance(value, (str, bytes, bool)):
+            return float(value)
+    except (TypeError, ValueError):
+        pass
+    raise ConfigurationError(
+        f"a retriever's result: found a pair whose second part is a {type(value).__name__}; expected (result, score)"
+    )
 
 
 class _FunctionRetriever:
@@ -97,6 +115,7 @@ class _FunctionRetriever:
         return self._function(query, **({self._depth_name: k} if self._depth_name else {}))
 
     def _ranking(self, results: Any, k: int) -> Ranking:
+        _refuse_coroutine(self._function, results)
         if isinstance(results, (str, bytes, Mapping)) or not isinstance(results, Iterable):
             raise ConfigurationError(
                 f"{_name_of(self._function)} returned a {type(results).__name__}; expected a list of results"
@@ -140,6 +159,7 @@ class _AsyncFunctionReranker:
 
 def _reordered(function: Callable[..., Any], ranking: Ranking, result: Any) -> Ranking:
     """Read what a reranking function returned."""
+    _refuse_coroutine(function, result)
     items = (
         list(result)
         if isinstance(result, Iterable) and not isinstance(result, (str, bytes, Mapping))
@@ -193,9 +213,22 @@ def _depth_name(function: Callable[..., Any]) -> str | None:
 
 
 def _is_async(function: Callable[..., Any]) -> bool:
+    if isinstance(function, partial):
+        return _is_async(function.func)
     call = getattr(type(function), "__call__", None)  # noqa: B004 — the method, not whether it is callable
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
 
+def _refuse_coroutine(function: Callable[..., Any], result: Any) -> None:
+    """Refuse what a function returned that is async, but not by `async def`: a lambda around one, say."""
+    if inspect.iscoroutine(result):
+        result.close()
+        raise ConfigurationError(
+            f"{_name_of(function)} returned a coroutine; expected its results: declare the function with async def"
+        )
+
+
 def _name_of(function: Callable[..., Any]) -> str:
+    if isinstance(function, partial):
+        return _name_of(function.func)
     return getattr(function, "__name__", type(function).__name__)

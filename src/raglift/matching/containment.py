@@ -31,7 +31,7 @@ class MatchRule:
     """How hits are matched to passages. Chunk-id labels always match by id, whatever the mode.
 
     Raises:
-        ConfigurationError: an unknown mode, or a negative length.
+        ConfigurationError: an unknown mode, or a length that is not an integer of 0 or more.
     """
 
     mode: Literal["containment"] = "containment"
@@ -46,9 +46,10 @@ class MatchRule:
             raise ConfigurationError(
                 f"match: found {self.mode!r}; expected one of {', '.join(map(repr, _MODES))}"
             )
-        if self.minimum_length < 0:
+        length = self.minimum_length
+        if isinstance(length, bool) or not isinstance(length, int) or length < 0:
             raise ConfigurationError(
-                f"minimum_length: found {self.minimum_length}; expected 0 or more characters"
+                f"minimum_length: found {self.minimum_length!r}; expected an integer, 0 or more"
             )
 
 
@@ -71,6 +72,7 @@ class Text:
         self._known: dict[str, str] = {}
 
     def __call__(self, text: str) -> str:
+        """Return the normalized text."""
         normalized = self._known.get(text)
         if normalized is None:
             normalized = self._known[text] = normalize(text, unicode_folding=self._folding)
@@ -118,14 +120,16 @@ def judge(
             continue
         known: dict[tuple[str, str | None, str], list[tuple[int, ...]]] = {}
         for stage, of_stage in enumerate(rankings):
+            seen: set[str] = set()
             for hit in of_stage[number]:
                 chunk = hit.chunk
                 key = (chunk.id, chunk.doc_id, chunk.text)
                 found = known.get(key)
                 if found is None:
                     found = known[key] = _matches_of(query, chunk, first_fact, rule, text)
-                rows[stage] += [(number, hit.rank, *match) for match in found]
+                rows[stage] += [(number, hit.rank, chunk.id in seen, *match) for match in found]
                 by_text_alone[stage] += sum(match[-1] for match in found)
+                seen.add(chunk.id)
         first_fact += len(query.facts)
     judgements = []
     for stage_rows, of_stage, alone in zip(rows, rankings, by_text_alone, strict=True):
@@ -165,6 +169,8 @@ def _fact_table(queries: Sequence[Query]) -> FactTable:
 
 
 def _match_table(rows: list[tuple[int, ...]]) -> Matches:
-    table = np.array(rows, dtype=np.int64).reshape(-1, 9)
-    query, rank, fact, passage, grade, direction, start, end, _ = table.T
-    return Matches(query, rank, fact, passage, grade, direction.astype(np.int8), start, end)
+    table = np.array(rows, dtype=np.int64).reshape(-1, 10)
+    query, rank, repeated, fact, passage, grade, direction, start, end, _ = table.T
+    return Matches(
+        query, rank, fact, passage, grade, direction.astype(np.int8), start, end, repeated.astype(np.bool_)
+    )

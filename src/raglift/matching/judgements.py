@@ -55,6 +55,8 @@ class Matches:
     """The covered part of the passage, in normalized characters: first covered, …"""
     end: NDArray[np.int64]
     """… and one past the last; both 0 for a chunk-id label."""
+    repeated: NDArray[np.bool_]
+    """Whether an earlier hit of the same ranking has the same id."""
 
 
 @dataclass(frozen=True, eq=False)

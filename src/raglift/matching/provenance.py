@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Provenance"]
 
+_Place = tuple[str | None, int | None, int | None]
+"""A document's id and offsets in it, as far as they are known."""
 _NAMES = ("doc_id", "document_id", "source", "file_name", "file_path", "filename", "path", "title")
 
 
@@ -34,7 +36,7 @@ class Provenance:
     """Distinct chunks whose document could not be told."""
     false_offsets: int = 0
     """Distinct chunks that came with offsets where the document has another text."""
-    _resolved: dict[tuple[object, ...], Chunk] = field(default_factory=dict, repr=False)
+    _places: dict[tuple[object, ...], _Place] = field(default_factory=dict, repr=False)
     _by_file_name: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -51,14 +53,18 @@ class Provenance:
         )
 
     def _check(self, chunk: Chunk) -> Chunk:
-        key = (chunk.id, chunk.doc_id, chunk.start, chunk.end, chunk.text)
-        if key not in self._resolved:
-            checked = self._checked(chunk)
-            self._resolved[key] = checked
-            self._resolved[checked.id, checked.doc_id, checked.start, checked.end, checked.text] = checked
-        return self._resolved[key]
+        # Only the place is kept: the same chunk may carry another score or another origin for each query and stage.
+        key = _key(chunk)
+        if key not in self._places:
+            self._places[key] = self._place_of(chunk)
+        doc_id, start, end = place = self._places[key]
+        if place == (chunk.doc_id, chunk.start, chunk.end):
+            return chunk
+        checked = replace(chunk, doc_id=doc_id, start=start, end=end)
+        self._places[_key(checked)] = place
+        return checked
 
-    def _checked(self, chunk: Chunk) -> Chunk:
+    def _place_of(self, chunk: Chunk) -> _Place:
         doc_id = self._document_of(chunk)
         self.unknown_document += doc_id is None
         start, end = chunk.start, chunk.end
@@ -68,13 +74,12 @@ class Provenance:
             self.false_offsets += document is not None and not true
             if not true:
                 start = end = None
-        return replace(chunk, doc_id=doc_id, start=start, end=end)
+        return doc_id, start, end
 
     def _document_of(self, chunk: Chunk) -> str | None:
         if self.doc_key is not None:
             return chunk.doc_id
-        named = [chunk.doc_id, *(chunk.metadata.get(name) for name in _NAMES)]
-        names = [str(name) for name in named if name is not None]
+        names = _names_of(chunk)
         for name in names:
             if name in self.dataset.document_by_id:
                 return name
@@ -85,6 +90,16 @@ class Provenance:
         return None
 
 
+def _names_of(chunk: Chunk) -> tuple[str, ...]:
+    """Return everything that may name the chunk's document, the likeliest first."""
+    named = (chunk.doc_id, *(chunk.metadata.get(name) for name in _NAMES))
+    return tuple(str(name) for name in named if name is not None)
+
+
+def _key(chunk: Chunk) -> tuple[object, ...]:
+    return (chunk.id, chunk.doc_id, chunk.start, chunk.end, chunk.text, _names_of(chunk))
+
+
 def _file_names(path: str) -> tuple[str, ...]:
     """Return a path's last part, and that without its ending."""
     pure = PurePath(path)
@@ -92,4 +107,6 @@ def _file_names(path: str) -> tuple[str, ...]:
 
 
 def _is_at(document: str, text: str, start: int | None, end: int | None) -> bool:
-    return start is not None and end is not None and 0 <= start <= end and document[start:end] == text
+    if start is None or end is None or start < 0 or end - start != len(text):
+        return False
+    return document.startswith(text, start)

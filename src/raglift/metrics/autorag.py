@@ -49,9 +49,11 @@ def _empty_left_out(
 
 
 def precision(judgements: Judgements, metric: Metric) -> Values:
-    """Precision = relevant hits / retrieved."""
-    relevant = count_by_query(_relevant(judgements, metric)[0], judgements)
-    return per_query(relevant, _retrieved(judgements, metric))
+    """Precision = relevant hits / retrieved. An id that comes back twice is one relevant hit of two retrieved."""
+    matches = judgements.matches
+    first = (matches.rank <= depth(metric.k)) & ~matches.repeated
+    relevant = np.unique(np.stack((matches.query[first], matches.rank[first])), axis=1)
+    return per_query(count_by_query(relevant[0], judgements), _retrieved(judgements, metric))
 
 
 def f1(judgements: Judgements, metric: Metric) -> Values:

@@ -145,12 +145,11 @@ def compute(judgements: Judgements, metric: Metric, profile: str = "default") ->
     leaves out of its mean.
 
     Raises:
-        ConfigurationError: an unknown profile or measure, or a measure that needs a k has none.
+        ConfigurationError: an unknown profile, measure or setting, or a measure that needs a k has none.
     """
     if profile not in PROFILES:
         raise ConfigurationError(f"profile: found {profile!r}; expected one of {', '.join(PROFILES)}")
-    if metric.name not in MEASURES:
-        parse(str(metric))
+    metric = parse(str(metric))
     measure = MEASURES[metric.name]
     if measure.needs_k and metric.k is None:
         raise ConfigurationError(f"{metric}: found no depth; expected one, as '{metric.name}@10'")

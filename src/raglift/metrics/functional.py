@@ -99,19 +99,18 @@ def f1_at_k(precision: float, recall: float) -> float:
 
 def _matched(docs: Sequence[Any], ground_truth_texts: Sequence[str], k: int) -> tuple[int, int]:
     """Return how many of the first k documents match, and how many ground-truth texts."""
-    if isinstance(ground_truth_texts, str):
-        raise ConfigurationError("ground_truth_texts: found one text; expected a list of texts")
-    if isinstance(docs, str):
-        raise ConfigurationError("docs: found one text; expected a list of texts or documents")
-    wanted = [normalize(_text_of(text)) for text in ground_truth_texts]
-    found = [normalize(_text_of(doc)) for doc in docs[: _depth(k)]]
+    for name, given in (("docs", docs), ("ground_truth_texts", ground_truth_texts)):
+        if isinstance(given, str):
+            raise ConfigurationError(f"{name}: found one text; expected a list of them")
+    wanted = [normalize(_text_of(text, "ground_truth_texts")) for text in ground_truth_texts]
+    found = [normalize(_text_of(doc, "docs")) for doc in docs[: _positive(k)]]
     matching = [
         [bool(text and truth) and (truth in text or text in truth) for truth in wanted] for text in found
     ]
     return sum(map(any, matching)), sum(map(any, zip(*matching, strict=True)))
 
 
-def _text_of(doc: Any) -> str:
+def _text_of(doc: Any, where: str) -> str:
     """Return the text of a string, a LangChain document, a LlamaIndex node, or a raglift record."""
     for attribute in ("chunk", "node"):  # a Hit, a NodeWithScore
         doc = getattr(doc, attribute, doc)
@@ -124,20 +123,30 @@ def _text_of(doc: Any) -> str:
     get_content = getattr(doc, "get_content", None)
     if callable(get_content):
         return str(get_content())
-    raise ConfigurationError(f"docs: found a {type(doc).__name__}; expected a text, or an object with one")
+    raise ConfigurationError(f"{where}: found a {type(doc).__name__}; expected a text, or an object with one")
 
 
 def _depth(k: int | None) -> int | None:
-    if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
+    return None if k is None else _positive(k)
+
+
+def _positive(k: object) -> int:
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise ConfigurationError(f"k: found {k!r}; expected an integer, 1 or more")
     return k
 
 
 def _grades(relevance: Sequence[float]) -> list[float]:
-    grades = [float(grade) for grade in relevance]
-    for rank, grade in enumerate(grades, start=1):
-        if not (math.isfinite(grade) and grade >= 0):
-            raise ConfigurationError(
-                f"relevance: found {grade} at rank {rank}; expected a grade of 0 or more"
-            )
-    return grades
+    if isinstance(relevance, str):
+        raise ConfigurationError("relevance: found one text; expected a list of grades")
+    return [_grade(grade, rank) for rank, grade in enumerate(relevance, start=1)]
+
+
+def _grade(given: Any, rank: int) -> float:
+    try:
+        grade = float(given)
+    except (TypeError, ValueError):
+        grade = math.nan
+    if math.isfinite(grade) and grade >= 0:
+        return grade
+    raise ConfigurationError(f"relevance: found {given!r} at rank {rank}; expected a number, 0 or more")

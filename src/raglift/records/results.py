@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from raglift.errors import ConfigurationError
-from raglift.records.metric import Metric
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     import pandas as pd
     from numpy.typing import NDArray
 
     from raglift.records.labels import Dataset
+    from raglift.records.metric import Metric
     from raglift.records.rankings import Run
 
 __all__ = ["Evaluation", "Scores"]

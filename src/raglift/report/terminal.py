@@ -43,11 +43,9 @@ def _head(evaluation: Evaluation) -> list[str]:
     run = evaluation.run
     spec = run.spec
     profile = "" if evaluation.profile == "default" else f", {evaluation.profile} conventions"
-    lines = [
-        f"{evaluation.dataset.name}: {len(evaluation.dataset):,} queries, {spec['candidates']} candidates, "
-        f"match by {spec['match']['mode']}{profile}"
-    ]
-    return lines + [f"  {stage.name}: {stage.system}" for stage in run.stages]
+    asked = f"{len(evaluation.dataset):,} queries, {spec['candidates']} candidates"
+    first = f"{evaluation.dataset.name}: {asked}, match by {spec['match']['mode']}{profile}"
+    return [first, *(f"  {stage.name}: {stage.system}" for stage in run.stages)]
 
 
 def _foot(evaluation: Evaluation) -> list[str]:

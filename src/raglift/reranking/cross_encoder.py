@@ -12,6 +12,7 @@ from raglift.models import (
     model_identity,
     model_not_loaded,
     quiet_loading,
+    require_reachable,
     resolve_dtype,
 )
 from raglift.reranking.pairs import Pair, PairReranker
@@ -78,6 +79,7 @@ class CrossEncoderReranker(PairReranker):
         except ImportError as error:
             purpose = f"the cross-encoder {self._given}"
             raise MissingDependency(error.name or "sentence_transformers", "local", purpose) from None
+        require_reachable(self._given)
         with quiet_loading():
             try:
                 return CrossEncoder(self._given, model_kwargs={"dtype": getattr(torch, self._dtype)})

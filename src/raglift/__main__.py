@@ -1,0 +1,5 @@
+"""`python -m raglift`."""
+
+from raglift.cli import main
+
+main()

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import raglift as rl
+from raglift import cli
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """Run the command line in this process; returns (exit code, standard output, standard error)."""
+
+    def command(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["raglift", *arguments])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(stopped.value.code or 0), out, err
+
+    return command
+
+
+def test_version(run) -> None:
+    assert run("--version")[:2] == (0, f"raglift {rl.__version__}\n")
+
+
+def test_demo_prints_the_table_and_the_queries_that_moved(run) -> None:
+    code, out, _ = run("demo")
+    assert code == 0
+    assert "NDCG@10" in out
+    assert "lift" in out
+    assert "queries that reranking changed most" in out
+
+
+def test_evaluate_prints_a_table_and_saves_what_it_printed(run, tmp_path: Path) -> None:
+    folder = tmp_path / "runs" / "first"
+    code, out, err = run("evaluate", "lighthouse", "--retriever", "bm25", "-k", "1,5", "--save", str(folder))
+    assert code == 0
+    assert "before (retrieve)" in out
+    assert f"saved to {folder}" in err
+    saved = rl.load_evaluation(folder)
+    assert saved.run.stages[0].system.startswith("bm25")
+    assert {metric.k for metric in saved.scores.metrics} == {1, 5}
+
+
+def test_evaluate_as_json_is_json_and_agrees_with_the_library(run) -> None:
+    arguments = ("--retriever", "bm25", "--reranker", "none", "--metrics", "mrr,ndcg@3", "-k", "5", "--json")
+    code, out, _ = run("evaluate", "lighthouse", *arguments)
+    report = json.loads(out)
+    assert code == 0
+    assert [(row["metric"], row["k"]) for row in report["metrics"]] == [("MRR", 5), ("NDCG", 3)]
+    data = rl.load_dataset("lighthouse")
+    retriever = rl_bm25(data)
+    expected = rl.evaluate(retriever, data, metrics=["mrr", "ndcg@3"], ks=(5,)).to_frame()
+    assert [row["before"] for row in report["metrics"]] == pytest.approx(expected["before"].tolist())
+    assert all(row["lift"] is None for row in report["metrics"])
+
+
+def rl_bm25(data: rl.Dataset):
+    from raglift.retrieval import BM25Retriever
+
+    return BM25Retriever(rl.RecursiveChunker().split(data.documents))
+
+
+def test_evaluate_takes_the_users_own_system_by_reference(run, tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "my_rag.py").write_text(
+        "def search(query, k):\n    return ['nothing'] * k\n\ndef make():\n    return search\n", encoding="utf-8"
+    )
+    (tmp_path / "q.jsonl").write_text('{"id": 1, "query": "q", "relevant": ["a text to find"]}\n', encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    for name in ("search", "make"):
+        code, out, err = run("evaluate", "q.jsonl", "--system", f"my_rag:{name}", "--reranker", "none")
+        assert (code, err) == (0, "")
+        assert "function search" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("evaluate", "lighthous"), "lighthouse"),
+        (("evaluate", "lighthouse", "--retriever", "dens"), "did you mean 'dense'?"),
+        (("evaluate", "lighthouse", "-k", "1,x"), "--ks: found '1,x'"),
+        (("evaluate", "lighthouse", "--retriever", "bm25", "--reranker", "late_interaction"), "'late-interaction'"),
+        (("evaluate", "lighthouse", "--retriever", "bm25", "--metrics", "ncdg"), "did you mean 'ndcg'?"),
+        (("evaluate", "lighthouse", "--retriever", "bm25", "--profile", "trecc"), "profile: found 'trecc'"),
+        (("evaluate", "lighthouse", "--chunk-size", "10", "--chunk-overlap", "10"), "chunk overlap: found 10"),
+        (("evaluate", "lighthouse", "--dtype", "bf16"), "dtype: found 'bf16'"),
+        (("evaluate", "lighthouse", "--system", "no_such_module:x"), "cannot be imported"),
+        (("evaluate", "lighthouse", "--system", "json"), "expected module:name"),
+        (("evaluate", "lighthouse", "--system", "json:search"), "json has no 'search'"),
+        (("walkthrough", "--corpus", "lighthouse", "--question", "who was Napoleon"), "is not in lighthouse"),
+        (("walkthrough", "--corpus", "lighthouse", "-k", "0"), "-k: found 0"),
+        (("corpus", "show", "war_and_piece"), "war_and_peace"),
+        (("corpus", "fetch", "lighthouse"), "nothing to fetch"),
+    ],
+)
+def test_a_mistake_ends_with_one_clear_message(run, arguments: tuple[str, ...], message: str) -> None:
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("raglift: error: ")
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_walkthrough_without_the_text_says_how_to_get_it(run, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("RAGLIFT_CORPORA", str(tmp_path / "none"))
+    monkeypatch.setenv("RAGLIFT_CACHE", str(tmp_path / "cache"))
+    code, _, err = run("walkthrough")
+    assert code == 2
+    assert "raglift corpus fetch war_and_peace" in err
+    assert "RAGLIFT_CORPORA" in err
+
+
+def test_saving_over_something_is_refused_before_any_work_is_done(run, tmp_path: Path) -> None:
+    code, out, err = run("evaluate", "lighthouse", "--save", str(tmp_path))
+    assert (code, out) == (2, "")
+    assert "--overwrite" in err
+
+
+def test_corpus_list_and_show(run) -> None:
+    code, out, _ = run("corpus", "list")
+    assert code == 0
+    assert "lighthouse" in out
+    assert "war_and_peace" in out
+    code, out, _ = run("corpus", "show", "war_and_peace")
+    assert code == 0
+    assert "gutenberg.org" in out
+
+
+def test_output_cut_off_by_its_reader_is_no_error() -> None:
+    script = f"{sys.executable} -m raglift corpus show war_and_peace | head -1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", script], capture_output=True, text=True)
+    assert done.stdout.startswith("name:")
+    assert "Traceback" not in done.stderr

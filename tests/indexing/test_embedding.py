@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from raglift.cache import Cache
+from raglift.indexing import SentenceTransformerEmbedder, embed
+from raglift.indexing.embedding import BATCH_SIZE
+
+
+class LetterEmbedder:
+    """Counts letters; remembers each batch it was given."""
+
+    identity = "letters"
+
+    def __init__(self, fail_after: int | None = None) -> None:
+        self.batches: list[list[str]] = []
+        self.fail_after = fail_after
+
+    def embed(self, texts: Sequence[str], kind: str) -> np.ndarray:
+        if self.fail_after is not None and len(self.batches) == self.fail_after:
+            raise RuntimeError("stopped")
+        self.batches.append(list(texts))
+        return np.array([[text.count(letter) + 0.5 for letter in "abc"] for text in texts], dtype=np.float32)
+
+    def read_in_part(self, texts: Sequence[str]) -> list[bool] | None:
+        return [len(text) > 90 for text in texts]
+
+
+TEXTS = ["abc" * (number % 40) + "c" * (number // 40) for number in range(100)]
+
+
+def test_each_distinct_text_goes_through_the_model_once() -> None:
+    embedder = LetterEmbedder()
+    embedding = embed(embedder, [*TEXTS, *TEXTS], "document", Cache(None))
+    seen = [text for batch in embedder.batches for text in batch]
+    assert sorted(seen) == sorted(set(TEXTS))
+    assert embedding.computed == len(set(TEXTS))
+    assert np.array_equal(embedding.vectors[:100], embedding.vectors[100:])
+
+
+def test_vectors_have_length_one_and_are_in_the_order_of_the_texts() -> None:
+    vectors = embed(LetterEmbedder(), ["a", "bb", "a"], "document", Cache(None)).vectors
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1, 1])
+    assert vectors[1].argmax() == 1
+    assert np.array_equal(vectors[0], vectors[2])
+
+
+def test_a_second_run_embeds_nothing() -> None:
+    cache = Cache(None)
+    first = embed(LetterEmbedder(), TEXTS, "document", cache)
+    second_embedder = LetterEmbedder()
+    second = embed(second_embedder, TEXTS, "document", cache)
+    assert second_embedder.batches == []
+    assert second.computed == 0
+    assert np.array_equal(first.vectors, second.vectors)
+
+
+def test_queries_and_documents_are_kept_apart() -> None:
+    cache = Cache(None)
+    embed(LetterEmbedder(), TEXTS, "document", cache)
+    assert embed(LetterEmbedder(), TEXTS, "query", cache).computed == len(set(TEXTS))
+
+
+def test_a_stopped_run_goes_on_in_the_batches_of_an_uninterrupted_one() -> None:
+    uninterrupted = LetterEmbedder()
+    embed(uninterrupted, TEXTS, "document", Cache(None))
+    cache = Cache(None)
+    stopped = LetterEmbedder(fail_after=2)
+    with pytest.raises(RuntimeError, match="stopped"):
+        embed(stopped, TEXTS, "document", cache)
+    resumed = LetterEmbedder()
+    embed(resumed, TEXTS, "document", cache)
+    assert stopped.batches + resumed.batches == uninterrupted.batches
+
+
+def test_a_batch_with_anything_missing_is_computed_whole_and_keeps_what_was_cached() -> None:
+    cache = Cache(None)
+    few = sorted(set(TEXTS), key=lambda text: (len(text), text))[:3]
+    embed(LetterEmbedder(), few, "document", cache)
+    embedder = LetterEmbedder()
+    embedding = embed(embedder, TEXTS, "document", cache)
+    assert max(map(len, embedder.batches)) == BATCH_SIZE
+    assert set(few) <= {text for batch in embedder.batches for text in batch}
+    assert embedding.computed == len(set(TEXTS)) - 3
+
+
+def test_texts_longer_than_the_model_reads_are_counted_once_each() -> None:
+    texts = ["a" * 200, "b" * 200, "a" * 200, "short"]
+    cache = Cache(None)
+    assert embed(LetterEmbedder(), texts, "document", cache).read_in_part == 2
+    assert embed(LetterEmbedder(), texts, "document", cache).read_in_part == 2
+
+
+def test_no_texts_give_no_vectors() -> None:
+    assert embed(LetterEmbedder(), [], "document", Cache(None)).vectors.shape[0] == 0
+
+
+def test_minilm_says_which_texts_it_reads_in_part() -> None:
+    embedder = SentenceTransformerEmbedder()
+    embedding = embed(embedder, ["the lamp " * 300, "the lamp"], "document", Cache(None))
+    assert embedding.vectors.shape == (2, 384)
+    assert embedding.read_in_part == 1
+
+
+def test_bfloat16_vectors_are_close_to_float32_and_are_not_mistaken_for_them() -> None:
+    texts = ["The lamp is lit at dusk.", "Herring were sold by the barrel."]
+    exact = SentenceTransformerEmbedder(dtype="float32")
+    rounded = SentenceTransformerEmbedder(dtype="bfloat16")
+    cache = Cache(None)
+    first = embed(exact, texts, "document", cache)
+    second = embed(rounded, texts, "document", cache)
+    assert second.computed == 2
+    assert (first.vectors * second.vectors).sum(axis=1) == pytest.approx([1, 1], abs=1e-3)

@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raglift.errors import ConfigurationError
+from raglift.matching import Direction, Judgements, MatchRule, PassageMatch, judge, match_passage
+from raglift.matching.containment import Text
+from raglift.records import Chunk, Fact, Passage, Query, Ranking
+from raglift.text import normalize
+
+PARAGRAPH = (
+    "“Well, Prince, so Genoa and Lucca are now just family estates of the Buonapartes. But I warn you, if you\r\n"
+    "don’t tell me that this means war, I really believe he is Antichrist.”\r\n\r\n"
+    "It was in July, 1805, and the speaker was the well-known Anna Pávlovna Schérer."
+)
+
+
+def match(chunk: str | Chunk, passage: str | Passage, rule: MatchRule | None = None) -> PassageMatch | None:
+    rule = rule or MatchRule()
+    return match_passage(
+        Chunk(chunk) if isinstance(chunk, str) else chunk,
+        Passage(passage) if isinstance(passage, str) else passage,
+        rule,
+        Text(rule),
+    )
+
+
+def direction(chunk: str, passage: str, rule: MatchRule | None = None) -> int | None:
+    found = match(chunk, passage, rule)
+    return None if found is None else found.direction
+
+
+def judged(query: Query, *chunks: Chunk) -> Judgements:
+    (judgements,) = judge([query], [[Ranking.of((chunk, None) for chunk in chunks)]], MatchRule())
+    return judgements
+
+
+def test_a_chunk_that_contains_the_passage_covers_all_of_it() -> None:
+    assert match(PARAGRAPH, "It was in\nJULY, 1805") == (Direction.CHUNK_CONTAINS_PASSAGE, 0, 20)
+
+
+def test_a_chunk_inside_the_passage_covers_a_part_of_it() -> None:
+    chunk = "the speaker was the well-known Anna Pa\u0301vlovna"
+    found = match(chunk, PARAGRAPH)
+    assert found is not None
+    assert found.direction == Direction.PASSAGE_CONTAINS_CHUNK
+    assert normalize(PARAGRAPH)[found.start : found.end] == normalize(chunk)
+
+
+def test_equal_texts_match_whatever_their_length() -> None:
+    assert direction("war", "War ") == Direction.CHUNK_CONTAINS_PASSAGE
+
+
+@pytest.mark.parametrize(("chunk", "passage"), [("", "war"), ("war", ""), (" \n", PARAGRAPH), ("", "")])
+@pytest.mark.parametrize("minimum_length", [0, 20])
+def test_an_empty_text_never_matches(chunk: str, passage: str, minimum_length: int) -> None:
+    assert match(chunk, passage, MatchRule(minimum_length=minimum_length)) is None
+    assert match(Chunk(chunk), Passage(), MatchRule(minimum_length=minimum_length)) is None
+
+
+def test_a_short_passage_inside_a_chunk_matches() -> None:
+    assert direction(PARAGRAPH, "1805") == Direction.CHUNK_CONTAINS_PASSAGE
+
+
+@pytest.mark.parametrize(
+    ("chunk", "found"),
+    [
+        ("it was in july, 180", None),  # 19 characters
+        ("it was in july, 1805", Direction.PASSAGE_CONTAINS_CHUNK),  # 20
+        ("it  was  in  july, ", None),  # 19 as written, 16 normalized
+        ("\n it was in july, 180 \n", None),
+    ],
+)
+def test_a_chunk_inside_a_passage_needs_twenty_normalized_characters(chunk: str, found: int | None) -> None:
+    assert direction(chunk, PARAGRAPH) == found
+
+
+def test_the_length_guard_can_be_set() -> None:
+    assert direction("1805", PARAGRAPH, MatchRule(minimum_length=4)) == Direction.PASSAGE_CONTAINS_CHUNK
+    assert direction("1805", PARAGRAPH, MatchRule(minimum_length=5)) is None
+    assert direction("I", PARAGRAPH, MatchRule(minimum_length=0)) == Direction.PASSAGE_CONTAINS_CHUNK
+
+
+def test_other_words_do_not_match() -> None:
+    assert match("It was in July, 1806, and the speaker", PARAGRAPH) is None
+
+
+def test_quotes_and_dashes_are_the_same_only_with_unicode_folding() -> None:
+    chunk = "if you don't tell me that this means war"
+    assert direction(chunk, PARAGRAPH) is None
+    assert direction(chunk, PARAGRAPH, MatchRule(unicode_folding=True)) == Direction.PASSAGE_CONTAINS_CHUNK
+    assert direction("STRASSE", "Straße") is None
+    assert direction("STRASSE", "Straße", MatchRule(unicode_folding=True)) == Direction.CHUNK_CONTAINS_PASSAGE
+
+
+@given(st.data())
+def test_pieces_of_one_text_match_exactly_when_one_contains_the_other(data: st.DataObject) -> None:
+    def piece() -> str:
+        start = data.draw(st.integers(0, len(PARAGRAPH)))
+        return PARAGRAPH[start : start + data.draw(st.integers(0, 60))]
+
+    chunk, passage, minimum_length = piece(), piece(), data.draw(st.integers(0, 30))
+    found = match(chunk, passage, MatchRule(minimum_length=minimum_length))
+    inner, outer = normalize(passage), normalize(chunk)
+    if inner and outer and inner in outer:
+        assert found == (Direction.CHUNK_CONTAINS_PASSAGE, 0, len(inner))
+    elif inner and outer and outer in inner and len(outer) >= minimum_length:
+        assert found is not None
+        assert found.direction == Direction.PASSAGE_CONTAINS_CHUNK
+        assert inner[found.start : found.end] == outer
+    else:
+        assert found is None
+
+
+class TestAnchoredPassages:
+    """A passage of the document “wp” against the same words from somewhere."""
+
+    PASSAGE = Passage("It was in July, 1805", doc_id="wp")
+
+    @pytest.mark.parametrize(
+        ("doc_id", "matches", "by_text_alone"), [("wp", 1, 0), ("ak", 0, 0), (None, 1, 1)]
+    )
+    def test_only_a_hit_of_another_document_is_refused(
+        self, doc_id: str | None, matches: int, by_text_alone: int
+    ) -> None:
+        query = Query("q", "When?", (Fact((self.PASSAGE,)),))
+        judgements = judged(query, Chunk(PARAGRAPH, doc_id=doc_id))
+        assert len(judgements.matches.rank) == matches
+        assert judgements.by_text_alone == by_text_alone
+
+    def test_a_passage_without_a_document_matches_any(self) -> None:
+        query = Query("q", "When?", (Fact((Passage("It was in July, 1805"),)),))
+        judgements = judged(query, Chunk(PARAGRAPH, doc_id="ak"), Chunk(PARAGRAPH))
+        assert judgements.matches.rank.tolist() == [1, 2]
+        assert judgements.by_text_alone == 0
+
+    def test_matches_by_text_alone_are_counted_for_each_stage(self) -> None:
+        query = Query("q", "When?", (Fact((self.PASSAGE,)),))
+        unknown, known = Chunk(PARAGRAPH), Chunk(PARAGRAPH, doc_id="wp")
+        rankings = [[Ranking.of((chunk, None) for chunk in chunks)] for chunks in ([unknown, known], [known])]
+        assert [judged.by_text_alone for judged in judge([query], rankings, MatchRule())] == [1, 0]
+
+
+class TestChunkIds:
+    """Labels that name chunks match by id alone."""
+
+    def test_the_id_counts_and_the_text_does_not(self) -> None:
+        passage = Passage(chunk_id="c7")
+        assert match(Chunk("anything", id="c7"), passage) == (Direction.SAME_ID, 0, 0)
+        assert match(Chunk("", id="c7"), passage) == (Direction.SAME_ID, 0, 0)
+        assert match(Chunk("c7", id="c8"), passage) is None
+
+    def test_ids_and_texts_in_one_fact(self) -> None:
+        fact = Fact((Passage(chunk_id="c7", grade=3), Passage("It was in July, 1805")))
+        judgements = judged(
+            Query("q", "When?", (fact,)), Chunk(PARAGRAPH, id="c1"), Chunk("x", id="c2"), Chunk("y", id="c7")
+        )
+        matches = judgements.matches
+        assert matches.rank.tolist() == [1, 3]
+        assert matches.passage.tolist() == [1, 0]
+        assert matches.grade.tolist() == [1, 3]
+        assert matches.direction.tolist() == [Direction.CHUNK_CONTAINS_PASSAGE, Direction.SAME_ID]
+
+
+def test_one_hit_may_match_several_facts() -> None:
+    query = Query("q", "?", tuple(Fact((Passage(text),)) for text in ("Genoa", "Lucca", "Moscow")))
+    judgements = judged(query, Chunk(PARAGRAPH))
+    assert judgements.matches.fact.tolist() == [0, 1]
+
+
+def test_hits_with_one_id_and_different_texts_are_judged_apart() -> None:
+    query = Query("q", "?", (Fact((Passage("Genoa"),)),))
+    judgements = judged(query, Chunk("Lucca alone", id="c1"), Chunk("Genoa alone", id="c1"))
+    assert judgements.matches.rank.tolist() == [2]
+
+
+def test_an_unknown_mode_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="match: found 'fuzzy'; expected one of 'containment'"):
+        MatchRule("fuzzy")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("length", [-1, True, 2.5, "20"])
+def test_a_minimum_length_that_is_no_length_is_refused(length: object) -> None:
+    with pytest.raises(ConfigurationError, match="minimum_length: found .*; expected an integer, 0 or more"):
+        MatchRule(minimum_length=length)  # type: ignore[arg-type]
+
+
+def test_every_direction_has_a_name() -> None:
+    assert Direction.NAMES[Direction.CHUNK_CONTAINS_PASSAGE] == "chunk contains passage"
+    assert Direction.NAMES[Direction.PASSAGE_CONTAINS_CHUNK] == "passage contains chunk"
+    assert Direction.NAMES[Direction.SAME_ID] == "same id"

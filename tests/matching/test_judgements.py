@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from raglift.matching import FactTable, Judgements, Matches, MatchRule, judge
+from raglift.matching.judgements import satisfactions_of
+from raglift.records import Chunk, Fact, Passage, Query, Ranking
+
+
+def table(*rows: tuple[int, int, int]) -> Matches:
+    """Matches of (fact, rank, grade), all of one query."""
+    fact, rank, grade = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    nothing = np.zeros(len(rows), dtype=np.int64)
+    return Matches(
+        nothing,
+        rank,
+        fact,
+        nothing,
+        grade,
+        nothing.astype(np.int8),
+        nothing,
+        nothing,
+        nothing.astype(np.bool_),
+    )
+
+
+def facts(*ideal_grades: int) -> FactTable:
+    ideal = np.array(ideal_grades, dtype=np.int64)
+    return FactTable(np.zeros_like(ideal), ideal, np.ones_like(ideal))
+
+
+@pytest.mark.parametrize(
+    ("ideal_grades", "matches", "satisfied"),
+    [
+        ((), [], []),
+        ((1,), [], []),
+        ((1,), [(0, 3, 1)], [(0, 3, 1)]),
+        ((1,), [(0, 3, 1), (0, 5, 1)], [(0, 3, 1)]),
+        ((3,), [(0, 1, 1), (0, 2, 3)], [(0, 1, 1), (0, 2, 3)]),
+        ((3,), [(0, 1, 3), (0, 2, 1)], [(0, 1, 3)]),
+        ((3,), [(0, 2, 1), (0, 2, 3)], [(0, 2, 3)]),
+        ((2, 1), [(0, 4, 2), (1, 1, 1)], [(0, 4, 2), (1, 1, 1)]),
+        ((4, 1, 4), [(2, 1, 2), (0, 1, 4), (2, 6, 4), (1, 2, 1)], [(0, 1, 4), (1, 2, 1), (2, 1, 2), (2, 6, 4)]),
+    ],
+)
+def test_a_fact_is_satisfied_at_its_first_match_and_at_each_better_one(
+    ideal_grades: tuple[int, ...], matches: list[tuple[int, int, int]], satisfied: list[tuple[int, int, int]]
+) -> None:
+    found = satisfactions_of(facts(*ideal_grades), table(*matches))
+    assert list(zip(found.fact, found.rank, found.grade, strict=True)) == satisfied
+
+
+def judged(queries: list[Query], *stages: list[list[str]]) -> list[Judgements]:
+    rankings = [
+        [Ranking.of((Chunk(f"text of {name}", id=name), None) for name in ids) for ids in of_stage]
+        for of_stage in stages
+    ]
+    return judge(queries, rankings, MatchRule())
+
+
+def by_id(*ids: str) -> Fact:
+    return Fact(tuple(Passage(chunk_id=name) for name in ids))
+
+
+def test_the_tables_cover_all_queries_and_number_facts_across_them() -> None:
+    queries = [
+        Query("q1", "?", (by_id("a"), by_id("b", "c"))),
+        Query("q2", "?"),
+        Query("q3", "?", (by_id("a"),), answerable=False),
+        Query("q4", "?", (Fact((Passage(chunk_id="a", grade=2), Passage(chunk_id="d", grade=4))),)),
+    ]
+    (judgements,) = judged(queries, [["c", "a", "x"], ["a"], ["a"], []])
+    assert judgements.queries == 4
+    assert judgements.hits.tolist() == [3, 1, 1, 0]
+    assert judgements.facts.query.tolist() == [0, 0, 3]
+    assert judgements.facts.ideal_grade.tolist() == [1, 1, 4]
+    assert judgements.facts.passages.tolist() == [1, 2, 2]
+    matches = judgements.matches
+    assert list(zip(matches.query, matches.rank, matches.fact, matches.passage, strict=True)) == [
+        (0, 1, 1, 1),
+        (0, 2, 0, 0),
+    ]
+
+
+def test_each_stage_is_judged_by_itself() -> None:
+    query = Query("q", "?", (by_id("a"),))
+    before, after = judged([query], [["x", "a"]], [["a"]])
+    assert (before.matches.rank.tolist(), before.hits.tolist()) == ([2], [2])
+    assert (after.matches.rank.tolist(), after.hits.tolist()) == ([1], [1])
+
+
+def test_a_hit_that_comes_back_again_is_marked() -> None:
+    query = Query("q", "?", (by_id("a"), by_id("a", "b")))
+    before, after = judged([query], [["a", "b", "x", "a"]], [["b", "b"]])
+    assert list(zip(before.matches.rank, before.matches.repeated, strict=True)) == [
+        (1, False),
+        (1, False),
+        (2, False),
+        (4, True),
+        (4, True),
+    ]
+    assert after.matches.repeated.tolist() == [False, True]
+
+
+def test_nothing_to_judge() -> None:
+    (judgements,) = judged([], [])
+    assert (judgements.queries, len(judgements.hits), len(judgements.matches.query)) == (0, 0, 0)
+    assert judge([Query("q", "?")], [], MatchRule()) == []

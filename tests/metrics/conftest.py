@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from raglift.matching import Judgements, MatchRule, judge
+from raglift.metrics import compute, parse
+from raglift.records import Chunk, Fact, Passage, Query, Ranking
+
+Alternative = str | tuple[str, int]
+"""A chunk id, or a chunk id and a grade."""
+Labels = Sequence[Alternative | list[Alternative]]
+"""The facts of a query; a list is a fact with alternatives."""
+
+
+def _passage(alternative: Alternative) -> Passage:
+    name, grade = (alternative, 1) if isinstance(alternative, str) else alternative
+    return Passage(chunk_id=name, grade=grade)
+
+
+def _fact(given: Alternative | list[Alternative]) -> Fact:
+    alternatives = given if isinstance(given, list) else [given]
+    return Fact(tuple(_passage(alternative) for alternative in alternatives))
+
+
+def _judged(*cases: tuple[Labels, Sequence[str]]) -> Judgements:
+    queries = [
+        Query(f"q{number}", "?", tuple(map(_fact, labels))) for number, (labels, _) in enumerate(cases)
+    ]
+    rankings = [Ranking.of((Chunk("text", id=name), None) for name in ids) for _, ids in cases]
+    (judgements,) = judge(queries, [rankings], MatchRule())
+    return judgements
+
+
+@pytest.fixture(scope="session")
+def judged() -> Callable[..., Judgements]:
+    """Judges rankings of chunk ids: `judged((labels, ids), …)`, one pair a query."""
+    return _judged
+
+
+@pytest.fixture(scope="session")
+def value() -> Callable[..., float]:
+    """One metric of one query: `value("ndcg@10", ["a", ["b1", "b2"]], ["x", "b2"])`."""
+
+    def value(metric: str, labels: Labels, ids: Sequence[str], profile: str = "default") -> float:
+        return float(compute(_judged((labels, ids)), parse(metric), profile)[0])
+
+    return value

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raglift.errors import ConfigurationError
+from raglift.metrics import dcg, f1_at_k, hit_rate_at_k, idcg, ndcg, precision_at_k, recall_at_k
+from raglift.records import Chunk, Hit, Ranking
+
+OF_GRADES = (dcg, idcg, ndcg)
+OF_TEXTS = (hit_rate_at_k, precision_at_k, recall_at_k)
+
+
+@pytest.mark.parametrize(
+    ("function", "relevance", "expected"),
+    [
+        (dcg, [3, 2, 3, 0, 1], 6.1488),
+        (idcg, [3, 2, 3, 0, 1], 6.3235),
+        (ndcg, [3, 2, 3, 0, 1], 0.9724),
+        (dcg, [1, 2, 3, 0, 1], 4.149),
+        (ndcg, [1, 2, 3, 0, 1], 0.799),
+    ],
+)
+def test_worked_values(function: Callable, relevance: list[int], expected: float) -> None:
+    digits = len(str(expected).split(".")[1])
+    assert round(function(relevance, k=5), digits) == expected
+    assert function(relevance) == function(relevance, k=5) == function(tuple(relevance), 99)
+
+
+def test_the_ideal_is_the_given_list_sorted_unless_all_grades_are_given() -> None:
+    assert ndcg([1, 0, 1], k=5) == pytest.approx(0.9197, abs=5e-5)
+    assert ndcg([1, 0, 1], k=5, ideal=[1, 1, 1]) == pytest.approx(0.7039, abs=5e-5)
+    assert ndcg([2], ideal=[1, 3, 2], k=1) == pytest.approx(2 / 3)
+
+
+def test_the_whole_list_is_sorted_before_it_is_cut() -> None:
+    assert idcg([1, 3], k=1) == 3
+
+
+@pytest.mark.parametrize("relevance", [[], [0, 0]])
+def test_nothing_relevant_is_zero(relevance: list[int]) -> None:
+    assert dcg(relevance) == idcg(relevance) == ndcg(relevance) == 0
+
+
+@given(st.lists(st.floats(0, 9)), st.integers(1, 12))
+def test_ndcg_of_a_list_lies_between_nothing_and_its_ideal(relevance: list[float], k: int) -> None:
+    assert 0 <= ndcg(relevance, k) <= 1
+    assert ndcg(sorted(relevance, reverse=True), k) in (0, 1)
+
+
+@pytest.mark.parametrize("function", OF_GRADES)
+@pytest.mark.parametrize("k", [0, -1, True, 2.0, "5"])
+def test_a_depth_that_is_none_is_refused(function: Callable, k: object) -> None:
+    with pytest.raises(ConfigurationError, match="k: found .*; expected an integer, 1 or more"):
+        function([1], k)
+
+
+@pytest.mark.parametrize("function", OF_GRADES)
+@pytest.mark.parametrize("grade", [-1, float("nan"), float("inf"), "high", None])
+def test_a_grade_that_is_none_is_refused(function: Callable, grade: object) -> None:
+    with pytest.raises(ConfigurationError, match="relevance: found .* at rank 2; expected a number, 0 or more"):
+        function([1, grade])
+
+
+@pytest.mark.parametrize("function", OF_GRADES)
+def test_a_text_is_no_list_of_grades(function: Callable) -> None:
+    with pytest.raises(ConfigurationError, match="relevance: found one text; expected a list of grades"):
+        function("321")
+
+
+@pytest.mark.parametrize("function", OF_TEXTS)
+@pytest.mark.parametrize("k", [0, -1, True, 2.0, None])
+def test_texts_need_a_depth(function: Callable, k: object) -> None:
+    with pytest.raises(ConfigurationError, match="k: found .*; expected an integer, 1 or more"):
+        function(["a"], ["a"], k)
+
+
+@pytest.mark.parametrize("function", OF_TEXTS)
+@pytest.mark.parametrize(
+    ("docs", "truth", "message"),
+    [
+        ("war", ["war"], "docs: found one text; expected a list"),
+        (["war"], "war", "ground_truth_texts: found one text; expected a list"),
+        ([3], ["war"], "docs: found a int; expected a text, or an object with one"),
+        (["war"], [None], "ground_truth_texts: found a NoneType; expected a text, or an object with one"),
+    ],
+)
+def test_what_has_no_text_is_refused(function: Callable, docs: object, truth: object, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        function(docs, truth, 5)
+
+
+def test_texts_match_when_one_contains_the_other() -> None:
+    docs = ["x", "It was in JULY,\n1805", "war", "y"]
+    truth = ["july, 1805", "war and peace", "Moscow"]
+    assert hit_rate_at_k(docs, truth, 4) == 1
+    assert precision_at_k(docs, truth, 4) == 2 / 4
+    assert recall_at_k(docs, truth, 4) == 2 / 3
+    assert (hit_rate_at_k(docs, truth, 1), recall_at_k(docs, truth, 2)) == (0, 1 / 3)
+
+
+def test_precision_divides_by_k_also_when_fewer_came_back() -> None:
+    assert precision_at_k(["war"], ["war"], 10) == 0.1
+
+
+@pytest.mark.parametrize("function", OF_TEXTS)
+@pytest.mark.parametrize(
+    ("docs", "truth"), [([""], ["war"]), (["war"], [" \n"]), ([""], [""]), ([], ["war"]), (["war"], []), ([], [])]
+)
+def test_an_empty_text_never_matches(function: Callable, docs: list[str], truth: list[str]) -> None:
+    assert function(docs, truth, 3) == 0
+
+
+def test_an_empty_text_counts_among_the_ground_truth() -> None:
+    assert recall_at_k(["war"], ["war", ""], 1) == 1 / 2
+
+
+@pytest.mark.parametrize(
+    ("precision", "recall", "f1"), [(0, 0, 0), (1, 0, 0), (0.2, 2 / 3, 0.3077), (1, 1, 1)]
+)
+def test_f1(precision: float, recall: float, f1: float) -> None:
+    assert f1_at_k(precision, recall) == pytest.approx(f1, abs=5e-5)
+
+
+def langchain_document(text: str) -> object:
+    documents = pytest.importorskip("langchain_core.documents")
+    return documents.Document(page_content=text, metadata={"source": "war"})
+
+
+def llama_index_node(text: str) -> object:
+    schema = pytest.importorskip("llama_index.core.schema")
+    return schema.TextNode(text=text, metadata={"file_name": "war"})
+
+
+def llama_index_scored(text: str) -> object:
+    schema = pytest.importorskip("llama_index.core.schema")
+    return schema.NodeWithScore(node=schema.TextNode(text=text, metadata={"file_name": "war"}), score=0.5)
+
+
+def llama_index_multimodal(text: str) -> object:
+    schema = pytest.importorskip("llama_index.core.schema")
+    return schema.Node(text_resource=schema.MediaResource(text=text))
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        str,
+        Chunk,
+        lambda text: Hit(Chunk(text), 1),
+        langchain_document,
+        llama_index_node,
+        llama_index_scored,
+        llama_index_multimodal,
+    ],
+)
+def test_the_documents_of_every_framework_have_a_text(build: Callable[[str], object]) -> None:
+    docs = [build("no such word"), build("It was in July, 1805")]
+    assert precision_at_k(docs, ["July, 1805"], 2) == 1 / 2
+    assert recall_at_k(docs, ["war"], 2) == 0  # metadata are no text
+
+
+def test_a_ranking_is_a_list_of_documents() -> None:
+    ranking = Ranking.of([(Chunk("war"), 0.9), (Chunk("peace"), 0.8)])
+    assert recall_at_k(ranking, ["peace"], 2) == 1
+    assert recall_at_k(ranking, ["peace"], 1) == 0

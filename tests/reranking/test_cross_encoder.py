@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from raglift.cache import Cache
+from raglift.errors import ModelError
+from raglift.records import Chunk, Ranking
+from raglift.reranking import CrossEncoderReranker, Reranker
+
+QUERIES = ["who is the keeper", "what is the fog horn"]
+TEXTS = ["the lamp", "the fog horn of the island", "a boat", "the tide", "keeper of the lamp"]
+RANKING = Ranking.of((Chunk(text), None) for text in TEXTS)
+
+
+def test_scores_are_those_of_the_cross_encoder_itself(tiny_cross_encoder: Path) -> None:
+    from sentence_transformers import CrossEncoder
+
+    reranker = CrossEncoderReranker(str(tiny_cross_encoder), dtype="float32", cache=Cache(None))
+    assert isinstance(reranker, Reranker)
+    pairs = [(query, text) for query in QUERIES for text in TEXTS]
+    found = reranker.scores(pairs)
+    expected = CrossEncoder(str(tiny_cross_encoder)).predict(pairs, show_progress_bar=False)
+    assert [found[pair] for pair in pairs] == pytest.approx([float(score) for score in expected], abs=1e-5)
+    assert len({round(score, 6) for score in found.values()}) > 5  # the random model does tell texts apart
+
+
+def test_hits_are_sorted_by_score_and_keep_their_identity(tiny_cross_encoder: Path) -> None:
+    reranked = CrossEncoderReranker(str(tiny_cross_encoder), cache=Cache(None)).rerank(QUERIES, [RANKING, RANKING])
+    for ranking in reranked:
+        scores = [hit.score or 0.0 for hit in ranking]
+        assert scores == sorted(scores, reverse=True)
+        assert {hit.chunk.id for hit in ranking} == {hit.chunk.id for hit in RANKING}
+
+
+def test_each_distinct_pair_is_scored_once_and_kept(tiny_cross_encoder: Path) -> None:
+    from sentence_transformers import CrossEncoder
+
+    model = CrossEncoder(str(tiny_cross_encoder))
+    asked: list[int] = []
+    predict = model.predict
+    model.predict = lambda pairs, **settings: asked.append(len(pairs)) or predict(pairs, **settings)  # type: ignore[method-assign]
+    reranker = CrossEncoderReranker(model)
+    twice = Ranking.of((Chunk(text, id=str(number)), None) for number, text in enumerate([*TEXTS, *TEXTS]))
+    reranker.rerank([QUERIES[0]], [twice])
+    reranker.rerank([QUERIES[0]], [RANKING])
+    assert asked == [len(TEXTS)]
+
+
+def test_a_score_that_is_not_a_number_is_an_error(tiny_cross_encoder: Path) -> None:
+    from sentence_transformers import CrossEncoder
+
+    model = CrossEncoder(str(tiny_cross_encoder))
+    model.predict = lambda pairs, **_: [float("nan")] * len(pairs)  # type: ignore[method-assign]
+    with pytest.raises(ModelError, match="gave nan for the query 'who is the keeper'"):
+        CrossEncoderReranker(model).rerank(QUERIES[:1], [RANKING])
+
+
+def test_a_model_that_cannot_be_loaded_says_so() -> None:
+    with pytest.raises(ModelError, match="'no-such/cross-encoder' cannot be loaded"):
+        CrossEncoderReranker("no-such/cross-encoder", cache=Cache(None)).rerank(QUERIES[:1], [RANKING])

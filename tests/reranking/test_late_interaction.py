@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from raglift.cache import Cache
+from raglift.models import embedded_model_path
+from raglift.records import Chunk, Ranking
+from raglift.reranking import LateInteractionReranker, Reranker
+
+QUERY = "When is the lamp lit?"
+TEXTS = ["Herring were sold by the barrel.", "The lamp is lit at dusk, never later.", "The keeper's boat."]
+RANKING = Ranking.of((Chunk(text), 0.5) for text in TEXTS)
+
+
+def scores_of(reranker: LateInteractionReranker) -> dict[tuple[str, str], float]:
+    return reranker.scores([(QUERY, text) for text in TEXTS])
+
+
+def test_the_chunk_that_answers_comes_first() -> None:
+    reranker = LateInteractionReranker(cache=Cache(None))
+    assert isinstance(reranker, Reranker)
+    reranked = reranker.rerank([QUERY], [RANKING])[0]
+    assert reranked[0].chunk.text == TEXTS[1]
+    assert [hit.rank for hit in reranked] == [1, 2, 3]
+    assert {hit.chunk.id for hit in reranked} == {hit.chunk.id for hit in RANKING}
+
+
+def test_two_constructions_agree() -> None:
+    first = scores_of(LateInteractionReranker(cache=Cache(None)))
+    assert scores_of(LateInteractionReranker(cache=Cache(None))) == first
+
+
+def test_scores_are_maxsim_over_the_models_own_token_embeddings() -> None:
+    """Computed apart from sentence-transformers' multi-vector classes: transformers and numpy alone."""
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    path = str(embedded_model_path())
+    tokenizer, model = AutoTokenizer.from_pretrained(path), AutoModel.from_pretrained(path)
+
+    def tokens(text: str) -> np.ndarray:
+        with torch.inference_mode():
+            states = model(**tokenizer(text, return_tensors="pt", truncation=True, max_length=256))
+        vectors = states.last_hidden_state[0].numpy()
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+    query = tokens(QUERY)
+    expected = [float((query @ tokens(text).T).max(axis=1).sum()) for text in TEXTS]
+    found = scores_of(LateInteractionReranker(dtype="float32", cache=Cache(None)))
+    assert [found[QUERY, text] for text in TEXTS] == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_second_run_loads_no_model() -> None:
+    cache = Cache(None)
+    scores_of(LateInteractionReranker(cache=cache))
+    second = LateInteractionReranker(cache=cache)
+    scores_of(second)
+    assert "_encoder" not in vars(second)
+
+
+def test_a_batch_holds_whole_texts_sorted_by_length() -> None:
+    pairs = [(f"query {number % 3}", "x" * (number % 70)) for number in range(210)]
+    batches = LateInteractionReranker(cache=Cache(None)).plan(pairs)
+    assert sorted(pair for batch in batches for pair in batch) == sorted(pairs)
+    texts = [list(dict.fromkeys(text for _, text in batch)) for batch in batches]
+    assert [len(text) for batch in texts for text in batch] == sorted(range(70))
+
+
+def test_equal_scores_keep_their_order_and_empty_rankings_stay_empty() -> None:
+    twins = Ranking.of((Chunk("the same text", id=name), None) for name in ("first", "second"))
+    reranked = LateInteractionReranker(cache=Cache(None)).rerank(["q", "q"], [twins, Ranking()])
+    assert [hit.chunk.id for hit in reranked[0]] == ["first", "second"]
+    assert len(reranked[1]) == 0

@@ -1,0 +1,67 @@
+"""What is installed is what was written: the wheel carries the corpora, and the pins agree."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True)
+    return next(folder.glob("raglift-*.whl"))
+
+
+def test_the_wheel_holds_the_corpora_but_not_the_book(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "raglift/_corpora/lighthouse/queries.jsonl" in names
+    assert "raglift/_corpora/war_and_peace/corpus.toml" in names
+    assert not [name for name in names if name.endswith("2600-0.txt")]
+    assert not [name for name in names if name.startswith("tests/")]
+
+
+def test_an_installed_wheel_loads_a_corpus_anywhere(wheel: Path, tmp_path: Path) -> None:
+    """The wheel in an environment of its own; its dependencies come from this one."""
+    venv.create(tmp_path / "venv", with_pip=False)
+    site = next((tmp_path / "venv").glob("lib/python*/site-packages"))
+    zipfile.ZipFile(wheel).extractall(site)
+    dependencies = [path for path in sys.path if path.endswith("site-packages")]
+    (site / "dependencies.pth").write_text("\n".join(dependencies), encoding="utf-8")
+    script = (
+        "import raglift as rl\n"
+        "assert rl.__file__.startswith(r'" + str(site) + "'), rl.__file__\n"
+        "data = rl.load_dataset('lighthouse')\n"
+        "again = rl.load_dataset('corpora/lighthouse')\n"
+        "print(len(data), len(data.documents), len(again))\n"
+    )
+    python = tmp_path / "venv" / "bin" / "python"
+    done = subprocess.run([python, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["43", "20", "43"]
+
+
+def test_every_direct_dependency_is_pinned() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [*project["dependencies"], *(name for extra in project["optional-dependencies"].values() for name in extra)]
+    names = {normalized(re.split(r"[\[<>=! ]", requirement)[0]) for requirement in wanted} - {"raglift"}
+    pins = {}
+    for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            name, version = line.split("==")
+            pins[normalized(name)] = version
+    assert names <= set(pins)
+    assert pins["torch"] == "2.13.0"
+
+
+def normalized(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
