@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
+import threading
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -56,19 +57,24 @@ class Cache:
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
+        self._writing = threading.Lock()
+        connection = None
         try:
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(
+            connection = sqlite3.connect(
                 path or ":memory:", timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
-            self._connection.execute("PRAGMA journal_mode=WAL")
-            self._connection.execute("PRAGMA synchronous=NORMAL")
-            self._connection.execute(
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+            connection.execute(
                 "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
             )
         except (sqlite3.Error, OSError) as error:
+            if connection is not None:
+                connection.close()
             raise self._error("open", error) from error
+        self._connection = connection
 
     def get_many(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
         """Return the values of the keys that are there."""
@@ -92,17 +98,20 @@ class Cache:
         if not entries:
             return
         try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                self._connection.executemany(
-                    "INSERT OR IGNORE INTO entries (key, value) VALUES (?, ?)", list(entries.items())
-                )
-            except BaseException:
-                self._connection.execute("ROLLBACK")
-                raise
-            self._connection.execute("COMMIT")
+            with self._writing:  # threads share the connection, and it has one transaction at a time
+                self._write(list(entries.items()))
         except sqlite3.Error as error:
             raise self._error("write to", error) from error
+
+    def _write(self, rows: list[tuple[bytes, bytes]]) -> None:
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.executemany("INSERT OR IGNORE INTO entries (key, value) VALUES (?, ?)", rows)
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:  # on a full disk, SQLite has rolled back by itself
+                self._connection.execute("ROLLBACK")
+            raise
 
     def close(self) -> None:
         """Close the file."""

@@ -5,21 +5,23 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import platform
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from raglift.errors import ConfigurationError
-from raglift.execution import Policy, RetrieveStage, Stage, run_stages
+from raglift.execution import Policy, run_stages
 from raglift.execution.traces import is_batched
 from raglift.integrations.adapt import adapt_reranker, adapt_system, named_stages
-from raglift.matching import Judgements, MatchRule, Provenance, judge
+from raglift.matching import MatchRule, Provenance, judge
 from raglift.metrics import MEASURES, PROFILES, parse
-from raglift.records import Dataset, Evaluation, Metric, Ranking, Run, StageInfo
+from raglift.notes import cut_stages, evaluation_notes, run_notes
+from raglift.records import Dataset, Evaluation, Metric, Run, StageInfo
 from raglift.scoring import rankings_by_stage, score
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from raglift.models import Dtype
 
@@ -135,6 +137,8 @@ def evaluate(
         raise ConfigurationError(
             f"dataset: found a {type(dataset).__name__}; expected a Dataset, from load_dataset() or Dataset.from_dict()"
         )
+    if not dataset.queries:
+        raise ConfigurationError(f"dataset: found no queries in {dataset.name!r}; expected at least one")
     policy = config.policy
     stages = named_stages(
         [
@@ -146,19 +150,8 @@ def evaluate(
     )
     provenance = Provenance(dataset, config.doc_key)
     traces = run_stages(stages, dataset.queries, depth, policy, provenance)
-    spec = {
-        "candidates": depth,
-        "ks": list(ks),
-        "as_deployed": config.as_deployed,
-        "dataset": {"name": dataset.name, "queries": len(dataset), "hash": _dataset_hash(dataset)},
-        "concurrency": policy.concurrency,
-        "timeout": policy.timeout,
-        "retries": policy.retries,
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "environment": _environment(),
-    }
     infos = tuple(StageInfo(s.name, s.system, s.depth_fixed, is_batched(s)) for s in stages)
-    run = Run(infos, traces, spec, tuple(_run_notes(stages, provenance)))
+    run = Run(infos, traces, _spec(dataset, config, depth), tuple(run_notes(stages, provenance)))
     return _evaluation(run, dataset, metrics, rule, profile)
 
 
@@ -192,27 +185,49 @@ def _evaluation(
 ) -> Evaluation:
     rankings = rankings_by_stage(run)
     judgements = judge(dataset.queries, rankings, rule)
-    run = Run(
-        run.stages, run.traces, {**run.spec, "match": _described_rule(rule), "profile": profile}, run.notes
-    )
-    truncated = _truncated(run, rankings)
+    scored = {
+        "ks": sorted({metric.k for metric in metrics if metric.k is not None}),
+        "match": asdict(rule),
+        "profile": profile,
+    }
+    run = replace(run, spec={**run.spec, **scored})
+    truncated = cut_stages(run, rankings)
     return Evaluation(
         run=run,
         dataset=dataset,
         scores=score(run, dataset, judgements, metrics, profile),
         profile=profile,
         truncated=truncated,
-        notes=tuple(_notes(run, dataset, judgements, truncated)),
+        notes=tuple(evaluation_notes(run, dataset, judgements, truncated)),
     )
+
+
+def _spec(dataset: Dataset, config: _Config, depth: int) -> dict[str, Any]:
+    """Return what was asked of the system, and where; never what could be secret."""
+    return {
+        "candidates": depth,
+        "as_deployed": config.as_deployed,
+        "doc_key": config.doc_key,
+        "dtype": config.dtype,
+        "dataset": {"name": dataset.name, "queries": len(dataset), "hash": _dataset_hash(dataset)},
+        "concurrency": config.concurrency,
+        "timeout": config.timeout,
+        "retries": config.retries,
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "environment": _environment(),
+    }
 
 
 def _metrics(metrics: Sequence[Metric | str], ks: Sequence[int]) -> tuple[Metric, ...]:
     """Return each measure at each depth, ordered by measure; one that names its own depth is taken at that."""
     if isinstance(metrics, (str, Metric)):
         metrics = (metrics,)
-    if isinstance(ks, int) or not ks:
+    try:
+        depths = sorted({_positive("ks", k) for k in ks})
+    except TypeError:
+        depths = []
+    if not depths:
         raise ConfigurationError(f"ks: found {ks!r}; expected a list of depths, as (1, 3, 5, 10)")
-    depths = sorted({_positive("ks", k) for k in ks})
     chosen: dict[Metric, None] = {}
     for given in metrics:
         metric = parse(given) if isinstance(given, str) else parse(str(given))
@@ -229,110 +244,13 @@ def _rule(match: str | MatchRule, profile: str) -> MatchRule:
         raise ConfigurationError(
             f"profile: found {profile!r}; expected one of {', '.join(map(repr, PROFILES))}"
         )
-    if isinstance(match, MatchRule):
-        return match
-    # The tutorial has no length guard: a chunk of any length matches the text that it lies in.
-    return MatchRule(match, minimum_length=0) if profile == "tutorial" else MatchRule(match)  # type: ignore[arg-type]
-
-
-def _described_rule(rule: MatchRule) -> dict[str, Any]:
-    return {field.name: getattr(rule, field.name) for field in fields(rule)}
+    return match if isinstance(match, MatchRule) else MatchRule.for_profile(profile, match)
 
 
 def _positive(name: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         raise ConfigurationError(f"{name}: found {value!r}; expected an integer, 1 or more")
-    return value
-
-
-def _truncated(run: Run, rankings: list[list[Ranking]]) -> dict[str, int]:
-    """Return, for each stage that seems to cut, how many hits it returns at most.
-
-    A retriever cuts when its depth could not be set and it returned fewer hits than asked for. A later stage cuts when
-    every query that lost hits came out at the same length and none came out longer: a top_n. One that drops hits by
-    their content comes out at various lengths, and is judged as it is.
-    """
-    cut: dict[str, int] = {}
-    finished = [
-        [
-            len(ranking)
-            for ranking, trace in zip(of_stage, run.traces, strict=True)
-            if len(trace.stages) > number
-        ]
-        for number, of_stage in enumerate(rankings)
-    ]
-    first = run.stages[0]
-    if first.depth_fixed and finished[0] and max(finished[0]) < int(run.spec["candidates"]):
-        cut[first.name] = max(finished[0])
-    for number, stage in enumerate(run.stages[1:], start=1):
-        pairs = [
-            (len(rankings[number - 1][place]), len(rankings[number][place]))
-            for place, trace in enumerate(run.traces)
-            if len(trace.stages) > number
-        ]
-        lengths_after_loss = {after for before, after in pairs if after < before}
-        if len(lengths_after_loss) == 1 and max(after for _, after in pairs) == max(lengths_after_loss):
-            cut[stage.name] = lengths_after_loss.pop()
-    return cut
-
-
-def _run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
-    notes = []
-    for stage in stages:
-        if stage.depth_fixed:
-            what = "k" if isinstance(stage, RetrieveStage) else "top_n"
-            notes.append(f"{stage.name}: {what} could not be set on {'; '.join(stage.depth_fixed)}")
-        part = stage.retriever if isinstance(stage, RetrieveStage) else stage.reranker
-        read_in_part = getattr(getattr(part, "index", None), "read_in_part", None)
-        if read_in_part:
-            notes.append(
-                f"{read_in_part:,} distinct chunks are longer than the embedding model reads and were embedded by "
-                "their beginning only"
-            )
-    if provenance.false_offsets:
-        notes.append(
-            f"{provenance.false_offsets:,} distinct chunks came with offsets at which their document has another text: "
-            "the offsets were dropped"
-        )
-    return notes
-
-
-def _notes(
-    run: Run, dataset: Dataset, judgements: Sequence[Judgements], truncated: Mapping[str, int]
-) -> list[str]:
-    notes = list(run.notes)
-    failed = [trace for trace in run.traces if trace.error is not None]
-    if failed:
-        notes.append(
-            f"{_queries(len(failed))} failed and count 0; the first, {failed[0].query_id}: {failed[0].error}"
-        )
-    unanswerable = sum(not query.answerable for query in dataset)
-    if unanswerable:
-        notes.append(f"{_queries(unanswerable)} marked unanswerable and left out of every mean")
-    unlabelled = sum(query.answerable and not query.facts for query in dataset)
-    if unlabelled:
-        notes.append(f"{_queries(unlabelled)} without labels and left out of every mean")
-    empty = sum(
-        bool(trace.stages) and not len(trace.stages[0].ranking) and query.is_labelled
-        for trace, query in zip(run.traces, dataset.queries, strict=True)
-    )
-    if empty:
-        notes.append(f"{_queries(empty)} with labels came back empty and count 0")
-    for stage, limit in truncated.items():
-        why = (
-            "no more came back, whatever was asked"
-            if stage == run.stages[0].name
-            else "no fair lift at a deeper k"
-        )
-        notes.append(f"{stage}: returned at most {limit} hits: {why}")
-    alone = max((judged.by_text_alone for judged in judgements), default=0)
-    if alone:
-        notes.append(f"{alone:,} matches by text alone: the hit's document is not known (see doc_key)")
-    return notes
-
-
-def _queries(count: int) -> str:
-    return f"{count:,} " + ("query" if count == 1 else "queries")
+    return int(value)
 
 
 def _dataset_hash(dataset: Dataset) -> str:

@@ -62,10 +62,7 @@ def _bar(label: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
         def advance(count: int) -> None:
             nonlocal done
             done += count
-            rate = done / max(time.perf_counter() - started, 1e-9)
-            progress.update(
-                task, advance=count, rate=f"{rate:,.0f} {unit}/s" if rate >= 10 else f"{rate:.1f} {unit}/s"
-            )
+            progress.update(task, advance=count, rate=f"{_rate(done, started)} {unit}/s")
 
         yield advance
 
@@ -80,8 +77,12 @@ def _lines(label: str, total: int, unit: str) -> Callable[[int], None]:
         now = time.perf_counter()
         if done >= total or now - last >= _SECONDS_BETWEEN_LINES:
             last = now
-            rate = done / max(now - started, 1e-9)
-            sys.stderr.write(f"{label}: {done:,}/{total:,} {unit} ({rate:,.0f}/s)\n")
+            sys.stderr.write(f"{label}: {done:,}/{total:,} {unit} ({_rate(done, started)}/s)\n")
             sys.stderr.flush()
 
     return advance
+
+
+def _rate(done: int, started: float) -> str:
+    rate = done / max(time.perf_counter() - started, 1e-9)
+    return f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}"

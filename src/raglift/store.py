@@ -10,17 +10,17 @@ scores.parquet   one row a query, stage and metric
 from __future__ import annotations
 
 import json
-import math
-import os
 import tempfile
 from dataclasses import asdict, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raglift.errors import ConfigurationError, RunError
+from raglift.errors import RunError
 from raglift.metrics import parse
+from raglift.plain_files import DAMAGE, plain, read_json, read_lines, write_json, write_lines
 from raglift.records import (
     Chunk,
     Dataset,
@@ -38,7 +38,9 @@ from raglift.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    import pandas as pd
+
+    from raglift.records import Metric
 
 __all__ = ["FORMAT", "load_evaluation", "save_evaluation"]
 
@@ -52,6 +54,7 @@ _RUN, _QUERIES, _CHUNKS, _TRACES, _SCORES = (
     "traces.jsonl",
     "scores.parquet",
 )
+_CHUNK_FIELDS = ("id", "doc_id", "start", "end", "text")
 
 
 def save_evaluation(evaluation: Evaluation, folder: str | Path, *, overwrite: bool = False) -> Path:
@@ -69,21 +72,18 @@ def save_evaluation(evaluation: Evaluation, folder: str | Path, *, overwrite: bo
         RunError: the folder exists (and is not an evaluation to be overwritten), or cannot be written.
     """
     target = Path(folder).expanduser()
-    occupied = target.exists() and (not target.is_dir() or any(target.iterdir()))
-    if occupied and not (overwrite and (target / _RUN).is_file()):
-        hint = "choose another folder" if overwrite else "choose another folder, or pass overwrite=True"
-        raise RunError(f"{target}: found something there already; expected a new or empty folder: {hint}")
     try:
+        occupied = target.exists() and (not target.is_dir() or any(target.iterdir()))
+        if occupied and not (overwrite and (target / _RUN).is_file()):
+            hint = "choose another folder" if overwrite else "choose another folder, or pass overwrite=True"
+            raise RunError(f"{target}: found something there already; expected a new or empty folder: {hint}")
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as temporary:
             written = Path(temporary) / "run"
             written.mkdir()
             _write(evaluation, written)
-            if target.exists():
-                retired = Path(temporary) / "retired"
-                os.replace(target, retired)
-            os.replace(written, target)
-    except OSError as error:
+            _put(written, target, Path(temporary) / "retired")
+    except (OSError, TypeError, ValueError, RecursionError) as error:
         raise RunError(f"{target}: cannot be written: {error}; nothing was changed there") from error
     return target
 
@@ -99,7 +99,7 @@ def load_evaluation(folder: str | Path) -> Evaluation:
     source = Path(folder).expanduser()
     if not (source / _RUN).is_file():
         raise RunError(f"{source}: found no {_RUN}; expected the folder of a saved evaluation")
-    head = _read_json(source / _RUN)
+    head = read_json(source / _RUN)
     if not isinstance(head, dict) or not isinstance(head.get("format"), int):
         raise RunError(f"{source / _RUN}: found no format number; expected the {_RUN} of a saved evaluation")
     if head["format"] > FORMAT:
@@ -107,134 +107,145 @@ def load_evaluation(folder: str | Path) -> Evaluation:
             f"{source / _RUN}: found format {head['format']}; expected {FORMAT} or lower: "
             "it was written by a newer raglift; upgrade with pip install -U raglift"
         )
+    chunks = read_lines(source / _CHUNKS, lambda line: Chunk(**line))
+    queries = tuple(read_lines(source / _QUERIES, _query))
+    traces = tuple(read_lines(source / _TRACES, partial(_trace, chunks)))
+    if [trace.query_id for trace in traces] != [query.id for query in queries]:
+        raise _damaged(source / _TRACES, f"found other queries than in {_QUERIES}")
     try:
-        return _evaluation(source, head)
-    except (KeyError, TypeError, ValueError, IndexError, ConfigurationError) as error:
-        raise RunError(
-            f"{source}: damaged: {type(error).__name__}: {error}; run the evaluation again"
-        ) from error
+        return _evaluation(source, head, queries, traces)
+    except DAMAGE as error:
+        if isinstance(error, RunError):
+            raise
+        raise _damaged(source / _RUN, f"{type(error).__name__}: {error}") from error
+
+
+def _damaged(path: Path, found: str) -> RunError:
+    return RunError(f"{path}: damaged: {found}; run the evaluation again")
+
+
+def _put(written: Path, target: Path, retired: Path) -> None:
+    """Move a folder to its place; whatever stands there comes back when that fails."""
+    if target.exists():
+        target.replace(retired)
+    try:
+        written.replace(target)
+    except BaseException:
+        if retired.exists():
+            retired.replace(target)
+        raise
 
 
 def _write(evaluation: Evaluation, folder: Path) -> None:
     run = evaluation.run
     chunks: dict[tuple[Any, ...], int] = {}
-    _write_lines(folder / _TRACES, (_trace_line(trace, chunks) for trace in run.traces))
-    _write_lines(
+    write_lines(folder / _TRACES, (_trace_line(trace, chunks) for trace in run.traces))
+    write_lines(
         folder / _CHUNKS,
         (
-            dict(
-                zip(
-                    ("id", "doc_id", "start", "end", "text", "metadata"),
-                    (*key[:5], json.loads(key[5])),
-                    strict=True,
-                )
-            )
-            for key in chunks
+            dict(zip(_CHUNK_FIELDS, values, strict=True)) | {"metadata": json.loads(metadata)}
+            for *values, metadata in chunks
         ),
     )
-    _write_lines(
-        folder / _QUERIES, (_without_defaults(asdict(query)) for query in evaluation.dataset.queries)
-    )
+    write_lines(folder / _QUERIES, (_without_defaults(asdict(query)) for query in evaluation.dataset.queries))
     head = {
         "format": FORMAT,
         "dataset": evaluation.dataset.name,
-        "spec": dict(run.spec),
+        "spec": run.spec,
         "stages": [asdict(stage) for stage in run.stages],
         "run_notes": run.notes,
         "profile": evaluation.profile,
         "metrics": [str(metric) for metric in evaluation.scores.metrics],
-        "truncated": dict(evaluation.truncated),
+        "truncated": evaluation.truncated,
         "notes": evaluation.notes,
     }
-    (folder / _RUN).write_text(json.dumps(head, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-    _write_scores(evaluation.scores, folder / _SCORES)
+    write_json(folder / _RUN, head)
+    scores = evaluation.scores
+    frame = _score_keys(scores.query_ids, scores.stages, scores.metrics)
+    frame.assign(value=scores.values.ravel()).to_parquet(folder / _SCORES, index=False)
 
 
 def _trace_line(trace: Trace, chunks: dict[tuple[Any, ...], int]) -> dict[str, Any]:
     def number(chunk: Chunk) -> int:
-        metadata = json.dumps(dict(chunk.metadata), ensure_ascii=False, sort_keys=True, default=str)
-        key = (chunk.id, chunk.doc_id, chunk.start, chunk.end, chunk.text, metadata)
+        metadata = json.dumps(plain(chunk.metadata), sort_keys=True)
+        key = (*(getattr(chunk, name) for name in _CHUNK_FIELDS), metadata)
         return chunks.setdefault(key, len(chunks))
 
     stages = [
         {
             "stage": stage.stage,
-            "seconds": round(stage.seconds, 6),
-            "hits": [[number(hit.chunk), _finite(hit.score)] for hit in stage.ranking],
+            "seconds": stage.seconds,
+            "hits": [[number(hit.chunk), hit.score] for hit in stage.ranking],
         }
         for stage in trace.stages
     ]
     return {"query_id": trace.query_id, "stages": stages, "error": trace.error}
 
 
-def _finite(score: float | None) -> float | str | None:
-    """Return a score as JSON can hold it: infinities and NaN as text."""
-    return score if score is None or math.isfinite(score) else str(score)
-
-
-def _write_scores(scores: Scores, path: Path) -> None:
+def _score_keys(
+    query_ids: tuple[str, ...], stages: tuple[str, ...], metrics: tuple[Metric, ...]
+) -> pd.DataFrame:
+    """Return what each row of the scores is about, in the order of the values."""
     import pandas as pd
 
-    stages, metrics, queries = scores.values.shape
-    frame = pd.DataFrame(
-        {
-            "query_id": list(scores.query_ids) * (stages * metrics),
-            "stage": np.repeat(np.array(scores.stages, dtype=object), metrics * queries),
-            "metric": np.tile(
-                np.repeat(np.array([str(m) for m in scores.metrics], dtype=object), queries), stages
-            ),
-            "value": scores.values.ravel(),
-        }
-    )
-    frame.to_parquet(path, index=False)
+    texts = [str(metric) for metric in metrics]
+    rows = [(query, stage, metric) for stage in stages for metric in texts for query in query_ids]
+    return pd.DataFrame(rows, columns=["query_id", "stage", "metric"], dtype=object)
 
 
 def _read_scores(
-    source: Path, query_ids: tuple[str, ...], stages: tuple[str, ...], metrics: list[str]
+    path: Path, query_ids: tuple[str, ...], stages: tuple[str, ...], metrics: tuple[Metric, ...]
 ) -> Scores:
     import pandas as pd
 
+    keys = _score_keys(query_ids, stages, metrics)
     try:
-        frame = pd.read_parquet(source / _SCORES)
-    except (OSError, ValueError) as error:  # pyarrow's own errors are among these
-        raise RunError(f"{source / _SCORES}: cannot be read: {error}; run the evaluation again") from error
-    values = frame["value"].to_numpy(dtype=np.float64).reshape(len(stages), len(metrics), len(query_ids))
-    return Scores(query_ids, stages, tuple(parse(metric) for metric in metrics), values)
+        frame = pd.read_parquet(path)
+        found = frame[list(keys.columns)].astype(object)
+        values = frame["value"].to_numpy(dtype=np.float64)
+    except (OSError, KeyError, TypeError, ValueError) as error:  # pyarrow's own errors are among these
+        raise RunError(f"{path}: cannot be read: {error}; run the evaluation again") from error
+    if found.to_numpy().tolist() != keys.to_numpy().tolist():
+        raise _damaged(path, "found other queries, stages or metrics than in the other files")
+    return Scores(
+        query_ids, stages, metrics, values.reshape(len(stages), len(metrics), len(query_ids)).copy()
+    )
 
 
-def _evaluation(source: Path, head: dict[str, Any]) -> Evaluation:
-    chunks = [Chunk(**line) for line in _read_lines(source / _CHUNKS)]
-    queries = tuple(_query(line) for line in _read_lines(source / _QUERIES))
-    traces = tuple(_trace(line, chunks) for line in _read_lines(source / _TRACES))
+def _evaluation(
+    source: Path, head: dict[str, Any], queries: tuple[Query, ...], traces: tuple[Trace, ...]
+) -> Evaluation:
     stages = tuple(
         StageInfo(**{**stage, "depth_fixed": tuple(stage["depth_fixed"])}) for stage in head["stages"]
     )
+    metrics = tuple(parse(metric) for metric in head["metrics"])
     names = tuple(stage.name for stage in stages)
     return Evaluation(
         run=Run(stages, traces, head["spec"], tuple(head["run_notes"])),
         dataset=Dataset(queries, name=head["dataset"]),
-        scores=_read_scores(source, tuple(query.id for query in queries), names, head["metrics"]),
+        scores=_read_scores(source / _SCORES, tuple(query.id for query in queries), names, metrics),
         profile=head["profile"],
         truncated=head["truncated"],
         notes=tuple(head["notes"]),
     )
 
 
-def _trace(line: dict[str, Any], chunks: list[Chunk]) -> Trace:
+def _trace(chunks: list[Chunk], line: dict[str, Any]) -> Trace:
     stages = tuple(
         StageTrace(
             stage["stage"],
-            Ranking(
-                tuple(
-                    Hit(chunks[number], rank, None if score is None else float(score))
-                    for rank, (number, score) in enumerate(stage["hits"], start=1)
-                )
-            ),
+            Ranking(tuple(_hit(chunks, rank, *hit) for rank, hit in enumerate(stage["hits"], start=1))),
             stage["seconds"],
         )
         for stage in line["stages"]
     )
     return Trace(line["query_id"], stages, line["error"])
+
+
+def _hit(chunks: list[Chunk], rank: int, number: int, score: float | str | None) -> Hit:
+    if not 0 <= number < len(chunks):
+        raise IndexError(f"found the chunk {number}; expected one of the {len(chunks)} in {_CHUNKS}")
+    return Hit(chunks[number], rank, None if score is None else float(score))
 
 
 def _query(line: dict[str, Any]) -> Query:
@@ -259,30 +270,3 @@ def _without_defaults(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_without_defaults(part) for part in value]
     return value
-
-
-def _write_lines(path: Path, lines: Iterable[dict[str, Any]]) -> None:
-    with path.open("w", encoding="utf-8", newline="\n", errors="surrogatepass") as file:
-        file.writelines(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n" for line in lines)
-
-
-def _read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    try:
-        with path.open(encoding="utf-8", newline="\n", errors="surrogatepass") as file:
-            for number, line in enumerate(file, start=1):
-                try:
-                    record = json.loads(line)
-                except ValueError as error:
-                    raise RunError(f"{path}:{number}: damaged: {error}; run the evaluation again") from error
-                if not isinstance(record, dict):
-                    raise RunError(f"{path}:{number}: found a {type(record).__name__}; expected an object")
-                yield record
-    except OSError as error:
-        raise RunError(f"{path}: cannot be read: {error}") from error
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RunError(f"{path}: cannot be read: {error}; run the evaluation again") from error

@@ -124,7 +124,7 @@ def _show_hits(evaluation: Evaluation, settings: Settings, console: Console) -> 
 
     query = evaluation.dataset.queries[0]
     trace = evaluation.run.traces[0]
-    rule = MatchRule(minimum_length=0) if evaluation.profile == "tutorial" else MatchRule()
+    rule = MatchRule.for_profile(evaluation.profile)
     _heading(console, 4, f"Ask, and retrieve the {settings.k} most similar chunks")
     console.print(f"question: [bold]{escape(query.text)}[/bold]")
     for number, fact in enumerate(query.facts, start=1):

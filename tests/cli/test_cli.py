@@ -3,6 +3,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -137,3 +140,35 @@ def test_output_cut_off_by_its_reader_is_no_error() -> None:
     done = subprocess.run(["bash", "-o", "pipefail", "-c", script], capture_output=True, text=True)
     assert done.stdout.startswith("name:")
     assert "Traceback" not in done.stderr
+
+
+def test_models_may_be_folders(run, tiny_cross_encoder: Path) -> None:
+    from raglift.models import embedded_model_path
+
+    common = ("evaluate", "lighthouse", "-k", "5", "--metrics", "mrr", "--json")
+    code, named, _ = run(*common, "--embedding", str(embedded_model_path()), "--reranker", str(tiny_cross_encoder))
+    assert code == 0
+    report = json.loads(named)
+    assert report["stages"][1]["system"] == f"cross-encoder {tiny_cross_encoder}"
+    _, embedded, _ = run(*common, "--reranker", "none")
+    assert report["metrics"][0]["before"] == pytest.approx(json.loads(embedded)["metrics"][0]["before"])
+
+
+def test_corpus_fetch_puts_a_text_into_the_cache_whose_labels_resolve(
+    run, book_path: Path, tmp_path: Path, monkeypatch
+) -> None:
+    handler = partial(SimpleHTTPRequestHandler, directory=str(book_path.parent))
+    monkeypatch.setattr(SimpleHTTPRequestHandler, "log_message", lambda *_: None)
+    monkeypatch.setenv("RAGLIFT_CACHE", str(tmp_path))
+    monkeypatch.delenv("RAGLIFT_CORPORA", raising=False)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/{book_path.name}"
+        code, out, err = run("corpus", "fetch", "war_and_peace", "--url", url)
+        missing = run("corpus", "fetch", "war_and_peace", "--url", url + ".missing")
+        server.shutdown()
+    assert (code, out.strip()) == (0, f"{tmp_path}/corpora/war_and_peace/2600-0.txt: all labels resolve")
+    assert "fetch war_and_peace" in err
+    assert len(rl.load_dataset("war_and_peace").documents) == 1
+    assert missing[0] == 2
+    assert "404" in missing[2]

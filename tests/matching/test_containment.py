@@ -183,7 +183,7 @@ def test_an_unknown_mode_is_refused() -> None:
 
 @pytest.mark.parametrize("length", [-1, True, 2.5, "20"])
 def test_a_minimum_length_that_is_no_length_is_refused(length: object) -> None:
-    with pytest.raises(ConfigurationError, match="minimum_length: found .*; expected an integer, 0 or more"):
+    with pytest.raises(ConfigurationError, match=r"minimum_length: found .*; expected an integer, 0 or more"):
         MatchRule(minimum_length=length)  # type: ignore[arg-type]
 
 

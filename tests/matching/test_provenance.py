@@ -87,7 +87,8 @@ class TestOffsets:
         assert provenance.false_offsets == 0
 
     @pytest.mark.parametrize(
-        ("start", "end"), [(9, 19), (11, 20), (-46, -36), (10, None), (None, 20), (10, 19), (10, 21), (900, 910)]
+        ("start", "end"),
+        [(9, 19), (11, 20), (-46, -36), (10, None), (None, 20), (10, 19), (10, 21), (900, 910)],
     )
     def test_false_ones_are_dropped(self, start: int | None, end: int | None) -> None:
         provenance = Provenance(dataset("wp"))

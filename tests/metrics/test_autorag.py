@@ -129,8 +129,6 @@ def test_every_measure_against_a_second_implementation(
     for name in ("recall", "precision", "f1", "rr", "ap", "dcg", "idcg", "ndcg"):
         if k is None and name in ("precision", "f1"):
             continue
-        expected = [
-            getattr(Reference(groups, ids[:k]), name)() if ids else math.nan for groups, ids in cases
-        ]
+        expected = [getattr(Reference(groups, ids[:k]), name)() if ids else math.nan for groups, ids in cases]
         found = compute(judgements, Metric(name, k), "autorag")
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12, err_msg=name)

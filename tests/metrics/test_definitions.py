@@ -60,7 +60,10 @@ def test_what_people_write(text: str, metric: Metric) -> None:
         ("ndcg(gain=log)@3", "ndcg: found the setting 'gain=log'; expected gain=linear|exponential"),
         ("ndcg(gain)@3", "ndcg: found the setting 'gain'; expected gain=linear|exponential"),
         ("recall(gain=linear)@3", "recall: found the setting 'gain=linear'; expected no settings"),
-        ("ndcg(gain=linear,gain=exponential)", "ndcg: found the setting 'gain=exponential'; expected gain once"),
+        (
+            "ndcg(gain=linear,gain=exponential)",
+            "ndcg: found the setting 'gain=exponential'; expected gain once",
+        ),
     ],
 )
 def test_what_is_no_metric(text: str, message: str) -> None:
@@ -70,7 +73,7 @@ def test_what_is_no_metric(text: str, message: str) -> None:
 
 @pytest.mark.parametrize("k", [0, -3, True, 2.0, "5", None])
 def test_a_depth_is_a_positive_integer(k: object) -> None:
-    with pytest.raises(ConfigurationError, match="ndcg @ k: found .*; expected an integer, 1 or more"):
+    with pytest.raises(ConfigurationError, match=r"ndcg @ k: found .*; expected an integer, 1 or more"):
         metrics.NDCG @ k
 
 

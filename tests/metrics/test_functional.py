@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest
@@ -17,7 +15,7 @@ OF_TEXTS = (hit_rate_at_k, precision_at_k, recall_at_k)
 @pytest.mark.parametrize(
     ("function", "relevance", "expected"),
     [
-        (dcg, [3, 2, 3, 0, 1], 6.1488),
+        (dcg, [3, 2, 3, 0, 1], 6.1487),  # 6.1488 where each term is rounded before they are added
         (idcg, [3, 2, 3, 0, 1], 6.3235),
         (ndcg, [3, 2, 3, 0, 1], 0.9724),
         (dcg, [1, 2, 3, 0, 1], 4.149),
@@ -54,14 +52,16 @@ def test_ndcg_of_a_list_lies_between_nothing_and_its_ideal(relevance: list[float
 @pytest.mark.parametrize("function", OF_GRADES)
 @pytest.mark.parametrize("k", [0, -1, True, 2.0, "5"])
 def test_a_depth_that_is_none_is_refused(function: Callable, k: object) -> None:
-    with pytest.raises(ConfigurationError, match="k: found .*; expected an integer, 1 or more"):
+    with pytest.raises(ConfigurationError, match=r"k: found .*; expected an integer, 1 or more"):
         function([1], k)
 
 
 @pytest.mark.parametrize("function", OF_GRADES)
 @pytest.mark.parametrize("grade", [-1, float("nan"), float("inf"), "high", None])
 def test_a_grade_that_is_none_is_refused(function: Callable, grade: object) -> None:
-    with pytest.raises(ConfigurationError, match="relevance: found .* at rank 2; expected a number, 0 or more"):
+    with pytest.raises(
+        ConfigurationError, match=r"relevance: found .* at rank 2; expected a number, 0 or more"
+    ):
         function([1, grade])
 
 
@@ -74,7 +74,7 @@ def test_a_text_is_no_list_of_grades(function: Callable) -> None:
 @pytest.mark.parametrize("function", OF_TEXTS)
 @pytest.mark.parametrize("k", [0, -1, True, 2.0, None])
 def test_texts_need_a_depth(function: Callable, k: object) -> None:
-    with pytest.raises(ConfigurationError, match="k: found .*; expected an integer, 1 or more"):
+    with pytest.raises(ConfigurationError, match=r"k: found .*; expected an integer, 1 or more"):
         function(["a"], ["a"], k)
 
 
@@ -94,7 +94,7 @@ def test_what_has_no_text_is_refused(function: Callable, docs: object, truth: ob
 
 
 def test_texts_match_when_one_contains_the_other() -> None:
-    docs = ["x", "It was in JULY,\n1805", "war", "y"]
+    docs = ["x", "It was in JULY,\n1805", "war", "z"]
     truth = ["july, 1805", "war and peace", "Moscow"]
     assert hit_rate_at_k(docs, truth, 4) == 1
     assert precision_at_k(docs, truth, 4) == 2 / 4
@@ -108,7 +108,8 @@ def test_precision_divides_by_k_also_when_fewer_came_back() -> None:
 
 @pytest.mark.parametrize("function", OF_TEXTS)
 @pytest.mark.parametrize(
-    ("docs", "truth"), [([""], ["war"]), (["war"], [" \n"]), ([""], [""]), ([], ["war"]), (["war"], []), ([], [])]
+    ("docs", "truth"),
+    [([""], ["war"]), (["war"], [" \n"]), ([""], [""]), ([], ["war"]), (["war"], []), ([], [])],
 )
 def test_an_empty_text_never_matches(function: Callable, docs: list[str], truth: list[str]) -> None:
     assert function(docs, truth, 3) == 0

@@ -88,6 +88,9 @@ def evaluate(
     profile: Annotated[
         str, typer.Option(help="Whose metric conventions: default, tutorial or autorag.")
     ] = "default",
+    unicode_folding: Annotated[
+        bool, typer.Option(help="Match also across compatibility forms, typographic quotes and dashes.")
+    ] = False,
     as_deployed: Annotated[bool, typer.Option(help="Keep the rerankers' own top_n.")] = False,
     doc_key: Annotated[
         str | None, typer.Option(help="The metadata key of the hits that holds document ids.")
@@ -113,6 +116,7 @@ def evaluate(
             ks=command.depths(ks),
             candidates=candidates,
             profile=profile,
+            unicode_folding=unicode_folding,
             options=command.options(
                 metrics=metrics,
                 dtype=dtype,

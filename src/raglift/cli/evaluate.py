@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from raglift.chunking import RecursiveChunker
 from raglift.errors import ConfigurationError
 from raglift.evaluation import DEFAULT_METRICS, Options, evaluate
+from raglift.matching import MatchRule
 from raglift.systems import LocalSystem, build_retriever
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Request:
     ks: tuple[int, ...]
     candidates: int
     profile: str
+    unicode_folding: bool
     options: Options
     save: Path | None
     overwrite: bool
@@ -59,6 +61,7 @@ def run(request: Request) -> None:
         reranker=request.reranker,
         ks=request.ks,
         candidates=request.candidates,
+        match=MatchRule.for_profile(request.profile, unicode_folding=request.unicode_folding),
         profile=request.profile,
         **request.options,
     )

@@ -128,7 +128,11 @@ async def _gather(
             if stopped.is_set():
                 raise asyncio.CancelledError
             outcome = await _outcome_async(call, policy)
-            _stop_if_asked(place, outcome, policy)
+            try:
+                _stop_if_asked(place, outcome, policy)
+            except FirstFailure:
+                stopped.set()
+                raise
             finished(1)
             return outcome
 
@@ -136,10 +140,13 @@ async def _gather(
 
 
 async def _outcome_async(call: AsyncCall[T], policy: Policy) -> Outcome[T]:
+    async def attempt() -> T:  # tenacity awaits only what is declared async
+        return await call()
+
     started = time.perf_counter()
     try:
         async with asyncio.timeout(policy.timeout) as limit:
-            value: T = await tenacity.AsyncRetrying(**retry_settings(policy))(call)
+            value: T = await tenacity.AsyncRetrying(**retry_settings(policy))(attempt)
         return Outcome(value, time.perf_counter() - started)
     except BaseException as error:
         task = asyncio.current_task()

@@ -77,6 +77,8 @@ def is_transient(error: BaseException) -> bool:
     """Whether an error may pass by itself: a lost connection, a timeout, HTTP 429 or 5xx."""
     seen: BaseException | None = error
     while seen is not None:
+        if isinstance(seen, ConfigurationError):
+            return False
         status = _status(seen)
         if status is not None:
             return status in _TRANSIENT_STATUS
@@ -110,7 +112,8 @@ def _wait(state: RetryCallState) -> float:
         seconds = {name.lower(): value for name, value in headers.items()}["retry-after"]
         return min(max(float(seconds), 0.0), _LONGEST_WAIT)
     except (AttributeError, KeyError, TypeError, ValueError):
-        return tenacity.wait_exponential_jitter(initial=_FIRST_WAIT, max=_LONGEST_WAIT)(state)
+        exponential = tenacity.wait_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT)
+        return (exponential + tenacity.wait_random(0, _FIRST_WAIT))(state)
 
 
 def _status(error: BaseException) -> int | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -51,15 +53,12 @@ def embedder_by_name(name: str, *, dtype: Dtype = "auto") -> Embedder:
     _load_dot_env()
     try:
         return LangChainEmbedder(init_embeddings(name), name)
-    except ImportError as error:
-        extra = "openai" if name.startswith("openai:") else "langchain"
-        raise MissingDependency(
-            error.name or "its provider's package", extra, f"the embedding model {name}"
-        ) from None
     except Exception as error:
+        if isinstance(error, ImportError) and name.startswith("openai:"):
+            raise MissingDependency("langchain_openai", "openai", f"the embedding model {name}") from None
         raise ConfigurationError(
-            f"embedding: {name!r} cannot be used: {describe_error(error)}. Is the provider's API key in the environment "
-            "or in .env (see .env.example)? 'minilm' needs no key"
+            f"embedding: {name!r} cannot be used: {describe_error(error)}. Is the provider's API key in the "
+            "environment or in .env (see .env.example)? 'minilm' needs no key"
         ) from error
 
 
@@ -73,13 +72,15 @@ class LangChainEmbedder:
 
     def __init__(self, embeddings: Any, name: str) -> None:
         self._embeddings = embeddings
+        self._server = _server_of(embeddings)
         self.name = name
 
     @property
     def identity(self) -> str:
-        """The provider, the model, and, where one is set, the number of dimensions asked for."""
+        """The provider, the model, and, where they are set, the number of dimensions asked for and the server."""
         dimensions = getattr(self._embeddings, "dimensions", None)
-        return f"langchain:{self.name}" + (f":{dimensions}" if dimensions else "")
+        server = f" at {self._server}" if self._server else ""
+        return f"langchain:{self.name}" + (f":{dimensions}" if dimensions else "") + server
 
     def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
         """Return one row a text.
@@ -107,6 +108,14 @@ class LangChainEmbedder:
     def read_in_part(self, texts: Sequence[str]) -> list[bool] | None:  # noqa: ARG002
         """Return None: a provider does not say what it cut."""
         return None
+
+
+def _server_of(embeddings: Any) -> str:
+    """Return which OpenAI-compatible server is asked, without what may be secret in its address; "" for OpenAI's."""
+    if not hasattr(embeddings, "openai_api_base"):
+        return ""
+    address = urlsplit(embeddings.openai_api_base or os.environ.get("OPENAI_BASE_URL") or "")
+    return address.netloc.rpartition("@")[2] + address.path.rstrip("/")
 
 
 def _load_dot_env() -> None:

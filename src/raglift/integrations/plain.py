@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from numbers import Integral, Real
@@ -160,21 +161,28 @@ class _AsyncFunctionReranker:
 def _reordered(function: Callable[..., Any], ranking: Ranking, result: Any) -> Ranking:
     """Read what a reranking function returned."""
     _refuse_coroutine(function, result)
-    items = (
-        list(result)
-        if isinstance(result, Iterable) and not isinstance(result, (str, bytes, Mapping))
-        else None
-    )
-    if items is not None and len(items) == len(ranking) and all(_is_number(item) for item in items):
+    if hasattr(result, "tolist"):  # arrays, tensors
+        result = result.tolist()
+    if not isinstance(result, Iterable) or isinstance(result, (str, bytes, Mapping)):
+        raise _not_reordered(function, type(result).__name__)
+    items = list(result)
+    if len(items) == len(ranking) and all(_is_number(item) for item in items):
         order = sorted(range(len(items)), key=lambda place: -float(items[place]))
         return Ranking.of((ranking[place].chunk, float(items[place])) for place in order)
-    if items is not None and all(_is_indexed_score(item, len(ranking)) for item in items):
+    if all(_is_indexed_score(item, len(ranking)) for item in items):
+        if len({int(index) for index, _ in items}) < len(items):
+            raise _not_reordered(function, "an index twice")
         return Ranking.of((ranking[int(index)].chunk, float(score)) for index, score in items)
-    if items is not None and all(isinstance(item, str) for item in items):
+    if all(isinstance(item, str) for item in items):
         return _by_text(function, ranking, items)
-    found = f"{len(items)} items for {len(ranking)} texts" if items is not None else type(result).__name__
-    raise ConfigurationError(
-        f"{_name_of(function)} returned {found}; expected one score a text, (index, score) pairs, or the texts reordered"
+    strange = next((item for item in items if not _is_number(item)), items[0])
+    raise _not_reordered(function, f"{len(items)} items for {len(ranking)} texts, as {strange!r:.60}")
+
+
+def _not_reordered(function: Callable[..., Any], found: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{_name_of(function)} returned {found}; "
+        "expected one score a text, (index, score) pairs, or the texts reordered"
     )
 
 
@@ -193,7 +201,7 @@ def _by_text(function: Callable[..., Any], ranking: Ranking, texts: Sequence[str
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and float(value) == float(value)
+    return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
 
 
 def _is_indexed_score(item: Any, count: int) -> bool:

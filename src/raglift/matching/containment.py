@@ -52,6 +52,21 @@ class MatchRule:
                 f"minimum_length: found {self.minimum_length!r}; expected an integer, 0 or more"
             )
 
+    @classmethod
+    def for_profile(cls, profile: str, mode: str = "containment", *, unicode_folding: bool = False) -> MatchRule:
+        """Return the rule that goes with a profile's metrics: the tutorial has no length guard.
+
+        Args:
+            profile: whose metric conventions.
+            mode: what counts as a match of text.
+            unicode_folding: whether to fold compatibility forms, typographic quotes and dashes.
+
+        Raises:
+            ConfigurationError: an unknown mode.
+        """
+        length = 0 if profile == "tutorial" else cls.minimum_length
+        return cls(mode, minimum_length=length, unicode_folding=unicode_folding)  # type: ignore[arg-type]
+
 
 class PassageMatch(NamedTuple):
     """How a chunk matched a passage."""
@@ -90,7 +105,7 @@ def match_passage(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -
         return None
     if wanted in found:
         return PassageMatch(Direction.CHUNK_CONTAINS_PASSAGE, 0, len(wanted))
-    if len(found) >= max(rule.minimum_length, 1):
+    if len(found) >= rule.minimum_length:
         start = wanted.find(found)
         if start >= 0:
             return PassageMatch(Direction.PASSAGE_CONTAINS_CHUNK, start, start + len(found))

@@ -128,12 +128,14 @@ def _settings(measure: Measure, text: str) -> tuple[tuple[str, str], ...]:
     allowed = dict(measure.parameters)
     found = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
-        name, _, value = (piece.strip() for piece in part.partition("="))
+        name, _, value = (piece.strip().lower() for piece in part.partition("="))
         if value not in allowed.get(name, ()):
             options = (
                 "; ".join(f"{key}={'|'.join(values)}" for key, values in allowed.items()) or "no settings"
             )
             raise ConfigurationError(f"{measure.name}: found the setting {part!r}; expected {options}")
+        if name in found:
+            raise ConfigurationError(f"{measure.name}: found the setting {part!r}; expected {name} once")
         found[name] = value
     return tuple(sorted(found.items()))
 

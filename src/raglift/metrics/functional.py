@@ -15,7 +15,7 @@ __all__ = ["dcg", "f1_at_k", "hit_rate_at_k", "idcg", "ndcg", "precision_at_k", 
 
 
 def dcg(relevance: Sequence[float], k: int | None = None) -> float:
-    """DCG@k = Σ relevance_i / log2(i + 1) over the first k; `dcg([3, 2, 3, 0, 1], k=5)` is 6.1488.
+    """DCG@k = Σ relevance_i / log2(i + 1) over the first k; `dcg([3, 2, 3, 0, 1], k=5)` is 6.1487.
 
     Args:
         relevance: the grade of the hit at each rank, in rank order.

@@ -24,7 +24,7 @@ __all__ = ["dcg", "discounted_sum", "gain_of", "idcg", "ndcg"]
 def dcg(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     """DCG@k = Σ gain_j / log2(p_j + 1) over positions p_j ≤ k. Range [0, IDCG@k].
 
-    The satisfied facts are ordered by rank (ties: higher gain first); fact j gets the position
+    The satisfied facts are ordered by rank (ties: higher gain first, then label order); fact j gets the position
     p_j = max(its rank, p_{j−1} + 1). A better alternative of the same fact found later adds the difference at
     max(that rank, p_j). The gain is the grade, or 2^grade − 1 with `gain="exponential"`.
     """

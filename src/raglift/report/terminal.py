@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import TYPE_CHECKING
 
 from raglift.metrics import mean_title
@@ -10,6 +11,7 @@ from raglift.metrics import mean_title
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from raglift.records import Evaluation, Metric
 
@@ -31,11 +33,13 @@ def evaluation_text(evaluation: Evaluation) -> str:
 
 def print_evaluation(evaluation: Evaluation, console: Console) -> None:
     """Print an evaluation: what was measured, before | after | lift per metric and k with n, and the notes."""
+    from rich.text import Text
+
     for line in _head(evaluation):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        console.print(Text(_printable(line)), soft_wrap=True)
     console.print(_table(evaluation))
     for line in _foot(evaluation):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        console.print(Text(_printable(line)), soft_wrap=True)
 
 
 def _head(evaluation: Evaluation) -> list[str]:
@@ -61,13 +65,14 @@ def _foot(evaluation: Evaluation) -> list[str]:
 def _table(evaluation: Evaluation) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
+    from rich.text import Text
 
     scores = evaluation.scores
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("metric")
     titles = _stage_titles(evaluation)
     for stage_title in titles:
-        table.add_column(stage_title, justify="right")
+        table.add_column(Text(_printable(stage_title)), justify="right")
     if len(titles) > 1:
         table.add_column("lift", justify="right")
     table.add_column("n", justify="right")
@@ -76,10 +81,12 @@ def _table(evaluation: Evaluation) -> Table:
         if family is not None and metric.name != family:
             table.add_section()
         family = metric.name
-        cells = [_cell(evaluation, stage, metric) for stage in scores.stages]
+        cells = [Text(_cell(evaluation, stage, metric)) for stage in scores.stages]
         if len(titles) > 1:
             cells.append(_lift_cell(evaluation, metric))
-        table.add_row(mean_title(metric), *cells, f"{scores.n(evaluation.before, metric):,}")
+        # A profile may leave a query out of one stage's mean and not of another's
+        counts = dict.fromkeys(f"{scores.n(stage, metric):,}" for stage in scores.stages)
+        table.add_row(Text(mean_title(metric)), *cells, "/".join(counts))
     return table
 
 
@@ -97,9 +104,15 @@ def _cell(evaluation: Evaluation, stage: str, metric: Metric) -> str:
     return f"{evaluation.scores.mean(stage, metric):.4f}{mark}"
 
 
-def _lift_cell(evaluation: Evaluation, metric: Metric) -> str:
+def _lift_cell(evaluation: Evaluation, metric: Metric) -> Text:
+    from rich.text import Text
+
     lift = evaluation.mean_lift(metric)
     if lift is None:
-        return "–"
-    colour = "green" if lift > 0 else "red" if lift < 0 else "dim"
-    return f"[{colour}]{lift:+.4f}[/{colour}]"
+        return Text("–")
+    return Text(f"{lift:+.4f}", style="green" if lift > 0 else "red" if lift < 0 else "dim")
+
+
+def _printable(text: str) -> str:
+    """Replace what could move the cursor or change the colour of a terminal, and what has no UTF-8."""
+    return re.sub(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\ud800-\udfff]", "�", text)

@@ -1,0 +1,128 @@
+"""What the reader of the figures should know: which stages cut, what failed, and what was left out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from raglift.execution import RetrieveStage, Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from raglift.matching import Judgements, Provenance
+    from raglift.records import Dataset, Ranking, Run
+
+__all__ = ["cut_stages", "evaluation_notes", "run_notes"]
+
+
+def cut_stages(run: Run, rankings: list[list[Ranking]]) -> dict[str, int]:
+    """Return, for each stage that seems to cut, how many hits it returns at most.
+
+    A retriever cuts when its depth could not be set and it returned fewer hits than asked for. A later stage cuts when
+    every query that lost hits came out at the same length and none came out longer: a top_n. One that drops hits by
+    their content comes out at various lengths, or with nothing, and is judged as it is. What comes after a reranker
+    that cuts returns no more either.
+    """
+    cut: dict[str, int] = {}
+    lengths = [_lengths(run, rankings, number) for number in range(len(run.stages))]
+    first = run.stages[0]
+    most = max((after for _, after in lengths[0]), default=0)
+    if first.depth_fixed and lengths[0] and most < int(run.spec["candidates"]):
+        cut[first.name] = most
+    inherited: int | None = None
+    for stage, pairs in zip(run.stages[1:], lengths[1:], strict=True):
+        most = max((after for _, after in pairs), default=0)
+        after_loss = {after for before, after in pairs if after < before}
+        if after_loss == {most} and most > 0:
+            inherited = most
+        elif inherited is not None and most > inherited:  # a stage that adds hits
+            inherited = None
+        if inherited is not None:
+            cut[stage.name] = min(most, inherited)
+    return cut
+
+
+def _lengths(run: Run, rankings: list[list[Ranking]], number: int) -> list[tuple[int, int]]:
+    """Return how many hits each query that finished a stage had before and after it."""
+    before = rankings[max(number - 1, 0)]
+    return [
+        (len(before[place]), len(rankings[number][place]))
+        for place, trace in enumerate(run.traces)
+        if len(trace.stages) > number
+    ]
+
+
+def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
+    """Return what there is to say of a run, however it is scored."""
+    notes = []
+    for stage in stages:
+        if stage.depth_fixed:
+            what = "k" if isinstance(stage, RetrieveStage) else "top_n"
+            notes.append(f"{stage.name}: {what} could not be set on {'; '.join(stage.depth_fixed)}")
+        part = stage.retriever if isinstance(stage, RetrieveStage) else stage.reranker
+        read_in_part = getattr(getattr(part, "index", None), "read_in_part", None)
+        if isinstance(read_in_part, int) and read_in_part > 0:
+            notes.append(
+                f"{read_in_part:,} distinct chunks are longer than the embedding model reads and were embedded by "
+                "their beginning only"
+            )
+    if provenance.false_offsets:
+        notes.append(
+            f"{provenance.false_offsets:,} distinct chunks came with offsets at which their document has another text: "
+            "the offsets were dropped"
+        )
+    return notes
+
+
+def evaluation_notes(
+    run: Run, dataset: Dataset, judgements: Sequence[Judgements], truncated: Mapping[str, int]
+) -> list[str]:
+    """Return what there is to say of an evaluation: the run's notes, and what the figures count and leave out."""
+    notes = [*run.notes, *_left_out(run, dataset), *_empty(run, dataset)]
+    for stage, limit in truncated.items():
+        why = (
+            "no more came back, whatever was asked"
+            if stage == run.stages[0].name
+            else "no fair lift at a deeper k"
+        )
+        notes.append(f"{stage}: returned at most {limit} hits: {why}")
+    alone = max((judged.by_text_alone for judged in judgements), default=0)
+    if alone:
+        notes.append(f"{alone:,} matches by text alone: the hit's document is not known (see doc_key)")
+    return notes
+
+
+def _left_out(run: Run, dataset: Dataset) -> list[str]:
+    """Say which queries count 0 because they failed, and which count not at all."""
+    notes = []
+    failed = [trace for trace in run.traces if trace.error is not None]
+    if failed:
+        notes.append(
+            f"{_queries(len(failed))} failed and count 0; the first, {failed[0].query_id}: {failed[0].error}"
+        )
+    unanswerable = sum(not query.answerable for query in dataset)
+    if unanswerable:
+        notes.append(f"{_queries(unanswerable)} marked unanswerable and left out of every mean")
+    unlabelled = sum(query.answerable and not query.facts for query in dataset)
+    if unlabelled:
+        notes.append(f"{_queries(unlabelled)} without labels and left out of every mean")
+    return notes
+
+
+def _empty(run: Run, dataset: Dataset) -> list[str]:
+    """Say how many labelled queries came out of each stage with nothing, having had something before it."""
+    notes = []
+    labelled = [trace for trace, query in zip(run.traces, dataset.queries, strict=True) if query.is_labelled]
+    for number, stage in enumerate(run.stages):
+        finished = [trace.stages for trace in labelled if len(trace.stages) > number]
+        empty = sum(
+            not stages[number].ranking.hits and (number == 0 or bool(stages[number - 1].ranking.hits))
+            for stages in finished
+        )
+        if empty:
+            notes.append(f"{stage.name}: {_queries(empty)} with labels came back empty and count 0")
+    return notes
+
+
+def _queries(count: int) -> str:
+    return f"{count:,} " + ("query" if count == 1 else "queries")

@@ -1,0 +1,93 @@
+"""JSON and JSON Lines on disk: whatever a framework put into a record is written, and a damaged line is named."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from raglift.errors import RagliftError, RunError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+__all__ = ["DAMAGE", "plain", "read_json", "read_lines", "write_json", "write_lines"]
+
+T = TypeVar("T")
+DAMAGE = (AttributeError, IndexError, KeyError, TypeError, ValueError, RagliftError)
+"""What reading a record raises when a file is not what was written."""
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON can hold it: NumPy's numbers as Python's; NaN, infinities and anything unknown as text."""
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value) if math.isfinite(value) else str(float(value))
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(part) for part in value]
+    return plain(value.tolist()) if isinstance(value, np.ndarray) else str(value)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write one value."""
+    # A lone surrogate has no UTF-8, but its backslash form is JSON's own
+    text = json.dumps(plain(value), ensure_ascii=False, indent=2) + "\n"
+    path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+
+
+def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    """Write one record a line."""
+    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+        file.writelines(json.dumps(plain(record), ensure_ascii=False) + "\n" for record in records)
+
+
+def read_json(path: Path) -> Any:
+    """Read one value.
+
+    Raises:
+        RunError: the file cannot be read, or is not JSON.
+    """
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path}: cannot be read: {error}; run the evaluation again") from error
+
+
+def read_lines(path: Path, build: Callable[[dict[str, Any]], T]) -> list[T]:
+    """Read one record a line.
+
+    Args:
+        path: the file.
+        build: makes the record from the line's object.
+
+    Raises:
+        RunError: the file cannot be read, or a line is not what was written; the message names it.
+    """
+    records = []
+    number = 0
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):  # noqa: B007 — for the message
+                record = json.loads(line)
+                if not isinstance(record, dict):
+                    raise TypeError(f"found a {type(record).__name__}; expected an object")
+                records.append(build(record))
+    except OSError as error:
+        raise RunError(f"{path}: cannot be read: {error}; run the evaluation again") from error
+    except DAMAGE as error:
+        raise RunError(
+            f"{path}:{number}: damaged: {type(error).__name__}: {error}; run the evaluation again"
+        ) from error
+    return records

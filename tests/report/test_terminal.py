@@ -1,0 +1,208 @@
+"""Evaluations as text: the table, the notes, and texts that would rather be markup."""
+
+import dataclasses
+import io
+import re
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from raglift.evaluation import evaluate
+from raglift.records import (
+    Chunk,
+    Dataset,
+    Evaluation,
+    Fact,
+    Passage,
+    Query,
+    Run,
+    Scores,
+    StageInfo,
+    StageTrace,
+    Trace,
+)
+from raglift.report import evaluation_text, print_evaluation
+from raglift.testing import FakeReranker, FakeRetriever
+
+ROWLOCK = "the rowlock is made of bronze"
+KEEPER = "the keeper was called Halvard"
+DATA = Dataset(
+    (
+        Query("boat", "What is the boat made of?", (Fact((Passage(ROWLOCK),)),)),
+        Query("keeper", "Who kept the light?", (Fact((Passage(KEEPER),)),)),
+        Query("depth", "How deep is it?"),
+    ),
+    name="island",
+)
+RESULTS = {
+    "What is the boat made of?": ["x", f"so {ROWLOCK}", "y"],
+    "Who kept the light?": [f"so {KEEPER}", "z", "w"],
+    "How deep is it?": ["x", "y", "z"],
+}
+
+
+@pytest.fixture
+def evaluation():
+    """Two labelled queries and one without labels; the reranker keeps two hits and moves the boat's up."""
+    reranker = FakeReranker({f"so {ROWLOCK}": 1.0}, top_n=2)
+    return evaluate(
+        FakeRetriever(RESULTS), DATA, reranker=reranker, ks=(1, 3), candidates=5, metrics=["mrr", "recall"]
+    )
+
+
+GOLDEN = """\
+island: 3 queries, 5 candidates, match by containment
+  retrieve: fake (3 queries)
+  rerank: fake (1 texts)
+metric     before (retrieve)   after (rerank)      lift   n
+───────────────────────────────────────────────────────────
+MRR@1                 0.5000           1.0000   +0.5000   2
+MRR@3                 0.7500          1.0000†         –   2
+
+Recall@1              0.5000           1.0000   +0.5000   2
+Recall@3              1.0000          1.0000†         –   2
+! 1 query without labels and left out of every mean
+! rerank: returned at most 2 hits: no fair lift at a deeper k
+† k is deeper than the stage returned"""
+
+
+def shown(evaluation, **settings):
+    console = Console(file=io.StringIO(), **settings)
+    print_evaluation(evaluation, console)
+    return console.file.getvalue()
+
+
+def test_the_text_of_an_evaluation(evaluation):
+    assert evaluation_text(evaluation) == GOLDEN
+    assert str(evaluation) == GOLDEN
+
+
+def test_piped_it_is_the_same_plain_text(evaluation):
+    piped = shown(evaluation)
+    assert "\x1b" not in piped
+    assert [line.rstrip() for line in piped.splitlines()] == GOLDEN.splitlines()
+
+
+@pytest.mark.parametrize("name", ["FORCE_COLOR", "TTY_COMPATIBLE", "COLORTERM"])
+def test_the_text_has_no_colours_whatever_the_terminal(evaluation, monkeypatch, name):
+    monkeypatch.setenv(name, "1")
+    assert str(evaluation) == GOLDEN
+
+
+def test_on_a_terminal_the_lift_is_coloured(evaluation):
+    assert "\x1b[32m+0.5000\x1b[0m" in shown(
+        evaluation, force_terminal=True, color_system="standard", width=120
+    )
+
+
+def test_a_loss_is_told_with_its_sign():
+    results = {**RESULTS, "Who kept the light?": [f"so {KEEPER}", "z"]}
+    reranker = FakeReranker({"z": 2.0, "x": 2.0})
+    evaluation = evaluate(FakeRetriever(results), DATA, reranker=reranker, ks=(1,), metrics=["mrr"])
+    assert "-0.5000" in str(evaluation)
+
+
+def test_one_stage_has_no_lift_column():
+    text = str(evaluate(FakeRetriever(RESULTS), DATA, ks=(1,), metrics=["mrr"]))
+    assert text.splitlines()[2].split() == ["metric", "retrieve", "n"]
+    assert "lift" not in text
+    assert "before" not in text
+
+
+def test_three_stages_have_a_column_each():
+    rerankers = [FakeReranker({}), FakeReranker({f"so {ROWLOCK}": 1.0})]
+    text = str(evaluate(FakeRetriever(RESULTS), DATA, reranker=rerankers, ks=(1,), metrics=["mrr"]))
+    assert re.split(" {2,}", text.splitlines()[4]) == [
+        "metric",
+        "before (retrieve)",
+        "rerank",
+        "after (rerank-2)",
+        "lift",
+        "n",
+    ]
+    assert text.splitlines()[6].split() == ["MRR@1", "0.5000", "0.5000", "1.0000", "+0.5000", "2"]
+
+
+def test_no_labels_are_dashes_and_not_nan():
+    data = Dataset((Query("q", "How deep is it?"),))
+    text = str(evaluate(FakeRetriever({}), data, reranker=FakeReranker({}), ks=(1,), metrics=["mrr"]))
+    assert "nan" not in text
+    assert [line.split() for line in text.splitlines() if line.startswith("MRR")] == [
+        ["MRR@1", "–", "–", "–", "0"]
+    ]
+
+
+def test_another_profile_is_named():
+    text = str(evaluate(FakeRetriever(RESULTS), DATA, ks=(1,), profile="tutorial"))
+    assert text.startswith("island: 3 queries, 50 candidates, match by containment, tutorial conventions")
+
+
+def test_each_mean_is_shown_with_its_own_n():
+    """Under autorag's conventions a query that came back empty is left out of that stage's mean."""
+    evaluation = evaluate(
+        FakeRetriever(RESULTS),
+        DATA,
+        reranker=lambda query, texts: [] if "boat" in query else [1.0] * len(texts),
+        ks=(1,),
+        metrics=["mrr"],
+        profile="autorag",
+    )
+    counts = {evaluation.scores.n(stage, evaluation.scores.metrics[0]) for stage in ("retrieve", "rerank")}
+    row = next(line for line in str(evaluation).splitlines() if line.startswith("MRR"))
+    assert row.split()[-1] == ("2/1" if counts == {1, 2} else "2")
+
+
+HOSTILE = [
+    "[red]alarm[/red]",
+    "[/bold]",
+    "[link=file:///etc]x[/link]",
+    ":smile:",
+    "[",
+    "\\[x]",
+    "[[x]]",
+    "{x} %s",
+]
+
+
+def hostile(text):
+    """An evaluation whose every text is hostile: the dataset's name, stages, systems, notes."""
+    stages = (StageInfo(text, text), StageInfo(f"{text}-2", text))
+    ranking = evaluate(FakeRetriever(RESULTS), DATA).run.traces[0].stages[0].ranking
+    traces = (Trace("q", tuple(StageTrace(stage.name, ranking, 0.0) for stage in stages)),)
+    run = Run(stages, traces, {"candidates": 1, "match": {"mode": text}})
+    (metric,) = evaluate(FakeRetriever(RESULTS), DATA, ks=(1,), metrics=["mrr"]).scores.metrics
+    scores = Scores(("q",), (text, f"{text}-2"), (metric,), np.array([[[0.25]], [[0.5]]]))
+    data = Dataset((Query("q", text),), name=text)
+    return Evaluation(run, data, scores, notes=(text, f"a note of {text}"), profile=text)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("terminal", [False, True])
+def test_hostile_texts_are_shown_as_they_are(text, terminal):
+    told = shown(hostile(text), force_terminal=terminal, color_system=None, width=300)
+    assert f"{text}: 1 queries, 1 candidates, match by {text}, {text} conventions" in told
+    assert f"before ({text})" in told
+    assert f"after ({text}-2)" in told
+    assert f"! a note of {text}" in told
+    assert "+0.2500" in told
+
+
+@pytest.mark.parametrize(
+    "text", ["\x1b[31m", "\x1b]8;;http://x\x07", "\x9b2J", "\r", "\x00", "\ud800"], ids=ascii
+)
+def test_control_characters_are_not_obeyed(text):
+    told = shown(hostile(f"<{text}>"), force_terminal=True, color_system=None, width=300)
+    assert text not in told
+    assert "�" in told
+    told.encode("utf-8")
+
+
+def test_long_notes_are_not_cut(evaluation):
+    long = "a long story " * 40 + "with an end"
+    told = str(dataclasses.replace(evaluation, notes=(long,)))
+    assert long in " ".join(told.split())
+
+
+def test_the_chunks_are_no_part_of_it(evaluation):
+    assert Chunk(f"so {ROWLOCK}").text not in str(evaluation)

@@ -1,0 +1,478 @@
+"""evaluate() and rescore(): the figures, who counts in them, and what the reader is told."""
+
+import copy
+import json
+import math
+import threading
+
+import numpy as np
+import pytest
+
+from raglift.errors import ConfigurationError, QueryFailed, UnsupportedSystem
+from raglift.evaluation import evaluate, rescore
+from raglift.matching import MatchRule
+from raglift.metrics import NDCG, RR, HitRate, Metric, Precision, Recall
+from raglift.records import Chunk, Dataset, Document, Fact, Passage, Query, Ranking
+from raglift.testing import FakeReranker, FakeRetriever
+
+
+def fact(*texts):
+    return Fact(tuple(Passage(text) for text in texts))
+
+
+def filler(number):
+    return f"nothing to the point, number {number}"
+
+
+# Three questions; what answers them is retrieved at ranks 2 and 4, at rank 1, and not at all.
+ROWLOCK, OARS = "the rowlock is made of bronze", "the oars are made of ash"
+KEEPER = "the keeper was called Halvard"
+FERRY = "the ferry leaves at nine"
+DATA = Dataset(
+    (
+        Query("boat", "What is the boat made of?", (fact(ROWLOCK), fact(OARS))),
+        Query("keeper", "Who kept the light?", (fact(KEEPER),)),
+        Query("ferry", "When does the ferry leave?", (fact(FERRY),)),
+    ),
+    name="island",
+)
+RESULTS = {
+    "What is the boat made of?": [filler(1), f"We know that {ROWLOCK}.", filler(2), f"We know that {OARS}."],
+    "Who kept the light?": [f"It is said that {KEEPER}.", filler(3), filler(4), filler(5)],
+    "When does the ferry leave?": [filler(6), filler(7), filler(8), filler(9)],
+}
+# The reranker moves the boat's answers to ranks 1 and 2, and the keeper's down to rank 4.
+SCORES = {
+    f"We know that {OARS}.": 9.0,
+    f"We know that {ROWLOCK}.": 8.0,
+    filler(3): 7.0,
+    filler(4): 6.0,
+    filler(5): 5.0,
+}
+
+
+def measure(system=None, reranker=None, data=DATA, ks=(1, 3), **options):
+    return evaluate(
+        FakeRetriever(RESULTS) if system is None else system, data, reranker=reranker, ks=ks, **options
+    )
+
+
+def notes(evaluation):
+    return "\n".join(evaluation.notes)
+
+
+def test_before_after_and_lift_of_a_hand_computed_example():
+    evaluation = measure(reranker=FakeReranker(SCORES))
+    scores = evaluation.scores
+    assert (evaluation.before, evaluation.after) == ("retrieve", "rerank")
+    assert scores.query_ids == ("boat", "keeper", "ferry")
+    by_hand = {
+        # boat, keeper, ferry; before and after
+        HitRate @ 1: ([0, 1, 0], [1, 0, 0]),
+        HitRate @ 3: ([1, 1, 0], [1, 0, 0]),
+        Precision @ 3: ([1 / 3, 1 / 3, 0], [2 / 3, 0, 0]),
+        Recall @ 1: ([0, 1, 0], [1 / 2, 0, 0]),
+        Recall @ 3: ([1 / 2, 1, 0], [1, 0, 0]),
+        RR @ 3: ([1 / 2, 1, 0], [1, 0, 0]),
+        NDCG @ 3: ([(1 / math.log2(3)) / (1 + 1 / math.log2(3)), 1, 0], [1, 0, 0]),
+    }
+    for metric, (before, after) in by_hand.items():
+        np.testing.assert_allclose(scores.of("retrieve", metric), before)
+        np.testing.assert_allclose(scores.of("rerank", metric), after)
+        np.testing.assert_allclose(evaluation.lift(metric), np.subtract(after, before))
+        assert scores.mean("retrieve", metric) == pytest.approx(np.mean(before))
+        assert evaluation.mean_lift(metric) == pytest.approx(np.mean(after) - np.mean(before))
+        assert scores.n("retrieve", metric) == 3
+    assert evaluation.notes == ()
+    assert evaluation.truncated == {}
+
+
+def test_metrics_come_in_the_order_asked_for_at_each_depth():
+    evaluation = measure(metrics=["mrr", NDCG @ 2, "recall@7", Precision, "ndcg@2"], ks=(3, 1, 3))
+    names = [str(metric) for metric in evaluation.scores.metrics]
+    assert names == ["rr@1", "rr@3", "ndcg@2", "recall@7", "precision@1", "precision@3"]
+    assert evaluation.run.spec["ks"] == [1, 2, 3, 7]
+    assert [str(metric) for metric in measure(metrics="mrr", ks=range(1, 3)).scores.metrics] == [
+        "rr@1",
+        "rr@2",
+    ]
+    assert [metric.k for metric in measure(metrics=NDCG, ks=np.array([5, 2])).scores.metrics] == [2, 5]
+
+
+def test_candidates_are_raised_to_the_largest_k():
+    retriever = FakeRetriever(RESULTS)
+    assert measure(retriever, candidates=2, ks=(1, 3)).run.spec["candidates"] == 3
+    assert measure(retriever, candidates=5, ks=(1, 3)).run.spec["candidates"] == 5
+    assert measure(retriever, candidates=5, metrics=["ndcg@8"]).run.spec["candidates"] == 8
+    assert {k for _, k in retriever.asked} == {3, 5, 8}
+
+
+def test_one_stage_has_no_lift():
+    evaluation = measure()
+    assert evaluation.before == evaluation.after == "retrieve"
+    assert evaluation.mean_lift(RR @ 3) is None
+    assert np.isnan(evaluation.lift(RR @ 3)).all()
+
+
+def test_a_failed_query_counts_0_and_is_noted():
+    results = RESULTS | {"Who kept the light?": RuntimeError("no index")}
+    evaluation = measure(FakeRetriever(results), FakeReranker(SCORES))
+    assert evaluation.scores.of("retrieve", RR @ 3).tolist() == [0.5, 0.0, 0.0]
+    assert evaluation.scores.of("rerank", RR @ 3).tolist() == [1.0, 0.0, 0.0]
+    assert evaluation.scores.n("rerank", RR @ 3) == 3
+    assert (
+        notes(evaluation) == "1 query failed and count 0; the first, keeper: retrieve: RuntimeError: no index"
+    )
+
+
+def test_a_query_that_fails_at_the_reranker_keeps_its_first_stage():
+    class Picky(FakeReranker):
+        def rerank(self, queries, rankings):
+            if "Who kept the light?" in queries:
+                raise RuntimeError("out of memory")
+            return super().rerank(queries, rankings)
+
+    evaluation = measure(reranker=Picky(SCORES))
+    assert evaluation.scores.of("retrieve", RR @ 3).tolist() == [0.5, 1.0, 0.0]
+    assert evaluation.scores.of("rerank", RR @ 3).tolist() == [1.0, 0.0, 0.0]
+    assert evaluation.lift(RR @ 3).tolist() == [0.5, -1.0, 0.0]
+    assert "keeper: rerank: RuntimeError: out of memory" in notes(evaluation)
+
+
+def test_raise_stops_at_the_first_failure():
+    with pytest.raises(QueryFailed, match="no index"):
+        measure(FakeRetriever(RESULTS | {"Who kept the light?": RuntimeError("no index")}), on_error="raise")
+
+
+def test_a_hanging_query_counts_0():
+    event = threading.Event()
+
+    class Hangs(FakeRetriever):
+        def retrieve_one(self, query, k):
+            if "ferry" in query:
+                event.wait()
+            return super().retrieve_one(query, k)
+
+    evaluation = measure(Hangs(RESULTS), timeout=0.1)
+    event.set()
+    assert "ferry: retrieve: QueryTimeout: no answer within" in notes(evaluation)
+    assert evaluation.scores.n("retrieve", RR @ 3) == 3
+    assert evaluation.run.spec["timeout"] == 0.1
+
+
+def test_what_comes_back_empty_counts_0_and_is_noted():
+    evaluation = measure(FakeRetriever({**RESULTS, "Who kept the light?": []}), lambda query, texts: [])
+    assert evaluation.scores.mean("retrieve", RR @ 3) == pytest.approx(0.5 / 3)
+    assert notes(evaluation).splitlines() == [
+        "retrieve: 1 query with labels came back empty and count 0",
+        "rerank: 2 queries with labels came back empty and count 0",
+    ]
+    assert evaluation.mean_lift(RR @ 3) == pytest.approx(-0.5 / 3)
+
+
+def test_unlabelled_and_unanswerable_queries_are_left_out_and_counted():
+    extra = (
+        Query("unlabelled", "How deep is it?"),
+        Query("impossible", "Who is the king?", answerable=False),
+        Query("mad", "Why?", (fact(ROWLOCK),), answerable=False),
+    )
+    evaluation = measure(data=Dataset(DATA.queries + extra))
+    assert evaluation.scores.n("retrieve", RR @ 3) == 3
+    assert evaluation.scores.mean("retrieve", RR @ 3) == pytest.approx(0.5)
+    assert np.isnan(evaluation.scores.of("retrieve", RR @ 3)[3:]).all()
+    assert notes(evaluation).splitlines() == [
+        "2 queries marked unanswerable and left out of every mean",
+        "1 query without labels and left out of every mean",
+    ]
+
+
+def test_nothing_labelled_is_no_mean():
+    evaluation = measure(data=Dataset((Query("q", "How deep is it?"),)), reranker=FakeReranker({}))
+    assert evaluation.scores.n("retrieve", RR @ 3) == 0
+    assert np.isnan(evaluation.scores.mean("retrieve", RR @ 3))
+    assert evaluation.mean_lift(RR @ 3) is None
+    assert "1 query without labels" in str(evaluation)
+
+
+@pytest.mark.parametrize("reranker", [None, FakeReranker({})])
+def test_no_queries_are_an_error(reranker):
+    with pytest.raises(ConfigurationError, match="found no queries in 'empty'; expected at least one"):
+        measure(data=Dataset((), name="empty"), reranker=reranker)
+
+
+def test_a_reranker_that_cuts_is_marked_and_has_no_lift_beyond():
+    evaluation = measure(reranker=FakeReranker(SCORES, top_n=2), ks=(1, 2, 3))
+    assert evaluation.truncated == {"rerank": 2}
+    assert evaluation.mean_lift(RR @ 2) is not None
+    assert evaluation.mean_lift(RR @ 3) is None
+    assert evaluation.is_truncated("rerank", RR @ 3)
+    assert not evaluation.is_truncated("retrieve", RR @ 3)
+    assert notes(evaluation) == "rerank: returned at most 2 hits: no fair lift at a deeper k"
+    assert "†" in str(evaluation)
+
+
+def test_a_stage_after_one_that_cuts_is_cut_too():
+    rerankers = [FakeReranker(SCORES, top_n=2), lambda query, texts: [1.0] * len(texts)]
+    assert measure(reranker=rerankers).truncated == {"rerank": 2, "rerank-2": 2}
+    rerankers = [FakeReranker(SCORES, top_n=3), FakeReranker(SCORES, top_n=2)]
+    assert measure(reranker=rerankers).truncated == {"rerank": 3, "rerank-2": 2}
+
+    class Adds:
+        def rerank_one(self, query, ranking):
+            return Ranking.of([*((hit.chunk, None) for hit in ranking), (Chunk("a neighbour of them"), None)])
+
+    assert measure(reranker=[FakeReranker(SCORES, top_n=2), Adds()]).truncated == {"rerank": 2}
+
+
+def test_a_reranker_that_loses_nothing_is_not_marked():
+    assert measure(reranker=FakeReranker(SCORES, top_n=4)).truncated == {}
+
+
+def test_a_filter_by_content_is_not_marked_and_has_lift():
+    def only_known(query, texts):
+        return [(place, 1.0) for place, text in enumerate(texts) if text in SCORES]
+
+    evaluation = measure(reranker=only_known)
+    assert [len(trace.stages[1].ranking) for trace in evaluation.run.traces] == [2, 3, 0]
+    assert evaluation.truncated == {}
+    assert evaluation.mean_lift(RR @ 3) is not None
+
+
+def test_a_retriever_that_takes_no_k_is_marked():
+    def search(query):
+        return RESULTS[query][:2]
+
+    evaluation = measure(search, FakeReranker(SCORES), ks=(1, 2, 3))
+    assert evaluation.truncated == {"retrieve": 2}
+    assert evaluation.is_truncated("retrieve", RR @ 3)
+    assert evaluation.mean_lift(RR @ 3) is not None  # both stages had the same candidates
+    assert notes(evaluation).splitlines() == [
+        "retrieve: k could not be set on search takes no k",
+        "retrieve: returned at most 2 hits: no more came back, whatever was asked",
+    ]
+
+
+def test_a_retriever_that_returns_enough_without_a_k_is_not_marked():
+    assert measure(lambda query: RESULTS[query], candidates=4).truncated == {}
+
+
+def bronze_first(store):
+    """A LangChain retriever with a compressor that keeps two."""
+    from langchain_classic.retrievers import ContextualCompressionRetriever
+    from langchain_core.documents import BaseDocumentCompressor
+
+    class KeepsTwo(BaseDocumentCompressor):
+        top_n: int = 2
+
+        def compress_documents(self, documents, query, callbacks=None):
+            return sorted(documents, key=lambda document: "bronze" not in document.page_content)[: self.top_n]
+
+    compressor = KeepsTwo()
+    retriever = ContextualCompressionRetriever(
+        base_retriever=store.as_retriever(), base_compressor=compressor
+    )
+    return retriever, compressor
+
+
+@pytest.fixture
+def store():
+    """A real LangChain vector store of all the texts."""
+    from langchain_core.documents import Document as LangChainDocument
+    from langchain_core.embeddings import DeterministicFakeEmbedding
+    from langchain_core.vectorstores import InMemoryVectorStore
+
+    store = InMemoryVectorStore(DeterministicFakeEmbedding(size=8))
+    texts = [text for results in RESULTS.values() for text in results]
+    store.add_documents([LangChainDocument(page_content=text, id=str(n)) for n, text in enumerate(texts)])
+    return store
+
+
+def test_as_deployed_keeps_top_n_and_otherwise_it_is_raised_on_a_copy(store):
+    retriever, compressor = bronze_first(store)
+    raised = measure(retriever, candidates=12)
+    assert [len(trace.stages[1].ranking) for trace in raised.run.traces] == [12, 12, 12]
+    assert raised.truncated == {}
+    deployed = measure(retriever, candidates=12, as_deployed=True)
+    assert [len(trace.stages[1].ranking) for trace in deployed.run.traces] == [2, 2, 2]
+    assert deployed.truncated == {"rerank": 2}
+    assert deployed.run.spec["as_deployed"] is True
+    assert compressor.top_n == 2
+    assert retriever.base_compressor is compressor
+    assert retriever.base_retriever.search_kwargs == {}
+
+
+def test_a_langchain_retriever_with_a_llama_index_postprocessor(store):
+    from llama_index.core.postprocessor.types import BaseNodePostprocessor
+
+    class BronzeFirst(BaseNodePostprocessor):
+        top_n: int = 2
+
+        def _postprocess_nodes(self, nodes, query_bundle=None):
+            assert query_bundle.query_str in RESULTS
+            return sorted(nodes, key=lambda node: "bronze" not in node.text)[: self.top_n]
+
+    retriever, postprocessor = store.as_retriever(search_kwargs={"k": 2}), BronzeFirst()
+    evaluation = measure(retriever, postprocessor, candidates=12, ks=(1, 12))
+    assert evaluation.scores.of("rerank", RR @ 1).tolist() == [1.0, 0.0, 0.0]
+    assert evaluation.scores.of("retrieve", HitRate @ 12).tolist() == [1.0, 1.0, 0.0]
+    assert evaluation.mean_lift(HitRate @ 12) == 0.0  # top_n was raised to all candidates
+    before, after = (stage.ranking for stage in evaluation.run.traces[0].stages)
+    assert {hit.chunk.id for hit in before} == {hit.chunk.id for hit in after}
+    assert retriever.search_kwargs == {"k": 2}
+    assert postprocessor.top_n == 2
+
+
+def test_nothing_of_the_users_is_changed():
+    retriever, reranker = FakeRetriever(RESULTS), FakeReranker(SCORES)
+    results, scores, data = copy.deepcopy(retriever.results), dict(reranker.scores), copy.deepcopy(DATA)
+    ks, metrics, rerankers = [3, 1], ["rr"], [reranker]
+    evaluate(retriever, DATA, reranker=rerankers, ks=ks, metrics=metrics)
+    assert (retriever.results, reranker.scores, DATA) == (results, scores, data)
+    assert (ks, metrics, rerankers) == ([3, 1], ["rr"], [reranker])
+
+
+def test_concurrency_gives_the_same_evaluation():
+    sequential = measure(reranker=FakeReranker(SCORES))
+    for options in ({"concurrency": 3}, {"concurrency": 2, "timeout": 10}):
+        at_once = measure(reranker=FakeReranker(SCORES), **options)
+        np.testing.assert_array_equal(at_once.scores.values, sequential.scores.values)
+        for one, other in zip(at_once.run.traces, sequential.run.traces, strict=True):
+            assert [stage.ranking for stage in one.stages] == [stage.ranking for stage in other.stages]
+
+
+@pytest.mark.parametrize("profile", ["default", "tutorial", "autorag"])
+def test_rescore_is_evaluate_with_the_same_settings(profile):
+    retriever = FakeRetriever(RESULTS)
+    first = measure(retriever, FakeReranker(SCORES))
+    asked = len(retriever.asked)
+    rule = MatchRule(minimum_length=30)
+    settings = {"metrics": ["ndcg", "rr@2"], "ks": (2, 4), "match": rule, "profile": profile}
+    again = rescore(first, **settings)
+    direct = evaluate(FakeRetriever(RESULTS), DATA, reranker=FakeReranker(SCORES), **settings)
+    assert len(retriever.asked) == asked
+    np.testing.assert_array_equal(again.scores.values, direct.scores.values)
+    assert again.scores.metrics == direct.scores.metrics
+    assert (again.notes, again.truncated, again.profile) == (direct.notes, direct.truncated, direct.profile)
+    recorded = ("ks", "match", "profile", "dataset", "candidates")
+    assert {key: again.run.spec[key] for key in recorded} == {key: direct.run.spec[key] for key in recorded}
+    assert str(again) == str(direct)
+    assert first.run.spec["ks"] == [1, 3]  # the first is as it was
+
+
+def test_the_match_rule_and_the_profile_are_recorded():
+    spec = measure().run.spec
+    assert spec["match"] == {"mode": "containment", "minimum_length": 20, "unicode_folding": False}
+    assert spec["profile"] == "default"
+    assert spec["doc_key"] is None
+    spec = measure(profile="tutorial").run.spec
+    assert (spec["profile"], spec["match"]["minimum_length"]) == ("tutorial", 0)
+    spec = measure(match=MatchRule(unicode_folding=True), profile="tutorial").run.spec
+    assert (spec["match"]["minimum_length"], spec["match"]["unicode_folding"]) == (20, True)
+
+
+def test_the_spec_is_plain_and_says_what_ran():
+    spec = measure(concurrency=2, retries=1).run.spec
+    json.dumps(spec)
+    assert spec["dataset"]["name"] == "island"
+    assert spec["dataset"]["queries"] == 3
+    assert (spec["concurrency"], spec["retries"], spec["timeout"]) == (2, 1, None)
+    assert {"python", "numpy", "raglift"} <= set(spec["environment"])
+    assert spec["started"].endswith("+00:00")
+
+
+def test_the_dataset_hash_is_of_what_is_in_it():
+    def hash_of(queries, documents=()):
+        return measure(data=Dataset(tuple(queries), tuple(documents))).run.spec["dataset"]["hash"]
+
+    one = hash_of(DATA.queries)
+    assert hash_of(DATA.queries) == one
+    others = [
+        hash_of(DATA.queries[:2]),
+        hash_of(DATA.queries, [Document("d", "text")]),
+        hash_of(DATA.queries, [Document("d", "text \ud800")]),
+        hash_of(
+            [*DATA.queries[:2], Query("ferry", "When does the ferry leave?", (fact("at ten o'clock sharp"),))]
+        ),
+    ]
+    assert len({one, *others}) == 5
+
+
+def test_doc_key_names_the_documents():
+    documents = (Document("boats", f"... {ROWLOCK} ..."), Document("spoons", f"... {ROWLOCK} ..."))
+    data = Dataset((Query("q", "bronze?", (Fact((Passage(ROWLOCK, doc_id="boats"),)),)),), documents)
+
+    def search(query, k):
+        return [{"text": f"so {ROWLOCK}", "metadata": {"book": book}} for book in ("spoons", "boats")]
+
+    known = evaluate(search, data, ks=(1, 2), doc_key="book", metrics=["rr"])
+    assert known.scores.of("retrieve", RR @ 2).tolist() == [0.5]
+    assert known.run.spec["doc_key"] == "book"
+    unknown = evaluate(search, data, ks=(1, 2), metrics=["rr"])
+    assert unknown.scores.of("retrieve", RR @ 2).tolist() == [1.0]
+    assert "2 matches by text alone" in notes(unknown)
+
+
+def test_false_offsets_are_noted():
+    data = Dataset(DATA.queries, (Document("d", f"{ROWLOCK} {OARS}"),))
+    hit = Chunk(ROWLOCK, doc_id="d", start=3, end=3 + len(ROWLOCK))
+    evaluation = measure(FakeRetriever({query.text: [hit] for query in DATA}), data=data)
+    assert "1 distinct chunks came with offsets at which their document has another text" in notes(evaluation)
+
+
+def test_seconds_are_kept_per_query_and_stage():
+    evaluation = measure(reranker=FakeReranker(SCORES))
+    for trace in evaluation.run.traces:
+        assert all(0 <= stage.seconds < 10 for stage in trace.stages)
+    assert [stage.batched for stage in evaluation.run.stages] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"concurency": 4},
+            "found the option 'concurency'; expected one of metrics, as_deployed, .*concurrency",
+        ),
+        ({"metrics": ["ndgc"]}, "found 'ndgc' .*ndcg"),
+        ({"metrics": []}, "metrics: found none"),
+        ({"metrics": [5]}, "metric: found '5'"),
+        ({"metrics": [Metric("ndgc")]}, "metric: found 'ndgc'"),
+        ({"profile": "trec"}, "profile: found 'trec'; expected one of 'default', 'tutorial', 'autorag'"),
+        ({"match": "fuzzy"}, "match: found 'fuzzy'; expected one of 'containment'"),
+        ({"match": None}, "match: found None"),
+        ({"ks": 5}, "ks: found 5; expected a list of depths"),
+        ({"ks": ()}, r"ks: found \(\); expected a list of depths"),
+        ({"ks": None}, "ks: found None"),
+        ({"ks": (0,)}, "ks: found 0; expected an integer, 1 or more"),
+        ({"ks": (True,)}, "ks: found True"),
+        ({"ks": (2.5,)}, "ks: found 2.5"),
+        ({"ks": "10"}, "ks: found '1'"),
+        ({"candidates": 0}, "candidates: found 0"),
+        ({"candidates": "many"}, "candidates: found 'many'"),
+        ({"concurrency": 0}, "concurrency: found 0"),
+        ({"on_error": "stop"}, "on_error: found 'stop'"),
+        ({"reranker": 5}, "reranker: found a int"),
+        ({"data": {"a": ["b"]}}, r"dataset: found a dict; expected a Dataset, from load_dataset\(\)"),
+        ({"data": "island"}, "dataset: found a str"),
+    ],
+    ids=repr,
+)
+def test_what_cannot_be_used_is_refused_before_anything_is_asked(options, message):
+    retriever = FakeRetriever(RESULTS)
+    with pytest.raises(ConfigurationError, match=message):
+        measure(retriever, **options)
+    assert retriever.asked == []
+
+
+def test_a_system_that_cannot_be_used_is_refused():
+    with pytest.raises(UnsupportedSystem, match="system: found a str"):
+        measure("bm25")
+    with pytest.raises(ConfigurationError, match="<lambda> returned a str; expected a list of results"):
+        measure(lambda query: "one text")
+
+
+def test_rescore_refuses_what_evaluate_refuses():
+    evaluation = measure()
+    for settings in ({"profile": "trec"}, {"match": "fuzzy"}, {"ks": 3}, {"metrics": ["ndgc"]}):
+        with pytest.raises(ConfigurationError):
+            rescore(evaluation, **settings)

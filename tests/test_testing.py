@@ -1,0 +1,70 @@
+"""The public test doubles."""
+
+import pytest
+from langchain_core.documents import Document
+
+from raglift.records import Chunk, Ranking
+from raglift.reranking.protocol import Reranker
+from raglift.retrieval.protocol import QueryRetriever
+from raglift.testing import FakeReranker, FakeRetriever
+
+CHUNK = Chunk("b", id="b")
+
+
+def texts(ranking):
+    return [hit.chunk.text for hit in ranking]
+
+
+def test_they_follow_the_protocols():
+    assert isinstance(FakeRetriever({}), QueryRetriever)
+    assert isinstance(FakeReranker({}), Reranker)
+
+
+def test_the_retriever_answers_from_its_table():
+    retriever = FakeRetriever({"who?": ["a", CHUNK, ("c", 0.5), Document(page_content="d")]})
+    ranking = retriever.retrieve_one("who?", 10)
+    assert texts(ranking) == ["a", "b", "c", "d"]
+    assert [hit.rank for hit in ranking] == [1, 2, 3, 4]
+    assert [hit.score for hit in ranking] == [None, None, 0.5, None]
+    assert ranking[1].chunk is CHUNK
+
+
+def test_the_retriever_keeps_to_the_depth_and_notes_what_was_asked():
+    retriever = FakeRetriever({"who?": ["a", "b", "c"]})
+    assert texts(retriever.retrieve_one("who?", 2)) == ["a", "b"]
+    assert retriever.retrieve_one("what?", 5) == Ranking()
+    assert retriever.asked == [("who?", 2), ("what?", 5)]
+
+
+def test_the_retriever_raises_what_it_is_given():
+    error = RuntimeError("no index")
+    with pytest.raises(RuntimeError) as caught:
+        FakeRetriever({"who?": error}).retrieve_one("who?", 1)
+    assert caught.value is error
+
+
+def test_the_table_is_copied():
+    table = {"who?": ["a"]}
+    retriever = FakeRetriever(table)
+    table.clear()
+    assert texts(retriever.retrieve_one("who?", 1)) == ["a"]
+
+
+def test_the_reranker_sorts_by_its_table_and_keeps_ties():
+    ranking = Ranking.of([(Chunk(letter), None) for letter in "abcd"])
+    (reranked,) = FakeReranker({"c": 2.0, "d": -1.0}).rerank(["who?"], [ranking])
+    assert texts(reranked) == ["c", "a", "b", "d"]
+    assert [hit.score for hit in reranked] == [2.0, 0.0, 0.0, -1.0]
+    assert [hit.rank for hit in reranked] == [1, 2, 3, 4]
+    assert texts(ranking) == ["a", "b", "c", "d"]
+
+
+def test_the_reranker_may_cut():
+    ranking = Ranking.of([(Chunk(letter), None) for letter in "abcd"])
+    reranked = FakeReranker({"c": 1.0}, top_n=2).rerank(["who?", "what?"], [ranking, Ranking()])
+    assert [texts(one) for one in reranked] == [["c", "a"], []]
+
+
+def test_they_say_what_they_are():
+    assert str(FakeRetriever({"who?": []})) == "fake (1 queries)"
+    assert str(FakeReranker({"a": 1.0, "b": 2.0})) == "fake (2 texts)"
