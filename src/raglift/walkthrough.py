@@ -78,13 +78,9 @@ def walk_through(
     if len(questions) == 1:
         _show_hits(evaluation, settings, console)
     else:
-        _heading(
-            console,
-            4,
-            f"Ask all {len(questions)} questions; retrieve {settings.k} chunks each, and rerank them",
-        )
-        for stage in evaluation.run.stages:
-            console.print(f"{stage.name}: {stage.system}", soft_wrap=True, highlight=False)
+        _heading(console, 4, f"Ask {len(questions)} questions, retrieve the {settings.k} most similar chunks to each")
+        for stage in evaluation.run.stages[1:]:
+            _heading(console, 5, f"Rerank them: {stage.system}")
     show_metrics(evaluation, settings.k, console)
     _heading(console, 9, "All of it, at every depth")
     print_evaluation(evaluation, console)
@@ -128,10 +124,9 @@ def _show_hits(evaluation: Evaluation, settings: Settings, console: Console) -> 
     _heading(console, 4, f"Ask, and retrieve the {settings.k} most similar chunks")
     console.print(f"question: [bold]{escape(query.text)}[/bold]")
     for number, fact in enumerate(query.facts, start=1):
-        for passage in fact.passages:
-            console.print(
-                f"  label {number}: {_shortened(passage.text or '', 80)}", markup=False, highlight=False
-            )
+        for alternative, passage in enumerate(fact.passages):
+            name = "     or: " if alternative else f"label {number}: "
+            _say(console, f"  {name}{_shortened(passage.text or '', 64)}")
     for stage_number, (stage, info) in enumerate(zip(trace.stages, evaluation.run.stages, strict=False)):
         judged = judge([query], [[stage.ranking]], rule)[0]
         labels: dict[int, list[int]] = {}
@@ -211,9 +206,9 @@ def _line(evaluation: Evaluation, metric: Metric, meaning: str, console: Console
     scores = evaluation.scores
     name = title(metric) if len(evaluation.dataset) == 1 else mean_title(metric)
     values = [scores.mean(stage, metric) for stage in dict.fromkeys((evaluation.before, evaluation.after))]
-    # As the tutorial prints them: a question is hit or not, the rest with two decimals
-    hit_or_not = len(evaluation.dataset) == 1 and metric.name == HitRate.name
-    text = f"{name:<13} " + " → ".join(f"{value:.0f}" if hit_or_not else f"{value:.2f}" for value in values)
+    # As the tutorial prints them: one question is hit or not, the rest with two decimals
+    decimals = 4 if len(evaluation.dataset) > 1 else 0 if metric.name == HitRate.name else 2
+    text = f"{name:<13} " + " → ".join(f"{value:.{decimals}f}" for value in values)
     if len(evaluation.dataset) > 1:
         text += f"  (n = {scores.n(evaluation.before, metric):,})"
     console.print(f"{text}  {meaning}", markup=False, highlight=False, soft_wrap=True)

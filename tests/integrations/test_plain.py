@@ -53,7 +53,6 @@ def texts(ranking):
         ((CHUNK, float("-inf")), CHUNK, float("-inf")),
         (({"text": "t", "score": 1.0}, 0.25), Chunk("t"), 0.25),
     ],
-    ids=repr,
 )
 def test_every_accepted_kind_of_result(result, chunk, score):
     found, found_score = chunk_and_score(result)
@@ -104,7 +103,6 @@ def test_doc_key_names_the_document_of_a_mapping():
         ("text", {"a": "dict"}),
         ("text", 0.5, "three"),
     ],
-    ids=repr,
 )
 def test_other_results_are_refused(result):
     with pytest.raises(ConfigurationError, match=r"^a retriever's result: found a .*; expected"):
@@ -172,7 +170,6 @@ async def search_async(query, k, letters="abc"):
         (functools.partial(search_async, letters="abcd"), "search_async"),
         (functools.partial(AsyncSearcher()), "AsyncSearcher"),
     ],
-    ids=repr,
 )
 def test_everything_callable_is_a_retriever(function, name):
     stage = retriever_stage(function)
@@ -186,7 +183,7 @@ def test_a_function_without_a_signature():
     assert texts(retrieve(str.split)) == ["who?"]
 
 
-@pytest.mark.parametrize("result", ["one text", b"bytes", None, {"text": "one"}, 5, object()], ids=repr)
+@pytest.mark.parametrize("result", ["one text", b"bytes", None, {"text": "one"}, 5, object()])
 def test_a_retriever_returns_a_list(result):
     with pytest.raises(ConfigurationError, match=r"<lambda> returned a .*; expected a list of results"):
         retrieve(lambda query: result)
@@ -302,7 +299,6 @@ def test_an_empty_ranking_asks_nobody():
         (None, "NoneType"),
         (0.5, "float"),
     ],
-    ids=repr,
 )
 def test_other_results_of_a_reranker_are_refused(result, found):
     with pytest.raises(ConfigurationError, match=f"<lambda> returned .*{found}"):
