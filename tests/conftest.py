@@ -72,7 +72,8 @@ def tiny_cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
 
     folder = tmp_path_factory.mktemp("tiny-cross-encoder")
-    words = "[PAD] [UNK] [CLS] [SEP] [MASK] the lamp fog horn keeper island boat tide who what is a of".split()
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    words = [*special, "the", "lamp", "fog", "horn", "keeper", "island", "boat", "tide", "who", "what", "is", "a", "of"]
     (folder / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
     torch.manual_seed(0)
     config = BertConfig(

@@ -52,9 +52,7 @@ SCORES = {
 
 
 def measure(system=None, reranker=None, data=DATA, ks=(1, 3), **options):
-    return evaluate(
-        FakeRetriever(RESULTS) if system is None else system, data, reranker=reranker, ks=ks, **options
-    )
+    return evaluate(FakeRetriever(RESULTS) if system is None else system, data, reranker=reranker, ks=ks, **options)
 
 
 def notes(evaluation):
@@ -120,9 +118,7 @@ def test_a_failed_query_counts_0_and_is_noted():
     assert evaluation.scores.of("retrieve", RR @ 3).tolist() == [0.5, 0.0, 0.0]
     assert evaluation.scores.of("rerank", RR @ 3).tolist() == [1.0, 0.0, 0.0]
     assert evaluation.scores.n("rerank", RR @ 3) == 3
-    assert (
-        notes(evaluation) == "1 query failed and count 0; the first, keeper: retrieve: RuntimeError: no index"
-    )
+    assert notes(evaluation) == "1 query failed and count 0; the first, keeper: retrieve: RuntimeError: no index"
 
 
 def test_a_query_that_fails_at_the_reranker_keeps_its_first_stage():
@@ -268,9 +264,7 @@ def bronze_first(store):
             return sorted(documents, key=lambda document: "bronze" not in document.page_content)[: self.top_n]
 
     compressor = KeepsTwo()
-    retriever = ContextualCompressionRetriever(
-        base_retriever=store.as_retriever(), base_compressor=compressor
-    )
+    retriever = ContextualCompressionRetriever(base_retriever=store.as_retriever(), base_compressor=compressor)
     return retriever, compressor
 
 
@@ -390,9 +384,7 @@ def test_the_dataset_hash_is_of_what_is_in_it():
         hash_of(DATA.queries[:2]),
         hash_of(DATA.queries, [Document("d", "text")]),
         hash_of(DATA.queries, [Document("d", "text \ud800")]),
-        hash_of(
-            [*DATA.queries[:2], Query("ferry", "When does the ferry leave?", (fact("at ten o'clock sharp"),))]
-        ),
+        hash_of([*DATA.queries[:2], Query("ferry", "When does the ferry leave?", (fact("at ten o'clock sharp"),))]),
     ]
     assert len({one, *others}) == 5
 

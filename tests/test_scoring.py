@@ -93,9 +93,7 @@ def test_a_mean_is_over_all_labelled_queries() -> None:
 def test_a_profile_may_leave_out_what_came_back_empty_but_not_what_failed() -> None:
     scores = scored(RR @ 3, profile="autorag")
     nan = np.nan
-    np.testing.assert_array_equal(
-        scores.of("retrieve", RR @ 3), [(1 / 2 + 1 / 3) / 2, nan, 0, 0.75, nan, nan]
-    )
+    np.testing.assert_array_equal(scores.of("retrieve", RR @ 3), [(1 / 2 + 1 / 3) / 2, nan, 0, 0.75, nan, nan])
     np.testing.assert_array_equal(scores.of("rerank", RR @ 3), [(1 + 1 / 3) / 2, nan, 0, 0, nan, nan])
     assert scores.n("rerank", RR @ 3) == 3
 
@@ -122,7 +120,5 @@ def test_what_was_not_scored_is_named() -> None:
     scores = scored(RR @ 3)
     with pytest.raises(ConfigurationError, match="stage: found 'judge'; expected one of retrieve, rerank"):
         scores.of("judge", RR @ 3)
-    with pytest.raises(
-        ConfigurationError, match="metric: found ndcg@3, which was not scored; expected one of rr@3"
-    ):
+    with pytest.raises(ConfigurationError, match="metric: found ndcg@3, which was not scored; expected one of rr@3"):
         scores.of("retrieve", NDCG @ 3)

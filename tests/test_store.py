@@ -11,11 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from raglift import store
 from raglift.errors import RunError
 from raglift.evaluation import evaluate, rescore
 from raglift.records import Chunk, Dataset, Document, Fact, Passage, Query
-from raglift.store import load_evaluation, save_evaluation
+from raglift.store import FORMAT, evaluations, load_evaluation, save_evaluation
 from raglift.testing import FakeReranker, FakeRetriever
 
 FILES = ["chunks.jsonl", "queries.jsonl", "run.json", "scores.parquet", "traces.jsonl"]
@@ -38,9 +37,7 @@ def evaluation():
     results = {
         "Кто? 🙂": [
             (
-                Chunk(
-                    "so said Anna Schérer — “так”", id="c1", metadata={"page": 3, "deep": {"list": [1, None]}}
-                ),
+                Chunk("so said Anna Schérer — “так”", id="c1", metadata={"page": 3, "deep": {"list": [1, None]}}),
                 0.1 + 0.2,
             ),
             (Chunk("text", id="c7"), float("nan")),
@@ -109,9 +106,7 @@ def test_the_files_are_plain(evaluation, tmp_path):
     folder = save_evaluation(evaluation, tmp_path / "run")
     assert sorted(path.name for path in folder.iterdir()) == FILES
     for path in folder.glob("*.json*"):
-        text = path.read_bytes().decode(
-            "utf-8"
-        )  # strictly, and without NaN: other programs read these files too
+        text = path.read_bytes().decode("utf-8")  # strictly, and without NaN: other programs read these files too
         for part in [text] if path.suffix == ".json" else text.removesuffix("\n").split("\n"):
             json.loads(part, parse_constant=pytest.fail)
     assert (folder / "scores.parquet").read_bytes()[:4] == b"PAR1"
@@ -236,7 +231,7 @@ def test_a_failure_midway_leaves_what_was_there(evaluation, tmp_path, monkeypatc
     def fail(*args):
         raise error
 
-    monkeypatch.setattr(store, failing, fail)
+    monkeypatch.setattr(evaluations, failing, fail)
     with pytest.raises(RunError, match="nothing was changed there") as caught:
         save_evaluation(rescore(evaluation, ks=(2,)), folder, overwrite=True)
     assert caught.value.__cause__ is error
@@ -366,9 +361,7 @@ def set_line(number, line):
         ("traces.jsonl", drop_key(0, "stages"), r"traces\.jsonl:1: damaged: KeyError: 'stages'"),
         (
             "traces.jsonl",
-            set_line(
-                0, b'{"query_id": "q1", "stages": [{"stage": "retrieve", "seconds": 0, "hits": [[-1, 0]]}]}'
-            ),
+            set_line(0, b'{"query_id": "q1", "stages": [{"stage": "retrieve", "seconds": 0, "hits": [[-1, 0]]}]}'),
             r"traces\.jsonl:1: damaged: .*found the chunk -1",
         ),
         ("run.json", lambda lines: lines[: len(lines) // 2], r"run\.json: cannot be read"),
@@ -409,17 +402,13 @@ def test_a_missing_file_is_named(evaluation, tmp_path, name):
 def test_a_newer_format_is_told(evaluation, tmp_path):
     folder = save_evaluation(evaluation, tmp_path / "run")
     head = json.loads((folder / "run.json").read_bytes())
-    (folder / "run.json").write_text(json.dumps(head | {"format": store.FORMAT + 1}), encoding="utf-8")
-    with pytest.raises(
-        RunError, match=r"found format 2; expected 1 or lower: .*upgrade with pip install -U raglift"
-    ):
+    (folder / "run.json").write_text(json.dumps(head | {"format": FORMAT + 1}), encoding="utf-8")
+    with pytest.raises(RunError, match=r"found format 2; expected 1 or lower: .*upgrade with pip install -U raglift"):
         load_evaluation(folder)
 
 
 def test_a_missing_folder_is_told(tmp_path):
-    with pytest.raises(
-        RunError, match=r"absent: found no run\.json; expected the folder of a saved evaluation"
-    ):
+    with pytest.raises(RunError, match=r"absent: found no run\.json; expected the folder of a saved evaluation"):
         load_evaluation(tmp_path / "absent")
     (tmp_path / "run.json").write_text("{}", encoding="utf-8")
     with pytest.raises(RunError, match=r"found no run\.json"):

@@ -79,7 +79,5 @@ def located_chunks(document: Document, texts: Sequence[str], overlap: int) -> li
             chunks.append(Chunk(text, doc_id=document.id))
             continue
         start, end = found, found + len(text)
-        chunks.append(
-            Chunk(text, id=f"{document.id}:{start}-{end}", doc_id=document.id, start=start, end=end)
-        )
+        chunks.append(Chunk(text, id=f"{document.id}:{start}-{end}", doc_id=document.id, start=start, end=end))
     return chunks

@@ -16,8 +16,8 @@ from raglift.execution.traces import is_batched
 from raglift.integrations.adapt import adapt_reranker, adapt_system, named_stages
 from raglift.matching import MatchRule, Provenance, judge
 from raglift.metrics import MEASURES, PROFILES, parse
-from raglift.notes import cut_stages, evaluation_notes, run_notes
 from raglift.records import Dataset, Evaluation, Metric, Run, StageInfo
+from raglift.report.notes import cut_stages, evaluation_notes, run_notes
 from raglift.scoring import rankings_by_stage, score
 
 if TYPE_CHECKING:
@@ -85,9 +85,7 @@ class _Config:
         known = [field.name for field in fields(cls)]
         unknown = sorted(set(options) - set(known))
         if unknown:
-            raise ConfigurationError(
-                f"evaluate: found the option {unknown[0]!r}; expected one of {', '.join(known)}"
-            )
+            raise ConfigurationError(f"evaluate: found the option {unknown[0]!r}; expected one of {', '.join(known)}")
         return cls(**options)
 
     @property
@@ -143,9 +141,7 @@ def evaluate(
     stages = named_stages(
         [
             *adapt_system(system, as_deployed=config.as_deployed, doc_key=config.doc_key),
-            *adapt_reranker(
-                reranker, as_deployed=config.as_deployed, dtype=config.dtype, progress=config.progress
-            ),
+            *adapt_reranker(reranker, as_deployed=config.as_deployed, dtype=config.dtype, progress=config.progress),
         ]
     )
     provenance = Provenance(dataset, config.doc_key)
@@ -175,14 +171,10 @@ def rescore(
     Raises:
         ConfigurationError: an argument that cannot be used.
     """
-    return _evaluation(
-        evaluation.run, evaluation.dataset, _metrics(metrics, ks), _rule(match, profile), profile
-    )
+    return _evaluation(evaluation.run, evaluation.dataset, _metrics(metrics, ks), _rule(match, profile), profile)
 
 
-def _evaluation(
-    run: Run, dataset: Dataset, metrics: tuple[Metric, ...], rule: MatchRule, profile: str
-) -> Evaluation:
+def _evaluation(run: Run, dataset: Dataset, metrics: tuple[Metric, ...], rule: MatchRule, profile: str) -> Evaluation:
     rankings = rankings_by_stage(run)
     judgements = judge(dataset.queries, rankings, rule)
     scored = {
@@ -241,9 +233,7 @@ def _metrics(metrics: Sequence[Metric | str], ks: Sequence[int]) -> tuple[Metric
 
 def _rule(match: str | MatchRule, profile: str) -> MatchRule:
     if profile not in PROFILES:
-        raise ConfigurationError(
-            f"profile: found {profile!r}; expected one of {', '.join(map(repr, PROFILES))}"
-        )
+        raise ConfigurationError(f"profile: found {profile!r}; expected one of {', '.join(map(repr, PROFILES))}")
     return match if isinstance(match, MatchRule) else MatchRule.for_profile(profile, match)
 
 

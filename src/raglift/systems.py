@@ -59,9 +59,7 @@ def build_retriever(dataset: Dataset, parts: LocalSystem, *, progress: bool | No
     if parts.retriever not in RETRIEVERS:
         near = difflib.get_close_matches(parts.retriever, RETRIEVERS, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
-        raise ConfigurationError(
-            f"retriever: found {parts.retriever!r}{hint}; expected one of {', '.join(RETRIEVERS)}"
-        )
+        raise ConfigurationError(f"retriever: found {parts.retriever!r}{hint}; expected one of {', '.join(RETRIEVERS)}")
     chunks = chunks_of(dataset, parts.chunker)
     if parts.retriever == "bm25":
         return BM25Retriever(chunks)

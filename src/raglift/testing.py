@@ -22,9 +22,7 @@ class FakeRetriever:
             comes back empty.
     """
 
-    def __init__(
-        self, results: Mapping[str, Sequence[str | Chunk | tuple[str | Chunk, float]] | Exception]
-    ) -> None:
+    def __init__(self, results: Mapping[str, Sequence[str | Chunk | tuple[str | Chunk, float]] | Exception]) -> None:
         self.results = dict(results)
         self.asked: list[tuple[str, int]] = []
         """The queries that were asked, with their depth, in order."""

@@ -45,9 +45,7 @@ class Settings:
     """Whose metric conventions."""
 
 
-def walk_through(
-    dataset: Dataset, questions: list[Query], settings: Settings, console: Console
-) -> Evaluation:
+def walk_through(dataset: Dataset, questions: list[Query], settings: Settings, console: Console) -> Evaluation:
     """Print every step of the tutorial for one question or many.
 
     Args:
@@ -90,9 +88,7 @@ def walk_through(
 def _index(dataset: Dataset, settings: Settings, console: Console) -> DenseRetriever:
     _heading(console, 1, "Load the text")
     for document in dataset.documents:
-        console.print(
-            f"{document.id}: {len(document.text):,} characters, without its publisher's header and licence"
-        )
+        console.print(f"{document.id}: {len(document.text):,} characters, without its publisher's header and licence")
     _heading(console, 2, f"Split it: {settings.system.chunker}")
     chunks = chunks_of(dataset, settings.system.chunker)
     lengths = sorted(len(chunk.text) for chunk in chunks)
@@ -108,9 +104,7 @@ def _index(dataset: Dataset, settings: Settings, console: Console) -> DenseRetri
         "the others were in the cache",
     )
     if index.read_in_part:
-        console.print(
-            f"! {index.read_in_part:,} chunks are longer than the model reads: their beginning was embedded"
-        )
+        console.print(f"! {index.read_in_part:,} chunks are longer than the model reads: their beginning was embedded")
     return DenseRetriever(index)
 
 
@@ -139,9 +133,7 @@ def _show_hits(evaluation: Evaluation, settings: Settings, console: Console) -> 
             matched = "".join(f" ← label {number}" for number in sorted(set(labels.get(hit.rank, ()))))
             was = f" (was {earlier.get(hit.chunk.id, '–'):>2})" if stage_number else ""
             name = "score" if stage_number else "cosine"
-            line = (
-                f"{hit.rank:>3}{was}  {name} {hit.score or 0:8.4f}  {_shortened(hit.chunk.text, 64)}{matched}"
-            )
+            line = f"{hit.rank:>3}{was}  {name} {hit.score or 0:8.4f}  {_shortened(hit.chunk.text, 64)}{matched}"
             console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -155,9 +147,7 @@ def show_metrics(evaluation: Evaluation, k: int, console: Console) -> None:
     _line(evaluation, HitRate @ k, f"{share} at least one label is among {hits}", console)
     _line(evaluation, Precision @ k, f"how many of {hits} match a label, divided by {k}", console)
     what = "ground-truth texts" if tutorial else "facts"
-    _line(
-        evaluation, Recall @ k, f"how many of the {what} are found by {hits}, divided by all of them", console
-    )
+    _line(evaluation, Recall @ k, f"how many of the {what} are found by {hits}, divided by all of them", console)
     _line(
         evaluation,
         F1 @ k,
@@ -177,9 +167,7 @@ def show_metrics(evaluation: Evaluation, k: int, console: Console) -> None:
         "1 / the rank of the first hit that matches" + ("" if single else "; the mean is MRR"),
         console,
     )
-    _line(
-        evaluation, AP @ k, "precision at each rank where a label is found, averaged over all labels", console
-    )
+    _line(evaluation, AP @ k, "precision at each rank where a label is found, averaged over all labels", console)
     _heading(console, 8, f"Graded metrics at k = {k}: how good, and how early")
     _line(evaluation, DCG @ k, "the sum of grade / log2(rank + 1)", console)
     ideal = "the retrieved hits, sorted by grade" if tutorial else "all labels, the best first"

@@ -36,9 +36,7 @@ def test_a_corpus_with_documents_is_always_present(cache: Path) -> None:
 
 
 def test_an_unknown_name_lists_the_known() -> None:
-    with pytest.raises(
-        CorpusError, match=r'"war_and_pace".*"lighthouse", "war_and_peace"; nearest: "war_and_peace"'
-    ):
+    with pytest.raises(CorpusError, match=r'"war_and_pace".*"lighthouse", "war_and_peace"; nearest: "war_and_peace"'):
         find_corpus("war_and_pace")
 
 

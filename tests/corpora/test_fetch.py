@@ -159,9 +159,7 @@ FAILURES = {
 def test_a_failed_download_leaves_nothing(
     site: Site, make_corpus: Callable[..., Corpus], cache: Path, path: str
 ) -> None:
-    with pytest.raises(
-        CorpusError, match=f"corpus 'tides' could not be fetched:\n  {site.url(path)}: "
-    ) as caught:
+    with pytest.raises(CorpusError, match=f"corpus 'tides' could not be fetched:\n  {site.url(path)}: ") as caught:
         fetch(make_corpus(), url=site.url(path))
     assert caught.match(FAILURES[path])
     assert not cache.exists()
@@ -179,9 +177,7 @@ def test_a_failed_download_keeps_what_was_there(site: Site, make_corpus: Callabl
 @pytest.mark.parametrize(
     ("path", "message"), [("silent", "no answer in time"), ("slow", "not finished within 0.3 seconds")]
 )
-def test_time_runs_out(
-    site: Site, make_corpus: Callable[..., Corpus], cache: Path, path: str, message: str
-) -> None:
+def test_time_runs_out(site: Site, make_corpus: Callable[..., Corpus], cache: Path, path: str, message: str) -> None:
     began = time.monotonic()
     with pytest.raises(CorpusError, match=message):
         fetch(make_corpus(), url=site.url(path), timeout=0.3)
@@ -214,9 +210,7 @@ class Stop(BaseException):
     """As from Ctrl-C."""
 
 
-def test_an_interrupted_download_leaves_nothing(
-    site: Site, make_corpus: Callable[..., Corpus], cache: Path
-) -> None:
+def test_an_interrupted_download_leaves_nothing(site: Site, make_corpus: Callable[..., Corpus], cache: Path) -> None:
     def stop(received: int, total: int | None) -> None:
         raise Stop
 
@@ -225,9 +219,7 @@ def test_an_interrupted_download_leaves_nothing(
     assert not cache.exists()
 
 
-@pytest.mark.parametrize(
-    ("error", "seen"), [(Stop(), Stop), (OSError("disk full"), CorpusError)], ids=["stop", "disk"]
-)
+@pytest.mark.parametrize(("error", "seen"), [(Stop(), Stop), (OSError("disk full"), CorpusError)], ids=["stop", "disk"])
 def test_an_interrupted_write_leaves_nothing(
     site: Site,
     make_corpus: Callable[..., Corpus],

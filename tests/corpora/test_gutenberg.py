@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-OPENING = (
-    "The Project Gutenberg eBook of Tides, by A. Nonymous\n\nThis ebook is for the use of anyone anywhere."
-)
+OPENING = "The Project Gutenberg eBook of Tides, by A. Nonymous\n\nThis ebook is for the use of anyone anywhere."
 FIELDS = """Title: Tides
         and Winds
 
@@ -114,9 +112,7 @@ def matching_chunks(text: str, found: Sequence[str]) -> list[int]:
     splitters = pytest.importorskip("langchain_text_splitters")
     splitter = splitters.RecursiveCharacterTextSplitter(chunk_size=1000, chunk_overlap=100)
     chunks = [normalize(chunk) for chunk in splitter.split_text(text)]
-    return [
-        sum(label in chunk or (len(chunk) >= 20 and chunk in label) for chunk in chunks) for label in found
-    ]
+    return [sum(label in chunk or (len(chunk) >= 20 and chunk in label) for chunk in chunks) for label in found]
 
 
 def test_each_label_matches_one_chunk_of_the_book(raw: str) -> None:

@@ -67,9 +67,7 @@ def test_long_lists_of_lines_are_cut() -> None:
 def wrapped_texts(draw: st.DrawFn) -> tuple[str, int, int]:
     """A text of random words between random white space, and a span that begins and ends with words."""
     words = draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=40))
-    gaps = draw(
-        st.lists(st.sampled_from([" ", "\n", "\n\n", "  ", "\t"]), min_size=len(words), max_size=len(words))
-    )
+    gaps = draw(st.lists(st.sampled_from([" ", "\n", "\n\n", "  ", "\t"]), min_size=len(words), max_size=len(words)))
     begin = draw(st.integers(0, len(words) - 1))
     stop = draw(st.integers(begin + 1, len(words)))
     starts, text = [], ""

@@ -278,9 +278,7 @@ def test_a_duplicate_id_names_the_first_line(tmp_path: Path) -> None:
 def test_labels_without_documents_are_one_fault(tmp_path: Path) -> None:
     anchor = {"doc": "tides.md", "from": "Low", "to": "six"}
     span = {"doc": "tides.md", "start": 0, "end": 4}
-    path = write(
-        tmp_path, line(id="a"), line(id="b", relevant=["x", anchor]), line(id="c", relevant=[[span, anchor]])
-    )
+    path = write(tmp_path, line(id="a"), line(id="b", relevant=["x", anchor]), line(id="c", relevant=[[span, anchor]]))
     (fault,) = faults_of(path, documents=())
     assert fault.where == "queries.jsonl:2: relevant[1]"
     assert fault.found.startswith("no documents for 3 labels")
@@ -293,9 +291,7 @@ def test_a_text_with_a_document_needs_no_documents(tmp_path: Path) -> None:
     assert query.facts[0].passages == (Passage("x", "tides.md"),)
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"\n\r\n \t\n", b"\xef\xbb\xbf"], ids=["empty", "blank lines", "mark"]
-)
+@pytest.mark.parametrize("content", [b"", b"\n\r\n \t\n", b"\xef\xbb\xbf"], ids=["empty", "blank lines", "mark"])
 def test_a_file_without_queries(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "queries.jsonl"
     path.write_bytes(content)
@@ -310,9 +306,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
 def test_line_ends_and_a_byte_order_mark(tmp_path: Path, end: bytes) -> None:
-    path = write(
-        tmp_path, b'\xef\xbb\xbf{"id": "a", "query": "A?"}', "", '{"id": "b", "query": "B?"}', end=end
-    )
+    path = write(tmp_path, b'\xef\xbb\xbf{"id": "a", "query": "A?"}', "", '{"id": "b", "query": "B?"}', end=end)
     assert [query.id for query in read_queries(path)] == ["a", "b"]
     path = write(tmp_path, '{"id": "a", "query": "A?"}', "", "{}", end=end)
     assert faults_of(path)[0].where == "queries.jsonl:3: id"
@@ -339,9 +333,7 @@ def test_other_encodings_are_named(tmp_path: Path, encoding: str) -> None:
 
 
 def test_bad_bytes_are_located_line_by_line(tmp_path: Path) -> None:
-    path = write(
-        tmp_path, '{"id": "a", "query": "é"}', b'{"id": "\xe9"}', '{"id": "b", "query": "B?"}', b"\xff"
-    )
+    path = write(tmp_path, '{"id": "a", "query": "é"}', b'{"id": "\xe9"}', '{"id": "b", "query": "B?"}', b"\xff")
     first, second = faults_of(path)
     assert first.where == "queries.jsonl:2"
     assert first.found == "the byte 0xe9 at byte 35 of the file, which is not UTF-8"
@@ -360,9 +352,7 @@ VALUES = st.recursive(
 
 
 @settings(deadline=None)
-@given(
-    st.lists(st.dictionaries(st.sampled_from(NAMES), VALUES).map(json.dumps).map(str.encode) | st.binary())
-)
+@given(st.lists(st.dictionaries(st.sampled_from(NAMES), VALUES).map(json.dumps).map(str.encode) | st.binary()))
 def test_whatever_a_file_holds_it_loads_or_every_fault_is_printable(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]
 ) -> None:

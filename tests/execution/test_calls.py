@@ -226,9 +226,7 @@ for outcome in call_all_async([hang], Policy(timeout=0.1), lambda n: None):
 
 def test_the_process_ends_although_calls_hang():
     started = time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, "-c", HANGING], capture_output=True, text=True, timeout=30, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", HANGING], capture_output=True, text=True, timeout=30, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["QueryTimeout", "QueryTimeout"]
     assert done.stderr == ""
@@ -289,9 +287,7 @@ def test_raise_stops_at_the_first_failure(make, concurrency):
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
-@pytest.mark.parametrize(
-    "policy", [Policy(), Policy(3), Policy(timeout=5)], ids=["sequential", "pool", "timeout"]
-)
+@pytest.mark.parametrize("policy", [Policy(), Policy(3), Policy(timeout=5)], ids=["sequential", "pool", "timeout"])
 @pytest.mark.parametrize("make", [call_all, call_all_async])
 def test_an_order_to_stop_inside_a_call_stops_everything(make, policy, stop):
     made = []
@@ -340,9 +336,7 @@ for make, one in ((call_all, call), (call_all_async, call_async)):
 
 
 def test_an_interrupted_run_asks_nothing_more():
-    done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=60, check=False)
     assert done.stdout.splitlines() == ["stopped True True"] * 2, done.stderr
 
 
@@ -369,9 +363,7 @@ class Flaky:
 
 
 @pytest.mark.parametrize("make", [call_all, call_all_async])
-@pytest.mark.parametrize(
-    "error", [ConnectionError(), httpx.ConnectError("refused"), Busy(429), Busy(503)], ids=repr
-)
+@pytest.mark.parametrize("error", [ConnectionError(), httpx.ConnectError("refused"), Busy(429), Busy(503)], ids=repr)
 def test_what_may_pass_is_tried_again(waits, make, error):
     flaky = Flaky(error, failures=2)
     (outcome,) = make([flaky if make is call_all else asynchronous(flaky)], Policy(retries=2), ignore)

@@ -90,9 +90,7 @@ def test_retry_after_is_honoured(headers, seconds):
     assert wait_after(HTTPError(response=SimpleNamespace(headers=headers))) == seconds
 
 
-@pytest.mark.parametrize(
-    "headers", [None, {}, {"Retry-After": "Fri, 31 Dec 1999 23:59:59 GMT"}, 5, [("a", "b")]]
-)
+@pytest.mark.parametrize("headers", [None, {}, {"Retry-After": "Fri, 31 Dec 1999 23:59:59 GMT"}, 5, [("a", "b")]])
 def test_without_a_usable_retry_after_the_wait_grows(headers):
     error = HTTPError(response=SimpleNamespace(headers=headers))
     assert 0.5 <= wait_after(error) <= 1
@@ -127,9 +125,7 @@ def test_a_policy_takes_what_is_in_range():
     assert Policy(timeout=5).timeout == 5
 
 
-@pytest.mark.parametrize(
-    "name", ["OPENAI_API_KEY", "MY_TOKEN", "DB_PASSWORD", "cohere_api_key", "CLIENT_SECRET"]
-)
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "MY_TOKEN", "DB_PASSWORD", "cohere_api_key", "CLIENT_SECRET"])
 def test_values_of_secret_variables_are_hidden(monkeypatch, name):
     monkeypatch.setenv(name, "correct horse battery")
     error = RuntimeError("rejected: correct horse battery (see docs)")
@@ -145,10 +141,7 @@ def test_a_secret_that_begins_with_another_is_hidden_whole(monkeypatch):
 def test_other_variables_are_not_hidden(monkeypatch):
     monkeypatch.setenv("INDEX_FOLDER", "/data/index")
     monkeypatch.setenv("SHORT_KEY", "on")
-    assert (
-        describe_error(OSError("no /data/index, so what goes on"))
-        == "OSError: no /data/index, so what goes on"
-    )
+    assert describe_error(OSError("no /data/index, so what goes on")) == "OSError: no /data/index, so what goes on"
 
 
 @pytest.mark.parametrize(

@@ -95,9 +95,7 @@ def test_no_reranker_is_no_stage(reranker):
     ids=lambda system: type(system).__name__,
 )
 def test_an_unknown_system_is_refused_with_what_is_known(system):
-    with pytest.raises(
-        UnsupportedSystem, match=f"^system: found a {type(system).__name__}; expected a LangChain"
-    ):
+    with pytest.raises(UnsupportedSystem, match=f"^system: found a {type(system).__name__}; expected a LangChain"):
         adapt_system(system)
 
 
@@ -109,18 +107,14 @@ def test_an_unknown_reranker_is_refused_with_what_is_known(reranker):
 
 @pytest.mark.parametrize("cls", [FakeRetriever, LangChainRetriever, LlamaIndexRetriever])
 def test_a_class_instead_of_an_object_is_named(cls):
-    with pytest.raises(
-        UnsupportedSystem, match=f"found the class {cls.__name__}; expected an object made from it"
-    ):
+    with pytest.raises(UnsupportedSystem, match=f"found the class {cls.__name__}; expected an object made from it"):
         adapt_system(cls)
 
 
 @pytest.mark.parametrize("cls", [FakeReranker, LangChainCompressor, SimilarityPostprocessor, QueryReranker])
 def test_a_reranker_class_instead_of_an_object_is_named(cls):
     for given in (cls, [cls]):
-        with pytest.raises(
-            UnsupportedSystem, match=f"found the class {cls.__name__}; expected an object made"
-        ):
+        with pytest.raises(UnsupportedSystem, match=f"found the class {cls.__name__}; expected an object made"):
             adapt_reranker(given)
 
 
@@ -135,9 +129,7 @@ def test_the_embedded_reranker_by_name():
     "name", ["late_interaction", "Late-Interaction", "late interaction", "lateinteraction", "", " "]
 )
 def test_a_name_that_is_nearly_the_embedded_reranker_is_refused(name):
-    with pytest.raises(
-        ConfigurationError, match=f"^reranker: found {name!r}; expected 'late-interaction', 'none'"
-    ):
+    with pytest.raises(ConfigurationError, match=f"^reranker: found {name!r}; expected 'late-interaction', 'none'"):
         adapt_reranker(name)
 
 

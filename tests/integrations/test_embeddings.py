@@ -22,9 +22,7 @@ KEY = "sk-test-0123456789abcdef"
 
 def vector_of(text_or_tokens):
     """What the server makes of an input: something that tells any two inputs apart."""
-    numbers = (
-        [ord(letter) for letter in text_or_tokens] if isinstance(text_or_tokens, str) else text_or_tokens
-    )
+    numbers = [ord(letter) for letter in text_or_tokens] if isinstance(text_or_tokens, str) else text_or_tokens
     return [1.0, float(len(numbers)), float(sum(numbers)), float(numbers[0])]
 
 
@@ -36,9 +34,7 @@ class Handler(BaseHTTPRequestHandler):
             self.reply(*self.server.answer)
         elif self.headers["Authorization"] != f"Bearer {KEY}":
             found = self.headers["Authorization"]
-            self.reply(
-                401, {"error": {"message": f"Incorrect API key provided: {found}", "code": "invalid_api_key"}}
-            )
+            self.reply(401, {"error": {"message": f"Incorrect API key provided: {found}", "code": "invalid_api_key"}})
         else:
             self.reply(200, self.embeddings(body))
 
@@ -145,9 +141,7 @@ def test_a_wrong_key_is_told_without_the_key(server, monkeypatch):
     wrong = "sk-wrong-ABCDEFGHIJKLMNOP"
     monkeypatch.setenv("OPENAI_API_KEY", wrong)
     embedder = embedder_by_name(NAME)
-    with pytest.raises(
-        ModelError, match=r"text-embedding-3-small failed: AuthenticationError: .*401"
-    ) as caught:
+    with pytest.raises(ModelError, match=r"text-embedding-3-small failed: AuthenticationError: .*401") as caught:
         embed(embedder, ["who?"], "document", Cache(None))
     assert wrong not in str(caught.value)
     assert "ABCDEFGH" not in str(caught.value)
@@ -188,9 +182,7 @@ def test_finished_batches_are_kept_when_a_later_one_fails(server, tmp_path):
         with pytest.raises(ModelError, match="batches before are kept: run again"):
             embed(embedder_by_name(NAME), TEXTS, "document", cache)
     server.answer = None
-    assert (
-        embed(embedder_by_name(NAME), TEXTS, "document", cache).computed == 70 - 6
-    )  # batches of 32, 32 and 6
+    assert embed(embedder_by_name(NAME), TEXTS, "document", cache).computed == 70 - 6  # batches of 32, 32 and 6
 
 
 @pytest.mark.parametrize(
@@ -209,9 +201,7 @@ def test_what_is_not_one_vector_a_text_is_refused(server, data):
 
 
 def test_an_unknown_provider_is_refused_with_the_known_ones():
-    with pytest.raises(
-        ConfigurationError, match=r"'nope:model' cannot be used: .*Provider 'nope' is not supported"
-    ):
+    with pytest.raises(ConfigurationError, match=r"'nope:model' cannot be used: .*Provider 'nope' is not supported"):
         embedder_by_name("nope:model")
 
 
@@ -260,9 +250,7 @@ class Embeddings:
         return self.answer[0]
 
 
-@pytest.mark.parametrize(
-    "answer", [[[1.0, 2.0]], [[1.0], [1.0, 2.0]], [1.0, 2.0], None, [["a"], ["b"]]], ids=repr
-)
+@pytest.mark.parametrize("answer", [[[1.0, 2.0]], [[1.0], [1.0, 2.0]], [1.0, 2.0], None, [["a"], ["b"]]], ids=repr)
 def test_any_embeddings_object_is_checked(answer):
     with pytest.raises(ModelError, match=r"^.*any:model"):
         LangChainEmbedder(Embeddings(answer), "any:model").embed(["a", "b"], "document")

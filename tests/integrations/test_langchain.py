@@ -136,9 +136,7 @@ def test_langchain_objects_are_told_by_their_classes(bm25, store):
 
 @pytest.mark.parametrize("thing", [EMBEDDING, "a retriever", None, DOCUMENTS[0]])
 def test_what_cannot_retrieve_is_refused_by_name(thing):
-    with pytest.raises(
-        UnsupportedSystem, match=rf"found {type(thing).__name__}; expected a LangChain retriever"
-    ):
+    with pytest.raises(UnsupportedSystem, match=rf"found {type(thing).__name__}; expected a LangChain retriever"):
         retriever_stages(thing)
 
 
@@ -389,8 +387,7 @@ def test_one_adapter_serves_threads_at_several_depths(dense):
     sizes: list[tuple[int, int]] = []
     asked = [1 + number % 5 for number in range(40)]
     threads = [
-        threading.Thread(target=lambda k=k: sizes.append((k, len(retriever.retrieve_one(QUERY, k)))))
-        for k in asked
+        threading.Thread(target=lambda k=k: sizes.append((k, len(retriever.retrieve_one(QUERY, k))))) for k in asked
     ]
     for thread in threads:
         thread.start()

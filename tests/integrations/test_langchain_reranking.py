@@ -38,9 +38,7 @@ LINES = [
     "Today is Wednesday, and I must put in an appearance.",
 ]
 DOCUMENTS = [
-    Document(
-        page_content=line, id=f"line-{number}", metadata={"source": "war.txt", "start_index": number * 60}
-    )
+    Document(page_content=line, id=f"line-{number}", metadata={"source": "war.txt", "start_index": number * 60})
     for number, line in enumerate(LINES)
 ]
 CANDIDATES = Ranking.of((chunk_of(document), None) for document in DOCUMENTS)
@@ -83,8 +81,7 @@ class Rebuilding(BaseDocumentCompressor):
         return [
             Document(
                 page_content=document.page_content,
-                metadata=({**document.metadata} if self.keep_metadata else {})
-                | {"relevance_score": 1 / rank},
+                metadata=({**document.metadata} if self.keep_metadata else {}) | {"relevance_score": 1 / rank},
             )
             for rank, document in enumerate(kept, start=1)
         ]
@@ -286,9 +283,7 @@ def test_a_subclass_that_changed_the_composite_is_left_whole():
 
 def test_any_runnable_can_be_the_base():
     base = RunnableLambda(lambda query: DOCUMENTS)
-    retrieve, _ = retriever_stages(
-        ContextualCompressionRetriever(base_retriever=base, base_compressor=Rebuilding())
-    )
+    retrieve, _ = retriever_stages(ContextualCompressionRetriever(base_retriever=base, base_compressor=Rebuilding()))
     assert retrieve.depth_fixed == ("RunnableLambda",)
 
 

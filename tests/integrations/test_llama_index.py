@@ -110,8 +110,7 @@ WORDS = [
     "bread",
 ]
 TEXTS = [
-    f"The {word} of the {WORDS[(at + 3) % 10]} was seen from the {WORDS[at - 1]}."
-    for at, word in enumerate(WORDS)
+    f"The {word} of the {WORDS[(at + 3) % 10]} was seen from the {WORDS[at - 1]}." for at, word in enumerate(WORDS)
 ]
 QUERY = "Who saw the lantern in the storm?"
 
@@ -489,9 +488,7 @@ class TestRetrievers:
         parsed = parser.get_nodes_from_documents([Document(text=text, id_="the-document")])
         storage = StorageContext.from_defaults()
         storage.docstore.add_documents(parsed)
-        base = VectorStoreIndex(get_leaf_nodes(parsed), storage_context=storage).as_retriever(
-            similarity_top_k=2
-        )
+        base = VectorStoreIndex(get_leaf_nodes(parsed), storage_context=storage).as_retriever(similarity_top_k=2)
         retriever = AutoMergingRetriever(base, storage)
         before = state(base)
         ranking = retrieve(retriever, k=12)
@@ -570,9 +567,7 @@ class TestRetrievers:
         simple = "llama_index.core.indices.keyword_table.simple_base.simple_extract_keywords"
         words = lambda text, *_, **__: set(text.lower().strip(".?").split())  # noqa: E731  # the real one wants nltk data
         monkeypatch.setattr(simple, words)
-        monkeypatch.setattr(
-            "llama_index.core.indices.keyword_table.retrievers.simple_extract_keywords", words
-        )
+        monkeypatch.setattr("llama_index.core.indices.keyword_table.retrievers.simple_extract_keywords", words)
         index = SimpleKeywordTableIndex(nodes)
         retriever = index.as_retriever(retriever_mode="simple", num_chunks_per_query=1)
 
@@ -630,9 +625,7 @@ class TestRetrievers:
                 "vector": index.as_retriever(),
                 "bm25": BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=2),
                 "fusion": QueryFusionRetriever([index.as_retriever()], num_queries=1),
-                "fusion in turn": QueryFusionRetriever(
-                    [index.as_retriever()], num_queries=1, use_async=False
-                ),
+                "fusion in turn": QueryFusionRetriever([index.as_retriever()], num_queries=1, use_async=False),
                 "engine": CitationsOnly(retriever=index.as_retriever()),
             }.items()
         }
@@ -705,9 +698,7 @@ class TestQueryEngines:
         assert len(reranker.reranker.rerank_one(QUERY, retrieved)) == 2
 
     def test_an_index_query_engine_and_a_citation_engine_are_opened(self, index):
-        citing = CitationQueryEngine.from_args(
-            index, similarity_top_k=1, node_postprocessors=[LongContextReorder()]
-        )
+        citing = CitationQueryEngine.from_args(index, similarity_top_k=1, node_postprocessors=[LongContextReorder()])
         for engine, names in ((index.as_query_engine(), []), (citing, ["LongContextReorder"])):
             first, *rest = retriever_stages(engine)
             ranking = first.retriever.retrieve_one(QUERY, 5)
@@ -855,9 +846,7 @@ class TestPostprocessors:
         assert all("retrieval_score" not in node.metadata for node in nodes)
 
     def test_sentence_windows_replace_the_text_and_keep_the_id(self):
-        parser = SentenceWindowNodeParser.from_defaults(
-            window_size=1, sentence_splitter=lambda text: text.split("\n")
-        )
+        parser = SentenceWindowNodeParser.from_defaults(window_size=1, sentence_splitter=lambda text: text.split("\n"))
         parsed = parser.get_nodes_from_documents([Document(text="\n".join(TEXTS), id_="the-document")])
         ranking = ranking_of(parsed[:4])
         widened = rerank(MetadataReplacementPostProcessor("window"), ranking)
@@ -924,9 +913,7 @@ class TestPostprocessors:
             assert [id(chunk) for chunk in turned.chunks] == [id(chunk) for chunk in ranking.chunks[::-1]]
 
     def test_what_the_caller_added_to_a_chunk_survives(self, nodes):
-        mapped = Chunk(
-            TEXTS[0], id="node-0", doc_id="mapped", start=7, end=9, metadata={"more": 1}, origin=nodes[0]
-        )
+        mapped = Chunk(TEXTS[0], id="node-0", doc_id="mapped", start=7, end=9, metadata={"more": 1}, origin=nodes[0])
         (hit,) = rerank(LongContextReorder(), Ranking.of([(mapped, 0.5)]))
 
         assert hit.chunk is mapped

@@ -62,9 +62,7 @@ def test_every_accepted_kind_of_result(result, chunk, score):
 
 
 def test_a_langchain_document():
-    document = Document(
-        page_content="Prince Vasili", id="d1", metadata={"source": "war", "score": 0.25, "key": "k"}
-    )
+    document = Document(page_content="Prince Vasili", id="d1", metadata={"source": "war", "score": 0.25, "key": "k"})
     chunk, score = chunk_and_score(document)
     assert (chunk.text, chunk.id, chunk.doc_id, score) == ("Prince Vasili", "d1", "war", 0.25)
     chunk, score = chunk_and_score((document, np.float64(0.5)), doc_key="key")

@@ -119,9 +119,7 @@ class TestAnchoredPassages:
 
     PASSAGE = Passage("It was in July, 1805", doc_id="wp")
 
-    @pytest.mark.parametrize(
-        ("doc_id", "matches", "by_text_alone"), [("wp", 1, 0), ("ak", 0, 0), (None, 1, 1)]
-    )
+    @pytest.mark.parametrize(("doc_id", "matches", "by_text_alone"), [("wp", 1, 0), ("ak", 0, 0), (None, 1, 1)])
     def test_only_a_hit_of_another_document_is_refused(
         self, doc_id: str | None, matches: int, by_text_alone: int
     ) -> None:

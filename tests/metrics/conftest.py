@@ -25,9 +25,7 @@ def _fact(given: Alternative | list[Alternative]) -> Fact:
 
 
 def _judged(*cases: tuple[Labels, Sequence[str]]) -> Judgements:
-    queries = [
-        Query(f"q{number}", "?", tuple(map(_fact, labels))) for number, (labels, _) in enumerate(cases)
-    ]
+    queries = [Query(f"q{number}", "?", tuple(map(_fact, labels))) for number, (labels, _) in enumerate(cases)]
     rankings = [Ranking.of((Chunk("text", id=name), None) for name in ids) for _, ids in cases]
     (judgements,) = judge(queries, [rankings], MatchRule())
     return judgements

@@ -25,9 +25,7 @@ depths = st.integers(1, 12) | st.none()
 
 def metrics_at(k: int | None) -> list[Metric]:
     plain = [Metric(name, k) for name, measure in MEASURES.items() if k is not None or not measure.needs_k]
-    return plain + [
-        Metric(name, k, (("gain", "exponential"),)) for name in MEASURES if MEASURES[name].parameters
-    ]
+    return plain + [Metric(name, k, (("gain", "exponential"),)) for name in MEASURES if MEASURES[name].parameters]
 
 
 class Reference:
@@ -140,9 +138,7 @@ def test_all_but_the_gains_lie_between_0_and_1(values, case: Case, k: int | None
     found = values(case, k)
     for metric, value in found.items():
         if metric.name in ("dcg", "idcg"):
-            assert (
-                0 <= found[Metric("dcg", k, metric.parameters)] <= found[Metric("idcg", k, metric.parameters)]
-            )
+            assert 0 <= found[Metric("dcg", k, metric.parameters)] <= found[Metric("idcg", k, metric.parameters)]
         else:
             assert 0 <= value <= 1, metric
 

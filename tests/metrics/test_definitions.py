@@ -12,9 +12,7 @@ from raglift.metrics import MEASURES, PROFILES, Metric, compute, mean_title, par
 @st.composite
 def every_metric(draw: st.DrawFn) -> Metric:
     measure = MEASURES[draw(st.sampled_from(sorted(MEASURES)))]
-    parameters = {
-        name: draw(st.sampled_from(values)) for name, values in measure.parameters if draw(st.booleans())
-    }
+    parameters = {name: draw(st.sampled_from(values)) for name, values in measure.parameters if draw(st.booleans())}
     metric = Metric(measure.name)(**parameters)
     k = draw(st.integers(1, 10**9 - 1) | st.none())
     return metric if k is None else metric @ k

@@ -59,9 +59,7 @@ def test_a_depth_that_is_none_is_refused(function: Callable, k: object) -> None:
 @pytest.mark.parametrize("function", OF_GRADES)
 @pytest.mark.parametrize("grade", [-1, float("nan"), float("inf"), "high", None])
 def test_a_grade_that_is_none_is_refused(function: Callable, grade: object) -> None:
-    with pytest.raises(
-        ConfigurationError, match=r"relevance: found .* at rank 2; expected a number, 0 or more"
-    ):
+    with pytest.raises(ConfigurationError, match=r"relevance: found .* at rank 2; expected a number, 0 or more"):
         function([1, grade])
 
 
@@ -119,9 +117,7 @@ def test_an_empty_text_counts_among_the_ground_truth() -> None:
     assert recall_at_k(["war"], ["war", ""], 1) == 1 / 2
 
 
-@pytest.mark.parametrize(
-    ("precision", "recall", "f1"), [(0, 0, 0), (1, 0, 0), (0.2, 2 / 3, 0.3077), (1, 1, 1)]
-)
+@pytest.mark.parametrize(("precision", "recall", "f1"), [(0, 0, 0), (1, 0, 0), (0.2, 2 / 3, 0.3077), (1, 1, 1)])
 def test_f1(precision: float, recall: float, f1: float) -> None:
     assert f1_at_k(precision, recall) == pytest.approx(f1, abs=5e-5)
 

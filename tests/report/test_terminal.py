@@ -46,9 +46,7 @@ RESULTS = {
 def evaluation():
     """Two labelled queries and one without labels; the reranker keeps two hits and moves the boat's up."""
     reranker = FakeReranker({f"so {ROWLOCK}": 1.0}, top_n=2)
-    return evaluate(
-        FakeRetriever(RESULTS), DATA, reranker=reranker, ks=(1, 3), candidates=5, metrics=["mrr", "recall"]
-    )
+    return evaluate(FakeRetriever(RESULTS), DATA, reranker=reranker, ks=(1, 3), candidates=5, metrics=["mrr", "recall"])
 
 
 GOLDEN = """\
@@ -91,9 +89,7 @@ def test_the_text_has_no_colours_whatever_the_terminal(evaluation, monkeypatch, 
 
 
 def test_on_a_terminal_the_lift_is_coloured(evaluation):
-    assert "\x1b[32m+0.5000\x1b[0m" in shown(
-        evaluation, force_terminal=True, color_system="standard", width=120
-    )
+    assert "\x1b[32m+0.5000\x1b[0m" in shown(evaluation, force_terminal=True, color_system="standard", width=120)
 
 
 def test_a_loss_is_told_with_its_sign():
@@ -128,9 +124,7 @@ def test_no_labels_are_dashes_and_not_nan():
     data = Dataset((Query("q", "How deep is it?"),))
     text = str(evaluate(FakeRetriever({}), data, reranker=FakeReranker({}), ks=(1,), metrics=["mrr"]))
     assert "nan" not in text
-    assert [line.split() for line in text.splitlines() if line.startswith("MRR")] == [
-        ["MRR@1", "–", "–", "–", "0"]
-    ]
+    assert [line.split() for line in text.splitlines() if line.startswith("MRR")] == [["MRR@1", "–", "–", "–", "0"]]
 
 
 def test_another_profile_is_named():
@@ -188,9 +182,7 @@ def test_hostile_texts_are_shown_as_they_are(text, terminal):
     assert "+0.2500" in told
 
 
-@pytest.mark.parametrize(
-    "text", ["\x1b[31m", "\x1b]8;;http://x\x07", "\x9b2J", "\r", "\x00", "\ud800"], ids=ascii
-)
+@pytest.mark.parametrize("text", ["\x1b[31m", "\x1b]8;;http://x\x07", "\x9b2J", "\r", "\x00", "\ud800"], ids=ascii)
 def test_control_characters_are_not_obeyed(text):
     told = shown(hostile(f"<{text}>"), force_terminal=True, color_system=None, width=300)
     assert text not in told

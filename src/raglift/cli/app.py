@@ -18,9 +18,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-corpus_app = typer.Typer(
-    help="The corpora that come with raglift.", no_args_is_help=True, rich_markup_mode=None
-)
+corpus_app = typer.Typer(help="The corpora that come with raglift.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(corpus_app, name="corpus")
 
 Embedding = Annotated[
@@ -30,9 +28,7 @@ Embedding = Annotated[
         "as openai:text-embedding-3-small."
     ),
 ]
-Reranker = Annotated[
-    str, typer.Option(help="late-interaction (embedded), none, or a cross-encoder's name or folder.")
-]
+Reranker = Annotated[str, typer.Option(help="late-interaction (embedded), none, or a cross-encoder's name or folder.")]
 DtypeOption = Annotated[
     str, typer.Option(help="auto (bfloat16 where the processor has it), float32, bfloat16 or float16.")
 ]
@@ -57,9 +53,7 @@ def root(
 
 @app.command()
 def evaluate(
-    dataset: Annotated[
-        str, typer.Argument(help="A corpus by name, a dataset folder, or a .jsonl file of queries.")
-    ],
+    dataset: Annotated[str, typer.Argument(help="A corpus by name, a dataset folder, or a .jsonl file of queries.")],
     system: Annotated[
         str | None,
         typer.Option(
@@ -85,16 +79,12 @@ def evaluate(
         str | None,
         typer.Option(help="Measures with commas, as mrr,recall,ndcg@20; by default all but DCG and IDCG."),
     ] = None,
-    profile: Annotated[
-        str, typer.Option(help="Whose metric conventions: default, tutorial or autorag.")
-    ] = "default",
+    profile: Annotated[str, typer.Option(help="Whose metric conventions: default, tutorial or autorag.")] = "default",
     unicode_folding: Annotated[
         bool, typer.Option(help="Match also across compatibility forms, typographic quotes and dashes.")
     ] = False,
     as_deployed: Annotated[bool, typer.Option(help="Keep the rerankers' own top_n.")] = False,
-    doc_key: Annotated[
-        str | None, typer.Option(help="The metadata key of the hits that holds document ids.")
-    ] = None,
+    doc_key: Annotated[str | None, typer.Option(help="The metadata key of the hits that holds document ids.")] = None,
     concurrency: Annotated[int, typer.Option(help="Queries under way at once, for remote systems.")] = 1,
     timeout: Annotated[float | None, typer.Option(help="The most seconds for one query.")] = None,
     retries: Annotated[int, typer.Option(help="More tries for a call that failed for a passing reason.")] = 2,
@@ -148,18 +138,14 @@ def walkthrough(
     chunk_size: ChunkSize = 1000,
     chunk_overlap: ChunkOverlap = 100,
     dtype: DtypeOption = "auto",
-    profile: Annotated[
-        str, typer.Option(help="Whose metric conventions: tutorial, default or autorag.")
-    ] = "tutorial",
+    profile: Annotated[str, typer.Option(help="Whose metric conventions: tutorial, default or autorag.")] = "tutorial",
 ) -> None:
     """Reproduce the War and Peace retrieval tutorial, step by step, on the real book."""
     from raglift.cli import evaluate as command
     from raglift.cli import walkthrough as walk
 
     parts = command.parts("dense", embedding, chunk_size, chunk_overlap, dtype)
-    walk.run(
-        corpus=corpus, question=question, every=every, parts=parts, reranker=reranker, k=k, profile=profile
-    )
+    walk.run(corpus=corpus, question=question, every=every, parts=parts, reranker=reranker, k=k, profile=profile)
 
 
 @app.command()
@@ -189,9 +175,7 @@ def show_corpus(name: Annotated[str, typer.Argument(help="The corpus's name.")])
 @corpus_app.command("fetch")
 def fetch_corpus(
     name: Annotated[str, typer.Argument(help="The corpus's name.")],
-    url: Annotated[
-        str | None, typer.Option(help="Fetch from this address instead of the corpus's own.")
-    ] = None,
+    url: Annotated[str | None, typer.Option(help="Fetch from this address instead of the corpus's own.")] = None,
     timeout: Annotated[float, typer.Option(help="Seconds for each address, retries included.")] = 120.0,
 ) -> None:
     """Download a corpus's text into the user's cache and check that its labels resolve in it."""

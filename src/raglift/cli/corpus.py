@@ -19,9 +19,7 @@ def list_all() -> None:
     table.add_column("title")
     table.add_column("text")
     for corpus in known_corpora():
-        table.add_row(
-            corpus.name, f"{corpus.query_count:,}", corpus.title, "here" if corpus.path else corpus.status
-        )
+        table.add_row(corpus.name, f"{corpus.query_count:,}", corpus.title, "here" if corpus.path else corpus.status)
     Console().print(table)
 
 

@@ -49,9 +49,7 @@ def _show_moves(evaluation: Evaluation, console: Console) -> None:
     counted = np.flatnonzero(~np.isnan(lift))
     order = counted[np.argsort(-np.abs(lift[counted]), kind="stable")][:_SHOWN]
     ranks = evaluation.scores.of(evaluation.before, RR @ _K), evaluation.scores.of(evaluation.after, RR @ _K)
-    console.print(
-        f"\nThe {len(order)} queries that reranking changed most (NDCG@{_K}, first rank that answers):"
-    )
+    console.print(f"\nThe {len(order)} queries that reranking changed most (NDCG@{_K}, first rank that answers):")
     for number in order.tolist():
         before, after = (_rank(values[number]) for values in ranks)
         query = evaluation.dataset.queries[number]

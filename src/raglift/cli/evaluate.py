@@ -77,9 +77,7 @@ def run(request: Request) -> None:
 
 def parts(retriever: str, embedding: str, chunk_size: int, chunk_overlap: int, dtype: str) -> LocalSystem:
     """Return the parts of a system of raglift's own."""
-    return LocalSystem(
-        retriever, RecursiveChunker(chunk_size, chunk_overlap), embedding, cast("Dtype", dtype)
-    )
+    return LocalSystem(retriever, RecursiveChunker(chunk_size, chunk_overlap), embedding, cast("Dtype", dtype))
 
 
 def options(*, metrics: str | None, **given: Any) -> Options:
@@ -99,9 +97,7 @@ def depths(text: str) -> tuple[int, ...]:
     except ValueError:
         ks = ()
     if not ks or min(ks) < 1:
-        raise ConfigurationError(
-            f"--ks: found {text!r}; expected integers of 1 or more with commas, as 1,3,5,10"
-        )
+        raise ConfigurationError(f"--ks: found {text!r}; expected integers of 1 or more with commas, as 1,3,5,10")
     return ks
 
 
@@ -120,9 +116,7 @@ def _load(reference: str) -> Any:
         ) from error
     if not hasattr(module, name):
         public = [known for known in vars(module) if not known.startswith("_")]
-        raise ConfigurationError(
-            f"--system: {module_name} has no {name!r}; expected one of {', '.join(public)}"
-        )
+        raise ConfigurationError(f"--system: {module_name} has no {name!r}; expected one of {', '.join(public)}")
     found = getattr(module, name)
     return found() if is_factory(found) else found
 

@@ -42,9 +42,7 @@ def _find(dataset: Dataset, question: str) -> Query:
         return found[0]
     if found:
         listed = "\n".join(f"  {query.id}: {query.text}" for query in found[:10])
-        raise ConfigurationError(
-            f"--question: {question!r} fits {len(found)} questions; expected one:\n{listed}"
-        )
+        raise ConfigurationError(f"--question: {question!r} fits {len(found)} questions; expected one:\n{listed}")
     raise dataset_error(dataset, question)
 
 

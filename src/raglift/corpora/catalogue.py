@@ -85,9 +85,7 @@ class Corpus:
             CorpusError: the corpus brings its documents along.
         """
         if self.text is None:
-            raise CorpusError(
-                f"corpus {self.name!r} has nothing to fetch: its documents are in {self.folder}"
-            )
+            raise CorpusError(f"corpus {self.name!r} has nothing to fetch: its documents are in {self.folder}")
         return self.text, cache_folder() / "corpora" / self.name / self.text.file
 
     @property

@@ -155,9 +155,7 @@ class _Table:
     def file_name(self, name: str) -> str:
         value = self.text(name)
         # a corpus may come from anyone: it names nothing outside its own folder
-        if value and (
-            len(PurePosixPath(value).parts) != 1 or value.startswith(".") or "\\" in value or ":" in value
-        ):
+        if value and (len(PurePosixPath(value).parts) != 1 or value.startswith(".") or "\\" in value or ":" in value):
             (self.place / name).fault(shown(value), "a name in the folder of the corpus, without any path")
         return value
 

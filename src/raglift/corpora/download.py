@@ -42,9 +42,7 @@ class _Deadline:
 
     def check(self) -> None:
         if self.left <= 0:
-            raise CorpusError(
-                f"not finished within {self.seconds:g} seconds; try again, or raise the timeout"
-            )
+            raise CorpusError(f"not finished within {self.seconds:g} seconds; try again, or raise the timeout")
 
 
 def download(url: str, *, max_bytes: int, timeout: float, on_progress: Progress | None = None) -> bytes:
@@ -98,9 +96,7 @@ def _attempt(url: str, max_bytes: int, deadline: _Deadline, on_progress: Progres
         return _receive(response, max_bytes, deadline, on_progress)
 
 
-def _receive(
-    response: httpx.Response, max_bytes: int, deadline: _Deadline, on_progress: Progress | None
-) -> bytes:
+def _receive(response: httpx.Response, max_bytes: int, deadline: _Deadline, on_progress: Progress | None) -> bytes:
     length = response.headers.get("Content-Length", "")
     total = int(length) if length.isdecimal() and "Content-Encoding" not in response.headers else None
     if total is not None and total > max_bytes:
@@ -114,9 +110,7 @@ def _receive(
         if on_progress is not None:
             on_progress(len(body), total)
     media_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    if media_type == "text/html" or bytes(body[:200]).lstrip(b"\xef\xbb\xbf \r\n\t").lower().startswith(
-        _HTML
-    ):
+    if media_type == "text/html" or bytes(body[:200]).lstrip(b"\xef\xbb\xbf \r\n\t").lower().startswith(_HTML):
         raise CorpusError("an HTML page, expected a plain text")
     return bytes(body)
 

@@ -42,9 +42,7 @@ class Sources:
     def check_id(self, doc_id: str, place: Place) -> None:
         """Note a fault when documents are at hand and none has this id."""
         if self._documents and doc_id not in self._documents:
-            (place / "doc").fault(
-                f"an unknown document id {quoted(doc_id)}", nearest(doc_id, self._documents)
-            )
+            (place / "doc").fault(f"an unknown document id {quoted(doc_id)}", nearest(doc_id, self._documents))
 
     def note_missing_documents(self) -> None:
         """Note one fault for all the labels that could not be resolved for want of documents."""
@@ -78,9 +76,7 @@ class Sources:
         begins = _occurrences(normalized.text, head)
         if len(begins) != 1:
             found = _where(begins, normalized, document) if begins else _not_there(head, normalized, document)
-            (place / "from").fault(
-                f"{quoted(first)} {found}", "a quote that occurs exactly once in the document"
-            )
+            (place / "from").fault(f"{quoted(first)} {found}", "a quote that occurs exactly once in the document")
             return None
         begin = begins[0]
         end = normalized.text.find(tail, max(begin, begin + len(head) - len(tail)))

@@ -69,6 +69,4 @@ def _is_other_encoding(data: bytes, place: Place) -> bool:
 
 
 def _note_bad_byte(data: bytes, offset: int, place: Place) -> None:
-    place.fault(
-        f"the byte 0x{data[offset]:02x} at byte {offset} of the file, which is not UTF-8", "text in UTF-8"
-    )
+    place.fault(f"the byte 0x{data[offset]:02x} at byte {offset} of the file, which is not UTF-8", "text in UTF-8")

@@ -105,6 +105,4 @@ def _short_integer(digits: str) -> int:
     return int(digits)
 
 
-_STRICT = json.JSONDecoder(
-    object_pairs_hook=_unique_fields, parse_constant=_no_constant, parse_int=_short_integer
-)
+_STRICT = json.JSONDecoder(object_pairs_hook=_unique_fields, parse_constant=_no_constant, parse_int=_short_integer)

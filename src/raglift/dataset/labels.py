@@ -44,9 +44,7 @@ def read_query(entry: Mapping[str, Any], place: Place, sources: Sources) -> Quer
         facts=facts,
         tags=_read_tags(entry.get("tags", []), place / "tags"),
         answerable=bool(answerable),
-        judged_irrelevant=_read_irrelevant(
-            entry.get("judged_irrelevant", []), place / "judged_irrelevant", sources
-        ),
+        judged_irrelevant=_read_irrelevant(entry.get("judged_irrelevant", []), place / "judged_irrelevant", sources),
     )
 
 

@@ -109,9 +109,7 @@ def _read_span(entry: Mapping[str, Any], place: Place, sources: Sources, grade: 
     doc_id = read_string(entry["doc"], place / "doc")
     for bound in ("start", "end"):
         if type(entry[bound]) is not int:
-            (place / bound).fault(
-                shown(entry[bound]), "an integer: a character offset into the document's text"
-            )
+            (place / bound).fault(shown(entry[bound]), "an integer: a character offset into the document's text")
             doc_id = None
     document = sources.document(doc_id, place) if doc_id is not None else None
     if document is None:

@@ -70,9 +70,7 @@ def call_all(calls: Sequence[Call[T]], policy: Policy, finished: Callable[[int],
     return outcomes
 
 
-def call_all_async(
-    calls: Sequence[AsyncCall[T]], policy: Policy, finished: Callable[[int], None]
-) -> list[Outcome[T]]:
+def call_all_async(calls: Sequence[AsyncCall[T]], policy: Policy, finished: Callable[[int], None]) -> list[Outcome[T]]:
     """Make asynchronous calls, each with its retries, on an event loop of their own.
 
     The loop runs on its own thread, so that this works inside a notebook, whose thread already has a loop.

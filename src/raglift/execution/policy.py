@@ -30,9 +30,7 @@ _LONGEST_TIMEOUT = 86_400.0
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
 _LONGEST_MESSAGE = 300
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
-_CONTROL = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]"
-)  # what could move a terminal's cursor, or has no UTF-8
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # what could move a terminal's cursor, or has no UTF-8
 _SECRET_SHAPE = re.compile(
     r"\b(?:sk|pk|hf|ghp|xox[bp])[-_][A-Za-z0-9_\-*]{8,}|Bearer\s+\S+"
     r"|(?<=://)[^\s/:@]+:[^\s/@]+(?=@)"  # a user and password in an address
@@ -66,9 +64,7 @@ class Policy:
                 raise ConfigurationError(f"{name}: found {value!r}; expected an integer, {least} or more")
         limit = self.timeout
         if limit is not None and not (isinstance(limit, (int, float)) and 0 < limit <= _LONGEST_TIMEOUT):
-            raise ConfigurationError(
-                f"timeout: found {limit!r}; expected seconds above 0 (a day at most), or None"
-            )
+            raise ConfigurationError(f"timeout: found {limit!r}; expected seconds above 0 (a day at most), or None")
         if self.on_error not in ("keep", "raise"):
             raise ConfigurationError(f"on_error: found {self.on_error!r}; expected 'keep' or 'raise'")
 

@@ -159,9 +159,7 @@ def _alone(stage: Stage, call: Callable[..., list[Ranking]], given: tuple[Any, .
     return _call_batch(stage, call, [given])[0]
 
 
-def _call_batch(
-    stage: Stage, call: Callable[..., list[Ranking]], inputs: list[tuple[Any, ...]]
-) -> list[Ranking]:
+def _call_batch(stage: Stage, call: Callable[..., list[Ranking]], inputs: list[tuple[Any, ...]]) -> list[Ranking]:
     texts = [given[0] for given in inputs]
     if isinstance(stage, RerankStage):
         rankings = call(texts, [given[1] for given in inputs])
@@ -169,9 +167,7 @@ def _call_batch(
         rankings = call(texts, inputs[0][1])
     if not isinstance(rankings, Sequence) or len(rankings) != len(inputs):
         found = f"{len(rankings)} rankings" if isinstance(rankings, Sequence) else type(rankings).__name__
-        raise ConfigurationError(
-            f"{stage.name}: {stage.system} returned {found}; expected {len(inputs)} rankings"
-        )
+        raise ConfigurationError(f"{stage.name}: {stage.system} returned {found}; expected {len(inputs)} rankings")
     for ranking in rankings:
         _require_ranking(stage, ranking)
     return list(rankings)

@@ -125,11 +125,7 @@ def embed(
     with track(f"embed {unit}", sum(map(len, missing)), unit, show=progress) as advance:
         for batch in reversed(missing):  # longest first, so that the time left is not underestimated
             made = _entries_of(embedder, batch, kind)
-            new = {
-                keys[text]: value
-                for text, value in zip(batch, made, strict=True)
-                if keys[text] not in entries
-            }
+            new = {keys[text]: value for text, value in zip(batch, made, strict=True) if keys[text] not in entries}
             cache.put_many(new)
             entries.update(new)
             advance(len(batch))

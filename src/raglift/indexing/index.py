@@ -65,17 +65,13 @@ def build_index(
         MissingDependency: faiss is not installed.
     """
     if not chunks:
-        raise ConfigurationError(
-            "build_index: found no chunks; expected at least one (are the documents empty?)"
-        )
+        raise ConfigurationError("build_index: found no chunks; expected at least one (are the documents empty?)")
     try:
         import faiss
     except ImportError:
         raise MissingDependency("faiss", "local", "dense retrieval") from None
     cache = default_cache() if cache is None else cache
-    embedding: Embedding = embed(
-        embedder, [chunk.text for chunk in chunks], "document", cache, progress=progress
-    )
+    embedding: Embedding = embed(embedder, [chunk.text for chunk in chunks], "document", cache, progress=progress)
     index = faiss.IndexFlatIP(embedding.vectors.shape[1])
     index.add(embedding.vectors)
     return DenseIndex(

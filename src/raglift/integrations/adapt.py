@@ -77,9 +77,7 @@ def adapt_reranker(
     if isinstance(reranker, str):
         return _by_name(reranker, dtype, progress)
     if isinstance(reranker, type):
-        raise UnsupportedSystem(
-            f"reranker: found the class {reranker.__name__}; expected an object made from it"
-        )
+        raise UnsupportedSystem(f"reranker: found the class {reranker.__name__}; expected an object made from it")
     if isinstance(reranker, (list, tuple)):
         parts: Sequence[Any] = reranker
         return [

@@ -39,17 +39,13 @@ def embedder_by_name(name: str, *, dtype: Dtype = "auto") -> Embedder:
         MissingDependency: LangChain, or the provider's package, is not installed.
     """
     if not name.strip():
-        raise ConfigurationError(
-            "embedding: found an empty name; expected 'minilm', a path, or 'provider:model'"
-        )
+        raise ConfigurationError("embedding: found an empty name; expected 'minilm', a path, or 'provider:model'")
     if not _PROVIDER.fullmatch(name):
         return SentenceTransformerEmbedder(name, dtype=dtype)
     try:
         from langchain.embeddings import init_embeddings
     except ImportError as error:
-        raise MissingDependency(
-            error.name or "langchain", "langchain", f"the embedding model {name}"
-        ) from None
+        raise MissingDependency(error.name or "langchain", "langchain", f"the embedding model {name}") from None
     _load_dot_env()
     try:
         return LangChainEmbedder(init_embeddings(name), name)
@@ -100,9 +96,7 @@ class LangChainEmbedder:
                 "The vectors of the batches before are kept: run again to go on from there"
             ) from error
         if rows.ndim != 2 or len(rows) != len(texts) or not np.isfinite(rows).all():
-            raise ModelError(
-                f"{self.name}: found vectors of shape {rows.shape}; expected {len(texts)} rows of numbers"
-            )
+            raise ModelError(f"{self.name}: found vectors of shape {rows.shape}; expected {len(texts)} rows of numbers")
         return rows
 
     def read_in_part(self, texts: Sequence[str]) -> list[bool] | None:  # noqa: ARG002

@@ -153,9 +153,7 @@ class _AsyncFunctionReranker:
     async def arerank_one(self, query: str, ranking: Ranking) -> Ranking:
         if not ranking.hits:
             return ranking
-        return _reordered(
-            self._function, ranking, await self._function(query, [hit.chunk.text for hit in ranking])
-        )
+        return _reordered(self._function, ranking, await self._function(query, [hit.chunk.text for hit in ranking]))
 
 
 def _reordered(function: Callable[..., Any], ranking: Ranking, result: Any) -> Ranking:
@@ -193,9 +191,7 @@ def _by_text(function: Callable[..., Any], ranking: Ranking, texts: Sequence[str
     chunks = []
     for text in texts:
         if not waiting.get(text):
-            raise ConfigurationError(
-                f"{_name_of(function)} returned a text that it was not given: {text[:60]!r}"
-            )
+            raise ConfigurationError(f"{_name_of(function)} returned a text that it was not given: {text[:60]!r}")
         chunks.append(waiting[text].pop())
     return Ranking.of((chunk, None) for chunk in chunks)
 

@@ -43,14 +43,10 @@ class MatchRule:
 
     def __post_init__(self) -> None:
         if self.mode not in _MODES:
-            raise ConfigurationError(
-                f"match: found {self.mode!r}; expected one of {', '.join(map(repr, _MODES))}"
-            )
+            raise ConfigurationError(f"match: found {self.mode!r}; expected one of {', '.join(map(repr, _MODES))}")
         length = self.minimum_length
         if isinstance(length, bool) or not isinstance(length, int) or length < 0:
-            raise ConfigurationError(
-                f"minimum_length: found {self.minimum_length!r}; expected an integer, 0 or more"
-            )
+            raise ConfigurationError(f"minimum_length: found {self.minimum_length!r}; expected an integer, 0 or more")
 
     @classmethod
     def for_profile(cls, profile: str, mode: str = "containment", *, unicode_folding: bool = False) -> MatchRule:
@@ -112,9 +108,7 @@ def match_passage(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -
     return None
 
 
-def judge(
-    queries: Sequence[Query], rankings: Sequence[Sequence[Ranking]], rule: MatchRule
-) -> list[Judgements]:
+def judge(queries: Sequence[Query], rankings: Sequence[Sequence[Ranking]], rule: MatchRule) -> list[Judgements]:
     """Match every hit of every stage to every passage of its query.
 
     Args:
@@ -151,16 +145,12 @@ def judge(
         matches = _match_table(stage_rows)
         hits = np.array([len(ranking) for ranking in of_stage], dtype=np.int64)
         judgements.append(
-            Judgements(
-                len(queries), hits, facts, matches, satisfactions_of(facts, matches), by_text_alone=alone
-            )
+            Judgements(len(queries), hits, facts, matches, satisfactions_of(facts, matches), by_text_alone=alone)
         )
     return judgements
 
 
-def _matches_of(
-    query: Query, chunk: Chunk, first_fact: int, rule: MatchRule, text: Text
-) -> list[tuple[int, ...]]:
+def _matches_of(query: Query, chunk: Chunk, first_fact: int, rule: MatchRule, text: Text) -> list[tuple[int, ...]]:
     """Return (fact, passage, grade, direction, start, end, by text alone) for each passage the chunk matches."""
     found: list[tuple[int, ...]] = []
     for place, fact in enumerate(query.facts):
@@ -186,6 +176,4 @@ def _fact_table(queries: Sequence[Query]) -> FactTable:
 def _match_table(rows: list[tuple[int, ...]]) -> Matches:
     table = np.array(rows, dtype=np.int64).reshape(-1, 10)
     query, rank, repeated, fact, passage, grade, direction, start, end, _ = table.T
-    return Matches(
-        query, rank, fact, passage, grade, direction.astype(np.int8), start, end, repeated.astype(np.bool_)
-    )
+    return Matches(query, rank, fact, passage, grade, direction.astype(np.int8), start, end, repeated.astype(np.bool_))

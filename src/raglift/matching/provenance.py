@@ -48,9 +48,7 @@ class Provenance:
         """Return the ranking with each hit's document resolved and its offsets kept only where they are true."""
         if not self.dataset.documents:
             return ranking
-        return replace(
-            ranking, hits=tuple(replace(hit, chunk=self._check(hit.chunk)) for hit in ranking.hits)
-        )
+        return replace(ranking, hits=tuple(replace(hit, chunk=self._check(hit.chunk)) for hit in ranking.hits))
 
     def _check(self, chunk: Chunk) -> Chunk:
         # Only the place is kept: the same chunk may carry another score or another origin for each query and stage.

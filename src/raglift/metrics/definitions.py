@@ -49,9 +49,7 @@ MEASURES: dict[str, Measure] = {
     measure.name: measure
     for measure in (
         Measure("hit_rate", "HitRate", "1 if some fact is satisfied by rank k", unordered.hit_rate),
-        Measure(
-            "precision", "Precision", "relevant hits among the first k / k", unordered.precision, needs_k=True
-        ),
+        Measure("precision", "Precision", "relevant hits among the first k / k", unordered.precision, needs_k=True),
         Measure("recall", "Recall", "facts satisfied by rank k / facts", unordered.recall),
         Measure("f1", "F1", "harmonic mean of Precision@k and Recall@k", unordered.f1, needs_k=True),
         Measure(
@@ -91,9 +89,7 @@ PROFILES: dict[str, dict[str, Function]] = {
 }
 """For each profile, the measures that it computes in its own way; the others are the default's."""
 
-_TEXT = re.compile(
-    r"\s*(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*(?:\((?P<settings>[^()]*)\))?\s*(?:@\s*(?P<k>\d{1,9}))?\s*"
-)
+_TEXT = re.compile(r"\s*(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*(?:\((?P<settings>[^()]*)\))?\s*(?:@\s*(?P<k>\d{1,9}))?\s*")
 
 
 def parse(text: str) -> Metric:
@@ -107,9 +103,7 @@ def parse(text: str) -> Metric:
     """
     match = _TEXT.fullmatch(text)
     if match is None:
-        raise ConfigurationError(
-            f"metric: found {text!r}; expected a name and a depth, as 'ndcg@10' or 'mrr@5'"
-        )
+        raise ConfigurationError(f"metric: found {text!r}; expected a name and a depth, as 'ndcg@10' or 'mrr@5'")
     given = match["name"].lower()
     name = _ALIASES.get(given, given)
     if name not in MEASURES:
@@ -130,9 +124,7 @@ def _settings(measure: Measure, text: str) -> tuple[tuple[str, str], ...]:
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _, value = (piece.strip().lower() for piece in part.partition("="))
         if value not in allowed.get(name, ()):
-            options = (
-                "; ".join(f"{key}={'|'.join(values)}" for key, values in allowed.items()) or "no settings"
-            )
+            options = "; ".join(f"{key}={'|'.join(values)}" for key, values in allowed.items()) or "no settings"
             raise ConfigurationError(f"{measure.name}: found the setting {part!r}; expected {options}")
         if name in found:
             raise ConfigurationError(f"{measure.name}: found the setting {part!r}; expected {name} once")

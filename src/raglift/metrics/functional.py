@@ -24,9 +24,7 @@ def dcg(relevance: Sequence[float], k: int | None = None) -> float:
     Raises:
         ConfigurationError: `k` is not a positive integer, or a grade is negative or not a number.
     """
-    return math.fsum(
-        grade / math.log2(rank + 1) for rank, grade in enumerate(_grades(relevance)[: _depth(k)], 1)
-    )
+    return math.fsum(grade / math.log2(rank + 1) for rank, grade in enumerate(_grades(relevance)[: _depth(k)], 1))
 
 
 def idcg(relevance: Sequence[float], k: int | None = None, *, ideal: Sequence[float] | None = None) -> float:
@@ -104,9 +102,7 @@ def _matched(docs: Sequence[Any], ground_truth_texts: Sequence[str], k: int) -> 
             raise ConfigurationError(f"{name}: found one text; expected a list of them")
     wanted = [normalize(_text_of(text, "ground_truth_texts")) for text in ground_truth_texts]
     found = [normalize(_text_of(doc, "docs")) for doc in docs[: _positive(k)]]
-    matching = [
-        [bool(text and truth) and (truth in text or text in truth) for truth in wanted] for text in found
-    ]
+    matching = [[bool(text and truth) and (truth in text or text in truth) for truth in wanted] for text in found]
     return sum(map(any, matching)), sum(map(any, zip(*matching, strict=True)))
 
 

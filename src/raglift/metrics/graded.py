@@ -48,9 +48,7 @@ def idcg(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     order = np.lexsort((-facts.ideal_grade, facts.query))
     query = facts.query[order]
     position = np.arange(len(query)) - np.searchsorted(query, query) + 1
-    return discounted_sum(
-        query, position, gain_of(facts.ideal_grade[order], metric), metric.k, judgements.queries
-    )
+    return discounted_sum(query, position, gain_of(facts.ideal_grade[order], metric), metric.k, judgements.queries)
 
 
 def ndcg(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:

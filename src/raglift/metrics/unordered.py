@@ -36,9 +36,7 @@ def precision(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
 
 def recall(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     """Recall@k = facts satisfied by rank k / facts. Range [0, 1]."""
-    return per_query(
-        _satisfied_facts(judgements, metric.k), count_by_query(judgements.facts.query, judgements)
-    )
+    return per_query(_satisfied_facts(judgements, metric.k), count_by_query(judgements.facts.query, judgements))
 
 
 def f1(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:

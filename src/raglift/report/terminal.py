@@ -55,9 +55,7 @@ def _head(evaluation: Evaluation) -> list[str]:
 def _foot(evaluation: Evaluation) -> list[str]:
     """Return what the reader of the figures should know."""
     notes = [f"! {note}" for note in evaluation.notes]
-    if any(
-        evaluation.is_truncated(s, m) for s in evaluation.scores.stages for m in evaluation.scores.metrics
-    ):
+    if any(evaluation.is_truncated(s, m) for s in evaluation.scores.stages for m in evaluation.scores.metrics):
         notes.append(f"{_TRUNCATED} k is deeper than the stage returned")
     return notes
 

@@ -60,9 +60,7 @@ class CrossEncoderReranker(PairReranker):
     def plan(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
         """Sort by length, so that a batch is padded little."""
         ordered = sorted(pairs, key=lambda pair: (len(pair[0]) + len(pair[1]), pair))
-        return [
-            ordered[begin : begin + _PAIRS_PER_BATCH] for begin in range(0, len(ordered), _PAIRS_PER_BATCH)
-        ]
+        return [ordered[begin : begin + _PAIRS_PER_BATCH] for begin in range(0, len(ordered), _PAIRS_PER_BATCH)]
 
     def score(self, batch: Sequence[Pair]) -> list[float]:
         """Return the model's relevance score for each pair."""
@@ -89,6 +87,4 @@ class CrossEncoderReranker(PairReranker):
 
 def _name_of(model: Any) -> str:
     config = getattr(model, "config", None)
-    return str(
-        getattr(config, "name_or_path", "") or getattr(config, "_name_or_path", "") or type(model).__name__
-    )
+    return str(getattr(config, "name_or_path", "") or getattr(config, "_name_or_path", "") or type(model).__name__)

@@ -103,9 +103,7 @@ class LateInteractionReranker(PairReranker):
             from sentence_transformers.base.modules import Normalize
             from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
         except ImportError as error:
-            raise MissingDependency(
-                error.name or "sentence_transformers", "local", "late interaction"
-            ) from None
+            raise MissingDependency(error.name or "sentence_transformers", "local", "late interaction") from None
         transformer = load_sentence_transformer(self.model, self.dtype)[0]
         return MultiVectorEncoder(modules=[transformer, MultiVectorMask(), Normalize("token_embeddings")])
 

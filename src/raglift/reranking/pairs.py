@@ -59,11 +59,7 @@ class PairReranker(ABC):
         Raises:
             ModelError: the model gave a score that is not a number.
         """
-        pairs = {
-            (query, hit.chunk.text)
-            for query, ranking in zip(queries, rankings, strict=True)
-            for hit in ranking
-        }
+        pairs = {(query, hit.chunk.text) for query, ranking in zip(queries, rankings, strict=True) for hit in ranking}
         scores = self.scores(sorted(pairs))
         return [
             _sorted_by_score(ranking, [scores[query, hit.chunk.text] for hit in ranking])
@@ -85,10 +81,7 @@ class PairReranker(ABC):
         missing = [batch for batch in self.plan(pairs) if any(keys[pair] not in entries for pair in batch)]
         with track("rerank", sum(map(len, missing)), "pairs", show=self._progress) as advance:
             for batch in reversed(missing):  # longest first, so that the time left is not underestimated
-                made = {
-                    keys[pair]: _packed(pair, score)
-                    for pair, score in zip(batch, self.score(batch), strict=True)
-                }
+                made = {keys[pair]: _packed(pair, score) for pair, score in zip(batch, self.score(batch), strict=True)}
                 new = {key: value for key, value in made.items() if key not in entries}
                 cache.put_many(new)
                 entries.update(new)
@@ -107,6 +100,4 @@ def _packed(pair: Pair, score: float) -> bytes:
 
 def _sorted_by_score(ranking: Ranking, scores: Sequence[float]) -> Ranking:
     order = sorted(range(len(scores)), key=lambda place: -scores[place])
-    return Ranking(
-        tuple(Hit(ranking[place].chunk, rank, scores[place]) for rank, place in enumerate(order, 1))
-    )
+    return Ranking(tuple(Hit(ranking[place].chunk, rank, scores[place]) for rank, place in enumerate(order, 1)))

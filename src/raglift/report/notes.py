@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raglift.execution import RetrieveStage, Stage
-
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from raglift.execution import Stage
     from raglift.matching import Judgements, Provenance
     from raglift.records import Dataset, Ranking, Run
 
@@ -55,12 +54,12 @@ def _lengths(run: Run, rankings: list[list[Ranking]], number: int) -> list[tuple
 def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
     """Return what there is to say of a run, however it is scored."""
     notes = []
-    for stage in stages:
+    for number, stage in enumerate(stages):
         if stage.depth_fixed:
-            what = "k" if isinstance(stage, RetrieveStage) else "top_n"
+            what = "top_n" if number else "k"
             notes.append(f"{stage.name}: {what} could not be set on {'; '.join(stage.depth_fixed)}")
-        part = stage.retriever if isinstance(stage, RetrieveStage) else stage.reranker
-        read_in_part = getattr(getattr(part, "index", None), "read_in_part", None)
+        index = getattr(getattr(stage, "retriever", None), "index", None)
+        read_in_part = getattr(index, "read_in_part", None)
         if isinstance(read_in_part, int) and read_in_part > 0:
             notes.append(
                 f"{read_in_part:,} distinct chunks are longer than the embedding model reads and were embedded by "
@@ -80,11 +79,7 @@ def evaluation_notes(
     """Return what there is to say of an evaluation: the run's notes, and what the figures count and leave out."""
     notes = [*run.notes, *_left_out(run, dataset), *_empty(run, dataset)]
     for stage, limit in truncated.items():
-        why = (
-            "no more came back, whatever was asked"
-            if stage == run.stages[0].name
-            else "no fair lift at a deeper k"
-        )
+        why = "no more came back, whatever was asked" if stage == run.stages[0].name else "no fair lift at a deeper k"
         notes.append(f"{stage}: returned at most {limit} hits: {why}")
     alone = max((judged.by_text_alone for judged in judgements), default=0)
     if alone:
@@ -97,9 +92,7 @@ def _left_out(run: Run, dataset: Dataset) -> list[str]:
     notes = []
     failed = [trace for trace in run.traces if trace.error is not None]
     if failed:
-        notes.append(
-            f"{_queries(len(failed))} failed and count 0; the first, {failed[0].query_id}: {failed[0].error}"
-        )
+        notes.append(f"{_queries(len(failed))} failed and count 0; the first, {failed[0].query_id}: {failed[0].error}")
     unanswerable = sum(not query.answerable for query in dataset)
     if unanswerable:
         notes.append(f"{_queries(unanswerable)} marked unanswerable and left out of every mean")

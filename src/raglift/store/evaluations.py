@@ -20,7 +20,6 @@ import numpy as np
 
 from raglift.errors import RunError
 from raglift.metrics import parse
-from raglift.plain_files import DAMAGE, plain, read_json, read_lines, write_json, write_lines
 from raglift.records import (
     Chunk,
     Dataset,
@@ -36,6 +35,7 @@ from raglift.records import (
     StageTrace,
     Trace,
 )
+from raglift.store.plain_files import DAMAGE, plain, read_json, read_lines, write_json, write_lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -182,9 +182,7 @@ def _trace_line(trace: Trace, chunks: dict[tuple[Any, ...], int]) -> dict[str, A
     return {"query_id": trace.query_id, "stages": stages, "error": trace.error}
 
 
-def _score_keys(
-    query_ids: tuple[str, ...], stages: tuple[str, ...], metrics: tuple[Metric, ...]
-) -> pd.DataFrame:
+def _score_keys(query_ids: tuple[str, ...], stages: tuple[str, ...], metrics: tuple[Metric, ...]) -> pd.DataFrame:
     """Return what each row of the scores is about, in the order of the values."""
     import pandas as pd
 
@@ -207,17 +205,13 @@ def _read_scores(
         raise RunError(f"{path}: cannot be read: {error}; run the evaluation again") from error
     if found.to_numpy().tolist() != keys.to_numpy().tolist():
         raise _damaged(path, "found other queries, stages or metrics than in the other files")
-    return Scores(
-        query_ids, stages, metrics, values.reshape(len(stages), len(metrics), len(query_ids)).copy()
-    )
+    return Scores(query_ids, stages, metrics, values.reshape(len(stages), len(metrics), len(query_ids)).copy())
 
 
 def _evaluation(
     source: Path, head: dict[str, Any], queries: tuple[Query, ...], traces: tuple[Trace, ...]
 ) -> Evaluation:
-    stages = tuple(
-        StageInfo(**{**stage, "depth_fixed": tuple(stage["depth_fixed"])}) for stage in head["stages"]
-    )
+    stages = tuple(StageInfo(**{**stage, "depth_fixed": tuple(stage["depth_fixed"])}) for stage in head["stages"])
     metrics = tuple(parse(metric) for metric in head["metrics"])
     names = tuple(stage.name for stage in stages)
     return Evaluation(
@@ -249,9 +243,7 @@ def _hit(chunks: list[Chunk], rank: int, number: int, score: float | str | None)
 
 
 def _query(line: dict[str, Any]) -> Query:
-    facts = tuple(
-        Fact(tuple(Passage(**passage) for passage in fact["passages"])) for fact in line.pop("facts", ())
-    )
+    facts = tuple(Fact(tuple(Passage(**passage) for passage in fact["passages"])) for fact in line.pop("facts", ()))
     irrelevant = tuple(Passage(**passage) for passage in line.pop("judged_irrelevant", ()))
     return Query(facts=facts, judged_irrelevant=irrelevant, tags=tuple(line.pop("tags", ())), **line)
 

@@ -1,0 +1,93 @@
+"""End to end on the real book: what a user runs, from the text to the figures."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import raglift as rl
+from raglift.indexing import SentenceTransformerEmbedder, build_index
+from raglift.metrics import HitRate, Recall
+from raglift.records import Dataset, Document
+from raglift.retrieval import BM25Retriever
+
+BOOK_ONE = 270_000  # characters: about the first book of the novel
+CHUNKER = rl.RecursiveChunker(1000, 100)
+
+
+@pytest.fixture(scope="module")
+def book(book_path: Path) -> Dataset:
+    return rl.load_dataset("war_and_peace", documents=book_path)
+
+
+@pytest.fixture(scope="module")
+def first_book(book: Dataset) -> Dataset:
+    """The beginning of the novel, and the questions that it answers."""
+    document = book.documents[0]
+    queries = [
+        query
+        for query in book
+        if all((passage.end or 0) < BOOK_ONE for fact in query.facts for passage in fact.passages)
+    ]
+    return Dataset(tuple(queries), (Document(document.id, document.text[:BOOK_ONE]),), "book one")
+
+
+def test_every_label_of_the_novel_resolves_to_the_text_at_its_place(book: Dataset) -> None:
+    text = book.documents[0].text
+    passages = [passage for query in book for fact in query.facts for passage in fact.passages]
+    assert len(book) >= 31
+    assert all(passage.text == text[passage.start : passage.end] for passage in passages)
+    places = sorted((passage.start or 0) / len(text) for passage in passages)
+    assert np.diff([0, *places, 1]).max() < 0.1, "a stretch of the novel has no label"
+
+
+@pytest.mark.parametrize("kind", ["dense", "bm25"])
+def test_reranking_the_first_book_keeps_the_candidates_and_the_pair_is_fair(first_book: Dataset, kind: str) -> None:
+    chunks = CHUNKER.split(first_book.documents)
+    retriever = BM25Retriever(chunks)
+    if kind == "dense":
+        retriever = rl.DenseRetriever(build_index(chunks, SentenceTransformerEmbedder()))
+    evaluation = rl.evaluate(retriever, first_book, reranker="late-interaction", ks=(1, 10, 50), candidates=50)
+    assert len(first_book) >= 5
+    for trace in evaluation.run.traces:
+        before, after = (stage.ranking for stage in trace.stages)
+        assert {hit.chunk.id for hit in before} == {hit.chunk.id for hit in after}
+    for metric in (HitRate @ 50, Recall @ 50):
+        assert evaluation.lift(metric) == pytest.approx(np.zeros(len(first_book)))
+    assert evaluation.scores.mean("rerank", HitRate @ 10) > 0.5
+
+
+@pytest.mark.slow
+def test_the_whole_walkthrough_embeds_the_book_once(book_path: Path, tmp_path: Path) -> None:
+    """Two runs of the command in processes of their own; the second finds every vector and score in the cache."""
+    folder = tmp_path / "corpora" / "war_and_peace"
+    folder.mkdir(parents=True)
+    (folder / book_path.name).symlink_to(book_path)
+    environment = {
+        **os.environ,
+        "RAGLIFT_CACHE": str(tmp_path / "cache"),
+        "RAGLIFT_CORPORA": str(tmp_path / "corpora"),
+        "RAGLIFT_PROGRESS": "1",
+        "COLUMNS": "200",
+    }
+    command = [sys.executable, "-m", "raglift", "walkthrough", "--all"]
+    first, second = (
+        subprocess.run(command, capture_output=True, text=True, env=environment, check=True) for _ in range(2)
+    )
+    assert re.search(r"([\d,]{5}) of \1 distinct chunks embedded now", first.stdout)
+    assert re.search(r"embed chunks: [\d,]+/[\d,]+ chunks \(\d+/s\)", first.stderr)
+    assert re.search(r"\b0 of [\d,]{5} distinct chunks embedded now", second.stdout)
+    assert "embed" not in second.stderr
+    assert figures(first.stdout) == figures(second.stdout)
+    assert len(figures(first.stdout)) > 30
+
+
+def figures(text: str) -> list[str]:
+    """Return the rows of metrics."""
+    return re.findall(r"^\w+@\d+ .*$", text, re.MULTILINE)
