@@ -25,6 +25,13 @@ def test_the_python_blocks_run_and_print_the_table_shown(tmp_path: Path) -> None
     assert (tmp_path / "runs" / "first" / "run.json").is_file()
 
 
+def test_the_python_of_the_metrics_page_holds() -> None:
+    page = (README.parent / "docs" / "metrics.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert blocks
+    subprocess.run([sys.executable, "-c", "\n".join(blocks)], check=True)
+
+
 def rows(text: str) -> list[tuple[str, str, str]]:
     """Return metric, value before, and n of each row of a table."""
     return re.findall(r"^(\w+@\d+) +(\d\.\d{4}) .* (\d+)$", text, re.MULTILINE)

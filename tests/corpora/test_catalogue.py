@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import raglift
-from raglift.corpora import Corpus, find_corpus, known_corpora
+from raglift.corpora import Corpus, catalogue, find_corpus, known_corpora
 from raglift.dataset import read_queries
 from raglift.errors import CorpusError, CorpusMissing, DatasetError
 from raglift.records import Document
@@ -73,13 +72,13 @@ def test_a_text_that_is_not_text(make_corpus: Callable[..., Corpus]) -> None:
 def test_a_wheel_has_the_corpora_inside_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "site-packages" / "raglift"
     package.mkdir(parents=True)
-    monkeypatch.setattr(raglift, "__file__", str(package / "__init__.py"))
+    monkeypatch.setattr(catalogue, "_PACKAGE", package)
     assert known_corpora() == ()
     with pytest.raises(CorpusError, match="there is none"):
         find_corpus("lighthouse")
     monkeypatch.undo()
     source = find_corpus("lighthouse").folder
-    monkeypatch.setattr(raglift, "__file__", str(package / "__init__.py"))
+    monkeypatch.setattr(catalogue, "_PACKAGE", package)
     shutil.copytree(source, package / "_corpora" / "lighthouse")
     assert find_corpus("lighthouse").folder == package / "_corpora" / "lighthouse"
     assert len(find_corpus("lighthouse").documents()) == 20

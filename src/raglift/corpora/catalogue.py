@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import raglift
 from raglift.cache import cache_folder
 from raglift.corpora.descriptor import DESCRIPTOR, CorpusText, Descriptor, read_descriptor
 from raglift.dataset import read_documents
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["QUERIES", "Corpus", "find_corpus", "known_corpora", "read_corpus"]
 
 QUERIES = "queries.jsonl"
+_PACKAGE = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True)
@@ -178,6 +178,5 @@ def find_corpus(name: str) -> Corpus:
 
 def _bundled() -> Path:
     """Return the folder of the corpora: inside the package in a wheel, else beside `src` in a checkout."""
-    package = Path(raglift.__file__).parent
-    inside = package / "_corpora"
-    return inside if inside.is_dir() else package.parents[1] / "corpora"
+    inside = _PACKAGE / "_corpora"
+    return inside if inside.is_dir() else _PACKAGE.parents[1] / "corpora"
