@@ -27,6 +27,7 @@ __all__ = [
     "embedded_model_path",
     "has_known_revision",
     "load_sentence_transformer",
+    "local_or_hub",
     "model_identity",
     "model_not_loaded",
     "quiet_loading",
@@ -138,12 +139,13 @@ def load_sentence_transformer(name: str, dtype: str) -> SentenceTransformer:
         MissingDependency: sentence-transformers is not installed.
         ModelError: the model cannot be loaded.
     """
-    path = str(embedded_model_path()) if name == EMBEDDED_MODEL else name
-    return _load_sentence_transformer(path, dtype)
+    path = str(embedded_model_path()) if name == EMBEDDED_MODEL else local_or_hub(name)
+    return _load_sentence_transformer(path, dtype, model_identity(name))
 
 
 @lru_cache(maxsize=4)
-def _load_sentence_transformer(path: str, dtype: str) -> SentenceTransformer:
+def _load_sentence_transformer(path: str, dtype: str, _identity: str) -> SentenceTransformer:
+    """Load a model once for each state of its files: `_identity` changes when they do."""
     try:
         import torch
         from sentence_transformers import SentenceTransformer
@@ -155,6 +157,12 @@ def _load_sentence_transformer(path: str, dtype: str) -> SentenceTransformer:
             return SentenceTransformer(path, model_kwargs={"dtype": getattr(torch, dtype)})
         except Exception as error:
             raise model_not_loaded(path, error) from error
+
+
+def local_or_hub(name: str) -> str:
+    """Return the path of a model folder with `~` expanded, or the name of a hub model as it is."""
+    folder = Path(name).expanduser()
+    return str(folder) if folder.is_dir() else name
 
 
 def require_reachable(name: str) -> None:

@@ -46,28 +46,9 @@ QUERY = "Who spoke French?"
 EMBEDDING = DeterministicFakeEmbedding(size=16)
 
 
-@pytest.fixture(scope="module")
-def cross_encoder(tmp_path_factory):
-    """A tiny BERT with random weights, saved to disk and loaded by the real class."""
-    import torch
-    from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
-
-    folder = tmp_path_factory.mktemp("cross-encoder")
-    words = sorted({word.strip(".,?").lower() for line in [*LINES, QUERY] for word in line.split()})
-    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", ",", "?", *words]
-    (folder / "vocab.txt").write_text("\n".join(vocabulary))
-    BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
-    torch.manual_seed(7)
-    config = BertConfig(
-        vocab_size=len(vocabulary),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-        num_labels=1,
-    )
-    BertForSequenceClassification(config).save_pretrained(folder)
-    return HuggingFaceCrossEncoder(model_name=str(folder))
+@pytest.fixture
+def cross_encoder(tiny_cross_encoder):
+    return HuggingFaceCrossEncoder(model_name=str(tiny_cross_encoder))
 
 
 class Rebuilding(BaseDocumentCompressor):

@@ -90,7 +90,7 @@ class SentenceTransformerEmbedder:
         """Count the tokens of each text against the model's maximum."""
         model = load_sentence_transformer(self.model, self.dtype)
         limit = model.max_seq_length
-        if limit is None:
+        if limit is None or not callable(model.tokenizer):  # a static model reads texts of any length
             return None
         ids = model.tokenizer(list(texts), truncation=False, verbose=False)["input_ids"]
         return [len(tokens) > limit for tokens in ids]

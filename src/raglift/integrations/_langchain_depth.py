@@ -11,7 +11,14 @@ import inspect
 import math
 from typing import Any
 
-from raglift.integrations._langchain_parts import child_fields, is_wrapper, mapped, members, resolved
+from raglift.integrations._langchain_parts import (
+    child_fields,
+    is_wrapper,
+    mapped,
+    members,
+    resolved,
+    retrieving_step,
+)
 
 __all__ = ["with_depth", "with_room"]
 
@@ -41,6 +48,7 @@ def with_depth(part: Any, k: int, *, as_deployed: bool = False) -> tuple[Any, tu
 
     Returns:
         The copy, and the parts whose depth could not be set: `EnsembleRetriever.retrievers[1]: MyRetriever`.
+        What follows the retriever in a sequence is among them: it may drop what the retriever found.
     """
     deepening = _Deepening(k, as_deployed=as_deployed)
     return deepening.of(part), tuple(deepening.fixed)
@@ -66,16 +74,24 @@ class _Deepening:
         from langchain_core.runnables import Runnable
 
         part = resolved(part)
+        name = f"{path}: {type(part).__name__}" if path else type(part).__name__
         if isinstance(part, BaseDocumentCompressor | BaseDocumentTransformer):
-            return part if self.as_deployed else _copied(part, self._limits(part) | self._nested(part, path))
+            limits, inside = self._limits(part), self._nested(part, path)
+            if not self.as_deployed:
+                return _copied(part, limits | inside)
+            self.fixed += [f"{name} ({field} as deployed)" for field in limits]
+            return part
         if is_wrapper(part):
             return _copied(part, self._bound_arguments(part) | self._nested(part, path))
+        if (place := retrieving_step(part)) is not None:
+            return _copied(part, self._steps(part, place, path))
         own = self._depth(part)
         nested = self._nested(part, path) if isinstance(part, BaseRetriever) else {}
         inner = [item for value in nested.values() for item in members(value) if isinstance(item, Runnable)]
-        name = f"{path}: {type(part).__name__}" if path else type(part).__name__
         if not own and not inner:
             self.fixed.append(name)
+        elif self.as_deployed and "top_n" not in own and _is_count(getattr(part, "top_n", None)):
+            self.fixed.append(f"{name} (top_n as deployed)")
         elif hasattr(part, "docstore"):  # MultiVectorRetriever: several child chunks may lead to one document
             self.fixed.append(f"{name} (k counts child chunks)")
         return _copied(part, own | nested | _written_to(part))
@@ -109,6 +125,15 @@ class _Deepening:
         if not _is_count(arguments.get("k")):
             return {}
         return {"kwargs": {**arguments, "k": self._raised(arguments["k"])}}
+
+    def _steps(self, part: Any, place: int, path: str) -> dict[str, Any]:
+        """The fields of a sequence, with the step that retrieves deepened; what follows it may cut."""
+        owner = path or type(part).__name__
+        steps = list(part.steps)
+        steps[place] = self.of(steps[place], f"{owner}.steps[{place}]")
+        later = list(enumerate(steps))[place + 1 :]
+        self.fixed += [f"{owner}.steps[{at}]: {type(step).__name__} (after the retriever)" for at, step in later]
+        return {"first": steps[0], "middle": steps[1:-1], "last": steps[-1]}
 
     def _search_kwargs(self, part: Any, given: dict[str, Any]) -> dict[str, Any]:
         """The arguments of a vector search, with `k` and, where it would cap the result, `fetch_k` raised."""

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["answers_async", "answers_sync", "child_fields", "children", "describe", "is_wrapper", "resolved"]
+__all__ = [
+    "answers_async",
+    "answers_sync",
+    "child_fields",
+    "children",
+    "describe",
+    "is_wrapper",
+    "mapped",
+    "members",
+    "resolved",
+    "retrieving_step",
+]
 
 _SHOWN = ("vectorstore", "model", "embeddings")
 """Fields that tell two objects of one class apart; shown as a model name or a class name, never as a repr."""
@@ -36,6 +47,26 @@ def resolved(part: Any) -> Any:
         runnable, config = part.prepare()
         return runnable.with_config(config)
     return part
+
+
+def retrieving_step(part: Any) -> int | None:
+    """Return the place of the one step of a RunnableSequence (`retriever | function`) that retrieves.
+
+    None where the part is no sequence, or where no step, or more than one, is known to retrieve.
+    """
+    from langchain_core.runnables import RunnableSequence
+
+    steps = part.steps if isinstance(part, RunnableSequence) else []
+    places = [place for place, step in enumerate(steps) if _retrieves(resolved(step))]
+    return places[0] if len(places) == 1 else None
+
+
+def _retrieves(part: Any) -> bool:
+    from langchain_core.retrievers import BaseRetriever
+
+    if isinstance(part, BaseRetriever) or retrieving_step(part) is not None:
+        return True
+    return is_wrapper(part) and any(_retrieves(child) for child in children(part))
 
 
 def child_fields(part: Any) -> dict[str, Any]:
@@ -84,6 +115,8 @@ def children(part: Any) -> list[Any]:
     """Return the retrievers and compressors directly inside a part, in field order."""
     from pydantic import BaseModel
 
+    if (place := retrieving_step(part)) is not None:
+        return [resolved(part.steps[place])]
     if not isinstance(part, BaseModel):
         return []
     return [

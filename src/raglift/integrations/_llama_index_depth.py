@@ -112,13 +112,16 @@ class _Walk:
     def visit(self, part: Any, path: str) -> Any:
         """Return the copy of a part, with everything inside it copied and deepened."""
         if id(part) not in self._copies:
+            name = type(part).__name__
+            place = name if path == name else f"{path}: {name}"
             if isinstance(part, _kinds()["postprocessor"]):
                 self._copies[id(part)] = raise_top_n(part, 0 if self.as_deployed else self.k)
+                if self.as_deployed:
+                    self.fixed += [f"{place} ({field} as deployed)" for field, _ in _cuts(part)]
             else:
                 self._copies[id(part)] = deep = copy.copy(part)
                 if _is_sealed(part) or not self._deepen(deep, path):
-                    name = type(part).__name__
-                    self.fixed.append(name if path == name else f"{path}: {name}")
+                    self.fixed.append(place)
         return self._copies[id(part)]
 
     def _deepen(self, part: Any, path: str) -> bool:

@@ -1,8 +1,9 @@
 """LangChain retrievers, vector stores, compressors and transformers as raglift stages.
 
 Composite systems are opened: a `ContextualCompressionRetriever` becomes the stages of its base retriever and
-those of its compressor, a `DocumentCompressorPipeline` one stage for each of its members. The user's objects
-are never changed: depth is set on copies. LangChain is imported only when one of its objects is at hand.
+those of its compressor, a `DocumentCompressorPipeline` one stage for each of its members. A sequence such as
+`retriever | function` stays one stage, whose retriever is deepened. The user's objects are never changed: depth
+is set on copies. LangChain is imported only when one of its objects is at hand.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def retriever_stages(
             *retriever_stages(base, as_deployed=as_deployed, doc_key=doc_key),
             *_rerank_stages(compressor, as_deployed, doc_key),
         ]
-    _, depth_fixed = with_depth(runnable, 1)
+    _, depth_fixed = with_depth(runnable, 1, as_deployed=as_deployed)
     return [RetrieveStage(_retriever(runnable, as_deployed, doc_key), describe(runnable), depth_fixed)]
 
 

@@ -69,12 +69,13 @@ def save_evaluation(evaluation: Evaluation, folder: str | Path, *, overwrite: bo
         The folder.
 
     Raises:
-        RunError: the folder exists (and is not an evaluation to be overwritten), or cannot be written.
+        RunError: the folder exists (and is not an evaluation, and nothing but one, to be overwritten), or cannot be
+            written.
     """
     target = Path(folder).expanduser()
     try:
         occupied = target.exists() and (not target.is_dir() or any(target.iterdir()))
-        if occupied and not (overwrite and (target / _RUN).is_file()):
+        if occupied and not (overwrite and _is_evaluation(target)):
             hint = "choose another folder" if overwrite else "choose another folder, or pass overwrite=True"
             raise RunError(f"{target}: found something there already; expected a new or empty folder: {hint}")
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -86,6 +87,12 @@ def save_evaluation(evaluation: Evaluation, folder: str | Path, *, overwrite: bo
     except (OSError, TypeError, ValueError, RecursionError) as error:
         raise RunError(f"{target}: cannot be written: {error}; nothing was changed there") from error
     return target
+
+
+def _is_evaluation(folder: Path) -> bool:
+    """Whether a folder holds a saved evaluation and nothing else that replacing it would destroy."""
+    names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    return _RUN in names and names <= {_RUN, _QUERIES, _CHUNKS, _TRACES, _SCORES}
 
 
 def load_evaluation(folder: str | Path) -> Evaluation:
