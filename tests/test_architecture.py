@@ -13,6 +13,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "raglift"
 # Left to right: a module imports only from those before it.
 ORDER = (
     "errors",
+    "printable",
     "text",
     "records",
     "progress",
@@ -47,6 +48,9 @@ DOORS = {
 }
 
 FRAMEWORKS = {"faiss", "langchain", "langchain_core", "langchain_classic", "langchain_community", "llama_index"} | {
+    "bm25s",
+    "langchain_openai",
+    "langchain_text_splitters",
     "sentence_transformers",
     "torch",
     "transformers",

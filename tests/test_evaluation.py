@@ -468,3 +468,47 @@ def test_rescore_refuses_what_evaluate_refuses():
     for settings in ({"profile": "trec"}, {"match": "fuzzy"}, {"ks": 3}, {"metrics": ["ndgc"]}):
         with pytest.raises(ConfigurationError):
             rescore(evaluation, **settings)
+
+
+def test_a_label_text_that_occurs_in_no_document_is_pointed_out():
+    document = Document("garden.md", "Water the tomatoes every second day. Feed them once a week.")
+    data = Dataset.from_dict({"how often?": ["Water the tomatos every second day."]}, documents=[document])
+    evaluation = evaluate(lambda query: [document.text], data, ks=(1,))
+    assert any("1 label texts occur in none of the documents; the first, of query q1" in n for n in evaluation.notes)
+
+
+def test_rescoring_deeper_than_the_run_asked_is_refused():
+    data = Dataset.from_dict({"q": ["the text that answers it"]})
+    evaluation = evaluate(lambda query: ["the text that answers it"], data, ks=(1,), candidates=10)
+    with pytest.raises(ConfigurationError, match="at most 10, the number of candidates"):
+        rescore(evaluation, ks=(50,))
+
+
+def test_one_query_that_the_model_cannot_score_does_not_stop_the_others():
+    from raglift.cache import Cache
+    from raglift.reranking.pairs import PairReranker
+
+    class Picky(PairReranker):
+        identity = "picky"
+
+        def plan(self, pairs):
+            return [list(pairs)]
+
+        def score(self, batch):
+            return [float("nan") if query == "bad" else float(len(text)) for query, text in batch]
+
+    data = Dataset.from_dict({"good": ["the text that answers it"], "bad": ["the text that answers it"]})
+    evaluation = evaluate(
+        lambda query: ["short", "the text that answers it"], data, reranker=Picky(cache=Cache(None)), ks=(1,)
+    )
+    good, bad = evaluation.run.traces
+    assert good.error is None
+    assert bad.error is not None
+    assert "gave nan" in bad.error
+    assert evaluation.scores.mean("rerank", evaluation.scores.metrics[0]) == 0.5
+
+
+def test_printing_records_in_a_notebook_stays_short():
+    data = Dataset.from_dict({"q": ["x" * 5000]}, documents=[Document("d", "y" * 50_000)])
+    evaluation = evaluate(lambda query: ["x" * 5000], data, ks=(1,))
+    assert max(len(repr(record)) for record in (data, data.documents[0], evaluation)) < 200

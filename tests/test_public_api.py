@@ -6,9 +6,11 @@ import sys
 import raglift
 
 FRAMEWORKS = (
+    "bm25s",
     "faiss",
     "langchain",
     "langchain_core",
+    "langchain_text_splitters",
     "llama_index",
     "numpy",
     "pandas",

@@ -202,7 +202,7 @@ def test_home_is_expanded(evaluation, tmp_path, monkeypatch):
 def test_nothing_is_overwritten_unasked(evaluation, tmp_path):
     folder = save_evaluation(evaluation, tmp_path / "run")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    with pytest.raises(RunError, match=r"found something there already; .*or pass overwrite=True"):
+    with pytest.raises(RunError, match=r"found something there already; .*overwrite=True"):
         save_evaluation(rescore(evaluation, ks=(2,)), folder)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 

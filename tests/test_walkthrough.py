@@ -102,3 +102,20 @@ def test_the_walkthrough_shows_means_with_n_for_many_questions() -> None:
 def test_no_question_is_an_error() -> None:
     with pytest.raises(ConfigurationError, match="found no question"):
         walk_through(rl.load_dataset("lighthouse"), [], Settings(), Console(file=io.StringIO()))
+
+
+def test_a_question_whose_labels_are_not_found_says_where_they_are_and_corpus_text_is_only_shown() -> None:
+    """The document's id looks like markup, its text like a terminal's commands; both are printed, neither is obeyed."""
+    filler = "\n\n".join(
+        f"The \x1b[31mlamp was lit in night {night}, said the log of the keeper." for night in range(40)
+    )
+    answer = "Submarines were sighted off the cape in the spring of that year."
+    document = rl.Document("[/b]notes.md", f"{filler}\n\n{answer}")
+    dataset = Dataset.from_dict({"When was the lamp lit?": [answer]}, documents=[document])
+    console = Console(file=io.StringIO(), width=200)
+    settings = Settings(LocalSystem(chunker=rl.RecursiveChunker(80, 0)), k=2)
+    walk_through(dataset, list(dataset), settings, console)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert re.search(r"None of the labels is among these hits.*label 1 at rank \d+", text)
+    assert "[/b]notes.md: " in text
+    assert "\x1b" not in text

@@ -23,6 +23,7 @@ __all__ = ["Cache", "cache_folder", "content_key", "default_cache"]
 
 _KEYS_PER_SELECT = 500
 _BUSY_SECONDS = 60.0
+_SWITCH_SECONDS = 5.0
 
 
 def cache_folder() -> Path:
@@ -65,7 +66,7 @@ class Cache:
             connection = sqlite3.connect(
                 path or ":memory:", timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
-            connection.execute("PRAGMA journal_mode=WAL")
+            _use_write_ahead_log(connection)
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
@@ -122,6 +123,19 @@ class Cache:
             f"cannot {action} the cache {self.path}: {error}. It holds nothing that cannot be made again: "
             "free some space or delete the file and run again, or set RAGLIFT_CACHE to another folder"
         )
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Switch to WAL. SQLite does not wait here for another process that is switching too, so this tries again."""
+    import tenacity
+
+    again = tenacity.Retrying(
+        retry=tenacity.retry_if_exception_type(sqlite3.OperationalError),
+        stop=tenacity.stop_after_delay(_SWITCH_SECONDS),
+        wait=tenacity.wait_random(0.01, 0.05),
+        reraise=True,
+    )
+    again(connection.execute, "PRAGMA journal_mode=WAL")
 
 
 _open: dict[Path, Cache] = {}

@@ -8,6 +8,7 @@
     │   ├── MissingDependency   an optional package is not installed; the message names the extra
     │   └── UnsupportedSystem   an object that no adapter knows how to ask
     ├── ModelError              a model cannot be loaded, or is not the one it claims to be
+    │   └── ModelOutputError    a model gave no usable answer for an input
     ├── CacheError              the cache file cannot be read or written
     ├── RunError                a saved run is missing, damaged, or from a newer version
     └── QueryFailed             a query failed and the caller asked to stop on the first failure
@@ -29,6 +30,7 @@ __all__ = [
     "Fault",
     "MissingDependency",
     "ModelError",
+    "ModelOutputError",
     "QueryFailed",
     "QueryTimeout",
     "RagliftError",
@@ -111,6 +113,10 @@ class UnsupportedSystem(ConfigurationError):
 
 class ModelError(RagliftError):
     """A model cannot be loaded, or is not the one it claims to be."""
+
+
+class ModelOutputError(ModelError):
+    """A model gave no usable answer for an input: a score that is not a number, a failed call to a provider."""
 
 
 class CacheError(RagliftError):

@@ -164,14 +164,22 @@ def rescore(
     Args:
         evaluation: from `evaluate` or `load_evaluation`.
         metrics: measures to take.
-        ks: the depths at which they are taken; none deeper than the run's candidates says more.
+        ks: the depths at which they are taken; none may be deeper than the run's candidates.
         match: "containment", or a `MatchRule`.
         profile: whose metric conventions.
 
     Raises:
         ConfigurationError: an argument that cannot be used.
     """
-    return _evaluation(evaluation.run, evaluation.dataset, _metrics(metrics, ks), _rule(match, profile), profile)
+    chosen = _metrics(metrics, ks)
+    asked = int(evaluation.run.spec["candidates"])
+    too_deep = [metric for metric in chosen if metric.k is not None and metric.k > asked]
+    if too_deep:
+        raise ConfigurationError(
+            f"rescore: found {too_deep[0]}; expected a depth of at most {asked}, the number of candidates that the run "
+            "asked for: evaluate again with more candidates"
+        )
+    return _evaluation(evaluation.run, evaluation.dataset, chosen, _rule(match, profile), profile)
 
 
 def _evaluation(run: Run, dataset: Dataset, metrics: tuple[Metric, ...], rule: MatchRule, profile: str) -> Evaluation:

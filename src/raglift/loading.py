@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from raglift.corpora.catalogue import QUERIES, Corpus, find_corpus, read_corpus
 from raglift.corpora.descriptor import DESCRIPTOR
 from raglift.dataset import read_documents, read_queries
-from raglift.errors import CorpusError, DatasetError, Fault
+from raglift.errors import ConfigurationError, CorpusError, DatasetError, Fault
 from raglift.records import Dataset
 
 if TYPE_CHECKING:
@@ -39,9 +39,16 @@ def load_dataset(
     Raises:
         DatasetError: there is no such file, it is malformed, or a label does not resolve; every fault is
             listed.
-        CorpusError: there is no such folder, and no corpus of that name.
+        CorpusError: there is no such folder, and no corpus of that name; or the labels of a corpus do not resolve in
+            the text that is on this machine.
+        ConfigurationError: the source is neither a path nor a name.
         CorpusMissing: the text of the corpus is not on this machine; the message says how to get it.
     """
+    if not isinstance(source, (str, os.PathLike)):
+        raise ConfigurationError(
+            f"load_dataset: found a {type(source).__name__}; expected a path or the name of a corpus "
+            "(for labels in a dict: Dataset.from_dict)"
+        )
     path = Path(source).expanduser()
     if path.is_file():
         if path.suffix.lower() not in _SUFFIXES:
@@ -82,7 +89,17 @@ def _load_corpus(corpus: Corpus, documents: DocumentSource, name: str | None) ->
         given = corpus.documents(text)
     else:
         given = read_documents(documents)
-    return Dataset(read_queries(corpus.queries_path, given), given, name or corpus.name)
+    try:
+        queries = read_queries(corpus.queries_path, given)
+    except DatasetError as error:
+        if corpus.text is None:
+            raise
+        # The labels were checked when they were written, so the text is to blame
+        raise CorpusError(
+            f"{text or corpus.path}: {len(error.faults)} labels of corpus {corpus.name!r} do not resolve in this text; "
+            f"is it complete, and the right edition? The first: {error.faults[0]}"
+        ) from error
+    return Dataset(queries, given, name or corpus.name)
 
 
 def _unusable(path: Path, found: str, expected: str) -> DatasetError:

@@ -17,6 +17,7 @@ from raglift.integrations.adapt import LATE_INTERACTION
 from raglift.integrations.embeddings import embedder_by_name
 from raglift.matching import MatchRule, judge
 from raglift.metrics import AP, DCG, F1, IDCG, NDCG, RR, HitRate, Precision, Recall
+from raglift.printable import printable
 from raglift.records import Dataset, Evaluation, Metric, Query
 from raglift.report import print_evaluation
 from raglift.retrieval import DenseRetriever
@@ -75,6 +76,8 @@ def walk_through(dataset: Dataset, questions: list[Query], settings: Settings, c
     )
     if len(questions) == 1:
         _show_hits(evaluation, settings, console)
+        if evaluation.scores.mean(evaluation.before, HitRate @ settings.k) == 0:
+            _show_where_the_labels_are(evaluation, retriever, console)
     else:
         _heading(console, 4, f"Ask {len(questions)} questions, retrieve the {settings.k} most similar chunks to each")
         for stage in evaluation.run.stages[1:]:
@@ -88,35 +91,34 @@ def walk_through(dataset: Dataset, questions: list[Query], settings: Settings, c
 def _index(dataset: Dataset, settings: Settings, console: Console) -> DenseRetriever:
     _heading(console, 1, "Load the text")
     for document in dataset.documents:
-        console.print(f"{document.id}: {len(document.text):,} characters, without its publisher's header and licence")
+        _say(console, f"{document.id}: {len(document.text):,} characters, without its publisher's header and licence")
     _heading(console, 2, f"Split it: {settings.system.chunker}")
     chunks = chunks_of(dataset, settings.system.chunker)
     lengths = sorted(len(chunk.text) for chunk in chunks)
-    console.print(f"{len(chunks):,} chunks; the median has {lengths[len(lengths) // 2]:,} characters")
+    _say(console, f"{len(chunks):,} chunks; the median has {lengths[len(lengths) // 2]:,} characters")
     _heading(console, 3, "Embed the chunks, normalize the vectors, index them in FAISS by inner product")
     embedder = embedder_by_name(settings.system.embedding, dtype=settings.system.dtype)
     index = build_index(chunks, embedder, progress=None)
-    console.print(f"model: {embedder.identity}", soft_wrap=True, highlight=False)
+    _say(console, f"model: {embedder.identity}", wrap=False)
     distinct = len({chunk.text for chunk in chunks})
-    console.print(
+    _say(
+        console,
         f"{index.vectors.shape[0]:,} vectors of {index.vectors.shape[1]} dimensions and length 1, so that the inner "
         f"product is the cosine similarity; {index.computed:,} of {distinct:,} distinct chunks embedded now, "
         "the others were in the cache",
     )
     if index.read_in_part:
-        console.print(f"! {index.read_in_part:,} chunks are longer than the model reads: their beginning was embedded")
+        _say(console, f"! {index.read_in_part:,} chunks are longer than the model reads: their beginning was embedded")
     return DenseRetriever(index)
 
 
 def _show_hits(evaluation: Evaluation, settings: Settings, console: Console) -> None:
     """Print the hits of one question before and after reranking, and which label each one matches."""
-    from rich.markup import escape
-
     query = evaluation.dataset.queries[0]
     trace = evaluation.run.traces[0]
     rule = MatchRule.for_profile(evaluation.profile)
     _heading(console, 4, f"Ask, and retrieve the {settings.k} most similar chunks")
-    console.print(f"question: [bold]{escape(query.text)}[/bold]")
+    _say(console, f"question: {query.text}")
     for number, fact in enumerate(query.facts, start=1):
         for alternative, passage in enumerate(fact.passages):
             name = "     or: " if alternative else f"label {number}: "
@@ -134,7 +136,27 @@ def _show_hits(evaluation: Evaluation, settings: Settings, console: Console) -> 
             was = f" (was {earlier.get(hit.chunk.id, '–'):>2})" if stage_number else ""
             name = "score" if stage_number else "cosine"
             line = f"{hit.rank:>3}{was}  {name} {hit.score or 0:8.4f}  {_shortened(hit.chunk.text, 64)}{matched}"
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+            _say(console, line, wrap=False)
+
+
+def _show_where_the_labels_are(evaluation: Evaluation, retriever: DenseRetriever, console: Console) -> None:
+    """Say at which ranks of the whole index the labels of one question are first matched."""
+    query = evaluation.dataset.queries[0]
+    ranking = retriever.retrieve([query.text], len(retriever.index.chunks))[0]
+    judged = judge([query], [[ranking]], MatchRule.for_profile(evaluation.profile))[0]
+    first: dict[int, int] = {}
+    for fact, rank in zip(judged.matches.fact.tolist(), judged.matches.rank.tolist(), strict=True):
+        first[fact] = min(rank, first.get(fact, rank))
+    places = [
+        f"label {number + 1} at rank {first[number]:,}" if number in first else f"label {number + 1} in no chunk"
+        for number in range(len(query.facts))
+    ]
+    _say(
+        console,
+        "\nNone of the labels is among these hits, so every figure below is 0. In the ranking of all "
+        f"{len(ranking):,} chunks: {', '.join(places)}. Try a larger -k, another --embedding, another --question, "
+        "or --all.",
+    )
 
 
 def show_metrics(evaluation: Evaluation, k: int, console: Console) -> None:
@@ -199,15 +221,16 @@ def _line(evaluation: Evaluation, metric: Metric, meaning: str, console: Console
     text = f"{name:<13} " + " → ".join(f"{value:.{decimals}f}" for value in values)
     if len(evaluation.dataset) > 1:
         text += f"  (n = {scores.n(evaluation.before, metric):,})"
-    console.print(f"{text}  {meaning}", markup=False, highlight=False, soft_wrap=True)
+    _say(console, f"{text}  {meaning}", wrap=False)
 
 
-def _say(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False)
+def _say(console: Console, text: str, *, wrap: bool = True) -> None:
+    """Print text that may come from a corpus: no markup is read in it, and no control character gets through."""
+    console.print(printable(text), markup=False, highlight=False, soft_wrap=not wrap)
 
 
 def _heading(console: Console, number: int, text: str) -> None:
-    console.print(f"\n[bold]{number}. {text}[/bold]", highlight=False)
+    console.print(f"\n{number}. {printable(text)}", style="bold", markup=False, highlight=False)
 
 
 def _shortened(text: str, length: int) -> str:

@@ -46,6 +46,7 @@ def test_one_row_a_metric_and_k(evaluation):
             "after": [2 / 3] * 4,
             "lift": [1 / 3, np.nan, 1 / 3, np.nan],
             "n": [3] * 4,
+            "n_after": [3] * 4,
             "truncated": [False, True, False, True],
             "stage:retrieve": [1 / 3, 1.5 / 3, 1 / 3, (1 + 1 / np.log2(3)) / 3],
             "stage:rerank": [2 / 3] * 4,

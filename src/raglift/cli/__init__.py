@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 __all__ = ["main"]
+
+_INTERRUPTED = 130
 
 
 def main() -> None:
     """Run the command line; a mistake of the user's ends with one clear message and exit code 2."""
     from raglift.cli.app import app
     from raglift.errors import RagliftError
+    from raglift.printable import printable
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a Windows pipe cannot encode → or ─: print ? rather than stop
+            stream.reconfigure(errors="replace")
     try:
         app(prog_name="raglift", standalone_mode=True)
     except RagliftError as error:
-        sys.stderr.write(f"raglift: error: {error}\n")
+        sys.stderr.write(f"raglift: error: {printable(str(error))}\n")
         sys.exit(2)
-    except KeyboardInterrupt:
-        sys.stderr.write(
-            "\nraglift: stopped; what the models finished is in the cache, so the same command goes on from there\n"
-        )
-        sys.exit(130)
+    except SystemExit as end:
+        if end.code == _INTERRUPTED:  # typer turns Ctrl-C into this exit code without a word
+            sys.stderr.write(
+                "\nraglift: stopped. What the models finished is kept: the same command goes on from there\n"
+            )
+        raise
     except BrokenPipeError:
         # The reader of our output has gone, as with `raglift … | head`
         sys.stderr.close()

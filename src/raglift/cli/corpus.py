@@ -56,8 +56,9 @@ def fetch_text(name: str, *, url: str | None, timeout: float) -> None:
 
     corpus = find_corpus(name)
     corpus.text_to_fetch()
+    console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task(f"fetch {name}", total=None)
         path = fetch(
             corpus,

@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from raglift.chunking import RecursiveChunker
-from raglift.errors import ConfigurationError
+from raglift.errors import ConfigurationError, QueryFailed
 from raglift.evaluation import DEFAULT_METRICS, Options, evaluate
+from raglift.execution.policy import describe_error
+from raglift.integrations.adapt import check_reranker
 from raglift.matching import MatchRule
+from raglift.models import resolve_dtype
 from raglift.systems import LocalSystem, build_retriever
 
 if TYPE_CHECKING:
@@ -50,10 +53,12 @@ def run(request: Request) -> None:
 
     from raglift.loading import load_dataset
     from raglift.report import print_evaluation
+    from raglift.store import check_free
 
     dataset = load_dataset(request.dataset, documents=request.documents)
-    if request.save is not None and not request.overwrite and request.save.exists():
-        raise ConfigurationError(f"--save: {request.save} exists; expected a new folder, or --overwrite")
+    if request.save is not None:
+        check_free(request.save, overwrite=request.overwrite)
+    check_reranker(request.reranker)  # what is wrong with it is better said before the documents are embedded
     system = build_retriever(dataset, request.parts) if request.system is None else _load(request.system)
     evaluation = evaluate(
         system,
@@ -65,18 +70,20 @@ def run(request: Request) -> None:
         profile=request.profile,
         **request.options,
     )
-    if request.save is not None:
-        evaluation.save(request.save, overwrite=request.overwrite)
     if request.as_json:
         sys.stdout.write(json.dumps(_as_json(evaluation), ensure_ascii=False, indent=2) + "\n")
     else:
         print_evaluation(evaluation, Console())
     if request.save is not None:
+        evaluation.save(request.save, overwrite=request.overwrite)
         sys.stderr.write(f"saved to {request.save}\n")
+    if all(trace.error is not None for trace in evaluation.run.traces):
+        raise QueryFailed(f"every query failed; the first: {evaluation.run.traces[0].error}")
 
 
 def parts(retriever: str, embedding: str, chunk_size: int, chunk_overlap: int, dtype: str) -> LocalSystem:
     """Return the parts of a system of raglift's own."""
+    resolve_dtype(cast("Dtype", dtype))
     return LocalSystem(retriever, RecursiveChunker(chunk_size, chunk_overlap), embedding, cast("Dtype", dtype))
 
 
@@ -109,7 +116,7 @@ def _load(reference: str) -> Any:
     sys.path.insert(0, os.getcwd())  # noqa: PTH109 — sys.path holds texts
     try:
         module = importlib.import_module(module_name)
-    except ImportError as error:
+    except (ImportError, TypeError, ValueError) as error:  # a relative or ill-formed name is no ImportError
         raise ConfigurationError(
             f"--system: the module {module_name!r} cannot be imported: {error}; "
             "expected a module in this folder or installed"
@@ -118,7 +125,12 @@ def _load(reference: str) -> Any:
         public = [known for known in vars(module) if not known.startswith("_")]
         raise ConfigurationError(f"--system: {module_name} has no {name!r}; expected one of {', '.join(public)}")
     found = getattr(module, name)
-    return found() if is_factory(found) else found
+    if not is_factory(found):
+        return found
+    try:
+        return found()
+    except Exception as error:
+        raise ConfigurationError(f"--system: {reference}() failed: {describe_error(error)}") from error
 
 
 def is_factory(found: Any) -> bool:

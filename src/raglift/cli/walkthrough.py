@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
+from raglift.integrations.adapt import check_reranker
 from raglift.walkthrough import Settings, walk_through
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def run(
         raise ConfigurationError(f"-k: found {k}; expected an integer, 1 or more")
     dataset = load_dataset(corpus)
     labelled = [query for query in dataset if query.is_labelled]
+    check_reranker(reranker)  # what is wrong with it is better said before the text is embedded
     questions = labelled if every else [labelled[0] if question is None else _find(dataset, question)]
     walk_through(dataset, questions, Settings(parts, reranker, k, profile), Console())
 

@@ -57,7 +57,12 @@ def fetch(
         else:
             _put(data, target)
             return target
-    raise CorpusError(f"corpus {corpus.name!r} could not be fetched:\n" + "\n".join(reasons))
+    raise CorpusError(
+        f"corpus {corpus.name!r} could not be fetched:\n"
+        + "\n".join(reasons)
+        + "\nWithout a network: set RAGLIFT_CORPORA "
+        f"to a folder that holds {corpus.name}/{text.file}, or give another address with --url"
+    )
 
 
 def _check_labels(data: bytes, text: CorpusText, corpus: Corpus) -> None:

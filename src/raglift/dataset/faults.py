@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import Fault
+from raglift.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -66,8 +67,9 @@ def quoted(text: object) -> str:
     words = str(text)
     if len(words) > _SHOWN:
         words = words[: _SHOWN // 2] + "…" + words[-_SHOWN // 2 :]
-    # a lone surrogate cannot be printed
-    return json.dumps(words, ensure_ascii=False).encode("utf-8", "backslashreplace").decode("utf-8")
+    literal = json.dumps(words, ensure_ascii=False)
+    # what a terminal would act on or cannot print is shown by its code
+    return "".join(letter if printable(letter) == letter else f"\\u{ord(letter):04x}" for letter in literal)
 
 
 def nearest(word: str, known: Collection[str]) -> str:

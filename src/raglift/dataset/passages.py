@@ -30,7 +30,7 @@ def read_passage(value: Any, place: Place, sources: Sources, grades: range) -> P
     """Return the passage that an entry of a label describes; None, and a fault, when there is none.
 
     Args:
-        value: a text, or an object in one of the forms of `docs/labels.md`.
+        value: a text, or an object in one of the forms of `README.md`.
         place: where it stands.
         sources: the documents that spans and anchors point into.
         grades: the grades allowed here; the first is the default.

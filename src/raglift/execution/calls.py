@@ -8,6 +8,9 @@ the system is taken to hang, and the calls that remain fail without being made.
 from __future__ import annotations
 
 import asyncio
+import atexit
+import functools
+import os
 import threading
 import time
 from collections import deque
@@ -28,7 +31,6 @@ Call = Callable[[], T]
 AsyncCall = Callable[[], Awaitable[T]]
 _LEFT_BEHIND_PER_WORKER = 4
 _LEFT_BEHIND_AT_LEAST = 16
-_SECONDS_TO_CLOSE_A_LOOP = 1.0
 
 
 @dataclass(frozen=True)
@@ -71,29 +73,33 @@ def call_all(calls: Sequence[Call[T]], policy: Policy, finished: Callable[[int],
 
 
 def call_all_async(calls: Sequence[AsyncCall[T]], policy: Policy, finished: Callable[[int], None]) -> list[Outcome[T]]:
-    """Make asynchronous calls, each with its retries, on an event loop of their own.
+    """Make asynchronous calls, each with its retries, on the event loop that raglift keeps for them.
 
     The loop runs on its own thread, so that this works inside a notebook, whose thread already has a loop.
 
     Args and Raises: as `call_all`.
     """
-    result: Future[list[Outcome[T]]] = Future()
     stopped = threading.Event()
-
-    async def main() -> None:
-        asyncio.get_running_loop().set_default_executor(_DaemonThreads())
-        try:
-            result.set_result(await _gather(calls, policy, finished, stopped))
-        except BaseException as error:  # noqa: BLE001 — raised again on the caller's thread
-            result.set_exception(error)
-
-    thread = threading.Thread(target=lambda: asyncio.run(main()), daemon=True, name="raglift-async")
-    thread.start()
+    work = asyncio.run_coroutine_threadsafe(_gather(calls, policy, finished, stopped), _event_loop(os.getpid()))
     try:
-        return result.result()
+        return work.result()
     finally:
         stopped.set()  # when this thread was interrupted, no further call is made
-        thread.join(_SECONDS_TO_CLOSE_A_LOOP)
+        work.cancel()
+
+
+@functools.cache
+def _event_loop(_process: int) -> asyncio.AbstractEventLoop:
+    """Return the loop of all asynchronous calls of a process.
+
+    There is one, because async clients keep connections that are tied to the loop they were made on: with a loop for
+    each run, the second run of the same system would find its connections dead.
+    """
+    loop = asyncio.new_event_loop()
+    loop.set_default_executor(_DaemonThreads())
+    threading.Thread(target=loop.run_forever, daemon=True, name="raglift-async").start()
+    atexit.register(loop.call_soon_threadsafe, loop.stop)
+    return loop
 
 
 def _outcome(call: Call[T], policy: Policy) -> Outcome[T]:
@@ -134,7 +140,12 @@ async def _gather(
             finished(1)
             return outcome
 
-    return await asyncio.gather(*(one(place, call) for place, call in enumerate(calls)))
+    tasks = [asyncio.ensure_future(one(place, call)) for place, call in enumerate(calls)]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:  # after a failure that stops the run, the others are not left behind
+            task.cancel()
 
 
 async def _outcome_async(call: AsyncCall[T], policy: Policy) -> Outcome[T]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from raglift.errors import ConfigurationError
+from raglift.printable import printable
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
@@ -30,9 +31,10 @@ _LONGEST_TIMEOUT = 86_400.0
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
 _LONGEST_MESSAGE = 300
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # what could move a terminal's cursor, or has no UTF-8
 _SECRET_SHAPE = re.compile(
-    r"\b(?:sk|pk|hf|ghp|xox[bp])[-_][A-Za-z0-9_\-*]{8,}|Bearer\s+\S+"
+    r"\b(?:sk|pk|hf|gsk|xai|gh[opsu]|xox[abprs])[-_][\w\-*]{8,}|\bAIza[\w-]{10,}|\bAKIA\w{10,}|\beyJ[\w-]+\.[\w.-]+"
+    r"|\b(?:Bearer|Basic)\s+\S+"
+    r"|(?<=key|ken|ret|ord)['\"]?\s*[:=]\s*['\"]?[^\s'\",&]{6,}"  # api_key: …, token=…, secret=…, password=…
     r"|(?<=://)[^\s/:@]+:[^\s/@]+(?=@)"  # a user and password in an address
     r"|(?<=[?&])[\w-]*(?:key|token|secret|password)[\w-]*=[^\s&'\"]+",
     re.IGNORECASE,
@@ -127,7 +129,7 @@ def describe_error(error: BaseException) -> str:
     secrets = {value for name, value in os.environ.items() if len(value) >= 8 and _SECRET_NAME.search(name)}
     for secret in sorted(secrets, key=len, reverse=True):  # the longest first: one may begin with another
         message = message.replace(secret, "***")
-    message = _CONTROL.sub("�", _SECRET_SHAPE.sub("***", " ".join(message.split())))
+    message = printable(_SECRET_SHAPE.sub("***", " ".join(message.split())))
     if len(message) > _LONGEST_MESSAGE:
         message = message[:_LONGEST_MESSAGE] + "…"
     return f"{type(error).__name__}: {message}" if message else type(error).__name__

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from raglift.errors import ConfigurationError, ModelError, QueryFailed, QueryTimeout, RagliftError
+from raglift.errors import ConfigurationError, ModelOutputError, QueryFailed, QueryTimeout, RagliftError
 from raglift.execution.calls import FirstFailure, Outcome, call_all, call_all_async
 from raglift.execution.policy import Policy, describe_error
 from raglift.execution.stages import RerankStage, RetrieveStage, Stage
@@ -143,10 +143,8 @@ def _run_batch(
     try:
         rankings = _call_batch(stage, call, inputs)
     except Exception as error:
-        if isinstance(error, RagliftError) and not isinstance(error, ModelError):
-            raise  # not one query's fault: a cache that cannot be written, a system that cannot be used
-        if isinstance(error, ModelError) and len(inputs) == 1:
-            raise
+        if isinstance(error, RagliftError) and not isinstance(error, ModelOutputError):
+            raise  # not one query's fault: a model that does not load, a cache that cannot be written
         if policy.on_error == "raise":
             raise QueryFailed(f"{stage.name} ({stage.system}) failed: {describe_error(error)}") from error
         # In turn: what takes all queries at once was not promised to be safe to call from several threads

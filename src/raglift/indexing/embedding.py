@@ -118,7 +118,9 @@ def embed(
     distinct = sorted(set(texts), key=lambda text: (len(text), text))
     keys = {text: content_key("vector", identity, kind, text) for text in distinct}
     entries = cache.get_many(keys.values())
-    batches = [distinct[begin : begin + BATCH_SIZE] for begin in range(0, len(distinct), BATCH_SIZE)]
+    # One query a batch, so that its vector does not depend on which other questions are asked
+    size = 1 if kind == "query" else BATCH_SIZE
+    batches = [distinct[begin : begin + size] for begin in range(0, len(distinct), size)]
     missing = [batch for batch in batches if any(keys[text] not in entries for text in batch)]
     computed = sum(keys[text] not in entries for text in distinct)
     unit = "queries" if kind == "query" else "chunks"

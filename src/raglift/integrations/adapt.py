@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import importlib.util
+import inspect
 import itertools
 import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from raglift.errors import ConfigurationError, UnsupportedSystem
+from raglift.errors import ConfigurationError, MissingDependency, UnsupportedSystem
 from raglift.execution import RerankStage, RetrieveStage, Stage
 from raglift.integrations import langchain, llama_index, plain
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from raglift.models import Dtype
 
-__all__ = ["adapt_reranker", "adapt_system", "named_stages"]
+__all__ = ["adapt_reranker", "adapt_system", "check_reranker", "named_stages"]
 
 LATE_INTERACTION = "late-interaction"
 """The name of the embedded reranker."""
@@ -45,6 +47,7 @@ def adapt_system(system: Any, *, as_deployed: bool = False, doc_key: str | None 
     if llama_index.is_llama_index(system):
         return list(llama_index.retriever_stages(system, as_deployed=as_deployed, doc_key=doc_key))
     if any(callable(getattr(system, name, None)) for name in _RETRIEVE_METHODS):
+        _require_two_arguments(system, _RETRIEVE_METHODS, "queries, k")
         return [RetrieveStage(system, _described(system))]
     if callable(system):
         return [plain.retriever_stage(system, doc_key=doc_key)]
@@ -94,6 +97,7 @@ def adapt_reranker(
 
         reranker = CrossEncoderReranker(reranker, progress=progress)
     if any(callable(getattr(reranker, name, None)) for name in _RERANK_METHODS):
+        _require_two_arguments(reranker, _RERANK_METHODS, "queries, rankings")
         return [RerankStage(reranker, _described(reranker))]
     if callable(reranker):
         return [plain.reranker_stage(reranker)]
@@ -102,6 +106,37 @@ def adapt_reranker(
         "compressor, a LlamaIndex node postprocessor, a function of a query and texts, "
         "or an object with rerank(queries, rankings) or rerank_one(query, ranking)"
     )
+
+
+def _require_two_arguments(part: Any, names: Sequence[str], arguments: str) -> None:
+    """Raise where a method has a name of the protocol but cannot be called as the protocol says."""
+    for name in names:
+        method = getattr(part, name, None)
+        if callable(method):
+            try:
+                inspect.signature(method).bind("", 1)
+            except TypeError as error:
+                raise UnsupportedSystem(
+                    f"{type(part).__name__}.{name}: found {name}{inspect.signature(method)}; expected "
+                    f"{name}({arguments}): {error}. A function from a query's text to results is accepted too: "
+                    f"pass the bound method itself"
+                ) from None
+            except ValueError:  # a built-in without a signature
+                continue
+
+
+def check_reranker(reranker: str) -> None:
+    """Raise for a reranker by name that cannot be used, before any work is done for it.
+
+    Raises:
+        MissingDependency: its package is not installed.
+        ModelError: its model is neither here nor on a hub.
+        ConfigurationError: the name is nearly, but not, the embedded reranker's.
+    """
+    for stage in adapt_reranker(reranker):
+        check = getattr(stage.reranker, "check", None)
+        if callable(check):
+            check()
 
 
 def named_stages(stages: Sequence[Stage]) -> list[Stage]:
@@ -119,6 +154,8 @@ def _by_name(name: str, dtype: Dtype, progress: bool | None) -> list[RerankStage
 
     if name.lower() == "none":
         return []
+    if importlib.util.find_spec("sentence_transformers") is None:
+        raise MissingDependency("sentence_transformers", "local", f"the reranker {name!r}")
     if name == LATE_INTERACTION:
         late = LateInteractionReranker(dtype=dtype, progress=progress)
         return [RerankStage(late, str(late))]

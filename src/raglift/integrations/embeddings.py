@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from raglift.errors import ConfigurationError, MissingDependency, ModelError
+from raglift.errors import ConfigurationError, MissingDependency, ModelOutputError
 from raglift.execution.policy import describe_error
 from raglift.indexing import Embedder, SentenceTransformerEmbedder
 
@@ -82,7 +82,7 @@ class LangChainEmbedder:
         """Return one row a text.
 
         Raises:
-            ModelError: the provider failed, or returned something that is not one vector a text.
+            ModelOutputError: the provider failed, or returned something that is not one vector a text.
         """
         try:
             if kind == "query":
@@ -91,12 +91,14 @@ class LangChainEmbedder:
                 vectors = self._embeddings.embed_documents(list(texts))
             rows = np.asarray(vectors, dtype=np.float32)
         except Exception as error:
-            raise ModelError(
+            raise ModelOutputError(
                 f"the embedding model {self.name} failed: {describe_error(error)}. "
                 "The vectors of the batches before are kept: run again to go on from there"
             ) from error
         if rows.ndim != 2 or len(rows) != len(texts) or not np.isfinite(rows).all():
-            raise ModelError(f"{self.name}: found vectors of shape {rows.shape}; expected {len(texts)} rows of numbers")
+            raise ModelOutputError(
+                f"{self.name}: found vectors of shape {rows.shape}; expected {len(texts)} rows of numbers"
+            )
         return rows
 
     def read_in_part(self, texts: Sequence[str]) -> list[bool] | None:  # noqa: ARG002

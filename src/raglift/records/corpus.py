@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["Chunk", "Document"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Document:
     """A source text with an id."""
 
@@ -22,6 +22,9 @@ class Document:
     """The text that every offset refers to, with `\\n` line ends and no byte-order mark."""
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Anything else known about it."""
+
+    def __repr__(self) -> str:
+        return f"Document({self.id!r}, {len(self.text):,} characters)"
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ class Query:
         return self.answerable and bool(self.facts)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Dataset:
     """Labelled queries and, where they are at hand, the documents they are about."""
 
@@ -82,6 +82,9 @@ class Dataset:
     """The source texts; empty when only the labels are known."""
     name: str = "dataset"
     """For titles and saved runs."""
+
+    def __repr__(self) -> str:
+        return f"Dataset({self.name!r}, {len(self.queries):,} queries, {len(self.documents):,} documents)"
 
     def __len__(self) -> int:
         return len(self.queries)

@@ -62,7 +62,7 @@ class Scores:
         return float(counted.mean()) if len(counted) else float("nan")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """One system measured on one dataset, before and after reranking."""
 
@@ -138,6 +138,10 @@ class Evaluation:
         from raglift.store import save_evaluation
 
         return save_evaluation(self, folder, overwrite=overwrite)
+
+    def __repr__(self) -> str:
+        stages = " → ".join(self.scores.stages)
+        return f"Evaluation({self.dataset.name!r}, {stages}, {len(self.dataset):,} queries; print() shows the table)"
 
     def __str__(self) -> str:
         from raglift.report import evaluation_text

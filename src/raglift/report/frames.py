@@ -10,6 +10,7 @@ from raglift.metrics import mean_title
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
     from raglift.records import Evaluation
 
@@ -20,7 +21,8 @@ def evaluation_frame(evaluation: Evaluation) -> pd.DataFrame:
     """Return one row a metric and k.
 
     Columns: `metric` (the family, as MRR), `k`, `before`, `after` and `lift` (missing for a system of one stage, and
-    lift where there is no fair pair), `n` (queries that the means are over), `truncated` (whether k is deeper than a
+    lift where there is no fair pair), `n` and `n_after` (queries that the two means are
+    over; they differ only where a profile leaves queries out), `truncated` (whether k is deeper than a
     stage could return), and one column `stage:<name>` a stage.
     """
     import pandas as pd
@@ -37,6 +39,7 @@ def evaluation_frame(evaluation: Evaluation) -> pd.DataFrame:
             "after": np.nan if one_stage else scores.mean(evaluation.after, metric),
             "lift": np.nan if lift is None else lift,
             "n": scores.n(evaluation.before, metric),
+            "n_after": scores.n(evaluation.after, metric),
             "truncated": any(evaluation.is_truncated(stage, metric) for stage in scores.stages),
         }
         rows.append(row | {f"stage:{stage}": scores.mean(stage, metric) for stage in scores.stages})
@@ -51,24 +54,27 @@ def per_query_frame(evaluation: Evaluation) -> pd.DataFrame:
     """
     import pandas as pd
 
-    scores, run = evaluation.scores, evaluation.run
-    rows = []
-    for number, (query, trace) in enumerate(zip(evaluation.dataset.queries, run.traces, strict=True)):
-        finished = {stage.stage: stage for stage in trace.stages}
-        for stage_number, stage in enumerate(scores.stages):
-            done = finished.get(stage)
-            for metric_number, metric in enumerate(scores.metrics):
-                rows.append(
-                    {
-                        "query_id": query.id,
-                        "query": query.text,
-                        "tags": ",".join(query.tags),
-                        "metric": str(metric),
-                        "stage": stage,
-                        "value": scores.values[stage_number, metric_number, number],
-                        "hits": len(done.ranking) if done else 0,
-                        "seconds": done.seconds if done else np.nan,
-                        "error": trace.error,
-                    }
-                )
-    return pd.DataFrame(rows)
+    scores, traces = evaluation.scores, evaluation.run.traces
+    stages, metrics, _ = scores.values.shape
+    queries = evaluation.dataset.queries
+    finished = [{done.stage: done for done in trace.stages} for trace in traces]
+    done = [[by_name.get(stage) for stage in scores.stages] for by_name in finished]
+
+    def a_query(values: list[object]) -> NDArray[np.object_]:
+        return np.repeat(np.array([*values, None], dtype=object)[:-1], stages * metrics)
+
+    return pd.DataFrame(
+        {
+            "query_id": a_query([query.id for query in queries]),
+            "query": a_query([query.text for query in queries]),
+            "tags": a_query([",".join(query.tags) for query in queries]),
+            "metric": np.tile(
+                np.array([str(metric) for metric in scores.metrics], dtype=object), len(queries) * stages
+            ),
+            "stage": np.tile(np.repeat(np.array(scores.stages, dtype=object), metrics), len(queries)),
+            "value": scores.values.transpose(2, 0, 1).ravel(),
+            "hits": np.repeat([len(trace.ranking) if trace else 0 for row in done for trace in row], metrics),
+            "seconds": np.repeat([trace.seconds if trace else np.nan for row in done for trace in row], metrics),
+            "error": a_query([trace.error for trace in traces]),
+        }
+    )

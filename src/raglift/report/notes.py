@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from raglift.text import normalize
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -65,6 +67,12 @@ def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
                 f"{read_in_part:,} distinct chunks are longer than the embedding model reads and were embedded by "
                 "their beginning only"
             )
+    if provenance.unknown_document and any(
+        passage.doc_id for query in provenance.dataset for fact in query.facts for passage in fact.passages
+    ):
+        notes.append(
+            f"{provenance.unknown_document:,} distinct chunks came from a document that could not be told (see doc_key)"
+        )
     if provenance.false_offsets:
         notes.append(
             f"{provenance.false_offsets:,} distinct chunks came with offsets at which their document has another text: "
@@ -81,10 +89,36 @@ def evaluation_notes(
     for stage, limit in truncated.items():
         why = "no more came back, whatever was asked" if stage == run.stages[0].name else "no fair lift at a deeper k"
         notes.append(f"{stage}: returned at most {limit} hits: {why}")
+    notes += _texts_that_occur_nowhere(dataset, judgements)
     alone = max((judged.by_text_alone for judged in judgements), default=0)
     if alone:
         notes.append(f"{alone:,} matches by text alone: the hit's document is not known (see doc_key)")
     return notes
+
+
+def _texts_that_occur_nowhere(dataset: Dataset, judgements: Sequence[Judgements]) -> list[str]:
+    """Say how many label texts that no hit matched stand in none of the documents: most likely they are misspelled."""
+    if not dataset.documents:
+        return []
+    matched = {place for judged in judgements for place in judged.matches.fact.tolist()}
+    facts = [(query, fact) for query in dataset.queries if query.is_labelled for fact in query.facts]
+    literal = [
+        (query.id, passage.text)
+        for place, (query, fact) in enumerate(facts)
+        if place not in matched
+        for passage in fact.passages
+        if passage.text is not None and passage.start is None
+    ]
+    if not literal:
+        return []
+    texts = [normalize(document.text) for document in dataset.documents]
+    nowhere = [(query_id, text) for query_id, text in literal if not any(normalize(text) in whole for whole in texts)]
+    if not nowhere:
+        return []
+    query_id, text = nowhere[0]
+    return [
+        f"{len(nowhere):,} label texts occur in none of the documents; the first, of query {query_id}: {text[:60]!r}"
+    ]
 
 
 def _left_out(run: Run, dataset: Dataset) -> list[str]:
@@ -113,7 +147,9 @@ def _empty(run: Run, dataset: Dataset) -> list[str]:
             for stages in finished
         )
         if empty:
-            notes.append(f"{stage.name}: {_queries(empty)} with labels came back empty and count 0")
+            # AutoRAG leaves a query whose retrieval came back empty out of its means
+            fate = "are left out of its means" if run.spec["profile"] == "autorag" else "count 0"
+            notes.append(f"{stage.name}: {_queries(empty)} with labels came back empty and {fate}")
     return notes
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import io
-import re
 from typing import TYPE_CHECKING
 
 from raglift.metrics import mean_title
+from raglift.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,10 +36,10 @@ def print_evaluation(evaluation: Evaluation, console: Console) -> None:
     from rich.text import Text
 
     for line in _head(evaluation):
-        console.print(Text(_printable(line)), soft_wrap=True)
+        console.print(Text(printable(line)), soft_wrap=True)
     console.print(_table(evaluation))
     for line in _foot(evaluation):
-        console.print(Text(_printable(line)), soft_wrap=True)
+        console.print(Text(printable(line)), soft_wrap=True)
 
 
 def _head(evaluation: Evaluation) -> list[str]:
@@ -70,7 +70,7 @@ def _table(evaluation: Evaluation) -> Table:
     table.add_column("metric")
     titles = _stage_titles(evaluation)
     for stage_title in titles:
-        table.add_column(Text(_printable(stage_title)), justify="right")
+        table.add_column(Text(printable(stage_title)), justify="right")
     if len(titles) > 1:
         table.add_column("lift", justify="right")
     table.add_column("n", justify="right")
@@ -109,8 +109,3 @@ def _lift_cell(evaluation: Evaluation, metric: Metric) -> Text:
     if lift is None:
         return Text("–")
     return Text(f"{lift:+.4f}", style="green" if lift > 0 else "red" if lift < 0 else "dim")
-
-
-def _printable(text: str) -> str:
-    """Replace what could move the cursor or change the colour of a terminal, and what has no UTF-8."""
-    return re.sub(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\ud800-\udfff]", "�", text)

@@ -9,6 +9,7 @@ from raglift.errors import MissingDependency
 from raglift.models import (
     Dtype,
     has_known_revision,
+    local_or_hub,
     model_identity,
     model_not_loaded,
     quiet_loading,
@@ -56,6 +57,15 @@ class CrossEncoderReranker(PairReranker):
         if not has_known_revision(self._given):
             _ = self._model  # downloads it, so that its revision is known
         return f"cross-encoder:{model_identity(self._given)}:{self._dtype}"
+
+    def check(self) -> None:
+        """Raise now, not when the first pair is scored, if the model is neither here nor on a hub.
+
+        Raises:
+            ModelError: the model cannot be found.
+        """
+        if self._dtype is not None:
+            require_reachable(local_or_hub(self._given))
 
     def plan(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
         """Sort by length, so that a batch is padded little."""

@@ -77,10 +77,11 @@ class LateInteractionReranker(PairReranker):
 
     def score(self, batch: Sequence[Pair]) -> list[float]:
         """Return the MaxSim of each pair."""
+        encoder = self._encoder
         from sentence_transformers.util.similarity import maxsim_pairwise
 
         texts = list(dict.fromkeys(text for _, text in batch))
-        encoded = self._encoder.encode_document(texts, batch_size=len(texts), show_progress_bar=False)
+        encoded = encoder.encode_document(texts, batch_size=len(texts), show_progress_bar=False)
         tokens = dict(zip(texts, map(_unit, encoded), strict=True))
         queries = [self._tokens_of_query(query) for query, _ in batch]
         scores = maxsim_pairwise(queries, [tokens[text] for _, text in batch])

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from raglift.cache import Cache, content_key, default_cache
-from raglift.errors import ModelError
+from raglift.errors import ModelOutputError
 from raglift.progress import track
 from raglift.records import Hit, Ranking
 
@@ -57,7 +57,7 @@ class PairReranker(ABC):
         """Sort the hits of each ranking by their score; equal scores keep their order.
 
         Raises:
-            ModelError: the model gave a score that is not a number.
+            ModelOutputError: the model gave a score that is not a number.
         """
         pairs = {(query, hit.chunk.text) for query, ranking in zip(queries, rankings, strict=True) for hit in ranking}
         scores = self.scores(sorted(pairs))
@@ -70,7 +70,7 @@ class PairReranker(ABC):
         """Score distinct pairs.
 
         Raises:
-            ModelError: the model gave a score that is not a number.
+            ModelOutputError: the model gave a score that is not a number.
         """
         if not pairs:
             return {}
@@ -91,7 +91,7 @@ class PairReranker(ABC):
 
 def _packed(pair: Pair, score: float) -> bytes:
     if not math.isfinite(score):
-        raise ModelError(
+        raise ModelOutputError(
             f"the reranker gave {score} for the query {pair[0][:80]!r} and a text of {len(pair[1])} characters; "
             "expected a number (float16 overflows on some models: try dtype='float32')"
         )

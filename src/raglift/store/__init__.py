@@ -1,5 +1,5 @@
 """Evaluations on disk, as plain files in one folder."""
 
-from raglift.store.evaluations import FORMAT, load_evaluation, save_evaluation
+from raglift.store.evaluations import FORMAT, check_free, load_evaluation, save_evaluation
 
-__all__ = ["FORMAT", "load_evaluation", "save_evaluation"]
+__all__ = ["FORMAT", "check_free", "load_evaluation", "save_evaluation"]

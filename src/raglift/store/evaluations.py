@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from raglift.records import Metric
 
-__all__ = ["FORMAT", "load_evaluation", "save_evaluation"]
+__all__ = ["FORMAT", "check_free", "load_evaluation", "save_evaluation"]
 
 FORMAT = 1
 """The version of the files; a folder with a higher one was written by a newer raglift."""
@@ -74,10 +74,7 @@ def save_evaluation(evaluation: Evaluation, folder: str | Path, *, overwrite: bo
     """
     target = Path(folder).expanduser()
     try:
-        occupied = target.exists() and (not target.is_dir() or any(target.iterdir()))
-        if occupied and not (overwrite and _is_evaluation(target)):
-            hint = "choose another folder" if overwrite else "choose another folder, or pass overwrite=True"
-            raise RunError(f"{target}: found something there already; expected a new or empty folder: {hint}")
+        check_free(target, overwrite=overwrite)
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as temporary:
             written = Path(temporary) / "run"
@@ -87,6 +84,22 @@ def save_evaluation(evaluation: Evaluation, folder: str | Path, *, overwrite: bo
     except (OSError, TypeError, ValueError, RecursionError) as error:
         raise RunError(f"{target}: cannot be written: {error}; nothing was changed there") from error
     return target
+
+
+def check_free(folder: Path, *, overwrite: bool) -> None:
+    """Raise unless an evaluation can be saved to a folder without destroying anything else.
+
+    Args:
+        folder: where it would be saved.
+        overwrite: whether an evaluation that is already there may be replaced.
+
+    Raises:
+        RunError: the folder holds something; an evaluation counts as something unless it may be replaced.
+    """
+    occupied = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
+    if occupied and not (overwrite and _is_evaluation(folder)):
+        hint = "choose another folder" if overwrite else "choose another folder, or overwrite it (overwrite=True)"
+        raise RunError(f"{folder}: found something there already; expected a new or empty folder: {hint}")
 
 
 def _is_evaluation(folder: Path) -> bool:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["DAMAGE", "plain", "read_json", "read_lines", "write_json", "write_lines"]
 
 T = TypeVar("T")
-DAMAGE = (AttributeError, IndexError, KeyError, TypeError, ValueError, RagliftError)
+DAMAGE = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError, RagliftError)
 """What reading a record raises when a file is not what was written."""
 
 

@@ -1,0 +1,18 @@
+"""Untrusted text made safe to print."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["printable"]
+
+_UNPRINTABLE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """Replace what could move the cursor or change the colours of a terminal, reorder a line, or has no UTF-8.
+
+    Corpora, labels and error messages are untrusted text: control characters (but not line ends), direction overrides
+    and lone surrogates come out as �.
+    """
+    return _UNPRINTABLE.sub("�", text)
