@@ -512,3 +512,10 @@ def test_printing_records_in_a_notebook_stays_short():
     data = Dataset.from_dict({"q": ["x" * 5000]}, documents=[Document("d", "y" * 50_000)])
     evaluation = evaluate(lambda query: ["x" * 5000], data, ks=(1,))
     assert max(len(repr(record)) for record in (data, data.documents[0], evaluation)) < 200
+
+
+def test_a_timeout_that_cannot_apply_is_said():
+    data = Dataset.from_dict({"q": ["the text that answers it"]})
+    reranker = FakeReranker({})  # takes all queries at once
+    evaluation = evaluate(lambda query: ["the text"], data, reranker=reranker, ks=(1,), timeout=5)
+    assert "rerank: takes all queries at once, so the timeout of one query does not apply" in evaluation.notes

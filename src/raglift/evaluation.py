@@ -147,7 +147,11 @@ def evaluate(
     provenance = Provenance(dataset, config.doc_key)
     traces = run_stages(stages, dataset.queries, depth, policy, provenance)
     infos = tuple(StageInfo(s.name, s.system, s.depth_fixed, is_batched(s)) for s in stages)
-    run = Run(infos, traces, _spec(dataset, config, depth), tuple(run_notes(stages, provenance)))
+    notes = run_notes(stages, provenance)
+    batched = [info.name for info in infos if info.batched]
+    if config.timeout is not None and batched:
+        notes.append(f"{', '.join(batched)}: takes all queries at once, so the timeout of one query does not apply")
+    run = Run(infos, traces, _spec(dataset, config, depth), tuple(notes))
     return _evaluation(run, dataset, metrics, rule, profile)
 
 

@@ -402,3 +402,19 @@ def test_retries_count_toward_the_timeout():
     assert isinstance(outcome.error, QueryTimeout)
     (outcome,) = call_all_async([asynchronous(flaky)], Policy(timeout=0.1), ignore)
     assert isinstance(outcome.error, QueryTimeout)
+
+
+def test_a_call_that_was_given_up_on_is_not_tried_again():
+    made: list[float] = []
+
+    def slow_and_failing() -> None:
+        made.append(time.monotonic())
+        time.sleep(0.3)
+        raise ConnectionError("lost")
+
+    outcomes = call_all([slow_and_failing], Policy(timeout=0.1, retries=5), lambda _: None)
+    assert isinstance(outcomes[0].error, QueryTimeout)
+    time.sleep(0.5)
+    seen = len(made)
+    time.sleep(1.2)
+    assert len(made) == seen == 1

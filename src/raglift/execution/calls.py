@@ -102,10 +102,14 @@ def _event_loop(_process: int) -> asyncio.AbstractEventLoop:
     return loop
 
 
-def _outcome(call: Call[T], policy: Policy) -> Outcome[T]:
+def _outcome(call: Call[T], policy: Policy, given_up: Callable[[], bool] = lambda: False) -> Outcome[T]:
+    """Make one call with its retries; none is made once the call has been given up on."""
     started = time.perf_counter()
+    settings = retry_settings(policy)
+    enough = settings["stop"]
+    settings["stop"] = lambda state: enough(state) or given_up()
     try:
-        value = tenacity.Retrying(**retry_settings(policy))(call)
+        value = tenacity.Retrying(**settings)(call)
     except BaseException as error:  # noqa: BLE001 — whatever the user's system raises is that query's result
         return Outcome(None, time.perf_counter() - started, error)
     return Outcome(value, time.perf_counter() - started)
@@ -217,9 +221,12 @@ class _Pool(Generic[T]):
             self._workers += 1
             threading.Thread(target=self._work, daemon=True, name="raglift-call").start()
 
+    def _is_given_up(self, place: int) -> bool:
+        return place not in self._under_way
+
     def _work(self) -> None:
         while (place := self._take()) is not None:
-            outcome = _outcome(self._calls[place], self._policy)
+            outcome = _outcome(self._calls[place], self._policy, functools.partial(self._is_given_up, place))
             with self._changed:
                 if self._under_way.pop(place, None) is None:  # given up on: this thread has been replaced
                     self._left_behind -= 1

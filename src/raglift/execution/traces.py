@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import tenacity
+
 from raglift.errors import ConfigurationError, ModelOutputError, QueryFailed, QueryTimeout, RagliftError
 from raglift.execution.calls import FirstFailure, Outcome, call_all, call_all_async
-from raglift.execution.policy import Policy, describe_error
+from raglift.execution.policy import Policy, describe_error, retry_settings
 from raglift.execution.stages import RerankStage, RetrieveStage, Stage
 from raglift.progress import track
 from raglift.records import Query, Ranking, StageTrace, Trace
@@ -141,7 +143,7 @@ def _run_batch(
         return []
     started = time.perf_counter()
     try:
-        rankings = _call_batch(stage, call, inputs)
+        rankings = tenacity.Retrying(**retry_settings(policy))(_call_batch, stage, call, inputs)
     except Exception as error:
         if isinstance(error, RagliftError) and not isinstance(error, ModelOutputError):
             raise  # not one query's fault: a model that does not load, a cache that cannot be written
