@@ -7,7 +7,8 @@ import pytest
 
 from raglift.cache import Cache
 from raglift.indexing import SentenceTransformerEmbedder, embed
-from raglift.indexing.embedding import BATCH_SIZE
+from raglift.indexing.embedding import BATCH_SIZE, batches_by_length
+from raglift.models import load_sentence_transformer
 
 
 class LetterEmbedder:
@@ -18,6 +19,9 @@ class LetterEmbedder:
     def __init__(self, fail_after: int | None = None) -> None:
         self.batches: list[list[str]] = []
         self.fail_after = fail_after
+
+    def plan(self, texts: Sequence[str]) -> list[list[str]]:
+        return batches_by_length(texts, [len(text) for text in texts])
 
     def embed(self, texts: Sequence[str], kind: str) -> np.ndarray:
         if self.fail_after is not None and len(self.batches) == self.fail_after:
@@ -114,3 +118,19 @@ def test_bfloat16_vectors_are_close_to_float32_and_are_not_mistaken_for_them() -
     second = embed(rounded, texts, "document", cache)
     assert second.computed == 2
     assert (first.vectors * second.vectors).sum(axis=1) == pytest.approx([1, 1], abs=1e-3)
+
+
+def test_minilm_is_given_batches_that_are_hardly_padded() -> None:
+    embedder = SentenceTransformerEmbedder()
+    texts = [("lamp " * number) + "." * (300 - number) for number in range(100)]  # characters mislead: dots are tokens
+    batches = embedder.plan(texts)
+    tokenizer = load_sentence_transformer("minilm", embedder.dtype).tokenizer
+    counts = [len(tokenizer(text)["input_ids"]) for batch in batches for text in batch]
+    assert counts == sorted(counts)
+    assert sorted(text for batch in batches for text in batch) == sorted(texts)
+
+
+def test_each_query_goes_through_the_model_alone() -> None:
+    embedder = LetterEmbedder()
+    embed(embedder, TEXTS, "query", Cache(None))
+    assert {len(batch) for batch in embedder.batches} == {1}

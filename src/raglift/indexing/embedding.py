@@ -39,6 +39,10 @@ class Embedder(Protocol):
         """Everything that decides a vector besides the text: model, revision, dtype, settings."""
         ...
 
+    def plan(self, texts: Sequence[str]) -> list[list[str]]:
+        """Put distinct texts into batches, in an order that depends on nothing but the texts; longest last."""
+        ...
+
     def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
         """Return one row a text, shape (len(texts), dimensions)."""
         ...
@@ -79,6 +83,14 @@ class SentenceTransformerEmbedder:
             load_sentence_transformer(self.model, self.dtype)  # downloads it, so that its revision is known
         return f"sentence-transformers:{model_identity(self.model)}:{self.dtype}"
 
+    def plan(self, texts: Sequence[str]) -> list[list[str]]:
+        """Sort by tokens, so that a batch is hardly padded: by characters, a sixth of the work would be padding."""
+        model = load_sentence_transformer(self.model, self.dtype)
+        if not callable(model.tokenizer):
+            return batches_by_length(texts, [len(text) for text in texts])
+        ids = model.tokenizer(list(texts), truncation=False, verbose=False)["input_ids"]
+        return batches_by_length(texts, [len(tokens) for tokens in ids])
+
     def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
         """Return one unit vector a text, with the model's own query or document prompt if it has one."""
         model = load_sentence_transformer(self.model, self.dtype)
@@ -96,14 +108,20 @@ class SentenceTransformerEmbedder:
         return [len(tokens) > limit for tokens in ids]
 
 
+def batches_by_length(texts: Sequence[str], lengths: Sequence[int]) -> list[list[str]]:
+    """Return the texts in batches of equal size, sorted by length, then by text."""
+    ordered = [text for _, text in sorted(zip(lengths, texts, strict=True))]
+    return [ordered[begin : begin + BATCH_SIZE] for begin in range(0, len(ordered), BATCH_SIZE)]
+
+
 def embed(
     embedder: Embedder, texts: Sequence[str], kind: Kind, cache: Cache, *, progress: bool | None = None
 ) -> Embedding:
     """Embed texts, asking the cache first.
 
-    Batches are planned from the whole list sorted by length before the cache is asked, and a batch with
-    anything missing goes through the model whole: the composition of a batch changes the last bits of a vector,
-    so a resumed run must compute in the batches of an uninterrupted one.
+    Batches are planned from the whole list sorted by length, whatever the cache holds, and a batch with anything
+    missing goes through the model whole: the composition of a batch changes the last bits of a vector, so a resumed
+    run must compute in the batches of an uninterrupted one. Where nothing is missing, the model is not loaded.
 
     Args:
         embedder: the model.
@@ -115,14 +133,15 @@ def embed(
     if not texts:
         return Embedding(np.zeros((0, 0), dtype=np.float32), 0, 0)
     identity = embedder.identity
-    distinct = sorted(set(texts), key=lambda text: (len(text), text))
+    distinct = sorted(set(texts))
     keys = {text: content_key("vector", identity, kind, text) for text in distinct}
     entries = cache.get_many(keys.values())
-    # One query a batch, so that its vector does not depend on which other questions are asked
-    size = 1 if kind == "query" else BATCH_SIZE
-    batches = [distinct[begin : begin + size] for begin in range(0, len(distinct), size)]
-    missing = [batch for batch in batches if any(keys[text] not in entries for text in batch)]
     computed = sum(keys[text] not in entries for text in distinct)
+    batches: list[list[str]] = []
+    if computed:
+        # One query a batch, so that its vector does not depend on which other questions are asked
+        batches = [[text] for text in distinct] if kind == "query" else embedder.plan(distinct)
+    missing = [batch for batch in batches if any(keys[text] not in entries for text in batch)]
     unit = "queries" if kind == "query" else "chunks"
     with track(f"embed {unit}", sum(map(len, missing)), unit, show=progress) as advance:
         for batch in reversed(missing):  # longest first, so that the time left is not underestimated

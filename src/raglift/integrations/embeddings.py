@@ -12,6 +12,7 @@ import numpy as np
 from raglift.errors import ConfigurationError, MissingDependency, ModelOutputError
 from raglift.execution.policy import describe_error
 from raglift.indexing import Embedder, SentenceTransformerEmbedder
+from raglift.indexing.embedding import batches_by_length
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,6 +78,10 @@ class LangChainEmbedder:
         dimensions = getattr(self._embeddings, "dimensions", None)
         server = f" at {self._server}" if self._server else ""
         return f"langchain:{self.name}" + (f":{dimensions}" if dimensions else "") + server
+
+    def plan(self, texts: Sequence[str]) -> list[list[str]]:
+        """Sort by characters: what a provider counts is not known."""
+        return batches_by_length(texts, [len(text) for text in texts])
 
     def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
         """Return one row a text.
