@@ -89,9 +89,11 @@ def test_an_error_comes_through(capsys):
         raise LookupError
 
 
-def test_no_standard_error_at_all(monkeypatch):
+def test_without_standard_error_the_work_is_done_in_silence(monkeypatch, capsys):
+    """As under pythonw: there is no standard error to write to."""
     monkeypatch.setattr(sys, "stderr", None)
     work(3, [3])
+    assert capsys.readouterr().out == ""
 
 
 BAR = """
