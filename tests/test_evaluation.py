@@ -243,7 +243,7 @@ def test_a_retriever_that_takes_no_k_is_marked():
     assert evaluation.is_truncated("retrieve", RR @ 3)
     assert evaluation.mean_lift(RR @ 3) is not None  # both stages had the same candidates
     assert notes(evaluation).splitlines() == [
-        "retrieve: k could not be set on search takes no k",
+        "retrieve: k could not be set on search (it takes no k)",
         "retrieve: returned at most 2 hits: no more came back, whatever was asked",
     ]
 
@@ -519,3 +519,21 @@ def test_a_timeout_that_cannot_apply_is_said():
     reranker = FakeReranker({})  # takes all queries at once
     evaluation = evaluate(lambda query: ["the text"], data, reranker=reranker, ks=(1,), timeout=5)
     assert "rerank: takes all queries at once, so the timeout of one query does not apply" in evaluation.notes
+
+
+def test_a_batch_that_fails_for_a_passing_reason_is_tried_again_also_when_failures_stop():
+
+    class Shaky:
+        calls = 0
+
+        def retrieve(self, queries, k):
+            self.calls += 1
+            if self.calls == 1:
+                raise ConnectionError("lost")
+            return [Ranking.of([(Chunk("the text that answers it"), 1.0)]) for _ in queries]
+
+    data = Dataset.from_dict({"q": ["the text that answers it"]})
+    shaky = Shaky()
+    evaluation = evaluate(shaky, data, ks=(1,), on_error="raise", retries=1)
+    assert shaky.calls == 2
+    assert evaluation.scores.values.min() == 1.0

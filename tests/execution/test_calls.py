@@ -418,3 +418,13 @@ def test_a_call_that_was_given_up_on_is_not_tried_again():
     seen = len(made)
     time.sleep(1.2)
     assert len(made) == seen == 1
+
+
+def test_every_run_uses_the_same_event_loop_so_that_async_clients_keep_their_connections():
+    async def loop() -> asyncio.AbstractEventLoop:
+        return asyncio.get_running_loop()
+
+    first = call_all_async([loop, loop], Policy(concurrency=2), lambda _: None)
+    second = call_all_async([loop], Policy(), lambda _: None)
+    assert len({id(outcome.value) for outcome in [*first, *second]}) == 1
+    assert not first[0].value.is_closed()

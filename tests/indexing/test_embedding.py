@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ import pytest
 from raglift.cache import Cache
 from raglift.indexing import SentenceTransformerEmbedder, embed
 from raglift.indexing.embedding import BATCH_SIZE, batches_by_length
-from raglift.models import load_sentence_transformer
+from raglift.models import embedded_model_path, load_sentence_transformer
 
 
 class LetterEmbedder:
@@ -134,3 +136,25 @@ def test_each_query_goes_through_the_model_alone() -> None:
     embedder = LetterEmbedder()
     embed(embedder, TEXTS, "query", Cache(None))
     assert {len(batch) for batch in embedder.batches} == {1}
+
+
+def test_a_model_whose_files_change_is_loaded_again_and_its_vectors_are_not_confused(tmp_path: Path) -> None:
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    folder = tmp_path / "model"
+    shutil.copytree(embedded_model_path(), folder)
+    cache, text = Cache(None), ["The lamp is lit at dusk."]
+    embedder = SentenceTransformerEmbedder(str(folder), dtype="float32")
+    before = embed(embedder, text, "document", cache).vectors
+    torch.manual_seed(0)
+    weights = load_file(folder / "model.safetensors")
+    for name, value in weights.items():
+        if value.is_floating_point() and value.ndim == 2:
+            weights[name] = value + 0.2 * torch.randn_like(value)
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    after = embed(embedder, text, "document", cache)
+    assert after.computed == 1
+    assert float((before * after.vectors).sum()) < 0.9
+    again = embed(SentenceTransformerEmbedder(str(folder), dtype="float32"), text, "document", Cache(None))
+    assert np.array_equal(after.vectors, again.vectors)

@@ -177,3 +177,21 @@ def test_stage_names_are_made_unique():
         "rerank-2-2",
     ]
     assert [stage.name for stage in stages] == ["retrieve", "rerank", "rerank", "rerank"]
+
+
+def test_a_method_with_the_protocols_name_and_other_arguments_is_refused_before_it_is_asked():
+    class Search:
+        def retrieve(self, query):
+            return ["a text"]
+
+    class Rerank:
+        def rerank(self, query):
+            return []
+
+    with pytest.raises(
+        UnsupportedSystem, match=r"Search\.retrieve: found retrieve\(query\); expected retrieve\(queries, k\)"
+    ):
+        adapt_system(Search())
+    with pytest.raises(UnsupportedSystem, match=r"expected rerank\(queries, rankings\)"):
+        adapt_reranker(Rerank())
+    assert len(adapt_system(Search().retrieve)) == 1

@@ -122,7 +122,7 @@ def test_a_function_that_takes_no_depth_says_so():
         return ["a", "b", "c"]
 
     stage = retriever_stage(search)
-    assert stage.depth_fixed == ("search takes no k",)
+    assert stage.depth_fixed == ("search (it takes no k)",)
     assert texts(retrieve(search)) == ["a", "b", "c"]
     assert texts(retrieve(search, k=2)) == ["a", "b"]
 

@@ -29,7 +29,7 @@ def retriever_stage(function: Callable[..., Any], *, doc_key: str | None = None)
     depth_name = _depth_name(function)
     kind = _AsyncFunctionRetriever if _is_async(function) else _FunctionRetriever
     name = _name_of(function)
-    fixed = () if depth_name else (f"{name} takes no k",)
+    fixed = () if depth_name else (f"{name} (it takes no k)",)
     return RetrieveStage(kind(function, depth_name, doc_key), f"function {name}", fixed)
 
 

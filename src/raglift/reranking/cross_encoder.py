@@ -49,9 +49,9 @@ class CrossEncoderReranker(PairReranker):
         self._given = model
         self._dtype = resolve_dtype(dtype) if named else None
 
-    @property
+    @cached_property
     def identity(self) -> str:
-        """The model's name and revision, and the number type."""
+        """The model's name and revision, and the number type; of when it was first asked for, as the model is."""
         if self._dtype is None:
             return f"cross-encoder:{_name_of(self._given)}"
         if not has_known_revision(self._given):

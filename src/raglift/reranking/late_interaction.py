@@ -57,9 +57,9 @@ class LateInteractionReranker(PairReranker):
         self.dtype = resolve_dtype(dtype)
         self._query_tokens: dict[str, Any] = {}
 
-    @property
+    @cached_property
     def identity(self) -> str:
-        """The model's name and revision, and the number type."""
+        """The model's name and revision, and the number type; of when it was first asked for, as the model is."""
         if not has_known_revision(self.model):
             load_sentence_transformer(self.model, self.dtype)  # downloads it, so that its revision is known
         return f"late-interaction:{model_identity(self.model)}:{self.dtype}"
@@ -74,6 +74,13 @@ class LateInteractionReranker(PairReranker):
             [pair for text in texts[begin : begin + _TEXTS_PER_BATCH] for pair in by_text[text]]
             for begin in range(0, len(texts), _TEXTS_PER_BATCH)
         ]
+
+    def scores(self, pairs: Sequence[Pair]) -> dict[Pair, float]:
+        """Score distinct pairs; the queries' token embeddings are kept only as long as that takes."""
+        try:
+            return super().scores(pairs)
+        finally:
+            self._query_tokens.clear()
 
     def score(self, batch: Sequence[Pair]) -> list[float]:
         """Return the MaxSim of each pair."""
