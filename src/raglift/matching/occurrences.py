@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Occurrences", "Patterns", "find_occurrences"]
+__all__ = ["Occurrences", "Patterns", "find_occurrences", "members_of"]
 
 _BASE = 0x9E3779B97F4A7C15  # odd, so that its powers have inverses modulo 2⁶⁴
 _MIX = 0xD6E8FEB86659FD93
@@ -94,7 +94,7 @@ class Patterns:
         if not found:
             return _NOTHING
         pattern, position = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        source, place = _ranges(self._rows[pattern], self._rows[pattern + 1])
+        source, place = members_of(self._rows[pattern], self._rows[pattern + 1])
         pattern, position = self._order[place], position[source]
         order = np.lexsort((pattern, position))
         return Occurrences(pattern[order], position[order])
@@ -198,8 +198,8 @@ class _Group:
 
     def __init__(self, head: int, chosen: NDArray[np.int64], texts: list[str], lengths: NDArray[np.int64]) -> None:
         self._head = head
-        whole = np.array([_hash_of(texts[number]) for number in chosen.tolist()], dtype=np.uint64)
-        heads = np.array([_hash_of(texts[number][:head]) for number in chosen.tolist()], dtype=np.uint64)
+        wanted = [texts[number] for number in chosen.tolist()]
+        whole, heads = _hashes_of(wanted), _hashes_of([text[:head] for text in wanted])
         order = np.argsort(whole, kind="stable")
         self._whole, self._pattern = whole[order], chosen[order]
         self._heads, of_head = np.unique(heads, return_inverse=True)
@@ -229,12 +229,12 @@ class _Group:
     def _whole_patterns(
         self, block: _Block, position: NDArray[np.int64], head: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        source, place = _ranges(self._rows[head], self._rows[head + 1])
+        source, place = members_of(self._rows[head], self._rows[head + 1])
         position, length = position[source], self._lengths[place]
         fits = position + length <= len(block.text)
         position, length = position[fits], length[fits]
         hashes = block.hashes(position, length)
-        source, place = _ranges(
+        source, place = members_of(
             np.searchsorted(self._whole, hashes), np.searchsorted(self._whole, hashes, side="right")
         )
         return self._pattern[place], position[source]
@@ -250,7 +250,7 @@ def _of_head(lengths: NDArray[np.int64], head: int) -> NDArray[np.int64]:
     return np.flatnonzero((lengths >= head) & (lengths < longer))
 
 
-def _ranges(first: NDArray[np.int64], last: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def members_of(first: NDArray[np.int64], last: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return, for ranges `[first, last)`, the number of its range and the value of each member."""
     sizes = last - first
     source = np.repeat(np.arange(len(first)), sizes)
@@ -266,8 +266,16 @@ def _running_sums(text: str) -> NDArray[np.uint64]:
     return sums
 
 
-def _hash_of(text: str) -> int:
-    return int(_running_sums(text)[-1])
+def _hashes_of(texts: list[str]) -> NDArray[np.uint64]:
+    """Return the hash of each text."""
+    ends = np.cumsum([len(text) for text in texts])
+    cuts = np.flatnonzero(np.diff(ends // _BLOCK)) + 1
+    found = []
+    for part in np.split(np.arange(len(texts)), cuts):
+        parts = [texts[number] for number in part.tolist()]
+        block = _Block(parts, [(0, True)] * len(parts), _BLOCK)
+        found.append(block.hashes(block.begins, block.ends - block.begins))
+    return np.concatenate(found)
 
 
 def _powers(length: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
