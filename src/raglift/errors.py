@@ -59,7 +59,7 @@ class Fault:
 
 
 class DatasetError(RagliftError):
-    """Labels, queries or documents are malformed. Nothing was loaded.
+    """Labels, queries or documents are malformed. Nothing was loaded, or written.
 
     Attributes:
         faults: every fault found, in file order.
@@ -67,11 +67,11 @@ class DatasetError(RagliftError):
 
     SHOWN = 20
 
-    def __init__(self, source: str, faults: list[Fault]) -> None:
+    def __init__(self, source: str, faults: list[Fault], outcome: str = "nothing was loaded") -> None:
         self.source = source
         self.faults = tuple(faults)
         count = f"{len(faults)} fault" + ("s" if len(faults) != 1 else "")
-        lines = [f"{source}: {count}; nothing was loaded"]
+        lines = [f"{source}: {count}; {outcome}"]
         lines += [f"  {fault}" for fault in faults[: self.SHOWN]]
         if len(faults) > self.SHOWN:
             lines.append(f"  … and {len(faults) - self.SHOWN} more (all of them are in the error's .faults)")

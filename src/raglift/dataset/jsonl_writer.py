@@ -1,0 +1,134 @@
+"""Queries to raglift's own queries file: JSON Lines that `read_queries` reads back as equal records."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from raglift.dataset.anchors import Sources
+from raglift.dataset.faults import Place, quoted
+from raglift.dataset.labels import read_query
+from raglift.dataset.passages import IRRELEVANT, RELEVANT
+from raglift.dataset.replacing import NOTHING_WRITTEN, replacing_file
+from raglift.errors import DatasetError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Sequence
+
+    from raglift.errors import Fault
+    from raglift.records import Document, Fact, Passage, Query
+
+__all__ = ["passage_value", "query_value", "write_queries"]
+
+
+def passage_value(passage: Passage, *, default_grade: int = RELEVANT.start) -> str | dict[str, Any]:
+    """Return the JSON value that `read_queries` reads as a passage.
+
+    A span is `{"doc", "start", "end"}`, and its text is left to the document; a text with a document is
+    `{"text", "doc"}`; a chunk id is `{"chunk"}`; a literal text is itself.
+
+    Args:
+        passage: the passage.
+        default_grade: the grade that is left out; 1 among the facts, 0 among what was judged irrelevant.
+    """
+    fields: dict[str, Any] = {
+        "text": passage.text,
+        "chunk": passage.chunk_id,
+        "doc": passage.doc_id,
+        "start": passage.start,
+        "end": passage.end,
+    }
+    value = {name: field for name, field in fields.items() if field is not None}
+    if {"text", "doc", "start", "end"} <= value.keys():
+        del value["text"]
+    if passage.grade != default_grade:
+        value["grade"] = passage.grade
+    return passage.text if passage.text is not None and value.keys() == {"text"} else value
+
+
+def query_value(query: Query, passage_value: Callable[..., Any] = passage_value) -> dict[str, Any]:
+    """Return the JSON object that `read_queries` reads as a query.
+
+    Args:
+        query: the query.
+        passage_value: what turns a passage into its value, for another form of some of them; it is called as
+            `passage_value(passage, default_grade=0 or 1)`.
+    """
+
+    def fact_value(fact: Fact) -> Any:
+        values = [passage_value(passage, default_grade=RELEVANT.start) for passage in fact.passages]
+        return values[0] if len(values) == 1 else values
+
+    value: dict[str, Any] = {"id": query.id, "query": query.text}
+    value["relevant"] = [fact_value(fact) for fact in query.facts]
+    if query.tags:
+        value["tags"] = list(query.tags)
+    if not query.answerable:
+        value["answerable"] = False
+    if query.judged_irrelevant:
+        value["judged_irrelevant"] = [
+            passage_value(passage, default_grade=IRRELEVANT.start) for passage in query.judged_irrelevant
+        ]
+    return value
+
+
+def write_queries(
+    queries: Iterable[Query],
+    path: str | os.PathLike[str],
+    documents: Sequence[Document] = (),
+    *,
+    passage_value: Callable[..., Any] = passage_value,
+) -> Path:
+    """Write queries as raglift's own `queries.jsonl`, all of them or nothing.
+
+    `read_queries(path, documents)` gives equal queries back. An existing file is replaced.
+
+    Args:
+        queries: the queries, at least one.
+        path: the file; its folder is made when missing.
+        documents: the source texts. When they are given, every span and document id is resolved in them before
+            anything is written; without them a span is written as it is.
+        passage_value: what turns a passage into its JSON value, for another form of some of them, as
+            `{"doc", "from", "to"}`; it is called as `passage_value(passage, default_grade=0 or 1)`.
+
+    Returns:
+        The path.
+
+    Raises:
+        DatasetError: a query would not be read back as it is, two have one id, there is none, or the file cannot
+            be written; every fault is listed.
+    """
+    target = Path(path).expanduser()
+    lines = _checked_lines(queries, documents, passage_value, str(target))
+    with replacing_file(target) as file:
+        file.writelines(lines)
+    return target
+
+
+def _checked_lines(
+    queries: Iterable[Query], documents: Sequence[Document], passage_value: Callable[..., Any], source: str
+) -> list[str]:
+    """Return the lines; what could not be read back is a fault."""
+    faults: list[Fault] = []
+    sources = Sources(documents)
+    lines: list[str] = []
+    first: dict[str, int] = {}
+    for index, query in enumerate(queries):
+        place = Place("queries", faults, field=f"[{index}]")
+        value = query_value(query, passage_value)
+        known = len(faults)
+        read = read_query(value, place, sources)
+        if documents and len(faults) == known and read != query:
+            expected = "a query that is read back as it is: do its spans have the text of their documents?"
+            place.fault(f"the query {quoted(query.id)}, which would be read back as another", expected)
+        if query.id in first:
+            (place / "id").fault(f"the id {quoted(query.id)} of queries[{first[query.id]}]", "a unique id")
+        first.setdefault(query.id, index)
+        lines.append("" if len(faults) > known else json.dumps(value, ensure_ascii=False) + "\n")
+    if not lines:
+        Place("queries", faults).fault("no queries", "at least one")
+    if faults:
+        raise DatasetError(source, faults, NOTHING_WRITTEN)
+    return lines
