@@ -29,6 +29,8 @@ ORDER = (
     "matching",
     "metrics",
     "scoring",
+    "diagnosis",
+    "auditing",
     "report",
     "store",
     "execution",
