@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from raglift.matching.containment import Text
 
 from raglift.matching import MatchRule, inventory, match_passage
-from raglift.matching.containment import Text
 from raglift.matching.inventory import touching_chunks
 from raglift.records import Chunk, Document, Fact, Passage, Query
 

@@ -1,0 +1,52 @@
+"""What each fact of a query needs of a set of chunks: pieces of passages, as `best_facts` takes them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, TypeAlias
+
+from raglift.diagnosis.attainable import Alternative
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from raglift.matching import MatchRule, PassageMatch
+    from raglift.records import Query
+
+__all__ = ["Pieces", "requirements_of"]
+
+Pieces: TypeAlias = "Mapping[tuple[int, int], Sequence[tuple[int, PassageMatch]]]"
+"""For each (fact of the query, alternative), the chunks, as integers, that cover a part of it."""
+
+
+def requirements_of(query: Query, pieces: Pieces, rule: MatchRule) -> list[list[Alternative]]:
+    """Return the alternatives of each fact, with the chunks that contribute to them.
+
+    White space beside a covered part counts as covered with it, also where nothing follows: so what is computed from
+    these requirements is never less than what matching would find.
+
+    Args:
+        query: with its facts.
+        pieces: which chunk covers which part of which passage.
+        rule: what counts as a match.
+    """
+    return [
+        [
+            _alternative(passage.text, pieces.get((place, number), ()), rule)
+            for number, passage in enumerate(fact.passages)
+        ]
+        for place, fact in enumerate(query.facts)
+    ]
+
+
+def _alternative(text: str | None, found: Sequence[tuple[int, PassageMatch]], rule: MatchRule) -> Alternative:
+    if text is None or rule.mode != "coverage" or rule.threshold is None:
+        return Alternative.any_of(dict.fromkeys(chunk for chunk, piece in found if piece.relevant))
+    needed = max(1, math.ceil(rule.threshold * len(text) - 1e-9))
+    return Alternative(needed, tuple((chunk, *_widened(text, piece)) for chunk, piece in found))
+
+
+def _widened(text: str, piece: PassageMatch) -> tuple[int, int]:
+    start = len(text[: piece.start].rstrip())
+    end = len(text) - len(text[piece.end :].lstrip())
+    return start, end
