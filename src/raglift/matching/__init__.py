@@ -4,6 +4,7 @@ from raglift.matching.judgements import Direction, FactTable, Judgements, Matche
 from raglift.matching.judging import judge
 from raglift.matching.pieces import PassageMatch, cover_passage, match_passage
 from raglift.matching.provenance import Provenance
+from raglift.matching.reach import inventory_of, reach_of
 from raglift.matching.rule import MODES, MatchRule
 from raglift.matching.texts import Text
 
@@ -21,6 +22,8 @@ __all__ = [
     "Satisfactions",
     "Text",
     "cover_passage",
+    "inventory_of",
     "judge",
     "match_passage",
+    "reach_of",
 ]

@@ -37,6 +37,10 @@ class FactTable:
     passages: NDArray[np.int64]
     """How many alternatives it has."""
 
+    def first_of_query(self, query: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the row of the first fact of each of some queries."""
+        return np.searchsorted(self.query, query).astype(np.int64)
+
 
 @dataclass(frozen=True, eq=False)
 class PassageTable:
@@ -74,6 +78,8 @@ class Matches:
     """… and one past the last; both 0 for a chunk-id label."""
     repeated: NDArray[np.bool_]
     """Whether an earlier hit of the same ranking has the same id."""
+    relevant: NDArray[np.bool_]
+    """Whether the pair makes the hit relevant; where it does not, the hit only covers a part."""
 
     def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Matches:
         """Return some of the rows."""

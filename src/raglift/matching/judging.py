@@ -62,8 +62,8 @@ def judge(
         first_fact += len(query.facts)
     judgements = []
     for stage_rows, of_stage in zip(rows, rankings, strict=True):
-        pieces, relevant, by_text_alone = _pieces(stage_rows)
-        matches = pieces.take(relevant)
+        pieces, by_text_alone = _pieces(stage_rows)
+        matches = pieces.take(pieces.relevant)
         judgements.append(
             Judgements(
                 queries=len(queries),
@@ -74,7 +74,7 @@ def judge(
                 matches=matches,
                 pieces=pieces,
                 satisfied=_satisfied(facts, passages, matches, pieces, rule),
-                by_text_alone=int(np.count_nonzero(by_text_alone & relevant)),
+                by_text_alone=int(np.count_nonzero(by_text_alone & pieces.relevant)),
                 reach=reach,
             )
         )
@@ -128,11 +128,10 @@ def passage_table(queries: Sequence[Query]) -> PassageTable:
     )
 
 
-def _pieces(rows: list[tuple[int, ...]]) -> tuple[Matches, NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return the pieces, which of them are relevant, and which were told by text though the passage has a document."""
+def _pieces(rows: list[tuple[int, ...]]) -> tuple[Matches, NDArray[np.bool_]]:
+    """Return the pieces, and which of them were told by text though the passage names a document."""
     table = np.array(rows, dtype=np.int64).reshape(-1, 11)
     query, rank, repeated, fact, passage, grade, direction, start, end, relevant, alone = table.T
-    pieces = Matches(
-        query, rank, fact, passage, grade, direction.astype(np.int8), start, end, repeated.astype(np.bool_)
-    )
-    return pieces, relevant.astype(np.bool_), alone.astype(np.bool_)
+    flags = (column.astype(np.bool_) for column in (repeated, relevant))
+    pieces = Matches(query, rank, fact, passage, grade, direction.astype(np.int8), start, end, *flags)
+    return pieces, alone.astype(np.bool_)

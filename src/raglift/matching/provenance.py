@@ -50,9 +50,12 @@ class Provenance:
         """Return the ranking with each hit's document resolved and its offsets kept only where they are true."""
         if not self.dataset.documents:
             return ranking
-        return replace(ranking, hits=tuple(replace(hit, chunk=self._check(hit.chunk)) for hit in ranking.hits))
+        return replace(ranking, hits=tuple(replace(hit, chunk=self.check_chunk(hit.chunk)) for hit in ranking.hits))
 
-    def _check(self, chunk: Chunk) -> Chunk:
+    def check_chunk(self, chunk: Chunk) -> Chunk:
+        """Return the chunk with its document resolved and its offsets kept only where they are true."""
+        if not self.dataset.documents:
+            return chunk
         # Only the place is kept: the same chunk may carry another score or another origin for each query and stage.
         key = _key(chunk)
         if key not in self._places:
