@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from raglift.corpora.catalogue import QUERIES, Corpus, find_corpus, read_corpus
 from raglift.corpora.descriptor import DESCRIPTOR
 from raglift.dataset import read_documents, read_queries
+from raglift.dataset.chunking_evaluation import is_chunking_evaluation, read_chunking_evaluation
 from raglift.errors import ConfigurationError, CorpusError, DatasetError, Fault
 from raglift.records import Dataset
 
@@ -30,7 +31,8 @@ def load_dataset(
 
     Args:
         source: a `.jsonl` file; a folder that holds `queries.jsonl` and, optionally, `corpus.toml` or a
-            folder `documents`; or the name of a corpus that comes with raglift, as `war_and_peace`.
+            folder `documents`; a folder laid out as Chroma's chunking evaluation (`questions_df.csv` and
+            `corpora`); or the name of a corpus that comes with raglift, as `war_and_peace`.
         documents: the source texts, in place of those that `source` brings: records, a mapping from id to
             text, or a path to a file or folder. For a corpus that consists of one text, a path to a file is
             read as that text: under its id, and without what its publisher added.
@@ -61,6 +63,8 @@ def load_dataset(
         beside = path / "documents"
         given = read_documents(beside if documents is None and beside.is_dir() else documents)
         return Dataset(read_queries(path / QUERIES, given), given, name or path.resolve().name)
+    if is_chunking_evaluation(path):
+        return read_chunking_evaluation(path, documents=documents, name=name)
     return _load_corpus(_named_corpus(path), documents, name)
 
 

@@ -32,8 +32,19 @@ Reranker = Annotated[str, typer.Option(help="late-interaction (embedded), none, 
 DtypeOption = Annotated[
     str, typer.Option(help="auto (bfloat16 where the processor has it), float32, bfloat16 or float16.")
 ]
-ChunkSize = Annotated[int, typer.Option(help="The most characters in a chunk.")]
-ChunkOverlap = Annotated[int, typer.Option(help="The most characters that neighbouring chunks share.")]
+ChunkSize = Annotated[int, typer.Option(help="The most characters, or tokens, in a chunk.")]
+ChunkOverlap = Annotated[int, typer.Option(help="The most characters, or tokens, that neighbouring chunks share.")]
+ChunkUnit = Annotated[
+    str | None,
+    typer.Option(
+        help="What size and overlap count: characters or tokens (cl100k_base). "
+        "By default characters, and for --chunker token tokens."
+    ),
+]
+ChunkerKind = Annotated[
+    str,
+    typer.Option("--chunker", help="recursive (at paragraphs, lines, words) or token (plain windows of tokens)."),
+]
 
 
 def _version(wanted: bool) -> None:
@@ -68,8 +79,10 @@ def evaluate(
     retriever: Annotated[str, typer.Option(help="raglift's own: dense or bm25.")] = "dense",
     embedding: Embedding = "minilm",
     reranker: Reranker = "late-interaction",
+    chunker: ChunkerKind = "recursive",
     chunk_size: ChunkSize = 1000,
     chunk_overlap: ChunkOverlap = 100,
+    chunk_unit: ChunkUnit = None,
     dtype: DtypeOption = "auto",
     ks: Annotated[
         str, typer.Option("--ks", "-k", help="The depths at which metrics are taken, with commas.")
@@ -101,7 +114,9 @@ def evaluate(
             dataset=dataset,
             system=system,
             documents=documents,
-            parts=command.parts(retriever, embedding, chunk_size, chunk_overlap, dtype),
+            parts=command.parts(
+                retriever, embedding, command.make_chunker(chunker, chunk_size, chunk_overlap, chunk_unit), dtype
+            ),
             reranker=reranker,
             ks=command.depths(ks),
             candidates=candidates,
@@ -144,7 +159,7 @@ def walkthrough(
     from raglift.cli import evaluate as command
     from raglift.cli import walkthrough as walk
 
-    parts = command.parts("dense", embedding, chunk_size, chunk_overlap, dtype)
+    parts = command.parts("dense", embedding, command.make_chunker("recursive", chunk_size, chunk_overlap), dtype)
     walk.run(corpus=corpus, question=question, every=every, parts=parts, reranker=reranker, k=k, profile=profile)
 
 

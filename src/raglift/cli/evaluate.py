@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from raglift.chunking import RecursiveChunker
+from raglift.chunking import make_chunker
 from raglift.errors import ConfigurationError, QueryFailed
 from raglift.evaluation import DEFAULT_METRICS, Options, evaluate
 from raglift.execution.policy import describe_error
@@ -22,10 +22,11 @@ from raglift.systems import LocalSystem, build_retriever
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from raglift.chunking import Chunker
     from raglift.models import Dtype
     from raglift.records import Evaluation
 
-__all__ = ["Request", "depths", "options", "parts", "run"]
+__all__ = ["Request", "depths", "make_chunker", "options", "parts", "run"]
 
 
 @dataclass(frozen=True)
@@ -81,10 +82,10 @@ def run(request: Request) -> None:
         raise QueryFailed(f"every query failed; the first: {evaluation.run.traces[0].error}")
 
 
-def parts(retriever: str, embedding: str, chunk_size: int, chunk_overlap: int, dtype: str) -> LocalSystem:
+def parts(retriever: str, embedding: str, chunker: Chunker, dtype: str) -> LocalSystem:
     """Return the parts of a system of raglift's own."""
     resolve_dtype(cast("Dtype", dtype))
-    return LocalSystem(retriever, RecursiveChunker(chunk_size, chunk_overlap), embedding, cast("Dtype", dtype))
+    return LocalSystem(retriever, chunker, embedding, cast("Dtype", dtype))
 
 
 def options(*, metrics: str | None, **given: Any) -> Options:
