@@ -93,6 +93,19 @@ def evaluate(
         typer.Option(help="Measures with commas, as mrr,recall,ndcg@20; by default all but DCG and IDCG."),
     ] = None,
     profile: Annotated[str, typer.Option(help="Whose metric conventions: default, tutorial or autorag.")] = "default",
+    match: Annotated[
+        str,
+        typer.Option(
+            help="containment (one hit proves a fact), coverage (the hits together cover enough of it: fair across "
+            "chunk sizes) or fuzzy (for texts that were scanned or cleaned)."
+        ),
+    ] = "containment",
+    match_threshold: Annotated[
+        float | None,
+        typer.Option(
+            help="The part to be covered, or how alike: above 0, at most 1. By default 0.5, or 0.9 for fuzzy."
+        ),
+    ] = None,
     unicode_folding: Annotated[
         bool, typer.Option(help="Match also across compatibility forms, typographic quotes and dashes.")
     ] = False,
@@ -108,6 +121,7 @@ def evaluate(
 ) -> None:
     """Evaluate a retrieval system on labelled queries, before and after reranking."""
     from raglift.cli import evaluate as command
+    from raglift.matching import MatchRule
 
     command.run(
         command.Request(
@@ -121,7 +135,7 @@ def evaluate(
             ks=command.depths(ks),
             candidates=candidates,
             profile=profile,
-            unicode_folding=unicode_folding,
+            match=MatchRule.for_profile(profile, match, threshold=match_threshold, unicode_folding=unicode_folding),
             options=command.options(
                 metrics=metrics,
                 dtype=dtype,
@@ -137,6 +151,18 @@ def evaluate(
             as_json=as_json,
         )
     )
+
+
+@app.command()
+def explain(
+    run: Annotated[Path, typer.Argument(help="The folder of a saved evaluation.")],
+    query: Annotated[str, typer.Argument(help="The id of a query.")],
+    stage: Annotated[str | None, typer.Option(help="The stage; by default the last.")] = None,
+) -> None:
+    """Show which hits of one query matched what, and what they earned in each metric."""
+    from raglift.cli import explain as command
+
+    command.run(run, query, stage=stage)
 
 
 @app.command()
