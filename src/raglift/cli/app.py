@@ -103,7 +103,7 @@ def evaluate(
     match_threshold: Annotated[
         float | None,
         typer.Option(
-            help="The part to be covered, or how alike: above 0, at most 1. By default 0.5, or 0.9 for fuzzy."
+            help="The part to be covered, or how alike: above 0, at most 1; 0.5, or 0.9 for fuzzy."
         ),
     ] = None,
     unicode_folding: Annotated[
