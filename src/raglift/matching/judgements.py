@@ -6,12 +6,17 @@ Rows are sorted by query, then rank. A rank is 1 for the first hit.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
+
+    from raglift.records import Ranking
 
 __all__ = ["Direction", "FactTable", "Judgements", "Matches", "PassageTable", "Reach", "Satisfactions"]
 
@@ -119,8 +124,8 @@ class Judgements:
     """How many queries there are, those without labels included."""
     hits: NDArray[np.int64]
     """How many hits each query's ranking has."""
-    lengths: NDArray[np.int64]
-    """The characters of each hit, query after query, in the order of rank."""
+    rankings: Sequence[Ranking]
+    """What was judged: one ranking a query."""
     facts: FactTable
     passages: PassageTable
     matches: Matches
@@ -132,6 +137,11 @@ class Judgements:
     """Matches of passages anchored to a document with hits whose document is not known."""
     reach: Reach | None = None
     """What the chunks of the index allow, where they are known."""
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """The characters of each hit, query after query, in the order of rank; counted when first asked for."""
+        return np.array([len(hit.chunk.text) for ranking in self.rankings for hit in ranking.hits], dtype=np.int64)
 
 
 def satisfactions_of(facts: FactTable, matches: Matches) -> Satisfactions:

@@ -65,7 +65,7 @@ def judge(
             Judgements(
                 queries=len(queries),
                 hits=np.array([len(ranking) for ranking in of_stage], dtype=np.int64),
-                lengths=np.array([len(hit.chunk.text) for ranking in of_stage for hit in ranking], dtype=np.int64),
+                rankings=of_stage,
                 facts=facts,
                 passages=passages,
                 matches=matches,
