@@ -46,8 +46,8 @@ def read_autorag(
     """Return the queries of `qa.parquet` and, as documents, the rows of `corpus.parquet`.
 
     Each group of `retrieval_gt` is a fact, and the ids in it are its alternatives; in a list that is not nested, each
-    id is a fact. A query with an empty `retrieval_gt` is unlabelled. `generation_gt` is not read. Times in `metadata` become
-    texts.
+    id is a fact. A query with an empty `retrieval_gt` is unlabelled. `generation_gt` is not read; times in `metadata`
+    become texts.
 
     Args:
         source: a folder with `qa.parquet` and, optionally, `corpus.parquet`; or the path of the former.

@@ -276,7 +276,8 @@ def write_csv(dataset: Dataset, path: Path) -> None:
         path: the file.
     """
     with path.open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file, lineterminator="\n", strict=True)
+        # a cell is quoted for what ends a line, and only for that: so both a \r and a \n are safe
+        table = csv.writer(file, lineterminator="\r\n", strict=True)
         table.writerow(COLUMNS)
         for query in dataset.queries:
             rows: list[tuple[str, Passage | None]] = [
