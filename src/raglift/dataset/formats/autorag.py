@@ -126,9 +126,9 @@ def _read_facts(value: Any, documents: Mapping[str, Document], labels: str, plac
 
 
 def _passage(doc_id: str, documents: Mapping[str, Document], labels: str) -> Passage:
-    if labels == "ids":
+    document = documents.get(doc_id)
+    if labels == "ids" or document is None:  # there is none where the corpus itself is at fault
         return Passage(chunk_id=doc_id)
-    document = documents[doc_id]
     return Passage(document.text) if labels == "texts" and document.text.strip() else whole_document(document)
 
 

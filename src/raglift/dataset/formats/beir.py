@@ -100,7 +100,7 @@ def _read_qrels(folder: Path, split: str, faults: list[Fault]) -> Judgements | N
     splits = {file.stem: file for file in (folder / QRELS).glob("*.tsv")}
     if split not in splits:
         known = ", ".join(f"split={quoted(name)}" for name in sorted(splits)) or "a file qrels/<split>.tsv"
-        Place(str(folder), faults).fault(f"no {QRELS}/{path.name}", f"one of {known}" if splits else known)
+        Place(str(folder), faults).fault(f"no {QRELS}/{split}.tsv", f"one of {known}" if splits else known)
         return None
     judged = Judgements()
     place = Place(f"{QRELS}/{path.name}", faults)
