@@ -62,17 +62,16 @@ def load_dataset(
             "(for labels in a dict: Dataset.from_dict)"
         )
     path = Path(source).expanduser()
-    is_corpus = (path / DESCRIPTOR).is_file() and (path / QUERIES).is_file()
-    found = format or ("jsonl" if is_corpus else recognize_format(path, options))
+    is_corpus = format in (None, "jsonl") and (path / DESCRIPTOR).is_file() and (path / QUERIES).is_file()
+    found = None if is_corpus else format or recognize_format(path, options)
     if found is not None and (path.exists() or found != "jsonl"):
-        if is_corpus and found == "jsonl":
-            return _load_corpus(read_corpus(path), documents, name)
         return Dataset(*read_format(found, path, documents, options), name or _name(path))
     if path.is_file():
         raise _unusable(path, f"a file of type {path.suffix or 'unknown'}", f"a .jsonl file, {_OTHERS}")
-    if options:
-        raise ConfigurationError(f"load_dataset: found {', '.join(options)} with a corpus of raglift's; expected none")
-    return _load_corpus(_named_corpus(path), documents, name)
+    given = [name for name, value in options.items() if value is not None]
+    if given:
+        raise ConfigurationError(f"load_dataset: found {', '.join(given)} with a corpus of raglift's; expected none")
+    return _load_corpus(read_corpus(path) if is_corpus else _named_corpus(path), documents, name)
 
 
 def _name(path: Path) -> str:
