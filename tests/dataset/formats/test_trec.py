@@ -60,13 +60,16 @@ def test_every_fault_is_located(qrels: Path, tmp_path: Path, faults: Callable[..
     assert 'my.qrels:3: found the grade 2 for "A", which has 1 on line 1' in message
     assert "my.qrels:4: found 3 columns; expected 4 columns: topic, iteration, document and relevance" in message
     assert 'my.qrels:5: relevance: found "x"; expected an integer of at most 1000' in message
-    assert 'my.qrels:6: found the unknown query id "999"; expected an id of topics.tsv' in message
+    assert 'my.qrels:6: found the unknown query id "999"; expected an id of topics.tsv, as "301"' in message
     assert 'my.qrels:7: relevance: found "1001"' in message
 
 
 def test_a_document_that_is_not_there(qrels: Path, faults: Callable[..., str]) -> None:
     message = faults(qrels, topics=qrels.parent / "topics.tsv", documents={"FT934-5418": "text", "FBIS3-10937": "text"})
-    assert 'qrels.txt:2: found the unknown document id "LA122190-0057"; expected an id of the documents' in message
+    assert (
+        'qrels.txt:2: found the unknown document id "LA122190-0057"; expected an id of the documents, as "FT934-5418"'
+        in message
+    )
     assert "qrels.txt:4" in message
 
 

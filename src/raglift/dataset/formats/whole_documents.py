@@ -81,6 +81,12 @@ def read_grade(text: str, place: Place) -> int | None:
     return max(0, grade)
 
 
+def _an_id_of(name: str, ids: Iterable[str]) -> str:
+    """Return `an id of NAME, as "…"`: what ids look like there tells of leading zeros and endings."""
+    example = next(iter(ids), None)
+    return f"an id of {name}" + ("" if example is None else f", as {quoted(example)}")
+
+
 class Judgements:
     """Which documents are judged for which query, and how relevant they are."""
 
@@ -118,8 +124,8 @@ class Judgements:
         for query_id, of_query in self._by_query.items():
             if query_id not in first:
                 place = next(iter(of_query.values()))[1]
-                place.fault(f"the unknown query id {quoted(query_id)}", f"an id of {topics_name}")
-        expected = f"an id of {documents_name}"
+                place.fault(f"the unknown query id {quoted(query_id)}", _an_id_of(topics_name, first))
+        expected = _an_id_of(documents_name, documents)
         return tuple(self._query(topic, documents, expected) for topic in first.values())
 
     def _query(self, topic: Topic, documents: Mapping[str, Document], expected: str) -> Query:
