@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from raglift.chunking import RecursiveChunker
+    from raglift.dataset import write_dataset
     from raglift.errors import RagliftError
     from raglift.evaluation import evaluate, rescore
     from raglift.indexing import build_index
@@ -40,6 +41,7 @@ _HOMES = {
     "load_dataset": "loading",
     "load_evaluation": "store",
     "rescore": "evaluation",
+    "write_dataset": "dataset",
 }
 
 __all__ = [
@@ -57,6 +59,7 @@ __all__ = [
     "load_dataset",
     "load_evaluation",
     "rescore",
+    "write_dataset",
 ]
 
 

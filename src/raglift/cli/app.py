@@ -197,6 +197,56 @@ def demo() -> None:
     command.run()
 
 
+@app.command()
+def convert(
+    source: Annotated[str, typer.Argument(help="A dataset: a file, a folder, or a corpus by name.")],
+    target: Annotated[Path, typer.Argument(help="Where to: a new file or folder.")],
+    read_as: Annotated[
+        str | None,
+        typer.Option("--from", help="jsonl, beir, trec, squad, csv, autorag or llama-index. Default: by the layout."),
+    ] = None,
+    write_as: Annotated[str, typer.Option("--to", help="The same names; jsonl is raglift's own folder.")] = "jsonl",
+    documents: Annotated[
+        Path | None,
+        typer.Option(help="The documents, when the source does not bring them: a folder, or a .jsonl file."),
+    ] = None,
+    split: Annotated[str | None, typer.Option(help="BEIR: which file of qrels/ to read. Default: test.")] = None,
+    topics: Annotated[Path | None, typer.Option(help="TREC: the topics, when the source is a qrels file.")] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(help="CSV: what a column holds and its name, as query=Question; once for each."),
+    ] = None,
+    delimiter: Annotated[str | None, typer.Option(help="CSV: what stands between the columns.")] = None,
+    evidence: Annotated[str | None, typer.Option(help="SQuAD: answer (default) or context.")] = None,
+    labels: Annotated[str | None, typer.Option(help="AutoRAG: spans (default), texts or ids.")] = None,
+    drop: Annotated[
+        str,
+        typer.Option(help="What may be left out: grades,ids,judged_irrelevant,metadata,places,tags, with commas."),
+    ] = "",
+) -> None:
+    """Convert a labelled dataset from one format to another; what does not fit is an error."""
+    from raglift.cli import convert as command
+
+    command.run(
+        command.Request(
+            source=source,
+            target=target,
+            read_as=read_as,
+            write_as=write_as,
+            documents=documents,
+            options=command.options(
+                columns=column or [],
+                split=split,
+                topics=topics,
+                delimiter=delimiter,
+                evidence=evidence,
+                labels=labels,
+            ),
+            drop=tuple(part.strip() for part in drop.split(",") if part.strip()),
+        )
+    )
+
+
 @corpus_app.command("list")
 def list_corpora() -> None:
     """List the corpora, and whether their texts are on this machine."""
