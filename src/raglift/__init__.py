@@ -13,6 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from raglift.auditing import Audit, audit
     from raglift.chunking import RecursiveChunker
     from raglift.errors import RagliftError
     from raglift.evaluation import evaluate, rescore
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Audit": "auditing",
     "Chunk": "records",
     "Dataset": "records",
     "DenseRetriever": "retrieval",
@@ -35,6 +37,7 @@ _HOMES = {
     "RagliftError": "errors",
     "Ranking": "records",
     "RecursiveChunker": "chunking",
+    "audit": "auditing",
     "build_index": "indexing",
     "evaluate": "evaluation",
     "load_dataset": "loading",
@@ -43,6 +46,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Audit",
     "Chunk",
     "Dataset",
     "DenseRetriever",
@@ -52,6 +56,7 @@ __all__ = [
     "RagliftError",
     "Ranking",
     "RecursiveChunker",
+    "audit",
     "build_index",
     "evaluate",
     "load_dataset",
