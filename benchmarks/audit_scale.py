@@ -17,8 +17,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from raglift.auditing import audit
 from raglift.matching.inventory import Touches, touching_chunks
-from raglift.records import Chunk, Document, Fact, Passage, Query
+from raglift.records import Chunk, Dataset, Document, Fact, Passage, Query
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +45,10 @@ def main() -> None:
     timed("by place", partial(touching_chunks, queries, chunks, documents))
     timed("by place and text", partial(touching_chunks, queries, chunks, documents, also_by_text=True))
     timed("by text alone", partial(touching_chunks, queries, foreign, ()))
+    begin = time.perf_counter()
+    audited = audit(Dataset(tuple(queries), tuple(documents)), chunks=chunks, embedding=None)
+    say(f"the whole audit, without counting tokens: {time.perf_counter() - begin:.1f} s; {memory()}")
+    say(str(audited)[-1200:])
 
 
 def copies(texts: list[list[str]], wanted: int) -> list[Document]:

@@ -13,6 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from raglift.auditing import Audit, audit
     from raglift.chunking import RecursiveChunker
     from raglift.dataset import write_dataset
     from raglift.errors import RagliftError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Audit": "auditing",
     "Chunk": "records",
     "Dataset": "records",
     "DenseRetriever": "retrieval",
@@ -36,6 +38,7 @@ _HOMES = {
     "RagliftError": "errors",
     "Ranking": "records",
     "RecursiveChunker": "chunking",
+    "audit": "auditing",
     "build_index": "indexing",
     "evaluate": "evaluation",
     "load_dataset": "loading",
@@ -45,6 +48,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Audit",
     "Chunk",
     "Dataset",
     "DenseRetriever",
@@ -54,6 +58,7 @@ __all__ = [
     "RagliftError",
     "Ranking",
     "RecursiveChunker",
+    "audit",
     "build_index",
     "evaluate",
     "load_dataset",

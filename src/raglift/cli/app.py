@@ -102,9 +102,7 @@ def evaluate(
     ] = "containment",
     match_threshold: Annotated[
         float | None,
-        typer.Option(
-            help="The part to be covered, or how alike: above 0, at most 1; 0.5, or 0.9 for fuzzy."
-        ),
+        typer.Option(help="The part to be covered, or how alike: above 0, at most 1; 0.5, or 0.9 for fuzzy."),
     ] = None,
     unicode_folding: Annotated[
         bool, typer.Option(help="Match also across compatibility forms, typographic quotes and dashes.")
@@ -163,6 +161,65 @@ def explain(
     from raglift.cli import explain as command
 
     command.run(run, query, stage=stage)
+
+
+@app.command()
+def audit(
+    dataset: Annotated[str, typer.Argument(help="A corpus by name, a dataset folder, or a .jsonl file of queries.")],
+    documents: Annotated[
+        Path | None,
+        typer.Option(help="The documents, when the dataset does not bring them: a file or a folder."),
+    ] = None,
+    chunker: Annotated[
+        list[str] | None,
+        typer.Option(help="A way to chunk the documents, as recursive:250/125:tokens; may be given several times."),
+    ] = None,
+    match: Annotated[str, typer.Option(help="coverage or containment, for the attainable recall.")] = "coverage",
+    unicode_folding: Annotated[
+        bool, typer.Option(help="Match also across compatibility forms, typographic quotes and dashes.")
+    ] = False,
+    ks: Annotated[
+        str, typer.Option("--ks", "-k", help="The depths of the attainable recall, with commas.")
+    ] = "1,3,5,10",
+    embedding: Annotated[
+        str, typer.Option(help="minilm: count the chunks that are longer than it reads; any other counts none.")
+    ] = "minilm",
+    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 when labels are broken; warnings are fine.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with every finding.")] = False,
+) -> None:
+    """Check the labels of a dataset, and what ways of chunking do to them. Nothing is retrieved."""
+    from raglift.cli import audit as command
+
+    command.run(
+        command.Request(
+            dataset=dataset,
+            documents=documents,
+            chunkers=chunker or (),
+            match=match,
+            unicode_folding=unicode_folding,
+            ks=ks,
+            embedding=embedding,
+            strict=strict,
+            as_json=as_json,
+        )
+    )
+
+
+@app.command()
+def relabel(
+    dataset: Annotated[str, typer.Argument(help="A corpus by name, a dataset folder, or a .jsonl file of queries.")],
+    out: Annotated[Path, typer.Argument(help="The new file of queries.")],
+    documents: Annotated[
+        Path | None,
+        typer.Option(help="The documents, when the dataset does not bring them: a file or a folder."),
+    ] = None,
+    to: Annotated[str, typer.Option(help="anchors (the words at both ends) or offsets.")] = "anchors",
+    overwrite: Annotated[bool, typer.Option(help="Replace a file that is already there.")] = False,
+) -> None:
+    """Move labels that are literal texts to where these stand in the documents, in a new file."""
+    from raglift.cli import audit as command
+
+    command.run_relabel(dataset, out, documents=documents, to=to, overwrite=overwrite)
 
 
 @app.command()
