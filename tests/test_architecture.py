@@ -29,6 +29,7 @@ ORDER = (
     "matching",
     "metrics",
     "scoring",
+    "diagnosis",
     "report",
     "store",
     "execution",
@@ -43,8 +44,12 @@ ORDER = (
 # What a record offers its user, and the module to its right that does it, imported when called.
 DOORS = {
     ("records/labels.py", "dataset"),
+    ("records/results.py", "diagnosis"),
     ("records/results.py", "report"),
     ("records/results.py", "store"),
+    ("diagnosis/explanation.py", "report"),
+    ("diagnosis/headroom.py", "report"),
+    ("diagnosis/loss.py", "report"),
 }
 
 FRAMEWORKS = {"faiss", "langchain", "langchain_core", "langchain_classic", "langchain_community", "llama_index"} | {

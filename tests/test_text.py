@@ -85,15 +85,27 @@ def test_every_character_is_normalized_alike_with_and_without_offsets() -> None:
         assert normalize(once) == once
 
 
-@given(UNICODE)
+@pytest.mark.parametrize("unicode_folding", [False, True])
+@given(text=UNICODE)
 @settings(max_examples=300)
-@example("\u0f40\u0f74\u0f73")
-@example("İ\u0331\u0323")
-@example("H\u0331")
-def test_offsets_do_not_change_the_text(text: str) -> None:
-    normalized = normalize_with_offsets(text)
-    assert normalized.text == normalize(text)
+@example(text="\u0f40\u0f74\u0f73")
+@example(text="İ\u0331\u0323")
+@example(text="H\u0331")
+@example(text="a\u00ad \u00ad ﬃ‗b")
+def test_offsets_do_not_change_the_text(text: str, unicode_folding: bool) -> None:
+    normalized = normalize_with_offsets(text, unicode_folding=unicode_folding)
+    assert normalized.text == normalize(text, unicode_folding=unicode_folding)
     assert len(normalized.starts) == len(normalized.ends) == len(normalized.text)
+
+
+def test_unicode_folding_keeps_the_places_of_words() -> None:
+    source = "“Die  Straße” — im Ofﬁce"
+    normalized = normalize_with_offsets(source, unicode_folding=True)
+    assert normalized.text == '"die strasse" - im office'
+    for word, written in (("strasse", "Straße"), ("im", "im"), ("office", "Ofﬁce")):
+        start = normalized.text.index(word)
+        begin, end = normalized.source_span(start, start + len(word))
+        assert source[begin:end].strip("”") == written
 
 
 @given(UNICODE, st.data())
@@ -108,9 +120,10 @@ def test_a_normalized_span_leads_to_a_source_span_that_holds_it(text: str, data:
     assert normalized.text[slice(*span)].strip() in normalize(text[begin:end])
 
 
-@given(UNICODE)
-def test_offsets_rise(text: str) -> None:
-    normalized = normalize_with_offsets(text)
+@pytest.mark.parametrize("unicode_folding", [False, True])
+@given(text=UNICODE)
+def test_offsets_rise(text: str, unicode_folding: bool) -> None:
+    normalized = normalize_with_offsets(text, unicode_folding=unicode_folding)
     assert (normalized.starts < normalized.ends).all()
     assert (normalized.starts[1:] >= normalized.starts[:-1]).all()
     assert (normalized.ends[1:] >= normalized.ends[:-1]).all()

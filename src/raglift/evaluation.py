@@ -14,7 +14,8 @@ from raglift.errors import ConfigurationError
 from raglift.execution import Policy, run_stages
 from raglift.execution.traces import is_batched
 from raglift.integrations.adapt import adapt_reranker, adapt_system, named_stages
-from raglift.matching import MatchRule, Provenance, judge
+from raglift.integrations.inventory import all_chunks
+from raglift.matching import MatchRule, Provenance, inventory_of, judge, reach_of
 from raglift.metrics import MEASURES, PROFILES, parse
 from raglift.records import Dataset, Evaluation, Metric, Run, StageInfo
 from raglift.report.notes import cut_stages, evaluation_notes, run_notes
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raglift.models import Dtype
+    from raglift.records import Inventory
 
 __all__ = ["DEFAULT_KS", "DEFAULT_METRICS", "Options", "evaluate", "rescore"]
 
@@ -48,6 +50,9 @@ class Options(TypedDict, total=False):
 
     metrics: Sequence[Metric | str]
     """Measures to take, at each of `ks` where they name no k of their own."""
+    chunks: Sequence[Any] | None
+    """All chunks of the index, as Chunks, LangChain documents, LlamaIndex nodes or texts, for a system that does not
+    tell them: then the evaluation knows which facts the chunks allow at all."""
     as_deployed: bool
     """Keep the rerankers' own top_n instead of raising it to the number of candidates."""
     doc_key: str | None
@@ -71,6 +76,7 @@ class _Config:
     """`Options` with their defaults."""
 
     metrics: Sequence[Metric | str] = DEFAULT_METRICS
+    chunks: Sequence[Any] | None = None
     as_deployed: bool = False
     doc_key: str | None = None
     dtype: Dtype = "auto"
@@ -118,7 +124,8 @@ def evaluate(
             LangChain compressor, a LlamaIndex postprocessor, a function, or a list of these.
         ks: the depths at which metrics are taken.
         candidates: how many hits to retrieve for the rerankers; raised to the largest k.
-        match: "containment", or a `MatchRule`.
+        match: "containment" (one hit proves a fact), "coverage" (the hits together cover at least half of a passage:
+            fair across chunk sizes), "fuzzy" (texts that were scanned or cleaned), or a `MatchRule` with a threshold.
         profile: whose metric conventions: "default", "tutorial" or "autorag".
         **options: see `Options`.
 
@@ -144,6 +151,13 @@ def evaluate(
             *adapt_reranker(reranker, as_deployed=config.as_deployed, dtype=config.dtype, progress=config.progress),
         ]
     )
+    inventory = None
+    chunks = all_chunks(stages, config.chunks, doc_key=config.doc_key)
+    if chunks is not None:
+        placed = Provenance(dataset, config.doc_key)
+        checked = [placed.check_chunk(chunk) for chunk in chunks]
+        inventory = inventory_of(dataset.queries, checked, dataset.documents, rule)
+    _require_chunks(metrics, inventory)
     provenance = Provenance(dataset, config.doc_key)
     traces = run_stages(stages, dataset.queries, depth, policy, provenance)
     infos = tuple(StageInfo(s.name, s.system, s.depth_fixed, is_batched(s)) for s in stages)
@@ -151,7 +165,7 @@ def evaluate(
     batched = [info.name for info in infos if info.batched]
     if config.timeout is not None and batched:
         notes.append(f"{', '.join(batched)}: takes all queries at once, so the timeout of one query does not apply")
-    run = Run(infos, traces, _spec(dataset, config, depth), tuple(notes))
+    run = Run(infos, traces, _spec(dataset, config, depth), tuple(notes), inventory)
     return _evaluation(run, dataset, metrics, rule, profile)
 
 
@@ -169,7 +183,7 @@ def rescore(
         evaluation: from `evaluate` or `load_evaluation`.
         metrics: measures to take.
         ks: the depths at which they are taken; none may be deeper than the run's candidates.
-        match: "containment", or a `MatchRule`.
+        match: "containment", "coverage", "fuzzy", or a `MatchRule`.
         profile: whose metric conventions.
 
     Raises:
@@ -183,12 +197,15 @@ def rescore(
             f"rescore: found {too_deep[0]}; expected a depth of at most {asked}, the number of candidates that the run "
             "asked for: evaluate again with more candidates"
         )
+    _require_chunks(chosen, evaluation.run.inventory)
     return _evaluation(evaluation.run, evaluation.dataset, chosen, _rule(match, profile), profile)
 
 
 def _evaluation(run: Run, dataset: Dataset, metrics: tuple[Metric, ...], rule: MatchRule, profile: str) -> Evaluation:
     rankings = rankings_by_stage(run)
-    judgements = judge(dataset.queries, rankings, rule)
+    wants_reach = any(MEASURES[metric.name].needs_chunks for metric in metrics)
+    reach = reach_of(dataset.queries, run.inventory, rule) if run.inventory is not None and wants_reach else None
+    judgements = judge(dataset.queries, rankings, rule, reach=reach)
     scored = {
         "ks": sorted({metric.k for metric in metrics if metric.k is not None}),
         "match": asdict(rule),
@@ -203,7 +220,17 @@ def _evaluation(run: Run, dataset: Dataset, metrics: tuple[Metric, ...], rule: M
         profile=profile,
         truncated=truncated,
         notes=tuple(evaluation_notes(run, dataset, judgements, truncated)),
+        judgements=tuple(judgements),
     )
+
+
+def _require_chunks(metrics: tuple[Metric, ...], inventory: Inventory | None) -> None:
+    """Raise when a metric needs all chunks of the index and they are not known."""
+    wanted = [str(metric) for metric in metrics if MEASURES[metric.name].needs_chunks]
+    if wanted and inventory is None:
+        raise ConfigurationError(
+            f"{wanted[0]}: found a system that does not tell its chunks; expected them, as evaluate(..., chunks=chunks)"
+        )
 
 
 def _spec(dataset: Dataset, config: _Config, depth: int) -> dict[str, Any]:
@@ -237,7 +264,8 @@ def _metrics(metrics: Sequence[Metric | str], ks: Sequence[int]) -> tuple[Metric
         metric = parse(given) if isinstance(given, str) else parse(str(given))
         if metric.name not in MEASURES:
             raise ConfigurationError(f"metric: found {metric}; expected one of {', '.join(MEASURES)}")
-        chosen |= dict.fromkeys([metric] if metric.k is not None else [metric @ k for k in depths])
+        alone = metric.k is not None or not MEASURES[metric.name].takes_k
+        chosen |= dict.fromkeys([metric] if alone else [metric @ k for k in depths])
     if not chosen:
         raise ConfigurationError("metrics: found none; expected at least one, as ['ndcg@10']")
     return tuple(chosen)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 from raglift.corpora.catalogue import QUERIES, Corpus, find_corpus, read_corpus
 from raglift.corpora.descriptor import DESCRIPTOR
 from raglift.dataset import FormatOptions, read_documents, read_queries
+from raglift.dataset.chunking_evaluation import is_chunking_evaluation, read_chunking_evaluation
 from raglift.dataset.formats import read_format, recognize_format
 from raglift.errors import ConfigurationError, CorpusError, DatasetError, Fault
 from raglift.records import Dataset
@@ -37,8 +38,9 @@ def load_dataset(
 
     Args:
         source: a `.jsonl` file; a folder that holds `queries.jsonl` and, optionally, `corpus.toml`, a folder
-            `documents` or a file `documents.jsonl`; a file or folder in another format; or the name of a corpus that
-            comes with raglift, as `war_and_peace`.
+            `documents` or a file `documents.jsonl`; a file or folder in another format; a folder laid out as Chroma's
+            chunking evaluation (`questions_df.csv` and `corpora`); or the name of a corpus that comes with raglift,
+            as `war_and_peace`.
         documents: the source texts, in place of those that `source` brings: records, a mapping from id to
             text, or a path to a file or folder. For a corpus that consists of one text, a path to a file is
             read as that text: under its id, and without what its publisher added.
@@ -66,6 +68,8 @@ def load_dataset(
     found = None if is_corpus else format or recognize_format(path, options)
     if found is not None and (path.exists() or found != "jsonl"):
         return Dataset(*read_format(found, path, documents, options), name or _name(path))
+    if format is None and is_chunking_evaluation(path):
+        return read_chunking_evaluation(path, documents=documents, name=name)
     if path.is_file():
         raise _unusable(path, f"a file of type {path.suffix or 'unknown'}", f"a .jsonl file, {_OTHERS}")
     given = [name for name, value in options.items() if value is not None]

@@ -6,7 +6,7 @@ import difflib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from raglift.chunking import RecursiveChunker
+from raglift.chunking import Chunker, RecursiveChunker
 from raglift.errors import ConfigurationError
 from raglift.indexing import build_index
 from raglift.integrations.embeddings import embedder_by_name
@@ -28,7 +28,7 @@ class LocalSystem:
 
     retriever: str = "dense"
     """One of `RETRIEVERS`."""
-    chunker: RecursiveChunker = field(default_factory=RecursiveChunker)
+    chunker: Chunker = field(default_factory=RecursiveChunker)
     """How documents are split."""
     embedding: str = EMBEDDED_MODEL
     """The embedding model of a dense retriever."""
@@ -36,7 +36,7 @@ class LocalSystem:
     """What the embedding model computes in."""
 
 
-def chunks_of(dataset: Dataset, chunker: RecursiveChunker) -> tuple[Chunk, ...]:
+def chunks_of(dataset: Dataset, chunker: Chunker) -> tuple[Chunk, ...]:
     """Split a dataset's documents.
 
     Raises:

@@ -7,6 +7,7 @@ character back to the source character it came from.
 
 from __future__ import annotations
 
+import re
 import sys
 import unicodedata
 from dataclasses import dataclass
@@ -74,12 +75,18 @@ class NormalizedText:
         return int(self.starts[start]), int(self.ends[end - 1])
 
 
-def normalize_with_offsets(text: str) -> NormalizedText:
-    """Normalize a source text (without unicode folding) and keep the way back.
+def normalize_with_offsets(text: str, *, unicode_folding: bool = False) -> NormalizedText:
+    """Normalize a source text and keep the way back.
 
     Linear in the length of the text: where normalization changes no lengths but those of white space, as in
     nearly all real text, the map comes from the white space alone.
+
+    Args:
+        text: any text.
+        unicode_folding: as in `normalize`. In a word whose length folding changes, places are interpolated.
     """
+    if unicode_folding:
+        return _fold_words(text)
     # İ is the one character that lower() makes longer
     if unicodedata.is_normalized("NFC", text) and "İ" not in text:
         lowered = text.lower()
@@ -119,6 +126,27 @@ def _fold_clusters(text: str) -> tuple[str, NDArray[np.int64], NDArray[np.int64]
         ends += [index] * len(piece)
         begin = index
     return "".join(pieces), np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64)
+
+
+def _fold_words(text: str) -> NormalizedText:
+    """Fold word by word; a word that keeps its length keeps its offsets, in another they are spread evenly."""
+    pieces: list[str] = []
+    starts: list[NDArray[np.int64]] = []
+    ends: list[NDArray[np.int64]] = []
+    for word in re.finditer(r"\S+", text):
+        folded = normalize(word[0], unicode_folding=True)
+        if not folded:
+            continue
+        bounds = word.start() + np.arange(len(folded) + 1) * len(word[0]) // len(folded)
+        if pieces:
+            pieces.append(" ")
+            starts.append(ends[-1][-1:])
+            ends.append(np.array([word.start()]))
+        pieces.append(folded)
+        starts.append(bounds[:-1])
+        ends.append(np.maximum(bounds[1:], bounds[:-1] + 1))
+    nothing = np.zeros(0, dtype=np.int64)
+    return NormalizedText("".join(pieces), np.concatenate([nothing, *starts]), np.concatenate([nothing, *ends]))
 
 
 def _fold_white_space(folded: str, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NormalizedText:

@@ -64,10 +64,27 @@ def test_evaluate_as_json_is_json_and_agrees_with_the_library(run) -> None:
     assert all(row["lift"] is None for row in report["metrics"])
 
 
-def rl_bm25(data: rl.Dataset):
+def rl_bm25(data: rl.Dataset, chunker: str = "recursive:1000/100"):
+    from raglift.chunking import parse_chunker
     from raglift.retrieval import BM25Retriever
 
-    return BM25Retriever(rl.RecursiveChunker().split(data.documents))
+    return BM25Retriever(parse_chunker(chunker).split(data.documents))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "chunker"),
+    [
+        (("--chunk-size", "60", "--chunk-overlap", "20", "--chunk-unit", "tokens"), "recursive:60/20:tokens"),
+        (("--chunk-size", "60", "--chunk-overlap", "20", "--chunker", "token"), "token:60/20"),
+    ],
+)
+def test_chunks_are_counted_in_tokens_when_that_is_asked_for(run, arguments: tuple[str, ...], chunker: str) -> None:
+    system = ("--retriever", "bm25", "--reranker", "none", *arguments)
+    code, out, _ = run("evaluate", "lighthouse", *system, "--metrics", "mrr", "-k", "5", "--json")
+    assert code == 0
+    data = rl.load_dataset("lighthouse")
+    expected = rl.evaluate(rl_bm25(data, chunker), data, metrics=["mrr"], ks=(5,)).to_frame()
+    assert [row["before"] for row in json.loads(out)["metrics"]] == pytest.approx(expected["before"].tolist())
 
 
 def test_evaluate_takes_the_users_own_system_by_reference(run, tmp_path: Path, monkeypatch) -> None:
@@ -92,6 +109,9 @@ def test_evaluate_takes_the_users_own_system_by_reference(run, tmp_path: Path, m
         (("evaluate", "lighthouse", "--retriever", "bm25", "--metrics", "ncdg"), "did you mean 'ndcg'?"),
         (("evaluate", "lighthouse", "--retriever", "bm25", "--profile", "trecc"), "profile: found 'trecc'"),
         (("evaluate", "lighthouse", "--chunk-size", "10", "--chunk-overlap", "10"), "chunk overlap: found 10"),
+        (("evaluate", "lighthouse", "--chunker", "words"), "chunker: found 'words'; expected one of recursive, token"),
+        (("evaluate", "lighthouse", "--chunk-unit", "words"), "chunk unit: found 'words'"),
+        (("evaluate", "lighthouse", "--chunker", "token", "--chunk-unit", "characters"), "expected tokens"),
         (("evaluate", "lighthouse", "--dtype", "bf16"), "dtype: found 'bf16'"),
         (("evaluate", "lighthouse", "--system", "no_such_module:x"), "cannot be imported"),
         (("evaluate", "lighthouse", "--system", "json"), "expected module:name"),

@@ -22,6 +22,7 @@ def table(*rows: tuple[int, int, int]) -> Matches:
         nothing,
         nothing,
         nothing.astype(np.bool_),
+        ~nothing.astype(np.bool_),
     )
 
 

@@ -32,8 +32,19 @@ Reranker = Annotated[str, typer.Option(help="late-interaction (embedded), none, 
 DtypeOption = Annotated[
     str, typer.Option(help="auto (bfloat16 where the processor has it), float32, bfloat16 or float16.")
 ]
-ChunkSize = Annotated[int, typer.Option(help="The most characters in a chunk.")]
-ChunkOverlap = Annotated[int, typer.Option(help="The most characters that neighbouring chunks share.")]
+ChunkSize = Annotated[int, typer.Option(help="The most characters, or tokens, in a chunk.")]
+ChunkOverlap = Annotated[int, typer.Option(help="The most characters, or tokens, that neighbouring chunks share.")]
+ChunkUnit = Annotated[
+    str | None,
+    typer.Option(
+        help="What size and overlap count: characters or tokens (cl100k_base). "
+        "By default characters, and for --chunker token tokens."
+    ),
+]
+ChunkerKind = Annotated[
+    str,
+    typer.Option("--chunker", help="recursive (at paragraphs, lines, words) or token (plain windows of tokens)."),
+]
 
 
 def _version(wanted: bool) -> None:
@@ -71,8 +82,10 @@ def evaluate(
     retriever: Annotated[str, typer.Option(help="raglift's own: dense or bm25.")] = "dense",
     embedding: Embedding = "minilm",
     reranker: Reranker = "late-interaction",
+    chunker: ChunkerKind = "recursive",
     chunk_size: ChunkSize = 1000,
     chunk_overlap: ChunkOverlap = 100,
+    chunk_unit: ChunkUnit = None,
     dtype: DtypeOption = "auto",
     ks: Annotated[
         str, typer.Option("--ks", "-k", help="The depths at which metrics are taken, with commas.")
@@ -83,6 +96,19 @@ def evaluate(
         typer.Option(help="Measures with commas, as mrr,recall,ndcg@20; by default all but DCG and IDCG."),
     ] = None,
     profile: Annotated[str, typer.Option(help="Whose metric conventions: default, tutorial or autorag.")] = "default",
+    match: Annotated[
+        str,
+        typer.Option(
+            help="containment (one hit proves a fact), coverage (the hits together cover enough of it: fair across "
+            "chunk sizes) or fuzzy (for texts that were scanned or cleaned)."
+        ),
+    ] = "containment",
+    match_threshold: Annotated[
+        float | None,
+        typer.Option(
+            help="The part to be covered, or how alike: above 0, at most 1; 0.5, or 0.9 for fuzzy."
+        ),
+    ] = None,
     unicode_folding: Annotated[
         bool, typer.Option(help="Match also across compatibility forms, typographic quotes and dashes.")
     ] = False,
@@ -98,18 +124,21 @@ def evaluate(
 ) -> None:
     """Evaluate a retrieval system on labelled queries, before and after reranking."""
     from raglift.cli import evaluate as command
+    from raglift.matching import MatchRule
 
     command.run(
         command.Request(
             dataset=dataset,
             system=system,
             documents=documents,
-            parts=command.parts(retriever, embedding, chunk_size, chunk_overlap, dtype),
+            parts=command.parts(
+                retriever, embedding, command.make_chunker(chunker, chunk_size, chunk_overlap, chunk_unit), dtype
+            ),
             reranker=reranker,
             ks=command.depths(ks),
             candidates=candidates,
             profile=profile,
-            unicode_folding=unicode_folding,
+            match=MatchRule.for_profile(profile, match, threshold=match_threshold, unicode_folding=unicode_folding),
             options=command.options(
                 metrics=metrics,
                 dtype=dtype,
@@ -125,6 +154,18 @@ def evaluate(
             as_json=as_json,
         )
     )
+
+
+@app.command()
+def explain(
+    run: Annotated[Path, typer.Argument(help="The folder of a saved evaluation.")],
+    query: Annotated[str, typer.Argument(help="The id of a query.")],
+    stage: Annotated[str | None, typer.Option(help="The stage; by default the last.")] = None,
+) -> None:
+    """Show which hits of one query matched what, and what they earned in each metric."""
+    from raglift.cli import explain as command
+
+    command.run(run, query, stage=stage)
 
 
 @app.command()
@@ -147,7 +188,7 @@ def walkthrough(
     from raglift.cli import evaluate as command
     from raglift.cli import walkthrough as walk
 
-    parts = command.parts("dense", embedding, chunk_size, chunk_overlap, dtype)
+    parts = command.parts("dense", embedding, command.make_chunker("recursive", chunk_size, chunk_overlap), dtype)
     walk.run(corpus=corpus, question=question, every=every, parts=parts, reranker=reranker, k=k, profile=profile)
 
 

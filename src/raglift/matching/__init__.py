@@ -1,18 +1,29 @@
 """Which hits match which passages."""
 
-from raglift.matching.containment import MatchRule, PassageMatch, judge, match_passage
-from raglift.matching.judgements import Direction, FactTable, Judgements, Matches, Satisfactions
+from raglift.matching.judgements import Direction, FactTable, Judgements, Matches, PassageTable, Reach, Satisfactions
+from raglift.matching.judging import judge
+from raglift.matching.pieces import PassageMatch, cover_passage, match_passage
 from raglift.matching.provenance import Provenance
+from raglift.matching.reach import inventory_of, reach_of
+from raglift.matching.rule import MODES, MatchRule
+from raglift.matching.texts import Text
 
 __all__ = [
+    "MODES",
     "Direction",
     "FactTable",
     "Judgements",
     "MatchRule",
     "Matches",
     "PassageMatch",
+    "PassageTable",
     "Provenance",
+    "Reach",
     "Satisfactions",
+    "Text",
+    "cover_passage",
+    "inventory_of",
     "judge",
     "match_passage",
+    "reach_of",
 ]

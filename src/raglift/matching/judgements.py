@@ -5,7 +5,7 @@ Rows are sorted by query, then rank. A rank is 1 for the first hit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Direction", "FactTable", "Judgements", "Matches", "Satisfactions"]
+__all__ = ["Direction", "FactTable", "Judgements", "Matches", "PassageTable", "Reach", "Satisfactions"]
 
 
 class Direction:
@@ -22,7 +22,8 @@ class Direction:
     CHUNK_CONTAINS_PASSAGE = 0
     PASSAGE_CONTAINS_CHUNK = 1
     SAME_ID = 2
-    NAMES = ("chunk contains passage", "passage contains chunk", "same id")
+    OVERLAP = 3
+    NAMES = ("chunk contains passage", "passage contains chunk", "same id", "chunk overlaps passage")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,10 +37,30 @@ class FactTable:
     passages: NDArray[np.int64]
     """How many alternatives it has."""
 
+    def first_of_query(self, query: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the row of the first fact of each of some queries."""
+        return np.searchsorted(self.query, query).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class PassageTable:
+    """The passages of all facts, fact after fact: one entry a passage."""
+
+    first: NDArray[np.int64]
+    """For each fact, the row of its first alternative."""
+    texts: tuple[str | None, ...]
+    """The words; None for a chunk-id label."""
+    places: tuple[tuple[str, int] | None, ...]
+    """The document and the offset of the first character, where they are known."""
+
+    def rows(self, fact: NDArray[np.int64], passage: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the rows of alternatives of facts."""
+        return np.asarray(self.first[fact] + passage, dtype=np.int64)
+
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """Which hit matched which passage: one row a pair."""
+    """Which hit matched, or covers a part of, which passage: one row a pair."""
 
     query: NDArray[np.int64]
     rank: NDArray[np.int64]
@@ -52,11 +73,17 @@ class Matches:
     direction: NDArray[np.int8]
     """One of the values of `Direction`."""
     start: NDArray[np.int64]
-    """The covered part of the passage, in normalized characters: first covered, …"""
+    """The covered part, in characters of the passage's own text: first covered, …"""
     end: NDArray[np.int64]
     """… and one past the last; both 0 for a chunk-id label."""
     repeated: NDArray[np.bool_]
     """Whether an earlier hit of the same ranking has the same id."""
+    relevant: NDArray[np.bool_]
+    """Whether the pair makes the hit relevant; where it does not, the hit only covers a part."""
+
+    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Matches:
+        """Return some of the rows."""
+        return Matches(*(getattr(self, column.name)[rows] for column in fields(self)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +98,18 @@ class Satisfactions:
 
 
 @dataclass(frozen=True, eq=False)
+class Reach:
+    """What retrieving exactly the chunks that touch a passage would give: one entry a query."""
+
+    covered: NDArray[np.int64]
+    """Characters of its passages that these chunks cover, each once."""
+    passages: NDArray[np.int64]
+    """Characters of its passages, each once."""
+    chunks: NDArray[np.int64]
+    """Characters of these chunks, each character of the source once."""
+
+
+@dataclass(frozen=True, eq=False)
 class Judgements:
     """Everything a metric may look at, for one stage and all queries."""
 
@@ -78,11 +117,19 @@ class Judgements:
     """How many queries there are, those without labels included."""
     hits: NDArray[np.int64]
     """How many hits each query's ranking has."""
+    lengths: NDArray[np.int64]
+    """The characters of each hit, query after query, in the order of rank."""
     facts: FactTable
+    passages: PassageTable
     matches: Matches
+    """The pairs that make a hit relevant."""
+    pieces: Matches
+    """All pairs in which a hit covers any part of a passage; those of `matches` are among them."""
     satisfied: Satisfactions
     by_text_alone: int = 0
     """Matches of passages anchored to a document with hits whose document is not known."""
+    reach: Reach | None = None
+    """What the chunks of the index allow, where they are known."""
 
 
 def satisfactions_of(facts: FactTable, matches: Matches) -> Satisfactions:

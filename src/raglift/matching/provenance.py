@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from raglift.matching.places import is_at
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -48,9 +50,12 @@ class Provenance:
         """Return the ranking with each hit's document resolved and its offsets kept only where they are true."""
         if not self.dataset.documents:
             return ranking
-        return replace(ranking, hits=tuple(replace(hit, chunk=self._check(hit.chunk)) for hit in ranking.hits))
+        return replace(ranking, hits=tuple(replace(hit, chunk=self.check_chunk(hit.chunk)) for hit in ranking.hits))
 
-    def _check(self, chunk: Chunk) -> Chunk:
+    def check_chunk(self, chunk: Chunk) -> Chunk:
+        """Return the chunk with its document resolved and its offsets kept only where they are true."""
+        if not self.dataset.documents:
+            return chunk
         # Only the place is kept: the same chunk may carry another score or another origin for each query and stage.
         key = _key(chunk)
         if key not in self._places:
@@ -68,7 +73,7 @@ class Provenance:
         start, end = chunk.start, chunk.end
         if start is not None or end is not None:
             document = self.dataset.document_by_id.get(doc_id or "")
-            true = document is not None and _is_at(document.text, chunk.text, start, end)
+            true = document is not None and is_at(document.text, chunk.text, start, end)
             self.false_offsets += document is not None and not true
             if not true:
                 start = end = None
@@ -102,9 +107,3 @@ def _file_names(path: str) -> tuple[str, ...]:
     """Return a path's last part, and that without its ending."""
     pure = PurePath(path)
     return (pure.name, pure.stem) if pure.name else ()
-
-
-def _is_at(document: str, text: str, start: int | None, end: int | None) -> bool:
-    if start is None or end is None or start < 0 or end - start != len(text):
-        return False
-    return document.startswith(text, start)

@@ -21,6 +21,10 @@ AP = MAP = Metric("ap")
 DCG = Metric("dcg")
 IDCG = Metric("idcg")
 NDCG = Metric("ndcg")
+SpanRecall = Metric("span_recall")
+SpanPrecision = Metric("span_precision")
+SpanIoU = Metric("span_iou")
+SpanPrecisionOmega = Metric("span_precision_omega")
 
 __all__ = [
     "AP",
@@ -38,6 +42,10 @@ __all__ = [
     "Metric",
     "Precision",
     "Recall",
+    "SpanIoU",
+    "SpanPrecision",
+    "SpanPrecisionOmega",
+    "SpanRecall",
     "compute",
     "dcg",
     "f1_at_k",

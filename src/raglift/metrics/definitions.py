@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
-from raglift.metrics import autorag, graded, ranked, tutorial, unordered
+from raglift.metrics import autorag, graded, ranked, spans, tutorial, unordered
 from raglift.records import Metric
 
 if TYPE_CHECKING:
@@ -39,6 +39,10 @@ class Measure:
     """In tables, for the mean over queries, where it has a name of its own: `MRR`."""
     needs_k: bool = False
     """Whether it means nothing without a depth."""
+    takes_k: bool = True
+    """Whether it can be taken at a depth; one that cannot is the same at every depth."""
+    needs_chunks: bool = False
+    """Whether all chunks of the index must be known."""
     parameters: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """The settings it takes, and their values; the first is the default."""
 
@@ -69,6 +73,32 @@ MEASURES: dict[str, Measure] = {
         Measure("dcg", "DCG", "Σ gain / log2(position + 1), each fact once", graded.dcg, parameters=_GAIN),
         Measure("idcg", "IDCG", "the DCG of the best possible ranking", graded.idcg, parameters=_GAIN),
         Measure("ndcg", "NDCG", "DCG@k / IDCG@k", graded.ndcg, parameters=_GAIN),
+        Measure(
+            "span_recall",
+            "SpanRecall",
+            "passage characters covered by the first k hits / passage characters",
+            spans.span_recall,
+        ),
+        Measure(
+            "span_precision",
+            "SpanPrecision",
+            "passage characters covered by the first k hits / characters of these hits",
+            spans.span_precision,
+        ),
+        Measure(
+            "span_iou",
+            "SpanIoU",
+            "passage characters covered / (characters of the first k hits + passage characters not covered)",
+            spans.span_iou,
+        ),
+        Measure(
+            "span_precision_omega",
+            "SpanPrecisionOmega",
+            "SpanIoU if exactly the chunks that touch a passage had been retrieved",
+            spans.span_precision_omega,
+            takes_k=False,
+            needs_chunks=True,
+        ),
     )
 }
 """The measures, by name."""
@@ -80,6 +110,10 @@ _ALIASES = {
     "hitrate": "hit_rate",
     "p": "precision",
     "r": "recall",
+    "spanrecall": "span_recall",
+    "spanprecision": "span_precision",
+    "spaniou": "span_iou",
+    "spanprecisionomega": "span_precision_omega",
 }
 
 PROFILES: dict[str, dict[str, Function]] = {
@@ -113,6 +147,10 @@ def parse(text: str) -> Metric:
             f"metric: found {match['name']!r}{hint}; expected one of {', '.join([*MEASURES, 'mrr', 'map'])}"
         )
     settings = _settings(MEASURES[name], match["settings"] or "")
+    if match["k"] is not None and not MEASURES[name].takes_k:
+        raise ConfigurationError(
+            f"metric: found {text!r}; expected {name!r} without a depth: it does not depend on one"
+        )
     if match["k"] is not None and int(match["k"]) < 1:
         raise ConfigurationError(f"metric: found {text!r}; expected a depth of 1 or more after @")
     return Metric(name, None if match["k"] is None else int(match["k"]), settings)

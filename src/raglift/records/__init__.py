@@ -3,7 +3,7 @@
 from raglift.records.corpus import Chunk, Document
 from raglift.records.labels import Dataset, Fact, Passage, Query
 from raglift.records.metric import Metric
-from raglift.records.rankings import Hit, Ranking, Run, StageInfo, StageTrace, Trace
+from raglift.records.rankings import Hit, Inventory, Ranking, Run, StageInfo, StageTrace, Trace
 from raglift.records.results import Evaluation, Scores
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Evaluation",
     "Fact",
     "Hit",
+    "Inventory",
     "Metric",
     "Passage",
     "Query",

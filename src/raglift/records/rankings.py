@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from raglift.records.corpus import Chunk
 
-__all__ = ["Hit", "Ranking", "Run", "StageInfo", "StageTrace", "Trace"]
+__all__ = ["Hit", "Inventory", "Ranking", "Run", "StageInfo", "StageTrace", "Trace"]
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,22 @@ class StageInfo:
     """Whether all queries went in at once, so that seconds are shares of a batch."""
 
 
+@dataclass(frozen=True, repr=False)
+class Inventory:
+    """What is known of all chunks of an index: those that any label could match."""
+
+    chunks: int
+    """How many chunks there are."""
+    touching: tuple[Chunk, ...] = ()
+    """The chunks that share anything with a passage of a labelled query."""
+    touches: tuple[tuple[int, int, int, int], ...] = ()
+    """Which of them touches which passage: the number of the query, of the fact among all facts of labelled queries,
+    of the alternative in the fact, and of the chunk in `touching`."""
+
+    def __repr__(self) -> str:
+        return f"Inventory({self.chunks:,} chunks, {len(self.touching):,} of them touch a passage)"
+
+
 @dataclass(frozen=True)
 class Run:
     """The traces of one system over one dataset, with what was asked of it."""
@@ -102,3 +118,5 @@ class Run:
     """What was asked: candidates, models, settings, versions, dataset hash."""
     notes: tuple[str, ...] = ()
     """What the reader of the figures should know: failures, cut chunks, unverified offsets, …"""
+    inventory: Inventory | None = None
+    """What is known of the index's chunks; None for a system that does not tell them."""

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from raglift.diagnosis import Explanation, Headroom, LossBreakdown
+    from raglift.matching import Judgements
     from raglift.records.labels import Dataset
     from raglift.records.metric import Metric
     from raglift.records.rankings import Run
@@ -78,6 +80,8 @@ class Evaluation:
     """For each stage that returned no more than so many hits whatever was asked: how many."""
     notes: tuple[str, ...] = ()
     """What the reader of the figures should know."""
+    judgements: tuple[Judgements, ...] = ()
+    """What matched, for each stage; empty for a loaded evaluation, which makes them again when they are asked for."""
 
     @property
     def before(self) -> str:
@@ -124,6 +128,41 @@ class Evaluation:
         from raglift.report import per_query_frame
 
         return per_query_frame(self)
+
+    def loss(self, k: int | None = None) -> LossBreakdown:
+        """Return where each fact got to, and where it was lost: counts that add up, with the queries behind each.
+
+        Args:
+            k: the depth at which a fact counts as found; by default the deepest that was scored.
+        """
+        from raglift.diagnosis import loss_breakdown
+
+        return loss_breakdown(self, k)
+
+    def headroom(self, k: int | None = None) -> Headroom:
+        """Return recall and NDCG of a perfect reranker over the same candidates.
+
+        Args:
+            k: the depth; by default the deepest that was scored.
+        """
+        from raglift.diagnosis import headroom
+
+        return headroom(self, k)
+
+    def explain(self, query_id: str, *, stage: str | None = None) -> Explanation:
+        """Return which hit of one query matched which passage, and what it earned in each metric.
+
+        Args:
+            query_id: the id of the query.
+            stage: the stage; by default the last.
+
+        Raises:
+            DatasetError: no query has that id.
+            ConfigurationError: no stage has that name.
+        """
+        from raglift.diagnosis import explain
+
+        return explain(self, query_id, stage=stage)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the evaluation to a folder of plain files, which `raglift.load_evaluation` reads.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from raglift.metrics import mean_title
 from raglift.printable import printable
+from raglift.report.diagnosis import headroom_text, loss_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,6 +39,8 @@ def print_evaluation(evaluation: Evaluation, console: Console) -> None:
     for line in _head(evaluation):
         console.print(Text(printable(line)), soft_wrap=True)
     console.print(_table(evaluation))
+    for line in _diagnosis(evaluation):
+        console.print(Text(line), soft_wrap=True)
     for line in _foot(evaluation):
         console.print(Text(printable(line)), soft_wrap=True)
 
@@ -48,8 +51,18 @@ def _head(evaluation: Evaluation) -> list[str]:
     spec = run.spec
     profile = "" if evaluation.profile == "default" else f", {evaluation.profile} conventions"
     asked = f"{len(evaluation.dataset):,} queries, {spec['candidates']} candidates"
-    first = f"{evaluation.dataset.name}: {asked}, match by {spec['match']['mode']}{profile}"
+    threshold = spec["match"].get("threshold")
+    match = f"{spec['match']['mode']}" + ("" if threshold is None else f" (threshold {threshold:g})")
+    first = f"{evaluation.dataset.name}: {asked}, match by {match}{profile}"
     return [first, *(f"  {stage.name}: {stage.system}" for stage in run.stages)]
+
+
+def _diagnosis(evaluation: Evaluation) -> list[str]:
+    """Return where recall was lost, and what a perfect reranker could make of the candidates."""
+    losses = evaluation.loss()
+    if not losses.facts:
+        return []
+    return ["", *loss_text(losses).splitlines(), headroom_text(evaluation.headroom()), ""]
 
 
 def _foot(evaluation: Evaluation) -> list[str]:

@@ -2,7 +2,7 @@
 
 run.json         what was asked and measured: spec, stages, notes, versions, dataset hash; the format's version
 queries.jsonl    the queries with their labels, as they were resolved
-chunks.jsonl     each distinct chunk that was returned, once
+chunks.jsonl     each distinct chunk that was returned or that touches a passage, once
 traces.jsonl     one line a query: for each stage the hits (chunk number, score) and seconds, or the error
 scores.parquet   one row a query, stage and metric
 """
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raglift.errors import RunError
+from raglift.matching import MatchRule
 from raglift.metrics import parse
 from raglift.records import (
     Chunk,
@@ -26,6 +27,7 @@ from raglift.records import (
     Evaluation,
     Fact,
     Hit,
+    Inventory,
     Passage,
     Query,
     Ranking,
@@ -133,7 +135,7 @@ def load_evaluation(folder: str | Path) -> Evaluation:
     if [trace.query_id for trace in traces] != [query.id for query in queries]:
         raise _damaged(source / _TRACES, f"found other queries than in {_QUERIES}")
     try:
-        return _evaluation(source, head, queries, traces)
+        return _evaluation(source, head, queries, traces, _inventory(head, chunks, queries))
     except DAMAGE as error:
         if isinstance(error, RunError):
             raise
@@ -160,6 +162,7 @@ def _write(evaluation: Evaluation, folder: Path) -> None:
     run = evaluation.run
     chunks: dict[tuple[Any, ...], int] = {}
     write_lines(folder / _TRACES, (_trace_line(trace, chunks) for trace in run.traces))
+    inventory = None if run.inventory is None else _inventory_line(run.inventory, chunks)
     write_lines(
         folder / _CHUNKS,
         (
@@ -178,6 +181,7 @@ def _write(evaluation: Evaluation, folder: Path) -> None:
         "metrics": [str(metric) for metric in evaluation.scores.metrics],
         "truncated": evaluation.truncated,
         "notes": evaluation.notes,
+        "inventory": inventory,
     }
     write_json(folder / _RUN, head)
     scores = evaluation.scores
@@ -185,17 +189,42 @@ def _write(evaluation: Evaluation, folder: Path) -> None:
     frame.assign(value=scores.values.ravel()).to_parquet(folder / _SCORES, index=False)
 
 
-def _trace_line(trace: Trace, chunks: dict[tuple[Any, ...], int]) -> dict[str, Any]:
-    def number(chunk: Chunk) -> int:
-        metadata = json.dumps(plain(chunk.metadata), sort_keys=True)
-        key = (*(getattr(chunk, name) for name in _CHUNK_FIELDS), metadata)
-        return chunks.setdefault(key, len(chunks))
+def _number(chunk: Chunk, chunks: dict[tuple[Any, ...], int]) -> int:
+    """Return the number of a chunk among those that are saved; a new one is added to them."""
+    metadata = json.dumps(plain(chunk.metadata), sort_keys=True)
+    key = (*(getattr(chunk, name) for name in _CHUNK_FIELDS), metadata)
+    return chunks.setdefault(key, len(chunks))
 
+
+def _inventory_line(inventory: Inventory, chunks: dict[tuple[Any, ...], int]) -> dict[str, Any]:
+    return {
+        "chunks": inventory.chunks,
+        "touching": [_number(chunk, chunks) for chunk in inventory.touching],
+        "touches": inventory.touches,
+    }
+
+
+def _inventory(head: dict[str, Any], chunks: list[Chunk], queries: tuple[Query, ...]) -> Inventory | None:
+    saved = head.get("inventory")
+    if saved is None:
+        return None
+    touching = tuple(_chunk(chunks, number) for number in saved["touching"])
+    facts = [len(fact.passages) for query in queries if query.is_labelled for fact in query.facts]
+    touches = []
+    for query, fact, alternative, number in saved["touches"]:
+        known = 0 <= query < len(queries) and 0 <= fact < len(facts) and 0 <= alternative < facts[fact]
+        if not known or not 0 <= number < len(touching):
+            raise IndexError(f"found the touch {[query, fact, alternative, number]}; expected numbers of what is saved")
+        touches.append((query, fact, alternative, number))
+    return Inventory(int(saved["chunks"]), touching, tuple(touches))
+
+
+def _trace_line(trace: Trace, chunks: dict[tuple[Any, ...], int]) -> dict[str, Any]:
     stages = [
         {
             "stage": stage.stage,
             "seconds": stage.seconds,
-            "hits": [[number(hit.chunk), hit.score] for hit in stage.ranking],
+            "hits": [[_number(hit.chunk, chunks), hit.score] for hit in stage.ranking],
         }
         for stage in trace.stages
     ]
@@ -229,13 +258,18 @@ def _read_scores(
 
 
 def _evaluation(
-    source: Path, head: dict[str, Any], queries: tuple[Query, ...], traces: tuple[Trace, ...]
+    source: Path,
+    head: dict[str, Any],
+    queries: tuple[Query, ...],
+    traces: tuple[Trace, ...],
+    inventory: Inventory | None,
 ) -> Evaluation:
     stages = tuple(StageInfo(**{**stage, "depth_fixed": tuple(stage["depth_fixed"])}) for stage in head["stages"])
     metrics = tuple(parse(metric) for metric in head["metrics"])
+    MatchRule(**head["spec"]["match"])  # what cannot be a rule could not be matched again
     names = tuple(stage.name for stage in stages)
     return Evaluation(
-        run=Run(stages, traces, head["spec"], tuple(head["run_notes"])),
+        run=Run(stages, traces, head["spec"], tuple(head["run_notes"]), inventory),
         dataset=Dataset(queries, name=head["dataset"]),
         scores=_read_scores(source / _SCORES, tuple(query.id for query in queries), names, metrics),
         profile=head["profile"],
@@ -257,9 +291,13 @@ def _trace(chunks: list[Chunk], line: dict[str, Any]) -> Trace:
 
 
 def _hit(chunks: list[Chunk], rank: int, number: int, score: float | str | None) -> Hit:
+    return Hit(_chunk(chunks, number), rank, None if score is None else float(score))
+
+
+def _chunk(chunks: list[Chunk], number: int) -> Chunk:
     if not 0 <= number < len(chunks):
         raise IndexError(f"found the chunk {number}; expected one of the {len(chunks)} in {_CHUNKS}")
-    return Hit(chunks[number], rank, None if score is None else float(score))
+    return chunks[number]
 
 
 def _query(line: dict[str, Any]) -> Query:

@@ -1,0 +1,139 @@
+"""Six ways of splitting on Chroma's chunking evaluation: how much of what answers a question is found, and what else.
+
+    python benchmarks/chunking_evaluation.py [FOLDER]
+
+FOLDER holds `questions_df.csv` and `corpora/`, as `general_evaluation_data` does in
+<https://github.com/brandonstarxel/chunking_evaluation> (below `src/chunking_evaluation/evaluation_framework`); by
+default it is `$RAGLIFT_CORPORA/chunking_evaluation`. One index holds all texts; each question gets its five best
+chunks. docs/benchmarks.md says what the columns are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift import evaluate
+from raglift.chunking import RecursiveChunker, TokenChunker
+from raglift.dataset.chunking_evaluation import read_chunking_evaluation
+from raglift.errors import ConfigurationError, RagliftError
+from raglift.indexing import SentenceTransformerEmbedder, build_index
+from raglift.retrieval import DenseRetriever
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from raglift.chunking import Chunker
+    from raglift.indexing import Embedder
+    from raglift.records import Dataset
+
+K = 5
+METRICS = (f"span_recall@{K}", f"span_precision@{K}", "span_precision_omega", f"span_iou@{K}")
+SIZES = ((250, 125), (250, 0), (200, 0))
+SEPARATORS = ("\n\n", "\n", ".", "?", "!", " ", "")
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """What was measured for one way of splitting."""
+
+    name: str
+    """The way, its chunk size and its overlap: `recursive 250/125`."""
+    chunks: int
+    """How many chunks the texts were split into."""
+    read_in_part: int
+    """How many distinct chunks are longer than the model reads."""
+    values: NDArray[np.float64]
+    """Shape (metrics, questions), in the order of `METRICS`; NaN for a question without references."""
+
+    def __str__(self) -> str:
+        percent = 100 * self.values
+        figures = zip(np.nanmean(percent, axis=1), np.nanstd(percent, axis=1), strict=True)
+        cells = "  ".join(f"{mean:5.1f} ± {deviation:4.1f}" for mean, deviation in figures)
+        return f"{self.name:<17}  {cells}  {self.chunks:>6,}  {self.read_in_part:>7,}"
+
+
+HEADER = f"{'splitting':<17}  {'recall':^12}  {'precision':^12}  {'omega':^12}  {'IoU':^12}  chunks  in part"
+
+
+def settings() -> list[tuple[str, Chunker]]:
+    """Return the ways of splitting by name, sizes in cl100k_base tokens."""
+    recursive = [(f"recursive {size}/{overlap}", _recursive(size, overlap)) for size, overlap in SIZES]
+    return [*recursive, *((f"token {size}/{overlap}", TokenChunker(size, overlap)) for size, overlap in SIZES)]
+
+
+def _recursive(size: int, overlap: int) -> Chunker:
+    return RecursiveChunker(size, overlap, "tokens", SEPARATORS)
+
+
+def measure(name: str, chunker: Chunker, dataset: Dataset, embedder: Embedder) -> Row:
+    """Split, embed, index, ask and score.
+
+    Args:
+        name: what to call the way of splitting.
+        chunker: it.
+        dataset: the questions and all texts.
+        embedder: the embedding model.
+    """
+    chunks = chunker.split(dataset.documents)
+    sys.stderr.write(f"{name}: {len(chunks):,} chunks to embed, or to find in the cache …\n")
+    index = build_index(chunks, embedder)
+    found = evaluate(
+        DenseRetriever(index), dataset, metrics=METRICS, ks=(K,), candidates=K, match="coverage", chunks=chunks
+    )
+    values = np.array([found.scores.of(found.before, metric) for metric in found.scores.metrics])
+    return Row(name, len(chunks), index.read_in_part or 0, values)
+
+
+def find_folder(given: str | None) -> Path:
+    """Return the folder of the benchmark.
+
+    Args:
+        given: the folder named on the command line, if any.
+
+    Raises:
+        ConfigurationError: none was named, and `RAGLIFT_CORPORA` is not set.
+    """
+    if given is not None:
+        return Path(given)
+    corpora = os.environ.get("RAGLIFT_CORPORA")
+    if corpora:
+        return Path(corpora) / "chunking_evaluation"
+    raise ConfigurationError(
+        "FOLDER: found none, and RAGLIFT_CORPORA is not set; expected the folder that holds questions_df.csv and "
+        "corpora/, from https://github.com/brandonstarxel/chunking_evaluation"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print a row for each way of splitting, as soon as it is measured; return the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("folder", nargs="?", help="default: $RAGLIFT_CORPORA/chunking_evaluation")
+    try:
+        dataset = read_chunking_evaluation(find_folder(parser.parse_args(arguments).folder))
+        embedder = SentenceTransformerEmbedder(dtype="float32")
+        facts = sum(len(query.facts) for query in dataset)
+        sys.stdout.write(
+            f"{len(dataset)} questions, {facts} passages, {len(dataset.documents)} texts in one index; "
+            f"top {K}; {embedder.identity}\n"
+            f"percent of characters, mean ± standard deviation over questions\n\n{HEADER}\n"
+        )
+        for name, chunker in settings():
+            sys.stdout.write(f"{measure(name, chunker, dataset, embedder)}\n")
+            sys.stdout.flush()
+    except RagliftError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,22 @@
+"""Why scores are what they are: where recall was lost, what was attainable, and what each hit earned."""
+
+from raglift.diagnosis.attainable import Alternative, Best, best_facts, best_facts_at
+from raglift.diagnosis.explanation import Explanation, explain
+from raglift.diagnosis.headroom import Headroom, headroom
+from raglift.diagnosis.loss import Loss, LossBreakdown, loss_breakdown
+from raglift.diagnosis.queries import best_of_query
+
+__all__ = [
+    "Alternative",
+    "Best",
+    "Explanation",
+    "Headroom",
+    "Loss",
+    "LossBreakdown",
+    "best_facts",
+    "best_facts_at",
+    "best_of_query",
+    "explain",
+    "headroom",
+    "loss_breakdown",
+]

@@ -1,0 +1,57 @@
+"""Which facts the chunks of an index allow at all."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.matching import PassageMatch, Text, match_passage
+from raglift.matching.coverage import Covered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from raglift.matching import MatchRule
+    from raglift.records import Inventory, Passage, Query
+
+__all__ = ["attainable_facts"]
+
+
+def attainable_facts(
+    queries: Sequence[Query], inventory: Inventory | None, rule: MatchRule
+) -> NDArray[np.bool_] | None:
+    """Return, for each fact of the labelled queries, whether all chunks together satisfy it.
+
+    None where that is not known: the chunks are not, or matching is fuzzy, which the inventory cannot tell.
+
+    Args:
+        queries: the labels.
+        inventory: the chunks that touch a passage.
+        rule: what counts as a match.
+    """
+    if inventory is None or rule.mode == "fuzzy":
+        return None
+    facts = [fact for query in queries if query.is_labelled for fact in query.facts]
+    text = Text(rule)
+    pieces: dict[tuple[int, int], list[PassageMatch]] = defaultdict(list)
+    for _, fact, alternative, number in inventory.touches:
+        piece = match_passage(inventory.touching[number], facts[fact].passages[alternative], rule, text)
+        if piece is not None:
+            pieces[fact, alternative].append(piece)
+    attainable = np.zeros(len(facts), dtype=np.bool_)
+    for (fact, alternative), found in pieces.items():
+        attainable[fact] |= _satisfied(facts[fact].passages[alternative], found, rule)
+    return attainable
+
+
+def _satisfied(passage: Passage, pieces: Iterable[PassageMatch], rule: MatchRule) -> bool:
+    if passage.text is None or rule.mode != "coverage" or rule.threshold is None:
+        return True
+    covered = Covered(passage.text)
+    for piece in pieces:
+        covered.add(piece.start, piece.end)
+    return covered.reaches(rule.threshold)

@@ -1,0 +1,205 @@
+"""The most facts of a query that any k of the given chunks can satisfy.
+
+No retriever over these chunks, and no reranker over these candidates, can do better.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from raglift.diagnosis.intervals import covered_length, fewest_intervals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from raglift.diagnosis.intervals import Interval
+
+    _Curve: TypeAlias = NDArray[np.int64]
+
+__all__ = ["EXACT_UP_TO", "Alternative", "Best", "best_facts", "best_facts_at"]
+
+EXACT_UP_TO = 12
+"""The most chunks that bear on each other whose every choice is tried."""
+
+_MOST_INTERVALS = 1000
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """One way to satisfy a fact: chunks that together cover enough of a passage.
+
+    Where a single matching chunk is enough (containment, ids), `needed` is 1 and each chunk covers `(0, 1)`.
+    """
+
+    needed: int
+    """How many characters of the passage must be covered; 1 or more."""
+    covers: tuple[tuple[int, int, int], ...]
+    """(chunk, start, end) of each stretch that a chunk covers; a chunk is any integer that stands for it."""
+
+    @classmethod
+    def any_of(cls, chunks: Iterable[int]) -> Alternative:
+        """Return the alternative that each one of some chunks satisfies alone."""
+        return cls(1, tuple((chunk, 0, 1) for chunk in chunks))
+
+
+Requirement: TypeAlias = "Sequence[Alternative]"
+"""The alternatives of one fact; none for a fact that nothing can satisfy."""
+
+
+@dataclass(frozen=True)
+class Best:
+    """What can be reached at best."""
+
+    facts: int
+    """The most facts that k chunks can satisfy; where it is not exact, never less than that."""
+    exact: bool
+    """False for an upper bound, shown as ≤."""
+
+
+def best_facts(requirements: Sequence[Requirement], k: int) -> Best:
+    """Return the most facts that k chunks can satisfy together.
+
+    Facts that share no chunk, not even by way of others, do not bear on each other: the chunks are shared out among
+    such groups in the best way. Within a group every choice of chunks is tried where there are at most 12; a larger
+    group gets a lower and an upper bound (`_bounds`), and where these differ the upper one is returned.
+
+    Args:
+        requirements: the facts of one query, each with its alternatives.
+        k: how many chunks.
+    """
+    return best_facts_at(requirements, (k,))[0]
+
+
+def best_facts_at(requirements: Sequence[Requirement], ks: Sequence[int]) -> list[Best]:
+    """Return `best_facts` for each of several k.
+
+    Args:
+        requirements: the facts of one query, each with its alternatives.
+        ks: how many chunks, at each depth.
+    """
+    deepest = max(ks, default=0)
+    least = most = np.zeros(deepest + 1, dtype=np.int64)
+    for group in _groups(requirements):
+        low, high = _of_group(group, deepest)
+        least, most = _shared_out(least, low), _shared_out(most, high)
+    return [Best(int(most[k]), bool(least[k] == most[k])) for k in ks]
+
+
+def _shared_out(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the best sum when 0, 1, 2, … chunks are shared out among two groups."""
+    sums = first[:, None] + second[None, :]
+    flipped = np.fliplr(sums)
+    size = len(first)
+    return np.array([flipped.diagonal(size - 1 - k).max() for k in range(size)], dtype=np.int64)
+
+
+def _groups(requirements: Sequence[Requirement]) -> list[list[list[Alternative]]]:
+    """Return the facts that can be satisfied, in groups that share no chunk."""
+    groups: list[tuple[set[int], list[list[Alternative]]]] = []
+    for requirement in requirements:
+        possible = [each for each in requirement if covered_length([c[1:] for c in each.covers]) >= each.needed]
+        if not possible:
+            continue
+        chunks = {chunk for each in possible for chunk, _, _ in each.covers}
+        facts = [possible]
+        for group in [group for group in groups if not group[0].isdisjoint(chunks)]:
+            groups.remove(group)
+            chunks |= group[0]
+            facts = group[1] + facts
+        groups.append((chunks, facts))
+    return [_without_duplicates(facts) for _, facts in groups]
+
+
+def _without_duplicates(facts: list[list[Alternative]]) -> list[list[Alternative]]:
+    """Keep one of the chunks that cover exactly the same: a second one adds nothing."""
+    covers: dict[int, list[tuple[int, int, int]]] = {}
+    alternatives = [each for fact in facts for each in fact]
+    for number, each in enumerate(alternatives):
+        for chunk, start, end in each.covers:
+            covers.setdefault(chunk, []).append((number, start, end))
+    kept = set({tuple(sorted(of)): chunk for chunk, of in covers.items()}.values())
+    return [
+        [Alternative(each.needed, tuple(cover for cover in each.covers if cover[0] in kept)) for each in fact]
+        for fact in facts
+    ]
+
+
+def _of_group(facts: list[list[Alternative]], deepest: int) -> tuple[_Curve, _Curve]:
+    """Return the most facts that 0, 1, 2, … chunks satisfy: at least, and at most."""
+    chunks = sorted({chunk for fact in facts for each in fact for chunk, _, _ in each.covers})
+    if len(chunks) > EXACT_UP_TO:
+        return _bounds(facts, len(chunks), deepest)
+    exact = _by_trying(facts, chunks, deepest)
+    return exact, exact
+
+
+def _by_trying(facts: list[list[Alternative]], chunks: list[int], deepest: int) -> NDArray[np.int64]:
+    """Try every choice of chunks: choice number n holds chunk i where bit i of n is set."""
+    bit = {chunk: 1 << number for number, chunk in enumerate(chunks)}
+    choices = np.arange(1 << len(chunks))
+    satisfied = np.zeros(len(choices), dtype=np.int64)
+    for fact in facts:
+        satisfied += np.logical_or.reduce([_is_enough(each, bit, choices) for each in fact])
+    size = np.bitwise_count(choices)
+    best = [satisfied[size == k].max() for k in range(min(len(chunks), deepest) + 1)]
+    best += [best[-1]] * (deepest + 1 - len(best))
+    return np.maximum.accumulate(np.array(best, dtype=np.int64))
+
+
+def _is_enough(alternative: Alternative, bit: dict[int, int], choices: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether each choice covers as much as is needed: the sum of the stretches of which some chunk covers all."""
+    edges = sorted({edge for _, start, end in alternative.covers for edge in (start, end)})
+    covered = np.zeros(len(choices), dtype=np.int64)
+    for first, last in pairwise(edges):
+        over = 0
+        for chunk, start, end in alternative.covers:
+            if start <= first and last <= end:
+                over |= bit[chunk]
+        covered += (last - first) * ((choices & over) != 0)
+    return covered >= alternative.needed
+
+
+def _bounds(facts: list[list[Alternative]], chunks: int, deepest: int) -> tuple[_Curve, _Curve]:
+    """Return a lower and an upper bound of the most facts that 0, 1, 2, … chunks satisfy.
+
+    Alone, each fact needs at least so many chunks (`fewest`). At most: no fact that needs more than k can be had; and
+    as a chunk helps only those facts whose passages it covers (`helps`), k chunks make at most as many pairs of a chunk
+    and a fact that it helps as the k largest `helps` add up to, while each satisfied fact takes part in `fewest` pairs.
+    At least: the facts that need fewest, each by chunks of its own; and all facts, with all chunks.
+    """
+    ks = np.arange(deepest + 1)
+    counted = sorted(min(_fewest_chunks(each, deepest) for each in fact) for fact in facts)
+    fewest = np.array([count for count, _ in counted])
+    helped: dict[int, set[int]] = {}
+    for number, fact in enumerate(facts):
+        for chunk in {chunk for each in fact for chunk, _, _ in each.covers}:
+            helped.setdefault(chunk, set()).add(number)
+    helps = np.sort([len(of) for of in helped.values()])[::-1]
+    pairs = np.concatenate(([0], np.cumsum(helps)))[np.minimum(ks, len(helps))]
+    alone = np.searchsorted(fewest, ks, side="right")
+    most = np.minimum(alone, np.searchsorted(np.cumsum(fewest), pairs, side="right"))
+    reached = np.cumsum([count if is_exact else chunks for count, is_exact in counted])
+    least = np.where(ks >= chunks, len(facts), np.searchsorted(reached, ks, side="right"))
+    return least.astype(np.int64), most.astype(np.int64)
+
+
+def _fewest_chunks(alternative: Alternative, at_most: int) -> tuple[int, bool]:
+    """Return the fewest chunks that satisfy an alternative, and whether that is exact; else it is too small.
+
+    More than `at_most` is `at_most + 1`.
+    """
+    covers: dict[int, list[Interval]] = {}
+    for chunk, start, end in alternative.covers:
+        covers.setdefault(chunk, []).append((start, end))
+    stretches = list(covers.values())
+    if len(stretches) <= _MOST_INTERVALS and all(len(of_chunk) == 1 for of_chunk in stretches):
+        count = fewest_intervals([of_chunk[0] for of_chunk in stretches], alternative.needed, at_most)
+        return count, True
+    lengths = sorted((covered_length(of_chunk) for of_chunk in stretches), reverse=True)
+    return int(np.searchsorted(np.cumsum(lengths), alternative.needed)) + 1, lengths[0] >= alternative.needed

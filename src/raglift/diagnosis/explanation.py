@@ -1,0 +1,180 @@
+"""Why one query scored what it did: which hit covers which passage, and what it earned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.diagnosis.rejudged import judgements_of, rule_of
+from raglift.errors import ConfigurationError
+from raglift.matching import Direction, judge
+from raglift.metrics import MEASURES, compute
+from raglift.records import Ranking
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from raglift.matching import Judgements
+    from raglift.records import Evaluation, Hit, Metric, Query
+
+__all__ = ["ExplainedHit", "Explanation", "Piece", "explain"]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """How one hit bears on one passage."""
+
+    fact: int
+    """Which fact of the query, from 1."""
+    passage: int
+    """Which alternative of the fact, from 1."""
+    grade: int
+    """The passage's grade."""
+    direction: str
+    """`chunk contains passage`, `passage contains chunk`, `chunk overlaps passage` or `same id`."""
+    start: int
+    """First covered character of the passage's own text; 0 for a chunk-id label."""
+    end: int
+    """One past the last."""
+    length: int
+    """Characters of the passage; 0 for a chunk-id label."""
+    counts: bool
+    """Whether it makes the hit relevant; else the hit covers a part, but the match rule does not call that a match."""
+    satisfies: bool
+    """Whether with this hit the fact is satisfied for the first time, or with a better grade."""
+
+
+@dataclass(frozen=True)
+class ExplainedHit:
+    """One hit with its pieces and earnings."""
+
+    hit: Hit
+    pieces: tuple[Piece, ...]
+    earned: tuple[float, ...]
+    """For each metric, how much its value grew with this hit: the hits' earnings add up to the value."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One query at one stage."""
+
+    query: Query
+    stage: str
+    match: str
+    """The match rule."""
+    error: str | None
+    """Why the query failed, if it did."""
+    metrics: tuple[Metric, ...]
+    values: tuple[float, ...]
+    """For each metric, its value; NaN for a query that is left out of the mean."""
+    hits: tuple[ExplainedHit, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a hit and piece: rank, chunk, fact, passage, direction, covered part, and what counts."""
+        import pandas as pd
+
+        rows = [
+            (each.hit.rank, each.hit.chunk.id, each.hit.chunk.doc_id, each.hit.score, *_cells(piece))
+            for each in self.hits
+            for piece in each.pieces or (None,)
+        ]
+        names = ("fact", "passage", "grade", "direction", "start", "end", "length", "counts", "satisfies")
+        return pd.DataFrame(rows, columns=["rank", "chunk_id", "doc_id", "score", *names]).convert_dtypes()
+
+    def earnings(self) -> pd.DataFrame:
+        """Return one row a hit and one column a metric: how much the metric's value grew with the hit."""
+        import pandas as pd
+
+        index = pd.Index([each.hit.rank for each in self.hits], name="rank")
+        return pd.DataFrame([each.earned for each in self.hits], index, [str(metric) for metric in self.metrics])
+
+    def __str__(self) -> str:
+        from raglift.report import explanation_text
+
+        return explanation_text(self)
+
+
+def explain(evaluation: Evaluation, query_id: str, *, stage: str | None = None) -> Explanation:
+    """Return which hit of one query matched which passage, in which direction, what it covers, and what it earned.
+
+    What a hit earned in a metric is the metric's value over the hits up to it, minus that over the hits before it.
+
+    Args:
+        evaluation: what was measured.
+        query_id: the id of the query.
+        stage: the stage; by default the last.
+
+    Raises:
+        DatasetError: no query has that id.
+        ConfigurationError: no stage has that name.
+    """
+    query = evaluation.dataset.query(query_id)
+    stages = evaluation.scores.stages
+    stage = evaluation.after if stage is None else stage
+    if stage not in stages:
+        raise ConfigurationError(f"stage: found {stage!r}; expected one of {', '.join(stages)}")
+    number = evaluation.dataset.queries.index(query)
+    trace = evaluation.run.traces[number]
+    ranking = next((done.ranking for done in trace.stages if done.stage == stage), Ranking())
+    judged = judgements_of(evaluation)[stages.index(stage)]
+    pieces = _pieces(query, number, judged)
+    metrics = tuple(metric for metric in evaluation.scores.metrics if not MEASURES[metric.name].needs_chunks)
+    earned = _earned(evaluation, query, ranking, metrics)
+    hits = (
+        ExplainedHit(hit, tuple(pieces.get(hit.rank, ())), tuple(row))
+        for hit, row in zip(ranking, earned.tolist(), strict=True)
+    )
+    values = tuple(float(evaluation.scores.of(stage, metric)[number]) for metric in metrics)
+    return Explanation(query, stage, str(rule_of(evaluation)), trace.error, metrics, values, tuple(hits))
+
+
+def _pieces(query: Query, number: int, judged: Judgements) -> dict[int, list[Piece]]:
+    """Return the pieces of each rank."""
+    pieces, satisfied = judged.pieces, judged.satisfied
+    news = set(zip(satisfied.fact.tolist(), satisfied.rank.tolist(), satisfied.grade.tolist(), strict=True))
+    first_fact = int(judged.facts.first_of_query(np.array([number]))[0])
+    found: dict[int, list[Piece]] = {}
+    for row in np.flatnonzero(pieces.query == number).tolist():
+        fact, alternative = int(pieces.fact[row]), int(pieces.passage[row])
+        rank, grade = int(pieces.rank[row]), int(pieces.grade[row])
+        piece = Piece(
+            fact=fact - first_fact + 1,
+            passage=alternative + 1,
+            grade=grade,
+            direction=Direction.NAMES[int(pieces.direction[row])],
+            start=int(pieces.start[row]),
+            end=int(pieces.end[row]),
+            length=len(query.facts[fact - first_fact].passages[alternative].text or ""),
+            counts=bool(pieces.relevant[row]),
+            satisfies=(fact, rank, grade) in news,
+        )
+        found.setdefault(rank, []).append(piece)
+    return found
+
+
+def _earned(
+    evaluation: Evaluation, query: Query, ranking: Ranking, metrics: tuple[Metric, ...]
+) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """Return how much each metric grew with each hit; shape (hits, metrics)."""
+    beginnings = [Ranking(ranking.hits[:length]) for length in range(len(ranking) + 1)]
+    (judged,) = judge([query] * len(beginnings), [beginnings], rule_of(evaluation))
+    values = [np.nan_to_num(compute(judged, metric, evaluation.profile)) for metric in metrics]
+    return np.diff(np.stack(values, axis=1), axis=0) if values else np.zeros((len(ranking), 0))
+
+
+def _cells(piece: Piece | None) -> tuple[object, ...]:
+    if piece is None:
+        return (None,) * 9
+    return (
+        piece.fact,
+        piece.passage,
+        piece.grade,
+        piece.direction,
+        piece.start,
+        piece.end,
+        piece.length,
+        piece.counts,
+        piece.satisfies,
+    )

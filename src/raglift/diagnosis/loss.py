@@ -1,0 +1,141 @@
+"""Where recall was lost: each fact takes the first outcome that applies, so that the counts add up exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.diagnosis.attainability import attainable_facts
+from raglift.diagnosis.rejudged import depth_of, judgements_of, rule_of
+from raglift.metrics.satisfied import first_satisfactions
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from raglift.matching import Judgements
+    from raglift.records import Evaluation
+
+__all__ = ["Loss", "LossBreakdown", "loss_breakdown"]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The facts that came to one end."""
+
+    outcome: str
+    """What became of them: `failed`, `found`, `below_k`, `dropped`, `not_retrieved`, `not_attainable`, or `missed`
+    (the last two in one, where the chunks of the index are not known)."""
+    stage: str | None
+    """The stage that dropped them, or made them findable; None for the other outcomes."""
+    facts: int
+    """How many."""
+    query_ids: tuple[str, ...]
+    """Whose they are: each query once, in dataset order."""
+
+
+@dataclass(frozen=True)
+class LossBreakdown:
+    """What became of each fact of the labelled queries, at one depth."""
+
+    k: int
+    """The depth at which a fact counts as found."""
+    facts: int
+    """All facts of the labelled queries; the sum over `losses`."""
+    losses: tuple[Loss, ...]
+    """One entry an outcome, in the order in which they are tried; those without facts too."""
+    made_findable: tuple[Loss, ...]
+    """Facts that the last ranking satisfies and the candidates did not, by the stage that made them so (by merging or
+    expanding hits); they are counted in `losses` as well."""
+    chunks_known: bool
+    """Whether the chunks of the index are known."""
+
+    def of(self, outcome: str, stage: str | None = None) -> Loss:
+        """Return one entry; one of no facts when there is none."""
+        for loss in self.losses:
+            if loss.outcome == outcome and loss.stage == stage:
+                return loss
+        return Loss(outcome, stage, 0, ())
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row an outcome: `outcome`, `stage`, `facts`, `share`, `queries` and `query_ids`."""
+        import pandas as pd
+
+        rows = [
+            (loss.outcome, loss.stage, loss.facts, loss.facts / max(self.facts, 1), len(loss.query_ids), loss.query_ids)
+            for loss in self.losses
+        ]
+        return pd.DataFrame(rows, columns=["outcome", "stage", "facts", "share", "queries", "query_ids"])
+
+    def __str__(self) -> str:
+        from raglift.report import loss_text
+
+        return loss_text(self)
+
+
+def loss_breakdown(evaluation: Evaluation, k: int | None = None) -> LossBreakdown:
+    """Return what became of each fact: the first of these that applies.
+
+    `failed`: its query failed. `found`: the last ranking satisfies it by rank k. `below_k`: by a later rank.
+    `dropped`: an earlier stage's ranking satisfied it; stage S lost it. `not_retrieved`: the chunks of the index
+    allow it, but it was not among the candidates. `not_attainable`: the chunks do not allow it.
+
+    Args:
+        evaluation: what was measured.
+        k: the depth; by default the deepest that was scored.
+
+    Raises:
+        ConfigurationError: k is not a depth of the run.
+    """
+    k = depth_of(evaluation, k)
+    judgements = judgements_of(evaluation)
+    ranks = np.stack([_first_ranks(judged) for judged in judgements])
+    query = judgements[0].facts.query
+    failed = np.array([trace.error is not None for trace in evaluation.run.traces], dtype=np.bool_)[query]
+    attainable = attainable_facts(evaluation.dataset.queries, evaluation.run.inventory, rule_of(evaluation))
+    stages = evaluation.scores.stages
+    satisfied = ranks > 0
+    # the stage after the last one that satisfied it
+    lost_at = len(stages) - np.argmax(satisfied[::-1], axis=0)
+    outcomes: dict[tuple[str, str | None], NDArray[np.bool_]] = {
+        ("failed", None): failed,
+        ("found", None): satisfied[-1] & (ranks[-1] <= k),
+        ("below_k", None): satisfied[-1],
+        **{("dropped", stages[n]): satisfied.any(axis=0) & (lost_at == n) for n in range(1, len(stages))},
+        **_never_seen(attainable, len(query)),
+    }
+    left = np.ones(len(query), dtype=np.bool_)
+    losses = []
+    for (outcome, stage), applies in outcomes.items():
+        losses.append(_loss(evaluation, outcome, stage, query[left & applies]))
+        left &= ~applies
+    gained = satisfied[-1] & ~satisfied[0] & ~failed
+    gained_at = np.argmax(satisfied, axis=0)
+    made_findable = [
+        _loss(evaluation, "made_findable", stages[n], query[gained & (gained_at == n)]) for n in range(1, len(stages))
+    ]
+    return LossBreakdown(
+        k, len(query), tuple(losses), tuple(loss for loss in made_findable if loss.facts), attainable is not None
+    )
+
+
+def _never_seen(attainable: NDArray[np.bool_] | None, facts: int) -> dict[tuple[str, str | None], NDArray[np.bool_]]:
+    every = np.ones(facts, dtype=np.bool_)
+    if attainable is None:
+        return {("missed", None): every}
+    return {("not_retrieved", None): attainable, ("not_attainable", None): every}
+
+
+def _first_ranks(judged: Judgements) -> NDArray[np.int64]:
+    """Return the rank at which each fact is satisfied; 0 for one that is not."""
+    first = first_satisfactions(judged)
+    ranks = np.zeros(len(judged.facts.query), dtype=np.int64)
+    ranks[first.fact] = first.rank
+    return ranks
+
+
+def _loss(evaluation: Evaluation, outcome: str, stage: str | None, query: NDArray[np.int64]) -> Loss:
+    queries = evaluation.dataset.queries
+    return Loss(outcome, stage, len(query), tuple(queries[number].id for number in np.unique(query).tolist()))

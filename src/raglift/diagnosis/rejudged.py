@@ -1,0 +1,61 @@
+"""What an evaluation's stages matched: kept since it was made, or matched again after it was loaded."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.errors import ConfigurationError
+from raglift.matching import MatchRule, PassageMatch, judge
+from raglift.scoring import rankings_by_stage
+
+if TYPE_CHECKING:
+    from raglift.diagnosis.requirements import Pieces
+    from raglift.matching import Judgements
+    from raglift.records import Evaluation
+
+__all__ = ["depth_of", "judgements_of", "pieces_by_query", "rule_of"]
+
+
+def rule_of(evaluation: Evaluation) -> MatchRule:
+    """Return the rule by which hits were matched."""
+    return MatchRule(**evaluation.run.spec["match"])
+
+
+def judgements_of(evaluation: Evaluation) -> tuple[Judgements, ...]:
+    """Return what matched, for each stage."""
+    if evaluation.judgements:
+        return evaluation.judgements
+    rankings = rankings_by_stage(evaluation.run)
+    return tuple(judge(evaluation.dataset.queries, rankings, rule_of(evaluation)))
+
+
+def depth_of(evaluation: Evaluation, k: int | None) -> int:
+    """Return a depth to look at: the one asked for, else the deepest that was scored.
+
+    Raises:
+        ConfigurationError: it is not a positive integer, or deeper than the candidates.
+    """
+    candidates = int(evaluation.run.spec["candidates"])
+    if k is None:
+        return max((metric.k for metric in evaluation.scores.metrics if metric.k), default=candidates)
+    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= candidates:
+        raise ConfigurationError(
+            f"k: found {k!r}; expected an integer from 1 to {candidates}, the number of candidates"
+        )
+    return k
+
+
+def pieces_by_query(judged: Judgements) -> dict[int, Pieces]:
+    """Return, for each query, which rank covers which part of which passage."""
+    found: dict[int, dict[tuple[int, int], list[tuple[int, PassageMatch]]]] = defaultdict(lambda: defaultdict(list))
+    pieces = judged.pieces
+    place = pieces.fact - judged.facts.first_of_query(pieces.query)
+    columns = (pieces.query, place, pieces.passage, pieces.rank, pieces.direction, pieces.start, pieces.end)
+    for (query, fact, passage, rank, direction, start, end), relevant in zip(
+        np.stack(columns, axis=1).tolist(), pieces.relevant.tolist(), strict=True
+    ):
+        found[query][fact, passage].append((rank, PassageMatch(direction, start, end, relevant)))
+    return dict(found)

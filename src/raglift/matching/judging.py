@@ -1,0 +1,137 @@
+"""Every hit of every stage against every passage of its query."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.matching.coverage import covered_matches
+from raglift.matching.judgements import FactTable, Judgements, Matches, PassageTable, satisfactions_of
+from raglift.matching.pieces import cover_passage
+from raglift.matching.texts import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from raglift.matching.judgements import Reach, Satisfactions
+    from raglift.matching.rule import MatchRule
+    from raglift.records import Chunk, Query, Ranking
+
+__all__ = ["fact_table", "judge", "passage_table"]
+
+
+def judge(
+    queries: Sequence[Query],
+    rankings: Sequence[Sequence[Ranking]],
+    rule: MatchRule,
+    *,
+    reach: Reach | None = None,
+) -> list[Judgements]:
+    """Match every hit of every stage to every passage of its query.
+
+    Args:
+        queries: the queries; those without labels have no facts and match nothing.
+        rankings: for each stage, one ranking a query in the order of the queries.
+        rule: what counts as a match.
+        reach: what the chunks of the index allow, where they are known.
+
+    Returns:
+        One `Judgements` a stage, in the order of the stages.
+    """
+    facts, passages = fact_table(queries), passage_table(queries)
+    text = Text(rule)
+    rows: list[list[tuple[int, ...]]] = [[] for _ in rankings]
+    first_fact = 0
+    for number, query in enumerate(queries):
+        if not query.is_labelled:
+            continue
+        known: dict[tuple[object, ...], list[tuple[int, ...]]] = {}
+        for stage, of_stage in enumerate(rankings):
+            seen: set[str] = set()
+            for hit in of_stage[number]:
+                chunk = hit.chunk
+                key = (chunk.id, chunk.doc_id, chunk.start, chunk.end, chunk.text)
+                found = known.get(key)
+                if found is None:
+                    found = known[key] = _pieces_of(query, chunk, first_fact, rule, text)
+                rows[stage] += [(number, hit.rank, chunk.id in seen, *piece) for piece in found]
+                seen.add(chunk.id)
+        first_fact += len(query.facts)
+    judgements = []
+    for stage_rows, of_stage in zip(rows, rankings, strict=True):
+        pieces, by_text_alone = _pieces(stage_rows)
+        matches = pieces.take(pieces.relevant)
+        judgements.append(
+            Judgements(
+                queries=len(queries),
+                hits=np.array([len(ranking) for ranking in of_stage], dtype=np.int64),
+                lengths=np.array([len(hit.chunk.text) for ranking in of_stage for hit in ranking], dtype=np.int64),
+                facts=facts,
+                passages=passages,
+                matches=matches,
+                pieces=pieces,
+                satisfied=_satisfied(facts, passages, matches, pieces, rule),
+                by_text_alone=int(np.count_nonzero(by_text_alone & pieces.relevant)),
+                reach=reach,
+            )
+        )
+    return judgements
+
+
+def _satisfied(
+    facts: FactTable, passages: PassageTable, matches: Matches, pieces: Matches, rule: MatchRule
+) -> Satisfactions:
+    if rule.mode != "coverage" or rule.threshold is None:
+        return satisfactions_of(facts, matches)
+    return satisfactions_of(facts, pieces.take(covered_matches(passages, pieces, rule.threshold)))
+
+
+def _pieces_of(query: Query, chunk: Chunk, first_fact: int, rule: MatchRule, text: Text) -> list[tuple[int, ...]]:
+    """Return (fact, passage, grade, direction, start, end, relevant, by text alone) for each passage it covers."""
+    found: list[tuple[int, ...]] = []
+    for place, fact in enumerate(query.facts):
+        for number, passage in enumerate(fact.passages):
+            piece = cover_passage(chunk, passage, rule, text)
+            if piece is not None:
+                alone = passage.doc_id is not None and chunk.doc_id is None
+                found.append((first_fact + place, number, passage.grade, *piece, alone))
+    return found
+
+
+def fact_table(queries: Sequence[Query]) -> FactTable:
+    """Return the facts of the labelled queries, in their order."""
+    rows = [
+        (number, fact.ideal_grade, len(fact.passages))
+        for number, query in enumerate(queries)
+        if query.is_labelled
+        for fact in query.facts
+    ]
+    table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+    return FactTable(table[:, 0], table[:, 1], table[:, 2])
+
+
+def passage_table(queries: Sequence[Query]) -> PassageTable:
+    """Return the passages of the facts of the labelled queries, in their order."""
+    facts = [fact for query in queries if query.is_labelled for fact in query.facts]
+    passages = [passage for fact in facts for passage in fact.passages]
+    counts = np.array([len(fact.passages) for fact in facts], dtype=np.int64)
+    return PassageTable(
+        first=np.cumsum(counts) - counts,
+        texts=tuple(passage.text for passage in passages),
+        places=tuple(
+            None if passage.doc_id is None or passage.start is None else (passage.doc_id, passage.start)
+            for passage in passages
+        ),
+    )
+
+
+def _pieces(rows: list[tuple[int, ...]]) -> tuple[Matches, NDArray[np.bool_]]:
+    """Return the pieces, and which of them were told by text though the passage names a document."""
+    table = np.array(rows, dtype=np.int64).reshape(-1, 11)
+    query, rank, repeated, fact, passage, grade, direction, start, end, relevant, alone = table.T
+    flags = (column.astype(np.bool_) for column in (repeated, relevant))
+    pieces = Matches(query, rank, fact, passage, grade, direction.astype(np.int8), start, end, *flags)
+    return pieces, alone.astype(np.bool_)

@@ -1,0 +1,143 @@
+"""How one chunk relates to one passage: which part of the passage it covers, and whether that is a match."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from raglift.matching.judgements import Direction
+from raglift.matching.overlap import SHORTEST, longest_overlap
+
+if TYPE_CHECKING:
+    from raglift.matching.rule import MatchRule
+    from raglift.matching.texts import Text
+    from raglift.records import Chunk, Passage
+
+__all__ = ["PassageMatch", "cover_passage", "match_passage"]
+
+
+class PassageMatch(NamedTuple):
+    """Which part of a passage a chunk covers."""
+
+    direction: int
+    """One of the values of `Direction`."""
+    start: int
+    """First covered character of the passage's own text; 0 for a chunk-id label."""
+    end: int
+    """One past the last; 0 for a chunk-id label."""
+    relevant: bool
+    """Whether the hit is relevant for this passage alone. By coverage: it covers at least 20 normalized characters,
+    or all."""
+
+
+_Piece = tuple[int, int, int]
+"""Direction, and the covered part of the passage in normalized characters."""
+
+
+def match_passage(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -> PassageMatch | None:
+    """Return how a chunk contributes to satisfying a fact by this passage, or None when it does not.
+
+    By coverage, whatever it covers contributes; otherwise it matches by itself or not at all.
+    """
+    piece = cover_passage(chunk, passage, rule, text)
+    return piece if piece is not None and (piece.relevant or rule.mode == "coverage") else None
+
+
+def cover_passage(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -> PassageMatch | None:
+    """Return which part of a passage a chunk covers, whether or not the rule calls that a match.
+
+    The part comes from offsets where both have them and have the same text there, else from the texts: containment,
+    or an end of one that is the beginning of the other, of at least 20 normalized characters.
+    """
+    if passage.chunk_id is not None:
+        return PassageMatch(Direction.SAME_ID, 0, 0, relevant=True) if chunk.id == passage.chunk_id else None
+    if passage.doc_id is not None and chunk.doc_id is not None and passage.doc_id != chunk.doc_id:
+        return None
+    shared = _by_offsets(chunk, passage)
+    if shared is not None and rule.mode == "coverage":
+        return _located(chunk, passage, shared, text, relevant=True)
+    wanted, found = text(passage.text or ""), text(chunk.text)
+    if not wanted or not found:
+        return None
+    piece = _contained(wanted, found, rule)
+    if piece is None and rule.mode == "fuzzy":
+        piece = _alike(wanted, found, rule)
+    if piece is None and shared is not None:
+        return _located(chunk, passage, shared, text, relevant=False)
+    piece = piece or _overlapping(wanted, found)
+    if piece is None:
+        return None
+    direction, start, end = piece
+    span = text.placed(passage.text or "").source_span(start, end)
+    return PassageMatch(direction, *span, relevant=direction != Direction.OVERLAP or rule.mode == "coverage")
+
+
+def _contained(wanted: str, found: str, rule: MatchRule) -> _Piece | None:
+    if wanted in found:
+        return Direction.CHUNK_CONTAINS_PASSAGE, 0, len(wanted)
+    if len(found) >= rule.minimum_length:
+        start = wanted.find(found)
+        if start >= 0:
+            return Direction.PASSAGE_CONTAINS_CHUNK, start, start + len(found)
+    return None
+
+
+def _alike(wanted: str, found: str, rule: MatchRule) -> _Piece | None:
+    """Return where the shorter text is nearly a part of the longer one."""
+    from rapidfuzz.fuzz import partial_ratio_alignment
+
+    if len(found) < min(rule.minimum_length, len(wanted)):
+        return None
+    alignment = partial_ratio_alignment(wanted, found, score_cutoff=100 * (rule.threshold or 0))
+    if alignment is None:
+        return None
+    if len(wanted) <= len(found):
+        return Direction.CHUNK_CONTAINS_PASSAGE, 0, len(wanted)
+    return Direction.PASSAGE_CONTAINS_CHUNK, alignment.src_start, alignment.src_end
+
+
+def _overlapping(wanted: str, found: str) -> _Piece | None:
+    head = longest_overlap(found, wanted)
+    tail = longest_overlap(wanted, found)
+    if not head and not tail:
+        return None
+    return (Direction.OVERLAP, 0, head) if head >= tail else (Direction.OVERLAP, len(wanted) - tail, len(wanted))
+
+
+def _by_offsets(chunk: Chunk, passage: Passage) -> tuple[int, int] | None:
+    """Return the shared part in characters of the passage; empty when they do not meet; None when it cannot be told.
+
+    It cannot be told without a place of both in one document, nor where the two have different texts at the
+    characters that they are said to share: then a place is wrong.
+    """
+    if chunk.doc_id is None or passage.doc_id is None:
+        return None
+    if chunk.start is None or chunk.end is None or passage.start is None or passage.end is None:
+        return None
+    start, end = max(chunk.start, passage.start), min(chunk.end, passage.end)
+    if start >= end:
+        return 0, 0
+    in_chunk = chunk.text[start - chunk.start : end - chunk.start]
+    in_passage = (passage.text or "")[start - passage.start : end - passage.start]
+    return (start - passage.start, end - passage.start) if in_chunk == in_passage else None
+
+
+def _located(
+    chunk: Chunk, passage: Passage, shared: tuple[int, int], text: Text, *, relevant: bool
+) -> PassageMatch | None:
+    """Return the piece that offsets tell; None when it is empty or white space."""
+    start, end = shared
+    placed = text.placed(passage.text or "")
+    first = int(np.searchsorted(placed.ends, start, side="right"))
+    last = int(np.searchsorted(placed.starts, end, side="left"))
+    if first >= last:
+        return None
+    everything = first == 0 and last == len(placed.text)
+    if everything:
+        direction = Direction.CHUNK_CONTAINS_PASSAGE
+    elif end - start == len(chunk.text):
+        direction = Direction.PASSAGE_CONTAINS_CHUNK
+    else:
+        direction = Direction.OVERLAP
+    return PassageMatch(direction, start, end, relevant and (everything or last - first >= SHORTEST))

@@ -1,0 +1,134 @@
+"""Diagnoses as plain text: where recall was lost, what a perfect reranker could reach, why one query scored so."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from raglift.metrics import title
+from raglift.printable import printable
+
+if TYPE_CHECKING:
+    from raglift.diagnosis import Explanation, Headroom, LossBreakdown
+    from raglift.diagnosis.explanation import ExplainedHit, Piece
+    from raglift.diagnosis.loss import Loss
+    from raglift.records import Passage
+
+__all__ = ["explanation_text", "headroom_text", "loss_text"]
+
+_EXCERPT = 60
+_EARNED = 1e-12
+
+
+def loss_text(losses: LossBreakdown) -> str:
+    """Return where each fact got to, one line an outcome that some fact came to."""
+    share = 100 / max(losses.facts, 1)
+    lines = [f"Where recall was lost, at k = {losses.k}: {_counted(losses.facts, 'fact')}"]
+    shown = [loss for loss in losses.losses if loss.facts or loss.outcome == "found"]
+    words = [_outcome(loss, losses.k) for loss in shown]
+    width = max(map(len, words), default=0)
+    for loss, word in zip(shown, words, strict=True):
+        queries = f"  {_named(loss)}" if loss.outcome != "found" and loss.facts else ""
+        lines.append(f"  {word:<{width}}  {loss.facts:>6,}  {loss.facts * share:5.1f} %{queries}")
+    lines += [
+        f"  {_counted(loss.facts, 'fact')} of these only since {loss.stage} (no candidate held them): {_named(loss)}"
+        for loss in losses.made_findable
+    ]
+    return printable("\n".join(lines))
+
+
+def headroom_text(headroom: Headroom) -> str:
+    """Return what a perfect reranker over the same candidates would score, in one line."""
+    most = "" if headroom.is_exact else "≤ "
+    return (
+        f"A perfect reranker over the same candidates: Recall@{headroom.k} {most}{headroom.mean_recall:.4f}, "
+        f"NDCG@{headroom.k} {most}{headroom.mean_ndcg:.4f}"
+    )
+
+
+def explanation_text(explanation: Explanation) -> str:
+    """Return the query, its facts, and each hit that covers something, with what it earned."""
+    query = explanation.query
+    lines = [f"{query.id}: {query.text}", f"stage {explanation.stage}, match by {explanation.match}"]
+    if explanation.error is not None:
+        lines.append(f"failed: {explanation.error}")
+    if not query.is_labelled:
+        lines.append("not answerable" if not query.answerable else "without labels: left out of every mean")
+    for number, fact in enumerate(query.facts, start=1):
+        lines += [
+            f"{f'fact {number}' if not place else '    or':>8}  {_passage(passage)}"
+            for place, passage in enumerate(fact.passages)
+        ]
+    for hit in explanation.hits:
+        if hit.pieces:
+            lines += _hit_lines(hit, explanation)
+    silent = sum(not hit.pieces for hit in explanation.hits)
+    lines.append(f"{_counted(silent, 'other hit')} of {len(explanation.hits)} cover nothing that is wanted")
+    lines += [
+        f"  {title(metric)} = {value:.4f}" if not math.isnan(value) else f"  {title(metric)}: left out"
+        for metric, value in zip(explanation.metrics, explanation.values, strict=True)
+    ]
+    return printable("\n".join(lines))
+
+
+def _hit_lines(each: ExplainedHit, explanation: Explanation) -> list[str]:
+    chunk = each.hit.chunk
+    place = "" if chunk.start is None else f" {chunk.start}–{chunk.end}"
+    score = "" if each.hit.score is None else f", score {each.hit.score:.4f}"
+    lines = [f"rank {each.hit.rank}: {chunk.doc_id or 'unknown document'}{place}{score}  “{_short(chunk.text)}”"]
+    lines += [f"    {_piece(piece)}" for piece in each.pieces]
+    earned = [
+        f"{title(metric)} {value:+.4f}"
+        for metric, value in zip(explanation.metrics, each.earned, strict=True)
+        if abs(value) > _EARNED
+    ]
+    lines.append(f"    earned: {', '.join(earned) or 'nothing'}")
+    return lines
+
+
+def _piece(piece: Piece) -> str:
+    which = f"fact {piece.fact}" + (f", alternative {piece.passage}" if piece.passage > 1 else "")
+    if not piece.length:
+        covered = piece.direction
+    else:
+        part = f"{(piece.end - piece.start) / piece.length:.0%}"
+        covered = f"{piece.direction}, characters {piece.start}–{piece.end} of {piece.length} ({part})"
+    if piece.satisfies:
+        return f"{which}: {covered} → satisfied, grade {piece.grade}"
+    return f"{which}: {covered}" + ("" if piece.counts else ", which is no match by itself")
+
+
+def _passage(passage: Passage) -> str:
+    if passage.text is None:
+        return f"chunk {passage.chunk_id} (grade {passage.grade})"
+    place = f"{passage.doc_id} " if passage.doc_id else ""
+    span = f"{passage.start}–{passage.end} " if passage.start is not None else ""
+    return f"{place}{span}“{_short(passage.text)}” (grade {passage.grade})"
+
+
+def _outcome(loss: Loss, k: int) -> str:
+    words = {
+        "failed": "query failed",
+        "found": f"found by rank {k}",
+        "below_k": f"in the last ranking, below rank {k}",
+        "dropped": f"among the candidates, dropped by {loss.stage}",
+        "not_retrieved": "in the chunks, not among the candidates",
+        "not_attainable": "not attainable with these chunks",
+        "missed": "not among the candidates (whether the chunks allow it is not known)",
+    }
+    return words[loss.outcome]
+
+
+def _named(loss: Loss) -> str:
+    shown = 3
+    more = f" and {len(loss.query_ids) - shown} more" if len(loss.query_ids) > shown else ""
+    return ", ".join(loss.query_ids[:shown]) + more
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def _short(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= _EXCERPT else words[: _EXCERPT - 1] + "…"

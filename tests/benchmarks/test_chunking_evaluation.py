@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import csv
+import importlib.util
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import raglift as rl
+from raglift.chunking import Chunker, RecursiveChunker, TokenChunker
+from raglift.dataset.chunking_evaluation import is_chunking_evaluation, read_chunking_evaluation
+from raglift.indexing import SentenceTransformerEmbedder, build_index
+from raglift.retrieval import DenseRetriever
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "chunking_evaluation.py"
+LAMP = (
+    "The lamp is lit at dusk. Its two wicks are trimmed every fourth hour. The keeper writes the times in the log.\n\n"
+)
+HORN = "In fog the horn is blown every ninety seconds. The compressor needs water. Nobody sleeps while it sounds.\n\n"
+
+Span = tuple[str, int, int]
+
+
+@pytest.fixture(scope="module")
+def benchmark() -> Any:
+    spec = importlib.util.spec_from_file_location("chunking_evaluation_benchmark", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module: ModuleType = importlib.util.module_from_spec(spec)
+    import sys
+
+    sys.modules[spec.name] = module  # its dataclass looks itself up
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def embedder() -> SentenceTransformerEmbedder:
+    return SentenceTransformerEmbedder(dtype="float32")
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    """Two texts that repeat themselves, and three questions."""
+    texts = {"lamp": LAMP * 6 + "The glass is wiped with chamois.", "horn": HORN * 5}
+    questions = [
+        ("How often are the wicks trimmed?", ["trimmed every fourth hour", "The keeper writes the times"], "lamp"),
+        ("With what is the glass wiped?", ["wiped with chamois"], "lamp"),
+        ("How often is the horn blown?", ["every ninety seconds. The compressor"], "horn"),
+    ]
+    (tmp_path / "corpora").mkdir()
+    for name, text in texts.items():
+        (tmp_path / "corpora" / f"{name}.md").write_text(text, encoding="utf-8")
+    with (tmp_path / "questions_df.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["question", "references", "corpus_id"])
+        for question, quotes, name in questions:
+            starts = [texts[name].index(quote) for quote in quotes]
+            references = [
+                {"content": quote, "start_index": start, "end_index": start + len(quote)}
+                for quote, start in zip(quotes, starts, strict=True)
+            ]
+            writer.writerow([question, json.dumps(references), name])
+    return tmp_path
+
+
+def characters(spans: Iterable[Span]) -> set[tuple[str, int]]:
+    return {(text, place) for text, start, end in spans for place in range(start, end)}
+
+
+def span_figures(passages: Sequence[Span], hits: Sequence[Span], chunks: Sequence[Span]) -> list[float]:
+    """Recall, precision, precision omega and IoU of one question, from places alone: sets of characters."""
+    wanted = characters(passages)
+    covered = wanted & characters(hits)
+    returned = sum(end - start for _, start, end in hits)
+    touching = characters(chunk for chunk in chunks if characters([chunk]) & wanted)
+    reached = wanted & touching
+    return [
+        len(covered) / len(wanted),
+        len(covered) / returned,
+        len(reached) / (len(touching) + len(wanted - reached)),
+        len(covered) / (returned + len(wanted - covered)),
+    ]
+
+
+def span_of(piece: Any) -> Span:
+    assert piece.doc_id is not None
+    assert piece.start is not None
+    assert piece.end is not None
+    return piece.doc_id, piece.start, piece.end
+
+
+def expected_values(dataset: rl.Dataset, chunker: Chunker, embedder: SentenceTransformerEmbedder) -> Any:
+    chunks = chunker.split(dataset.documents)
+    retriever = DenseRetriever(build_index(chunks, embedder))
+    rankings = retriever.retrieve([query.text for query in dataset], 5)
+    places = [span_of(chunk) for chunk in chunks]
+    return np.array(
+        [
+            span_figures(
+                [span_of(passage) for fact in query.facts for passage in fact.passages],
+                [span_of(hit.chunk) for hit in ranking],
+                places,
+            )
+            for query, ranking in zip(dataset, rankings, strict=True)
+        ]
+    ).T
+
+
+def test_the_reference_counts_as_by_hand() -> None:
+    passages = [("a", 10, 20), ("a", 25, 30)]
+    hits = [("a", 0, 15), ("a", 10, 18), ("b", 0, 27)]  # 8 of 15 characters, in 15 + 8 + 27
+    chunks = [*hits, ("a", 16, 28), ("a", 30, 40)]  # of these three touch a passage, with 28 characters
+    assert span_figures(passages, hits, chunks) == pytest.approx([8 / 15, 8 / 50, 13 / (28 + 2), 8 / (50 + 7)])
+
+
+@pytest.mark.parametrize(
+    "chunker", [RecursiveChunker(20, 10, "tokens"), RecursiveChunker(9, 0, "tokens"), TokenChunker(16, 8)], ids=str
+)
+def test_what_is_measured_is_what_the_places_say(benchmark, embedder, tiny: Path, chunker: Chunker) -> None:
+    dataset = read_chunking_evaluation(tiny)
+    row = benchmark.measure("some 20/10", chunker, dataset, embedder)
+    expected = expected_values(dataset, chunker, embedder)
+    assert row.values == pytest.approx(expected)
+    assert row.chunks == len(chunker.split(dataset.documents)) > 5
+    assert len(np.unique(expected)) > 6  # neither nothing nor everything was found
+
+
+def beginning_of(dataset: rl.Dataset, doc_id: str, length: int) -> rl.Dataset:
+    """One document up to a place, and the questions that this much answers."""
+    queries = [
+        query
+        for query in dataset
+        if all(
+            passage.doc_id == doc_id and (passage.end or 0) <= length
+            for fact in query.facts
+            for passage in fact.passages
+        )
+    ]
+    return rl.Dataset(tuple(queries), (rl.Document(doc_id, dataset.document_by_id[doc_id].text[:length]),))
+
+
+def test_so_it_is_on_a_real_text(benchmark, embedder, corpora_folder: Path) -> None:
+    folder = corpora_folder / "chunking_evaluation"
+    if not is_chunking_evaluation(folder):
+        pytest.skip(f"no chunking evaluation at {folder}")
+    dataset = beginning_of(read_chunking_evaluation(folder), "state_of_the_union.md", 14_000)
+    assert len(dataset) >= 10
+    (_, chunker), *_ = benchmark.settings()
+    row = benchmark.measure("recursive 250/125", chunker, dataset, embedder)
+    assert row.values == pytest.approx(expected_values(dataset, chunker, embedder))
+    assert 0 < row.values[0].mean() < 1
+
+
+def test_a_row_is_printed_for_each_way_of_splitting(benchmark, tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert benchmark.main([str(tiny)]) == 0
+    out = capsys.readouterr().out
+    assert "3 questions, 4 passages, 2 texts in one index; top 5" in out
+    assert "all-MiniLM-L6-v2" in out
+    assert "float32" in out
+    rows = [line for line in out.splitlines() if "±" in line][1:]
+    assert [row[:17].strip() for row in rows] == [
+        f"{kind} {sizes}" for kind in ("recursive", "token") for sizes in ("250/125", "250/0", "200/0")
+    ]
+    # two short texts: every chunk is among the first five
+    assert all(row[19:31].split() == ["100.0", "±", "0.0"] for row in rows)
+
+
+def test_the_ways_are_counted_in_tokens_and_cut_at_sentences(benchmark) -> None:
+    shown = {name: str(chunker) for name, chunker in benchmark.settings()}
+    assert shown["token 200/0"] == "token:200/0"
+    assert shown["recursive 250/125"] == r"recursive:250/125:tokens at '\n\n', '\n', '.', '?', '!', ' ', ''"
+
+
+def test_a_row_shows_percent_and_the_spread_over_questions(benchmark) -> None:
+    values = np.array([[0.5, 1.0, np.nan], [0.1, 0.1, np.nan], [0.0, 1.0, np.nan], [0.25, 0.75, np.nan]])
+    shown = str(benchmark.Row("token 9/0", 1234, 5, values))
+    assert " ".join(shown.split()) == "token 9/0 75.0 ± 25.0 10.0 ± 0.0 50.0 ± 50.0 50.0 ± 25.0 1,234 5"
+    assert len(shown) == len(benchmark.HEADER)
+
+
+def test_where_the_files_are_is_said_when_they_are_not_found(
+    benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("RAGLIFT_CORPORA", raising=False)
+    assert benchmark.main([]) == 2
+    assert "RAGLIFT_CORPORA is not set; expected the folder" in capsys.readouterr().err
+    monkeypatch.setenv("RAGLIFT_CORPORA", str(tmp_path))
+    assert benchmark.main([]) == 2
+    assert f"{tmp_path / 'chunking_evaluation'}" in capsys.readouterr().err
+
+
+def test_a_reference_that_is_not_in_the_text_stops_it(
+    benchmark, tiny: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tiny / "corpora" / "horn.md").write_text("Another text. " * 20, encoding="utf-8")
+    assert benchmark.main([str(tiny)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "references[0].content" in captured.err

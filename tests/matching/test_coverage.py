@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raglift.matching import Judgements, MatchRule, judge
+from raglift.matching.coverage import Covered
+from raglift.records import Chunk, Fact, Passage, Query, Ranking
+
+TEXT = "".join(np.random.default_rng(0).choice(list("abcdefghijklmnopqrstuvwxyz"), 400))
+"""No white space, and nothing occurs twice."""
+
+
+def piece(start: int, end: int) -> Chunk:
+    return Chunk(TEXT[start:end], doc_id="d", start=start, end=end)
+
+
+def span(start: int, end: int, grade: int = 1) -> Passage:
+    return Passage(TEXT[start:end], "d", start, end, grade=grade)
+
+
+def judged(facts: list[list[Passage]], chunks: list[Chunk], threshold: float = 0.5) -> Judgements:
+    query = Query("q", "?", tuple(Fact(tuple(passages)) for passages in facts))
+    (found,) = judge(
+        [query], [[Ranking.of((chunk, None) for chunk in chunks)]], MatchRule("coverage", threshold=threshold)
+    )
+    return found
+
+
+def satisfied(facts: list[list[Passage]], chunks: list[Chunk], threshold: float = 0.5) -> list[tuple[int, int, int]]:
+    """(fact, rank, grade) of each satisfaction."""
+    found = judged(facts, chunks, threshold).satisfied
+    return list(zip(found.fact.tolist(), found.rank.tolist(), found.grade.tolist(), strict=True))
+
+
+def test_half_is_enough_and_less_is_not() -> None:
+    assert satisfied([[span(100, 200)]], [piece(0, 149)]) == []
+    assert satisfied([[span(100, 200)]], [piece(0, 150)]) == [(0, 1, 1)]
+
+
+def test_hits_together_cover() -> None:
+    parts = [piece(80, 130), piece(300, 400), piece(170, 220)]
+    assert satisfied([[span(100, 200)]], parts) == [(0, 3, 1)]
+
+
+def test_what_two_hits_share_counts_once() -> None:
+    assert satisfied([[span(100, 200)]], [piece(90, 140), piece(110, 145), piece(120, 149)]) == []
+    assert satisfied([[span(100, 200)]], [piece(90, 140), piece(110, 145), piece(120, 150)]) == [(0, 3, 1)]
+
+
+def test_alternatives_are_never_mixed() -> None:
+    assert satisfied([[span(100, 200), span(200, 300)]], [piece(160, 240)]) == []
+
+
+def test_a_better_alternative_counts_when_it_is_covered_itself() -> None:
+    fact = [span(100, 140, grade=1), span(200, 300, grade=3)]
+    assert satisfied([fact], [piece(90, 150), piece(190, 240), piece(240, 260)]) == [(0, 1, 1), (0, 3, 3)]
+
+
+def test_a_hit_is_relevant_from_twenty_characters_on() -> None:
+    found = judged([[span(100, 200)]], [piece(90, 119), piece(90, 120), piece(300, 330)])
+    assert found.matches.rank.tolist() == [2]
+    assert found.pieces.rank.tolist() == [1, 2]
+    # What is not relevant by itself still covers
+    assert satisfied([[span(100, 130)]], [piece(90, 115)]) == [(0, 1, 1)]
+
+
+def test_a_chunk_id_is_satisfied_by_its_chunk() -> None:
+    assert satisfied([[Passage(chunk_id="c")]], [piece(0, 9), Chunk("anything", id="c")]) == [(0, 2, 1)]
+
+
+def test_white_space_that_a_splitter_strips_is_no_loss() -> None:
+    words = "the first paragraph of it\n\n  the second paragraph\n"
+    first, second = Chunk("the first paragraph of it"), Chunk("the second paragraph")
+    assert satisfied([[Passage(words)]], [first, second], threshold=1) == [(0, 2, 1)]
+
+
+def test_text_and_offsets_cover_together() -> None:
+    unknown = Chunk(TEXT[150:260])
+    assert satisfied([[span(100, 200)]], [piece(90, 120), unknown], threshold=0.7) == [(0, 2, 1)]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 60), st.integers(1, 30)), max_size=12),
+    st.text("x ", min_size=1, max_size=60),
+)
+def test_the_union_is_that_of_sets(intervals: list[tuple[int, int]], text: str) -> None:
+    covered = Covered(text)
+    characters: set[int] = set()
+    for start, length in intervals:
+        if start >= len(text):
+            continue
+        end = min(start + length, len(text))
+        covered.add(start, end)
+        characters |= set(range(start, end))
+    uncovered = "".join("." if place in characters else letter for place, letter in enumerate(text))
+    bridged = sum(len(gap) for gap in uncovered.split(".") if not gap.strip())
+    assert covered.characters == len(characters) + bridged
+    for threshold in (0.25, 0.5, 1):
+        assert covered.reaches(threshold) == (covered.characters >= threshold * len(text))
+
+
+@pytest.mark.parametrize("places", [False, True])
+@given(seed=st.integers(0, 10_000))
+def test_an_independent_count_agrees(places: bool, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    start, end = sorted(random.choice(len(TEXT), 2, replace=False).tolist())
+    bounds = [sorted(random.choice(len(TEXT), 2, replace=False).tolist()) for _ in range(6)]
+    chunks = [piece(*bound) for bound in bounds]
+    if not places:
+        bounds = [bound for bound in bounds if min(bound[1], end) - max(bound[0], start) >= 20]
+        chunks = [Chunk(TEXT[slice(*bound)]) for bound in bounds]
+    characters: set[int] = set()
+    expected = []
+    for rank, (first, last) in enumerate(bounds, start=1):
+        characters |= set(range(max(first, start), min(last, end)))
+        if len(characters) >= 0.5 * (end - start):
+            expected = [(0, rank, 1)]
+            break
+    assert satisfied([[span(start, end)]], chunks) == expected

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from raglift.matching import overlap
+from raglift.matching.overlap import SHORTEST, longest_overlap
+
+LETTERS = st.text("ab", max_size=90)
+"""Two letters: nearly every place looks like the beginning of an overlap."""
+
+
+def longest_by_trying(left: str, right: str) -> int:
+    lengths = range(min(len(left), len(right)), SHORTEST - 1, -1)
+    return next((length for length in lengths if left.endswith(right[:length])), 0)
+
+
+@given(LETTERS, LETTERS, LETTERS)
+@example("", "a" * 90, "")
+@example("b", "a" * 60, "ab")
+@example("ab" * 30, "ab" * 12, "aab")
+def test_the_longest_common_edge_is_found(before: str, shared: str, after: str) -> None:
+    assert longest_overlap(before + shared, shared + after) == longest_by_trying(before + shared, shared + after)
+
+
+@given(LETTERS, LETTERS, LETTERS)
+@example("", "a" * 90, "")
+def test_the_prefix_function_agrees(before: str, shared: str, after: str) -> None:
+    left, right = before + shared, shared + after
+    expected = next(n for n in range(min(len(left), len(right)), -1, -1) if left.endswith(right[:n]))
+    assert overlap._by_prefix_function(left[-len(right) :] if right else "", right) == expected
+
+
+def test_an_edge_of_fewer_than_twenty_characters_may_be_chance() -> None:
+    edge = "said he, and went ou"
+    assert longest_overlap(f"“No,” {edge}", f"{edge} again") == 20
+    assert longest_overlap(f"“No,” {edge[:-1]}", f"{edge[:-1]} again") == 0
+
+
+def test_a_text_that_repeats_itself_is_not_compared_place_by_place() -> None:
+    # A comparison at every place would copy and compare 2 · 10^10 characters
+    row = "a" * 200_000
+    assert longest_overlap(row + "b", "a" * 20 + "c" + row) == 0
+    assert longest_overlap(row, row[:150_000] + "b") == 150_000
+    assert longest_overlap("b" + row + "c" + "a" * 30, row + "d") == 30
