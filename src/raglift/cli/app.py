@@ -64,7 +64,10 @@ def root(
 
 @app.command()
 def evaluate(
-    dataset: Annotated[str, typer.Argument(help="A corpus by name, a dataset folder, or a .jsonl file of queries.")],
+    dataset: Annotated[
+        str,
+        typer.Argument(help="A corpus by name, a .jsonl file of queries, or a dataset's file or folder (see convert)."),
+    ],
     system: Annotated[
         str | None,
         typer.Option(

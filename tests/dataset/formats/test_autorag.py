@@ -99,6 +99,11 @@ def test_a_flat_list_means_all_of_it(tmp_path: Path) -> None:
         ({"query": [None]}, {}, "qa.parquet: row 1.query: found null; expected a text"),
         ({"qid": [1]}, {}, 'qa.parquet: qid: found a column of type "int64"; expected texts'),
         ({"qid": [""]}, {}, "row 1.qid: found an empty text"),
+        (
+            {"qid": ["q", "q"], "query": ["?", "!"], "retrieval_gt": ["a", "b"]},
+            {},
+            'qa.parquet: row 2.qid: found the id "q" again; expected a unique id',
+        ),
         ({}, {"contents": [3, 4]}, 'corpus.parquet: contents: found a column of type "int64"'),
         ({}, {"doc_id": ["a", "a"]}, 'corpus.parquet: row 2.doc_id: found the id "a" again'),
         ({}, {"contents": ["x", None]}, "corpus.parquet: row 2.contents: found null"),
@@ -132,6 +137,12 @@ def test_what_autorag_wants_is_there(folder: Path, tmp_path: Path) -> None:
     corpus = pq.read_table(written / "corpus.parquet")
     assert corpus["metadata"][0].as_py()["last_modified_datetime"].isoformat() == "2024-09-13T12:00:00"
     assert corpus["start_end_idx"].to_pylist()[1] == [33, 93]
+
+
+def test_a_time_that_is_none_stays_a_text(tmp_path: Path) -> None:
+    documents = (Document("a", "text", {"last_modified_datetime": "last spring"}),)
+    dataset = Dataset((Query("q", "?"),), documents, "written")
+    assert load_dataset(write_dataset(dataset, tmp_path / "written", format="autorag")) == dataset
 
 
 def test_a_corpus_without_metadata_has_the_field_that_autorag_asks_for(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -71,6 +72,23 @@ def test_a_damaged_file_is_no_crash(folder: str, name: str, options: dict[str, A
         assert all(fact.passages for query in dataset for fact in query.facts)
     else:
         assert faults
+
+
+@pytest.mark.parametrize("name", ["qa.parquet", "corpus.parquet"])
+def test_damaged_parquet_is_no_crash(name: str, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(FIXTURES / "autorag", tmp_path / "autorag"))
+    content = (copy / name).read_bytes()
+    refused = 0
+    for seed in range(150):
+        chance = np.random.default_rng(seed)
+        damaged = bytearray(content)
+        for offset in chance.integers(len(damaged), size=chance.integers(1, 5)):
+            damaged[offset] = chance.integers(256)
+        (copy / name).write_bytes(damaged)
+        faults, dataset = load(copy, {})
+        assert bool(faults) == (dataset is None)
+        refused += bool(faults)
+    assert refused > 50
 
 
 def load(source: Path, options: dict[str, Any]) -> tuple[tuple[Fault, ...], Dataset | None]:

@@ -105,6 +105,7 @@ MISFITS = [
     ("squad", dataset_of(Fact((LITERAL,))), "a span of a document"),
     ("squad", dataset_of(Fact((replace(SPAN, grade=3),))), "drop=('grades',)"),
     ("squad", dataset_of(judged_irrelevant=(replace(SPAN, grade=0),)), "drop=('judged_irrelevant',)"),
+    ("trec", dataset_of(Fact((Passage(chunk_id="c7"),))), 'the chunk id "c7"; expected a whole document'),
     ("autorag", dataset_of(Fact((LITERAL,))), "a whole document, or a chunk id"),
     ("llama-index", dataset_of(Fact((SPAN,))), "drop=('places',)"),
     ("llama-index", Dataset((Query("tides", "When?"),)), "drop=('ids',)"),
@@ -126,6 +127,15 @@ def test_two_answers_in_two_documents_do_not_fit_squad(tmp_path: Path) -> None:
     fact = Fact((SPAN, Passage("The wind", "winds.md", 0, 8)))
     with pytest.raises(DatasetError, match="answers in 2 documents"):
         write_dataset(Dataset((Query("q", "What?", (fact,)),), (DOCUMENT, other)), tmp_path / "x.json", format="squad")
+
+
+@pytest.mark.parametrize("metadata", [{"when": {1, 2}}, {"pair": (1, 2)}, {"rate": float("nan")}])
+@pytest.mark.parametrize("name", ["jsonl", "beir", "trec"])
+def test_metadata_that_json_would_not_give_back(name: str, metadata: dict[str, Any], tmp_path: Path) -> None:
+    dataset = Dataset((Query("q", "When?"),), (replace(DOCUMENT, metadata=metadata),))
+    with pytest.raises(DatasetError, match=r"documents: \[0\]\.metadata: .*drop=\('metadata',\)"):
+        write_dataset(dataset, tmp_path / "out", format=name)  # type: ignore[arg-type]
+    assert write_dataset(dataset, tmp_path / "out", format=name, drop=("metadata",)).is_dir()  # type: ignore[arg-type]
 
 
 def test_all_that_does_not_fit_is_listed(tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ def _rows(
                 for row in batch.to_pylist():
                     number += 1
                     yield row, place / f"row {number}"
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, OverflowError, ValueError, pa.ArrowException) as error:  # ValueError: texts that are not UTF-8
         place.fault(f"no readable Parquet file ({str(error).splitlines()[0]})", f"a Parquet file at {path}")
 
 
