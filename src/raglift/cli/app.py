@@ -105,9 +105,7 @@ def evaluate(
     ] = "containment",
     match_threshold: Annotated[
         float | None,
-        typer.Option(
-            help="The part to be covered, or how alike: above 0, at most 1; 0.5, or 0.9 for fuzzy."
-        ),
+        typer.Option(help="The part to be covered, or how alike: above 0, at most 1; 0.5, or 0.9 for fuzzy."),
     ] = None,
     unicode_folding: Annotated[
         bool, typer.Option(help="Match also across compatibility forms, typographic quotes and dashes.")
