@@ -30,7 +30,6 @@ ORDER = (
     "metrics",
     "scoring",
     "diagnosis",
-    "auditing",
     "report",
     "store",
     "execution",

@@ -355,7 +355,12 @@ def test_rescore_is_evaluate_with_the_same_settings(profile):
 
 def test_the_match_rule_and_the_profile_are_recorded():
     spec = measure().run.spec
-    assert spec["match"] == {"mode": "containment", "minimum_length": 20, "unicode_folding": False}
+    assert spec["match"] == {
+        "mode": "containment",
+        "minimum_length": 20,
+        "unicode_folding": False,
+        "threshold": None,
+    }
     assert spec["profile"] == "default"
     assert spec["doc_key"] is None
     spec = measure(profile="tutorial").run.spec
@@ -423,14 +428,14 @@ def test_seconds_are_kept_per_query_and_stage():
     [
         (
             {"concurency": 4},
-            "found the option 'concurency'; expected one of metrics, as_deployed, .*concurrency",
+            "found the option 'concurency'; expected one of metrics, chunks, as_deployed, .*concurrency",
         ),
         ({"metrics": ["ndgc"]}, "found 'ndgc' .*ndcg"),
         ({"metrics": []}, "metrics: found none"),
         ({"metrics": [5]}, "metric: found '5'"),
         ({"metrics": [Metric("ndgc")]}, "metric: found 'ndgc'"),
         ({"profile": "trec"}, "profile: found 'trec'; expected one of 'default', 'tutorial', 'autorag'"),
-        ({"match": "fuzzy"}, "match: found 'fuzzy'; expected one of 'containment'"),
+        ({"match": "cover"}, "match: found 'cover'; expected one of 'containment'"),
         ({"match": None}, "match: found None"),
         ({"ks": 5}, "ks: found 5; expected a list of depths"),
         ({"ks": ()}, r"ks: found \(\); expected a list of depths"),
@@ -465,7 +470,7 @@ def test_a_system_that_cannot_be_used_is_refused():
 
 def test_rescore_refuses_what_evaluate_refuses():
     evaluation = measure()
-    for settings in ({"profile": "trec"}, {"match": "fuzzy"}, {"ks": 3}, {"metrics": ["ndgc"]}):
+    for settings in ({"profile": "trec"}, {"match": "cover"}, {"ks": 3}, {"metrics": ["ndgc"]}):
         with pytest.raises(ConfigurationError):
             rescore(evaluation, **settings)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from raglift.auditing import Audit, audit
     from raglift.chunking import RecursiveChunker
+    from raglift.dataset import write_dataset
     from raglift.errors import RagliftError
     from raglift.evaluation import evaluate, rescore
     from raglift.indexing import build_index
@@ -43,6 +44,7 @@ _HOMES = {
     "load_dataset": "loading",
     "load_evaluation": "store",
     "rescore": "evaluation",
+    "write_dataset": "dataset",
 }
 
 __all__ = [
@@ -62,6 +64,7 @@ __all__ = [
     "load_dataset",
     "load_evaluation",
     "rescore",
+    "write_dataset",
 ]
 
 

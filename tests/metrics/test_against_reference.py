@@ -23,9 +23,13 @@ unlabelled = st.tuples(st.just([]), ids)
 depths = st.integers(1, 12) | st.none()
 
 
+RANKED = {name: measure for name, measure in MEASURES.items() if not name.startswith("span_")}
+"""What chunk ids can be scored by; chunk ids have no characters."""
+
+
 def metrics_at(k: int | None) -> list[Metric]:
-    plain = [Metric(name, k) for name, measure in MEASURES.items() if k is not None or not measure.needs_k]
-    return plain + [Metric(name, k, (("gain", "exponential"),)) for name in MEASURES if MEASURES[name].parameters]
+    plain = [Metric(name, k) for name, measure in RANKED.items() if k is not None or not measure.needs_k]
+    return plain + [Metric(name, k, (("gain", "exponential"),)) for name in RANKED if RANKED[name].parameters]
 
 
 class Reference:

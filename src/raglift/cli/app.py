@@ -64,7 +64,10 @@ def root(
 
 @app.command()
 def evaluate(
-    dataset: Annotated[str, typer.Argument(help="A corpus by name, a dataset folder, or a .jsonl file of queries.")],
+    dataset: Annotated[
+        str,
+        typer.Argument(help="A corpus by name, a .jsonl file of queries, or a dataset's file or folder (see convert)."),
+    ],
     system: Annotated[
         str | None,
         typer.Option(
@@ -93,6 +96,17 @@ def evaluate(
         typer.Option(help="Measures with commas, as mrr,recall,ndcg@20; by default all but DCG and IDCG."),
     ] = None,
     profile: Annotated[str, typer.Option(help="Whose metric conventions: default, tutorial or autorag.")] = "default",
+    match: Annotated[
+        str,
+        typer.Option(
+            help="containment (one hit proves a fact), coverage (the hits together cover enough of it: fair across "
+            "chunk sizes) or fuzzy (for texts that were scanned or cleaned)."
+        ),
+    ] = "containment",
+    match_threshold: Annotated[
+        float | None,
+        typer.Option(help="The part to be covered, or how alike: above 0, at most 1; 0.5, or 0.9 for fuzzy."),
+    ] = None,
     unicode_folding: Annotated[
         bool, typer.Option(help="Match also across compatibility forms, typographic quotes and dashes.")
     ] = False,
@@ -108,6 +122,7 @@ def evaluate(
 ) -> None:
     """Evaluate a retrieval system on labelled queries, before and after reranking."""
     from raglift.cli import evaluate as command
+    from raglift.matching import MatchRule
 
     command.run(
         command.Request(
@@ -121,7 +136,7 @@ def evaluate(
             ks=command.depths(ks),
             candidates=candidates,
             profile=profile,
-            unicode_folding=unicode_folding,
+            match=MatchRule.for_profile(profile, match, threshold=match_threshold, unicode_folding=unicode_folding),
             options=command.options(
                 metrics=metrics,
                 dtype=dtype,
@@ -137,6 +152,18 @@ def evaluate(
             as_json=as_json,
         )
     )
+
+
+@app.command()
+def explain(
+    run: Annotated[Path, typer.Argument(help="The folder of a saved evaluation.")],
+    query: Annotated[str, typer.Argument(help="The id of a query.")],
+    stage: Annotated[str | None, typer.Option(help="The stage; by default the last.")] = None,
+) -> None:
+    """Show which hits of one query matched what, and what they earned in each metric."""
+    from raglift.cli import explain as command
+
+    command.run(run, query, stage=stage)
 
 
 @app.command()
@@ -228,6 +255,56 @@ def demo() -> None:
     from raglift.cli import demo as command
 
     command.run()
+
+
+@app.command()
+def convert(
+    source: Annotated[str, typer.Argument(help="A dataset: a file, a folder, or a corpus by name.")],
+    target: Annotated[Path, typer.Argument(help="Where to: a new file or folder.")],
+    read_as: Annotated[
+        str | None,
+        typer.Option("--from", help="jsonl, beir, trec, squad, csv, autorag or llama-index. Default: by the layout."),
+    ] = None,
+    write_as: Annotated[str, typer.Option("--to", help="The same names; jsonl is raglift's own folder.")] = "jsonl",
+    documents: Annotated[
+        Path | None,
+        typer.Option(help="The documents, when the source does not bring them: a folder, or a .jsonl file."),
+    ] = None,
+    split: Annotated[str | None, typer.Option(help="BEIR: which file of qrels/ to read. Default: test.")] = None,
+    topics: Annotated[Path | None, typer.Option(help="TREC: the topics, when the source is a qrels file.")] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(help="CSV: what a column holds and its name, as query=Question; once for each."),
+    ] = None,
+    delimiter: Annotated[str | None, typer.Option(help="CSV: what stands between the columns.")] = None,
+    evidence: Annotated[str | None, typer.Option(help="SQuAD: answer (default) or context.")] = None,
+    labels: Annotated[str | None, typer.Option(help="AutoRAG: spans (default), texts or ids.")] = None,
+    drop: Annotated[
+        str,
+        typer.Option(help="What may be left out: grades,ids,judged_irrelevant,metadata,places,tags, with commas."),
+    ] = "",
+) -> None:
+    """Convert a labelled dataset from one format to another; what does not fit is an error."""
+    from raglift.cli import convert as command
+
+    command.run(
+        command.Request(
+            source=source,
+            target=target,
+            read_as=read_as,
+            write_as=write_as,
+            documents=documents,
+            options=command.options(
+                columns=column or [],
+                split=split,
+                topics=topics,
+                delimiter=delimiter,
+                evidence=evidence,
+                labels=labels,
+            ),
+            drop=tuple(part.strip() for part in drop.split(",") if part.strip()),
+        )
+    )
 
 
 @corpus_app.command("list")

@@ -7,7 +7,7 @@ import json
 import math
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from raglift.chunking import make_chunker
@@ -15,7 +15,6 @@ from raglift.errors import ConfigurationError, QueryFailed
 from raglift.evaluation import DEFAULT_METRICS, Options, evaluate
 from raglift.execution.policy import describe_error
 from raglift.integrations.adapt import check_reranker
-from raglift.matching import MatchRule
 from raglift.models import resolve_dtype
 from raglift.systems import LocalSystem, build_retriever
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.chunking import Chunker
+    from raglift.matching import MatchRule
     from raglift.models import Dtype
     from raglift.records import Evaluation
 
@@ -41,7 +41,7 @@ class Request:
     ks: tuple[int, ...]
     candidates: int
     profile: str
-    unicode_folding: bool
+    match: MatchRule
     options: Options
     save: Path | None
     overwrite: bool
@@ -67,7 +67,7 @@ def run(request: Request) -> None:
         reranker=request.reranker,
         ks=request.ks,
         candidates=request.candidates,
-        match=MatchRule.for_profile(request.profile, unicode_folding=request.unicode_folding),
+        match=request.match,
         profile=request.profile,
         **request.options,
     )
@@ -155,8 +155,27 @@ def _as_json(evaluation: Evaluation) -> dict[str, Any]:
         "stages": [{"name": stage.name, "system": stage.system} for stage in evaluation.run.stages],
         "spec": dict(evaluation.run.spec),
         "metrics": [{key: _plain(value) for key, value in row.items()} for row in rows],
+        "loss": _loss_as_json(evaluation),
+        "headroom": _headroom_as_json(evaluation),
         "notes": list(evaluation.notes),
     }
+
+
+def _loss_as_json(evaluation: Evaluation) -> dict[str, Any]:
+    losses = evaluation.loss()
+    return {
+        "k": losses.k,
+        "facts": losses.facts,
+        "chunks_known": losses.chunks_known,
+        "outcomes": [asdict(loss) for loss in losses.losses],
+        "made_findable": [asdict(loss) for loss in losses.made_findable],
+    }
+
+
+def _headroom_as_json(evaluation: Evaluation) -> dict[str, Any]:
+    headroom = evaluation.headroom()
+    recall, ndcg = _plain(headroom.mean_recall), _plain(headroom.mean_ndcg)
+    return {"k": headroom.k, "recall": recall, "ndcg": ndcg, "exact": headroom.is_exact}
 
 
 def _plain(value: Any) -> Any:

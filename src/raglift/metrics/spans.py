@@ -15,7 +15,7 @@ import numpy as np
 
 from raglift.errors import ConfigurationError
 from raglift.matching.spans import covered_characters
-from raglift.metrics.satisfied import depth, per_query
+from raglift.metrics.satisfied import count_by_query, depth, per_query
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,7 +29,7 @@ __all__ = ["span_iou", "span_precision", "span_precision_omega", "span_recall"]
 def span_recall(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     """SpanRecall@k = passage characters that the first k hits cover, each once / passage characters. Range [0, 1]."""
     covered, wanted, _ = _characters(judgements, metric.k)
-    return _without_text(per_query(covered, wanted), wanted)
+    return _left_out(judgements, per_query(covered, wanted), wanted)
 
 
 def span_precision(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
@@ -39,13 +39,13 @@ def span_precision(judgements: Judgements, metric: Metric) -> NDArray[np.float64
     """
     covered, wanted, returned = _characters(judgements, metric.k)
     # White space that was folded on the way in can make a hit shorter than what it covers
-    return _without_text(np.minimum(per_query(covered, returned), 1.0), wanted)
+    return _left_out(judgements, np.minimum(per_query(covered, returned), 1.0), wanted)
 
 
 def span_iou(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     """SpanIoU@k = covered passage characters / (Σ hit lengths + passage characters not covered). Range [0, 1]."""
     covered, wanted, returned = _characters(judgements, metric.k)
-    return _without_text(np.minimum(per_query(covered, returned + wanted - covered), 1.0), wanted)
+    return _left_out(judgements, np.minimum(per_query(covered, returned + wanted - covered), 1.0), wanted)
 
 
 def span_precision_omega(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
@@ -63,11 +63,12 @@ def span_precision_omega(judgements: Judgements, metric: Metric) -> NDArray[np.f
             f"{metric}: found a system whose chunks are not known; expected them, as evaluate(..., chunks=chunks)"
         )
     covered, wanted, chunks = (part.astype(np.float64) for part in (reach.covered, reach.passages, reach.chunks))
-    return _without_text(np.minimum(per_query(covered, chunks + wanted - covered), 1.0), wanted)
+    return _left_out(judgements, np.minimum(per_query(covered, chunks + wanted - covered), 1.0), wanted)
 
 
-def _without_text(values: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.where(wanted > 0, values, np.nan)
+def _left_out(judgements: Judgements, values: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Put NaN where a query has facts and none of them has a text."""
+    return np.where((wanted == 0) & (count_by_query(judgements.facts.query, judgements) > 0), np.nan, values)
 
 
 def _characters(judgements: Judgements, k: int | None) -> tuple[NDArray[np.float64], ...]:

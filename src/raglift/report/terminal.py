@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from raglift.matching import MatchRule
 from raglift.metrics import mean_title
 from raglift.printable import printable
 from raglift.report.diagnosis import headroom_text, loss_text
@@ -52,7 +51,8 @@ def _head(evaluation: Evaluation) -> list[str]:
     spec = run.spec
     profile = "" if evaluation.profile == "default" else f", {evaluation.profile} conventions"
     asked = f"{len(evaluation.dataset):,} queries, {spec['candidates']} candidates"
-    match = MatchRule(**spec["match"])
+    threshold = spec["match"].get("threshold")
+    match = f"{spec['match']['mode']}" + ("" if threshold is None else f" (threshold {threshold:g})")
     first = f"{evaluation.dataset.name}: {asked}, match by {match}{profile}"
     return [first, *(f"  {stage.name}: {stage.system}" for stage in run.stages)]
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raglift.errors import RunError
+from raglift.matching import MatchRule
 from raglift.metrics import parse
 from raglift.records import (
     Chunk,
@@ -265,6 +266,7 @@ def _evaluation(
 ) -> Evaluation:
     stages = tuple(StageInfo(**{**stage, "depth_fixed": tuple(stage["depth_fixed"])}) for stage in head["stages"])
     metrics = tuple(parse(metric) for metric in head["metrics"])
+    MatchRule(**head["spec"]["match"])  # what cannot be a rule could not be matched again
     names = tuple(stage.name for stage in stages)
     return Evaluation(
         run=Run(stages, traces, head["spec"], tuple(head["run_notes"]), inventory),
