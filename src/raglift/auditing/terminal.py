@@ -90,7 +90,7 @@ def _table(audit: Audit) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("", no_wrap=True)
     for chunking in audit.chunkings:
-        table.add_column(Text(printable(chunking.name)), justify="right", overflow="fold")
+        table.add_column(Text(printable(chunking.name.removesuffix(":characters"))), justify="right", overflow="fold")
     rows = [_column(chunking) for chunking in audit.chunkings]
     for number, (title, _) in enumerate(rows[0]):
         if number in (_FIRST_PLACEMENT, _FIRST_PLACEMENT + len(PLACEMENTS)):

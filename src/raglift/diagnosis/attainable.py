@@ -5,8 +5,9 @@ No retriever over these chunks, and no reranker over these candidates, can do be
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
 
     _Curve: TypeAlias = NDArray[np.int64]
 
-__all__ = ["EXACT_UP_TO", "Alternative", "Best", "best_facts", "best_facts_at"]
+__all__ = ["MOST_CHOICES", "Alternative", "Best", "best_facts", "best_facts_at"]
 
-EXACT_UP_TO = 12
-"""The most chunks that bear on each other whose every choice is tried."""
+MOST_CHOICES = 4096
+"""The most choices of k among chunks that bear on each other that are all tried: enough for 14 chunks at any k, for 29
+at k = 3."""
 
 _MOST_INTERVALS = 1000
 
@@ -66,8 +68,8 @@ def best_facts(requirements: Sequence[Requirement], k: int) -> Best:
     """Return the most facts that k chunks can satisfy together.
 
     Facts that share no chunk, not even by way of others, do not bear on each other: the chunks are shared out among
-    such groups in the best way. Within a group every choice of chunks is tried where there are at most 12; a larger
-    group gets a lower and an upper bound (`_bounds`), and where these differ the upper one is returned.
+    such groups in the best way. Within a group every choice of k chunks is tried where there are few enough; otherwise
+    there is a lower and an upper bound (`_bounds`), and where these differ the upper one is returned.
 
     Args:
         requirements: the facts of one query, each with its alternatives.
@@ -133,36 +135,41 @@ def _without_duplicates(facts: list[list[Alternative]]) -> list[list[Alternative
 def _of_group(facts: list[list[Alternative]], deepest: int) -> tuple[_Curve, _Curve]:
     """Return the most facts that 0, 1, 2, … chunks satisfy: at least, and at most."""
     chunks = sorted({chunk for fact in facts for each in fact for chunk, _, _ in each.covers})
-    if len(chunks) > EXACT_UP_TO:
-        return _bounds(facts, len(chunks), deepest)
-    exact = _by_trying(facts, chunks, deepest)
-    return exact, exact
+    least, most = _bounds(facts, len(chunks), deepest)
+    trial = _Trial(facts, chunks)
+    for k in range(min(len(chunks), deepest) + 1):
+        if least[k] < most[k] and math.comb(len(chunks), k) <= MOST_CHOICES:
+            least[k] = most[k] = trial.best(k)
+    return np.maximum.accumulate(least), most
 
 
-def _by_trying(facts: list[list[Alternative]], chunks: list[int], deepest: int) -> NDArray[np.int64]:
-    """Try every choice of chunks: choice number n holds chunk i where bit i of n is set."""
-    bit = {chunk: 1 << number for number, chunk in enumerate(chunks)}
-    choices = np.arange(1 << len(chunks))
-    satisfied = np.zeros(len(choices), dtype=np.int64)
-    for fact in facts:
-        satisfied += np.logical_or.reduce([_is_enough(each, bit, choices) for each in fact])
-    size = np.bitwise_count(choices)
-    best = [satisfied[size == k].max() for k in range(min(len(chunks), deepest) + 1)]
-    best += [best[-1]] * (deepest + 1 - len(best))
-    return np.maximum.accumulate(np.array(best, dtype=np.int64))
+class _Trial:
+    """Every choice of so many chunks, tried.
 
+    A passage falls into stretches between the ends of what chunks cover; a choice covers those that one of its chunks
+    covers.
+    """
 
-def _is_enough(alternative: Alternative, bit: dict[int, int], choices: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether each choice covers as much as is needed: the sum of the stretches of which some chunk covers all."""
-    edges = sorted({edge for _, start, end in alternative.covers for edge in (start, end)})
-    covered = np.zeros(len(choices), dtype=np.int64)
-    for first, last in pairwise(edges):
-        over = 0
+    def __init__(self, facts: list[list[Alternative]], chunks: list[int]) -> None:
+        self._row = {chunk: row for row, chunk in enumerate(chunks)}
+        self._facts = [[(each.needed, *self._stretches(each)) for each in fact] for fact in facts]
+
+    def _stretches(self, alternative: Alternative) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the lengths of the stretches, and for each chunk which of them it covers."""
+        edges = np.unique([edge for _, start, end in alternative.covers for edge in (start, end)])
+        covers = np.zeros((len(self._row), len(edges) - 1), dtype=np.bool_)
         for chunk, start, end in alternative.covers:
-            if start <= first and last <= end:
-                over |= bit[chunk]
-        covered += (last - first) * ((choices & over) != 0)
-    return covered >= alternative.needed
+            covers[self._row[chunk], np.searchsorted(edges, start) : np.searchsorted(edges, end)] = True
+        return np.diff(edges), covers
+
+    def best(self, k: int) -> int:
+        """Return the most facts that a choice of k chunks satisfies."""
+        choices = np.array(list(combinations(range(len(self._row)), k)), dtype=np.int64)
+        satisfied = np.zeros(len(choices), dtype=np.int64)
+        for fact in self._facts:
+            enough = [covers[choices].any(axis=1) @ lengths >= needed for needed, lengths, covers in fact]
+            satisfied += np.logical_or.reduce(enough)
+        return int(satisfied.max())
 
 
 def _bounds(facts: list[list[Alternative]], chunks: int, deepest: int) -> tuple[_Curve, _Curve]:
