@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.auditing.records import Attainable, ChunkingAudit
-from raglift.diagnosis.queries import best_of_query
+from raglift.diagnosis.attainable import best_facts_at
+from raglift.diagnosis.requirements import requirements_of
 from raglift.matching import Direction, MatchRule, Text, cover_passage, match_passage
 from raglift.matching.inventory import touching_chunks
 from raglift.records import Passage
@@ -125,7 +126,7 @@ def _attainable(
 ) -> Iterator[Attainable]:
     """Yield the best recall at each depth: the mean over the labelled queries."""
     queries = [(number, query) for number, query in enumerate(dataset.queries) if query.is_labelled]
-    best = [best_of_query(query, pieces.get(number, {}), rule, ks) for number, query in queries]
+    best = [best_facts_at(requirements_of(query, pieces.get(number, {}), rule), ks) for number, query in queries]
     for place, k in enumerate(ks):
         recalls = [of[place].facts / len(query.facts) for of, (_, query) in zip(best, queries, strict=True)]
         recall = float(np.mean(recalls)) if recalls else float("nan")
