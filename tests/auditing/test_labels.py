@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from raglift.auditing import KINDS, Audit, Finding, Place, audit
+from raglift.loading import load_dataset
 from raglift.records import Chunk, Dataset, Document, Fact, Passage, Query
 
 TOWER = Document(
@@ -144,3 +148,17 @@ def test_every_kind_has_a_severity_and_a_meaning(kind: str) -> None:
     severity, meaning = KINDS[kind]  # type: ignore[index]
     assert severity in ("broken", "warning")
     assert meaning
+
+
+def test_the_page_on_labels_explains_every_kind_with_its_severity() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "labels.md").read_text(encoding="utf-8")
+    explained = dict(re.findall(r"^\| `([a-z ]+)` \| (broken|warning) \|", page, re.MULTILINE))
+    assert explained == {kind: severity for kind, (severity, _) in KINDS.items()}
+
+
+def test_the_page_on_labels_shows_what_is_printed() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "labels.md").read_text(encoding="utf-8")
+    shown = re.search(r"```text\n(lighthouse: .*?)```", page, re.DOTALL)
+    printed = str(audit(load_dataset("lighthouse"), chunkers=["recursive:1000/100", "recursive:200/0"]))
+    assert shown
+    assert shown[1].split() == printed[: printed.index("best recall: ")].split()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Label", "Whereabouts", "audit_labels", "find_whereabouts", "labels_of"]
 
 _LISTED = 5
-_MOST_COMPARED = 1000
+_MOST_COMPARED = 20
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Whereabouts:
     documents: int
     """In how many documents."""
     places: tuple[Place, ...]
-    """The first thousand of them."""
+    """The first twenty of them."""
 
     def __str__(self) -> str:
         listed = ", ".join(f"{quoted(place.doc_id)} at {place.start}" for place in self.places[:_LISTED])
