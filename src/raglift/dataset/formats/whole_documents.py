@@ -1,8 +1,8 @@
 """Judgements of whole documents, as benchmarks make them, to facts and back.
 
 A relevant document is a fact, and its passage is the document from its first character to its last: under
-containment every chunk of the document (of 20 characters or more) then lies inside the passage and matches. Where a
-rule asks for a part of the passage to be covered, as half of it, half of the document must be retrieved.
+containment every chunk of the document (of 20 characters or more) then lies inside the passage and matches. Under
+coverage the hits must together cover a part of the document, by default half of it, which suits short documents only.
 
 A judged document without words cannot be matched by its text, so its label is its id, as a chunk id; and so are all
 labels when no documents are at hand: the hits are then taken to be the documents themselves.
