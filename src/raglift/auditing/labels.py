@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from raglift.auditing.records import Kind, Nearest
+    from raglift.matching.places import Places
     from raglift.records import Dataset, Document
 
-__all__ = ["Label", "Whereabouts", "audit_labels", "find_whereabouts", "labels_of"]
+__all__ = ["Label", "Whereabouts", "audit_labels", "find_whereabouts", "labels_of", "whereabouts"]
 
 _LISTED = 5
 _MOST_COMPARED = 20
@@ -89,8 +90,12 @@ def find_whereabouts(
     passages: Sequence[Passage], documents: Sequence[Document], *, unicode_folding: bool
 ) -> list[Whereabouts]:
     """Return, for each passage, where it is."""
-    table = find_places(passages, documents, unicode_folding=unicode_folding)
-    bounds = np.searchsorted(table.passage, np.arange(len(passages) + 1)).tolist()
+    return whereabouts(find_places(passages, documents, unicode_folding=unicode_folding), len(passages), documents)
+
+
+def whereabouts(table: Places, passages: int, documents: Sequence[Document]) -> list[Whereabouts]:
+    """Return the places of each passage."""
+    bounds = np.searchsorted(table.passage, np.arange(passages + 1)).tolist()
     found = []
     for first, last in pairwise(bounds):
         shown = slice(first, min(last, first + _MOST_COMPARED))
