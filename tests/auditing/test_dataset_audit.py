@@ -63,7 +63,7 @@ def test_as_text_it_is_printable_and_says_everything() -> None:
     assert "labels: 1 broken, 2 warnings" in text
     assert "broken: nowhere (1)" in text
     assert 'nearest (98% alike), "d" from' in text
-    assert "best recall@5" in text
+    assert "attainable recall@5" in text
     assert text.index("broken:") < text.index("warning:")
 
 

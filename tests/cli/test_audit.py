@@ -44,7 +44,7 @@ def test_an_audit_is_printed_and_ends_well(run: Run, tmp_path: Path) -> None:
     assert code == 0
     assert "labels: 0 broken, 2 warnings" in out
     assert "recursive:1000/100" in out  # the default way to chunk
-    assert "best recall@10" in out
+    assert "attainable recall@10" in out
 
 
 def test_strict_is_for_broken_labels_and_not_for_warnings(run: Run, tmp_path: Path) -> None:
