@@ -13,7 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from raglift.auditing import Audit, audit
+    from raglift.auditing import audit
     from raglift.chunking import RecursiveChunker
     from raglift.dataset import write_dataset
     from raglift.errors import RagliftError
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Audit": "auditing",
     "Chunk": "records",
     "Dataset": "records",
     "DenseRetriever": "retrieval",
@@ -48,7 +47,6 @@ _HOMES = {
 }
 
 __all__ = [
-    "Audit",
     "Chunk",
     "Dataset",
     "DenseRetriever",

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from raglift.auditing.records import Attainable, ChunkingAudit
-from raglift.diagnosis.queries import best_of_query
+from raglift.diagnosis.attainable import best_facts_at
+from raglift.diagnosis.requirements import requirements_of
 from raglift.matching import Direction, MatchRule, Text, cover_passage, match_passage
 from raglift.matching.inventory import touching_chunks
+from raglift.matching.places import Places
 from raglift.records import Passage
 
 if TYPE_CHECKING:
@@ -29,12 +32,34 @@ _Key = tuple[int, int, int]
 """Query, fact of the query, alternative."""
 
 
+@dataclass(frozen=True, eq=False)
+class Located:
+    """The passages of the labelled queries and where they are, looked for once for all ways of chunking."""
+
+    passages: Mapping[_Key, Passage]
+    """In dataset order; with its place where a passage has only one."""
+    places: Places
+    """Of these passages, by their numbers."""
+
+    @classmethod
+    def of(cls, dataset: Dataset, labels: Sequence[Label], found_at: Sequence[Whereabouts], places: Places) -> Located:
+        """Return the passages of labelled queries alone, of all the labels."""
+        passages: dict[_Key, Passage] = {}
+        number = np.full(len(labels), -1, dtype=np.int64)
+        for row, (label, at) in enumerate(zip(labels, found_at, strict=True)):
+            if dataset.queries[label.query].is_labelled:
+                number[row] = len(passages)
+                passages[label.query, label.fact, label.alternative] = _placed(label.passage, at, dataset)
+        passage = number[places.passage]
+        kept = passage >= 0
+        return cls(passages, Places(passage[kept], places.document[kept], places.start[kept], places.end[kept]))
+
+
 def audit_chunking(
     name: str,
     chunks: Sequence[Chunk],
     dataset: Dataset,
-    labels: Sequence[Label],
-    found_at: Sequence[Whereabouts],
+    located: Located,
     rule: MatchRule,
     ks: Sequence[int],
     read_in_part: int | None,
@@ -45,8 +70,7 @@ def audit_chunking(
         name: of the chunker.
         chunks: all its chunks, with checked offsets.
         dataset: the queries, and the documents.
-        labels: all passages, in dataset order; those of queries that are not scored are passed over.
-        found_at: for each label, where it is in the documents.
+        located: the passages of its labelled queries, with their places.
         rule: what counts as a match, for the attainable recall.
         ks: the depths of the attainable recall.
         read_in_part: how many chunks the embedding model reads in part, if that is known.
@@ -58,20 +82,16 @@ def audit_chunking(
         minimum_length=rule.minimum_length,
         unicode_folding=rule.unicode_folding,
         also_by_text=True,  # matching does not look at the places of literal texts
+        places=located.places,
     )
-    placed = {
-        (label.query, label.fact, label.alternative): _placed(label.passage, at, dataset)
-        for label, at in zip(labels, found_at, strict=True)
-        if dataset.queries[label.query].is_labelled
-    }
-    directions, pieces = _compare(dataset, placed, chunks, touches, rule)
+    directions, pieces = _compare(dataset, located.passages, chunks, touches, rule)
     lengths = np.array([len(chunk.text) for chunk in chunks], dtype=np.float64)
     return ChunkingAudit(
         name=name,
         chunks=len(chunks),
         mean_length=float(lengths.mean()) if len(lengths) else float("nan"),
         read_in_part=read_in_part,
-        placements=tuple(_placement(directions[key]) for key in placed),
+        placements=tuple(_placement(directions[key]) for key in located.passages),
         attainable=tuple(_attainable(dataset, pieces, rule, ks)),
     )
 
@@ -125,7 +145,7 @@ def _attainable(
 ) -> Iterator[Attainable]:
     """Yield the best recall at each depth: the mean over the labelled queries."""
     queries = [(number, query) for number, query in enumerate(dataset.queries) if query.is_labelled]
-    best = [best_of_query(query, pieces.get(number, {}), rule, ks) for number, query in queries]
+    best = [best_facts_at(requirements_of(query, pieces.get(number, {}), rule), ks) for number, query in queries]
     for place, k in enumerate(ks):
         recalls = [of[place].facts / len(query.facts) for of, (_, query) in zip(best, queries, strict=True)]
         recall = float(np.mean(recalls)) if recalls else float("nan")

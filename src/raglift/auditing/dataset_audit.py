@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raglift.auditing.chunkings import audit_chunking
-from raglift.auditing.labels import audit_labels, find_whereabouts, labels_of
+from raglift.auditing.chunkings import Located, audit_chunking
+from raglift.auditing.labels import audit_labels, labels_of, whereabouts
 from raglift.auditing.records import Audit, ChunkingAudit
 from raglift.auditing.tokens import chunks_read_in_part
 from raglift.chunking import Chunker, parse_chunker
 from raglift.errors import ConfigurationError, MissingDependency, ModelError
 from raglift.matching import MatchRule, Provenance
+from raglift.matching.places import find_places
 from raglift.models import EMBEDDED_MODEL
 from raglift.records import Chunk, Dataset
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from raglift.auditing.labels import Label, Whereabouts
 
 __all__ = ["audit"]
 
@@ -53,7 +52,8 @@ def audit(
     ways = [parse_chunker(chunker) if isinstance(chunker, str) else chunker for chunker in chunkers]
     labels = labels_of(dataset)
     passages = [label.passage for label in labels]
-    found_at = find_whereabouts(passages, dataset.documents, unicode_folding=rule.unicode_folding)
+    places = find_places(passages, dataset.documents, unicode_folding=rule.unicode_folding)
+    found_at = whereabouts(places, len(labels), dataset.documents)
     given = None if chunks is None else _checked_chunks(dataset, chunks)
     findings = audit_labels(
         dataset,
@@ -63,10 +63,11 @@ def audit(
         unicode_folding=rule.unicode_folding,
     )
     notes = [] if dataset.documents else ["no documents: whether the texts of the labels occur in them is not known"]
+    located = Located.of(dataset, labels, found_at, places)
     chunkings = []
     for name, of_chunker in [(str(chunker), chunker) for chunker in ways] + [(_GIVEN, None)] * (given is not None):
         cut = given or () if of_chunker is None else of_chunker.split(dataset.documents)
-        chunkings.append(_audit_chunking(name, cut, dataset, labels, found_at, rule, depths, embedding, notes))
+        chunkings.append(_audit_chunking(name, cut, dataset, located, rule, depths, embedding, notes))
     labelled = [query for query in dataset.queries if query.is_labelled]
     return Audit(
         dataset=dataset.name,
@@ -86,8 +87,7 @@ def _audit_chunking(
     name: str,
     chunks: Sequence[Chunk],
     dataset: Dataset,
-    labels: Sequence[Label],
-    found_at: Sequence[Whereabouts],
+    located: Located,
     rule: MatchRule,
     ks: Sequence[int],
     embedding: str | None,
@@ -102,7 +102,7 @@ def _audit_chunking(
             notes.append(f"how many chunks are longer than the embedding model reads is not known: {error}")
     elif embedding is not None:
         notes.append(f"how many chunks are longer than {embedding!r} reads is not known: only {EMBEDDED_MODEL!r} is")
-    return audit_chunking(name, chunks, dataset, labels, found_at, rule, ks, read_in_part)
+    return audit_chunking(name, chunks, dataset, located, rule, ks, read_in_part)
 
 
 def _checked_rule(match: str | MatchRule) -> MatchRule:

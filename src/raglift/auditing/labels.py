@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from raglift.auditing.records import Kind, Nearest
+    from raglift.matching.places import Places
     from raglift.records import Dataset, Document
 
-__all__ = ["Label", "Whereabouts", "audit_labels", "find_whereabouts", "labels_of"]
+__all__ = ["Label", "Whereabouts", "audit_labels", "find_whereabouts", "labels_of", "whereabouts"]
 
 _LISTED = 5
-_MOST_COMPARED = 1000
+_MOST_COMPARED = 20
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Whereabouts:
     documents: int
     """In how many documents."""
     places: tuple[Place, ...]
-    """The first thousand of them."""
+    """The first twenty of them."""
 
     def __str__(self) -> str:
         listed = ", ".join(f"{quoted(place.doc_id)} at {place.start}" for place in self.places[:_LISTED])
@@ -89,8 +90,12 @@ def find_whereabouts(
     passages: Sequence[Passage], documents: Sequence[Document], *, unicode_folding: bool
 ) -> list[Whereabouts]:
     """Return, for each passage, where it is."""
-    table = find_places(passages, documents, unicode_folding=unicode_folding)
-    bounds = np.searchsorted(table.passage, np.arange(len(passages) + 1)).tolist()
+    return whereabouts(find_places(passages, documents, unicode_folding=unicode_folding), len(passages), documents)
+
+
+def whereabouts(table: Places, passages: int, documents: Sequence[Document]) -> list[Whereabouts]:
+    """Return the places of each passage."""
+    bounds = np.searchsorted(table.passage, np.arange(passages + 1)).tolist()
     found = []
     for first, last in pairwise(bounds):
         shown = slice(first, min(last, first + _MOST_COMPARED))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from raglift.auditing import records
     from raglift.auditing.labels import Whereabouts
     from raglift.records import Query
 
@@ -165,6 +166,8 @@ def _replace(literal: _Literal, at: Whereabouts, quotes: _Quotes, to: Form) -> s
     if at.count != 1:
         return f"it occurs {at}" if at.count else "it occurs nowhere"
     place = at.places[0]
+    if normalize(quotes.text(place)) != normalize(literal.passage.text or ""):
+        return f"it begins or ends within a character of {place.doc_id}: é may be written as e and an accent"
     new: dict[str, Any] = {"doc": place.doc_id}
     if to == "offsets":
         new |= {"start": place.start, "end": place.end}
@@ -210,6 +213,10 @@ class _Quotes:
         self._documents = {document.id: document for document in documents}
         self._sources = Sources(documents)
         self._normalized: dict[str, NormalizedText] = {}
+
+    def text(self, place: records.Place) -> str:
+        """Return what stands at a place."""
+        return self._documents[place.doc_id].text[place.start : place.end]
 
     def find(self, doc_id: str, start: int, end: int) -> tuple[str, str] | None:
         """Return the quotes `from` and `to`; None when none lead exactly to the span."""

@@ -90,7 +90,7 @@ def _table(audit: Audit) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("", no_wrap=True)
     for chunking in audit.chunkings:
-        table.add_column(Text(printable(chunking.name)), justify="right", overflow="fold")
+        table.add_column(Text(printable(chunking.name.removesuffix(":characters"))), justify="right", overflow="fold")
     rows = [_column(chunking) for chunking in audit.chunkings]
     for number, (title, _) in enumerate(rows[0]):
         if number in (_FIRST_PLACEMENT, _FIRST_PLACEMENT + len(PLACEMENTS)):
@@ -107,12 +107,12 @@ def _column(chunking: ChunkingAudit) -> list[tuple[str, str]]:
     cells += [(f"passages {placement}", f"{chunking.count(placement):,}") for placement in PLACEMENTS]
     for each in chunking.attainable:
         recall = "–" if math.isnan(each.recall) else f"{each.recall:.4f}"
-        cells.append((f"best recall@{each.k}", recall if each.exact else f"≤ {recall}"))
+        cells.append((f"attainable recall@{each.k}", recall if each.exact else f"≤ {recall}"))
     return cells
 
 
 def _foot(audit: Audit) -> Iterator[str]:
-    yield f"best recall: the most that any retriever could reach; match by {audit.match}, n = {audit.labelled:,}"
+    yield f"attainable recall: the most that any retriever could reach; match by {audit.match}, n = {audit.labelled:,}"
     if any(chunking.read_in_part is not None for chunking in audit.chunkings):
         yield "read in part: chunks with more tokens than the embedding model minilm reads"
     if any(not each.exact for chunking in audit.chunkings for each in chunking.attainable):

@@ -165,7 +165,10 @@ def _queries_file(dataset: str) -> Path:
     elif not path.exists():
         path = find_corpus(path.name).queries_path
     if path.suffix.lower() not in (".jsonl", ".ndjson"):
-        raise ConfigurationError(f"relabel: found {path}; expected labels in raglift's own JSON Lines, a .jsonl file")
+        raise ConfigurationError(
+            f"relabel: found {path}; expected labels in raglift's own JSON Lines, a .jsonl file: "
+            "raglift convert makes one of any other format"
+        )
     return path
 
 
