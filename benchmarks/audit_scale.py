@@ -15,16 +15,19 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from raglift.auditing import audit
 from raglift.matching.inventory import Touches, touching_chunks
-from raglift.records import Chunk, Document, Fact, Passage, Query
+from raglift.records import Chunk, Dataset, Document, Fact, Passage, Query
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 CHUNK, OVERLAP = 1000, 100
 LABEL = (50, 400)
+_LINES = 18
+Made = TypeVar("Made")
 
 
 def main() -> None:
@@ -41,9 +44,12 @@ def main() -> None:
     size = sum(len(document.text) for document in documents) / 1e6
     say(f"{len(queries):,} labels, {len(chunks):,} chunks, {len(documents):,} documents of {size:,.0f} MB; {memory()}")
     foreign = [Chunk(chunk.text, id=chunk.id) for chunk in chunks]
-    timed("by place", partial(touching_chunks, queries, chunks, documents))
-    timed("by place and text", partial(touching_chunks, queries, chunks, documents, also_by_text=True))
-    timed("by text alone", partial(touching_chunks, queries, foreign, ()))
+    count("by place", partial(touching_chunks, queries, chunks, documents))
+    count("by place and text", partial(touching_chunks, queries, chunks, documents, also_by_text=True))
+    count("by text alone", partial(touching_chunks, queries, foreign, ()))
+    dataset = Dataset(tuple(queries), tuple(documents))
+    audited = timed("the whole audit but for tokens", partial(audit, dataset, chunks=chunks, embedding=None))
+    say("\n".join(str(audited).splitlines()[-_LINES:]))
 
 
 def copies(texts: list[list[str]], wanted: int) -> list[Document]:
@@ -86,11 +92,19 @@ def labels(documents: list[Document], wanted: int) -> list[Query]:
     return queries
 
 
-def timed(name: str, work: Callable[[], Touches]) -> None:
-    """Run something and print how long it took."""
-    begin = time.perf_counter()
-    touches = work()
-    say(f"{name}: {time.perf_counter() - begin:.1f} s, {len(touches.chunk):,} touches; {memory()}")
+def count(name: str, work: Callable[[], Touches]) -> None:
+    """Time a search for touching chunks."""
+    touches = timed(name, work)
+    say(f"  {len(touches.chunk):,} touches")
+
+
+def timed(name: str, work: Callable[[], Made]) -> Made:
+    """Run something, print how long it took, and return what it made."""
+    begin, processor = time.perf_counter(), time.process_time()
+    made = work()
+    seconds, processor = time.perf_counter() - begin, time.process_time() - processor
+    say(f"{name}: {seconds:.1f} s, of processor time {processor:.1f} s; {memory()}")
+    return made
 
 
 def memory() -> str:

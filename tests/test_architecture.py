@@ -30,6 +30,7 @@ ORDER = (
     "metrics",
     "scoring",
     "diagnosis",
+    "auditing",
     "report",
     "store",
     "execution",

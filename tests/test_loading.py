@@ -106,6 +106,6 @@ def test_nothing_there(no_texts: None, tmp_path: Path) -> None:
             load_dataset(source)
     with pytest.raises(DatasetError, match=r"found a folder without queries\.jsonl"):
         load_dataset(tmp_path)
-    (tmp_path / "queries.csv").touch()
-    with pytest.raises(DatasetError, match=r"found a file of type \.csv; expected a \.jsonl file"):
-        load_dataset(tmp_path / "queries.csv")
+    (tmp_path / "queries.docx").touch()
+    with pytest.raises(DatasetError, match=r"found a file of type \.docx; expected a \.jsonl file, or format="):
+        load_dataset(tmp_path / "queries.docx")

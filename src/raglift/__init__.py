@@ -13,7 +13,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from raglift.auditing import audit
     from raglift.chunking import RecursiveChunker
+    from raglift.dataset import write_dataset
     from raglift.errors import RagliftError
     from raglift.evaluation import evaluate, rescore
     from raglift.indexing import build_index
@@ -35,11 +37,13 @@ _HOMES = {
     "RagliftError": "errors",
     "Ranking": "records",
     "RecursiveChunker": "chunking",
+    "audit": "auditing",
     "build_index": "indexing",
     "evaluate": "evaluation",
     "load_dataset": "loading",
     "load_evaluation": "store",
     "rescore": "evaluation",
+    "write_dataset": "dataset",
 }
 
 __all__ = [
@@ -52,11 +56,13 @@ __all__ = [
     "RagliftError",
     "Ranking",
     "RecursiveChunker",
+    "audit",
     "build_index",
     "evaluate",
     "load_dataset",
     "load_evaluation",
     "rescore",
+    "write_dataset",
 ]
 
 

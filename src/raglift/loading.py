@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from raglift.corpora.catalogue import QUERIES, Corpus, find_corpus, read_corpus
 from raglift.corpora.descriptor import DESCRIPTOR
-from raglift.dataset import read_documents, read_queries
+from raglift.dataset import FormatOptions, read_documents, read_queries
 from raglift.dataset.chunking_evaluation import is_chunking_evaluation, read_chunking_evaluation
+from raglift.dataset.formats import read_format, recognize_format
 from raglift.errors import ConfigurationError, CorpusError, DatasetError, Fault
 from raglift.records import Dataset
 
 if TYPE_CHECKING:
-    from raglift.dataset import DocumentSource
+    from raglift.dataset import DocumentSource, FormatName
 
 __all__ = ["load_dataset"]
 
-_SUFFIXES = (".jsonl", ".ndjson")
+_OTHERS = "or format= and one of the others (raglift.dataset.formats.FORMATS)"
 
 
 def load_dataset(
@@ -26,24 +27,35 @@ def load_dataset(
     *,
     documents: DocumentSource = None,
     name: str | None = None,
+    format: FormatName | None = None,  # noqa: A002 — what the user calls it
+    **options: Unpack[FormatOptions],
 ) -> Dataset:
     """Load labelled queries and, where they are at hand, the documents they are about.
 
+    What the source is in another format than raglift's own is told by its layout: a BEIR folder, an AutoRAG folder or
+    `qa.parquet`, a SQuAD or LlamaIndex `.json` file, a `.csv` file, TREC qrels with `topics=`. The first line of an
+    error says as what it was read; `docs/datasets.md` says how each format becomes facts.
+
     Args:
-        source: a `.jsonl` file; a folder that holds `queries.jsonl` and, optionally, `corpus.toml` or a
-            folder `documents`; a folder laid out as Chroma's chunking evaluation (`questions_df.csv` and
-            `corpora`); or the name of a corpus that comes with raglift, as `war_and_peace`.
+        source: a `.jsonl` file; a folder that holds `queries.jsonl` and, optionally, `corpus.toml`, a folder
+            `documents` or a file `documents.jsonl`; a file or folder in another format; a folder laid out as Chroma's
+            chunking evaluation (`questions_df.csv` and `corpora`); or the name of a corpus that comes with raglift,
+            as `war_and_peace`.
         documents: the source texts, in place of those that `source` brings: records, a mapping from id to
             text, or a path to a file or folder. For a corpus that consists of one text, a path to a file is
             read as that text: under its id, and without what its publisher added.
         name: a title; by default the name of the file, folder or corpus.
+        format: what the source is: `jsonl` (raglift's own), `beir`, `trec`, `squad`, `csv`, `autorag` or
+            `llama-index`; None to tell it by the layout.
+        **options: what some formats need besides, as `split`, `topics` or `columns`; see `FormatOptions`.
 
     Raises:
         DatasetError: there is no such file, it is malformed, or a label does not resolve; every fault is
             listed.
         CorpusError: there is no such folder, and no corpus of that name; or the labels of a corpus do not resolve in
             the text that is on this machine.
-        ConfigurationError: the source is neither a path nor a name.
+        ConfigurationError: the source is neither a path nor a name; the format is unknown, or ambiguous, or does not
+            take an option.
         CorpusMissing: the text of the corpus is not on this machine; the message says how to get it.
     """
     if not isinstance(source, (str, os.PathLike)):
@@ -52,20 +64,22 @@ def load_dataset(
             "(for labels in a dict: Dataset.from_dict)"
         )
     path = Path(source).expanduser()
-    if path.is_file():
-        if path.suffix.lower() not in _SUFFIXES:
-            raise _unusable(path, f"a file of type {path.suffix or 'unknown'}", "a .jsonl file")
-        given = read_documents(documents)
-        return Dataset(read_queries(path, given), given, name or path.stem)
-    if (path / DESCRIPTOR).is_file() and (path / QUERIES).is_file():
-        return _load_corpus(read_corpus(path), documents, name)
-    if (path / QUERIES).is_file():
-        beside = path / "documents"
-        given = read_documents(beside if documents is None and beside.is_dir() else documents)
-        return Dataset(read_queries(path / QUERIES, given), given, name or path.resolve().name)
-    if is_chunking_evaluation(path):
+    is_corpus = format in (None, "jsonl") and (path / DESCRIPTOR).is_file() and (path / QUERIES).is_file()
+    found = None if is_corpus else format or recognize_format(path, options)
+    if found is not None and (path.exists() or found != "jsonl"):
+        return Dataset(*read_format(found, path, documents, options), name or _name(path))
+    if format is None and is_chunking_evaluation(path):
         return read_chunking_evaluation(path, documents=documents, name=name)
-    return _load_corpus(_named_corpus(path), documents, name)
+    if path.is_file():
+        raise _unusable(path, f"a file of type {path.suffix or 'unknown'}", f"a .jsonl file, {_OTHERS}")
+    given = [name for name, value in options.items() if value is not None]
+    if given:
+        raise ConfigurationError(f"load_dataset: found {', '.join(given)} with a corpus of raglift's; expected none")
+    return _load_corpus(read_corpus(path) if is_corpus else _named_corpus(path), documents, name)
+
+
+def _name(path: Path) -> str:
+    return path.resolve().name if path.is_dir() else path.stem
 
 
 def _named_corpus(path: Path) -> Corpus:
@@ -77,11 +91,11 @@ def _named_corpus(path: Path) -> Corpus:
             if not path.is_dir():
                 raise
     if path.is_dir():
-        raise _unusable(path, f"a folder without {QUERIES}", f"a folder that holds {QUERIES}")
+        raise _unusable(path, f"a folder without {QUERIES}", f"a folder that holds {QUERIES}, {_OTHERS}")
     raise _unusable(
         path,
         "no such file or folder",
-        f"a .jsonl file, a folder that holds {QUERIES}, or the name of a corpus",
+        f"a .jsonl file, a folder that holds {QUERIES}, a dataset in another format, or the name of a corpus",
     )
 
 

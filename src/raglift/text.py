@@ -33,7 +33,7 @@ _PUNCTUATION = str.maketrans(
     }
 )
 # Whether lower() gives σ or ς depends on the letters around it, so a cut in mid-word would change it.
-_FINAL_SIGMA = str.maketrans({"ς": "σ"})
+_FINAL_SIGMA = ("ς", "σ")
 
 
 def normalize(text: str, *, unicode_folding: bool = False) -> str:
@@ -51,7 +51,7 @@ def normalize(text: str, *, unicode_folding: bool = False) -> str:
         folded = unicodedata.normalize("NFKC", folded).translate(_PUNCTUATION)
     else:
         folded = _lower(text)
-    return " ".join(folded.translate(_FINAL_SIGMA).split())
+    return " ".join(folded.replace(*_FINAL_SIGMA).split())
 
 
 def _lower(text: str) -> str:
@@ -92,7 +92,7 @@ def normalize_with_offsets(text: str, *, unicode_folding: bool = False) -> Norma
         lowered = text.lower()
         if unicodedata.is_normalized("NFC", lowered):
             offsets = np.arange(len(text) + 1, dtype=np.int64)
-            return _fold_white_space(lowered.translate(_FINAL_SIGMA), offsets[:-1], offsets[1:])
+            return _fold_white_space(lowered.replace(*_FINAL_SIGMA), offsets[:-1], offsets[1:])
     return _fold_white_space(*_fold_clusters(text))
 
 
@@ -120,7 +120,7 @@ def _fold_clusters(text: str) -> tuple[str, NDArray[np.int64], NDArray[np.int64]
     for index in range(1, len(text) + 1):
         if index < len(text) and (unicodedata.combining(text[index]) or text[index] in marks):
             continue
-        piece = _lower(text[begin:index]).translate(_FINAL_SIGMA)
+        piece = _lower(text[begin:index]).replace(*_FINAL_SIGMA)
         pieces.append(piece)
         starts += [begin] * len(piece)
         ends += [index] * len(piece)

@@ -43,10 +43,10 @@ def test_few_chunks_are_exact(facts: Facts, k: int) -> None:
 
 
 @settings(deadline=None)
-@given(facts_over(9), st.integers(0, 6))
-def test_many_chunks_are_bounded_from_above(facts: Facts, k: int) -> None:
+@given(facts_over(9), st.integers(0, 6), st.sampled_from([0, 10, 40]))
+def test_many_chunks_are_bounded_from_above(facts: Facts, k: int, most_choices: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(attainable, "EXACT_UP_TO", 1)
+        patch.setattr(attainable, "MOST_CHOICES", most_choices)
         best = best_facts(facts, k)
     true = brute_force(facts, k)
     assert best.facts >= true
@@ -88,6 +88,12 @@ def test_facts_that_share_no_chunk_are_exact_however_many_there_are() -> None:
 def test_one_fact_is_exact_however_many_chunks_touch_it() -> None:
     steps = Alternative(500, tuple((number, number * 10, number * 10 + 30) for number in range(98)))
     assert best_facts_at([[steps]], (16, 17)) == [Best(0, exact=True), Best(1, exact=True)]
+
+
+def test_few_choices_among_many_chunks_are_all_tried() -> None:
+    facts = [[Alternative.any_of(range(number, 60))] for number in range(0, 60, 20)] + [[Alternative.any_of([0, 1])]]
+    facts += [[Alternative(2, tuple((chunk, chunk % 2, chunk % 2 + 1) for chunk in range(40)))]]
+    assert best_facts_at(facts, (1, 2)) == [Best(3, exact=True), Best(4, exact=True)]
 
 
 def test_a_chunk_that_covers_two_stretches_of_a_passage_counts_once() -> None:

@@ -68,13 +68,13 @@ def test_no_order_does_better_and_where_it_is_exact_one_does_as_well(
         assert (found.recall[0], found.ndcg[0]) == pytest.approx((recall, ndcg))
 
 
-def test_what_only_white_space_would_tip_is_not_called_exact() -> None:
-    """The first chunk satisfies one fact, and misses the other by the space after it: NDCG@1 is 1 all the same."""
+def test_a_chunk_that_ends_before_the_space_that_would_tip_satisfies_no_more() -> None:
+    """It satisfies one fact, and misses the other by the space after it: NDCG@1 is 1 all the same."""
     labels, threshold = [[passage((0, 10))], [passage((0, 19))]], 11 / 19
     found = measured(labels, [(0, 10)], MatchRule("coverage", threshold=threshold), 1).headroom()
     assert TEXT[10] == " "
     assert best_of_all_orders(labels, [(0, 10)], MatchRule("coverage", threshold=threshold), 1) == (0.5, 1.0)
-    assert not found.is_exact
+    assert (found.mean_recall, found.mean_ndcg, found.is_exact) == (0.5, 1.0, True)
 
 
 def test_each_chunk_proving_one_fact_is_exact_and_the_better_grade_comes_first() -> None:

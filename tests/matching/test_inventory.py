@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from raglift.matching import MatchRule, Text, inventory, match_passage
 from raglift.matching.inventory import touching_chunks
+from raglift.matching.places import find_places
 from raglift.records import Chunk, Document, Fact, Passage, Query
 
 TEXT = (
@@ -116,6 +117,15 @@ def test_unicode_folding_is_for_texts() -> None:
     chunk = Chunk("“Quite so,” said the keeper of the light")
     assert touched(Passage('"Quite so," said the keeper'), [chunk]) == []
     assert touched(Passage('"Quite so," said the keeper'), [chunk], unicode_folding=True) == [0]
+
+
+def test_places_that_are_known_need_not_be_looked_for() -> None:
+    facts = Passage("trimmed the wick"), (Passage("dusk"), Passage("trimmed the wick")), Passage("the ship is gone")
+    queries = [query(Passage("dusk"), answerable=False), query(*facts), query(Passage("wick"), Passage("dusk"))]
+    chunks = cut(DOCUMENT, 30, 20)
+    passages = [p for each in queries if each.is_labelled for fact in each.facts for p in fact.passages]
+    places = find_places(passages, [DOCUMENT])
+    assert rows(queries, chunks, [DOCUMENT], places=places) == rows(queries, chunks, [DOCUMENT])
 
 
 def test_nothing_touches_nothing() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from raglift.evaluation import evaluate
 from raglift.integrations.adapt import LATE_INTERACTION
-from raglift.metrics import NDCG, RR
+from raglift.metrics import NDCG
 from raglift.systems import LocalSystem, build_retriever
 
 if TYPE_CHECKING:
@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 __all__ = ["CORPUS", "run"]
 
-CORPUS = "lighthouse"
+CORPUS = "shop_support"
 """The corpus of the demonstration."""
 
 _K = 10
 _SHOWN = 3
+_EXCERPT = 60
 
 
 def run() -> None:
@@ -41,25 +42,47 @@ def run() -> None:
 
 
 def _show_moves(evaluation: Evaluation, console: Console) -> None:
-    """Print the queries whose NDCG the reranker changed most, up and down."""
+    """Print the queries whose NDCG the reranker changed most: where each of their hits that answers came from."""
     import numpy as np
 
     metric = NDCG @ _K
     lift = evaluation.lift(metric)
     counted = np.flatnonzero(~np.isnan(lift))
-    order = counted[np.argsort(-np.abs(lift[counted]), kind="stable")][:_SHOWN]
-    ranks = evaluation.scores.of(evaluation.before, RR @ _K), evaluation.scores.of(evaluation.after, RR @ _K)
-    console.print(f"\nThe {len(order)} queries that reranking changed most (NDCG@{_K}, first rank that answers):")
-    for number in order.tolist():
-        before, after = (_rank(values[number]) for values in ranks)
+    # the two that gained most, and the one that lost most
+    rising = counted[np.argsort(-lift[counted], kind="stable")]
+    order = dict.fromkeys([*rising[: _SHOWN - 1].tolist(), *rising[-1:].tolist()])
+    console.print(f"\nThree queries that reranking moved most, up and down (NDCG@{_K}):")
+    for number in order:
         query = evaluation.dataset.queries[number]
-        console.print(
-            f"  {lift[number]:+.2f}  rank {before} → {after}  {query.text}",
-            markup=False,
-            highlight=False,
-            soft_wrap=True,
-        )
+        _print(console, f"  {lift[number]:+.2f}  {query.id}: {query.text}")
+        for line in _moves(evaluation, query.id):
+            _print(console, f"         {line}")
 
 
-def _rank(reciprocal: float) -> str:
-    return str(round(1 / reciprocal)) if reciprocal > 0 else f">{_K}"
+def _moves(evaluation: Evaluation, query_id: str) -> list[str]:
+    """Return one line a hit that answers, where it stood before and stands after, if it is near the top of either."""
+    ranks: dict[str, list[int | None]] = {}
+    documents: dict[str, str] = {}
+    for place, stage in enumerate((evaluation.before, evaluation.after)):
+        for each in evaluation.explain(query_id, stage=stage).hits:
+            if any(piece.counts for piece in each.pieces):
+                chunk = each.hit.chunk
+                ranks.setdefault(chunk.id, [None, None])[place] = each.hit.rank
+                documents[chunk.id] = f"{chunk.doc_id} “{_short(chunk.text)}”"
+    near = {chunk: pair for chunk, pair in ranks.items() if min(rank or _K + 1 for rank in pair) <= _K}
+    return [f"rank {_rank(before)} → {_rank(after)}  {documents[chunk]}" for chunk, (before, after) in near.items()]
+
+
+def _rank(rank: int | None) -> str:
+    return f"{'–' if rank is None else rank:>2}"
+
+
+def _short(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= _EXCERPT else words[: _EXCERPT - 1] + "…"
+
+
+def _print(console: Console, line: str) -> None:
+    from raglift.printable import printable
+
+    console.print(printable(line), markup=False, highlight=False, soft_wrap=True)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from raglift.dataset.faults import Place
 
-__all__ = ["decode_lines", "decode_text", "read_bytes"]
+__all__ = ["decode_lines", "decode_text", "read_bytes", "read_text", "stream_lines"]
 
 _BOM = "\ufeff"
 _OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
@@ -31,15 +31,26 @@ def read_bytes(path: Path, place: Place) -> bytes | None:
 
 def decode_text(data: bytes, place: Place) -> str | None:
     """Return a text with bare line feeds and no byte-order mark; None, and a fault, without one."""
+    text = _decoded(data, place)
+    return None if text is None else text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_text(path: Path, place: Place) -> str | None:
+    """Return the text of a file as it stands, without a byte-order mark; None, and a fault, without one."""
+    data = read_bytes(path, place)
+    return None if data is None else _decoded(data, place)
+
+
+def _decoded(data: bytes, place: Place) -> str | None:
     if _is_other_encoding(data, place):
         return None
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = len(_LINE_END.findall(data[: error.start])) + 1
-        _note_bad_byte(data, error.start, place.at_line(line))
+        _note_bad_byte(data[error.start], error.start, place.at_line(line))
         return None
-    return text.removeprefix(_BOM).replace("\r\n", "\n").replace("\r", "\n")
+    return text.removeprefix(_BOM)
 
 
 def decode_lines(data: bytes, place: Place) -> Iterator[tuple[Place, str]]:
@@ -51,11 +62,40 @@ def decode_lines(data: bytes, place: Place) -> Iterator[tuple[Place, str]]:
         try:
             line = match[1].decode("utf-8")
         except UnicodeDecodeError as error:
-            _note_bad_byte(data, match.start() + error.start, here)
+            _note_bad_byte(match[1][error.start], match.start() + error.start, here)
             continue
         line = line.removeprefix(_BOM) if number == 1 else line
         if line.strip(" \t"):
             yield here, line
+
+
+def stream_lines(path: Path, place: Place) -> Iterator[tuple[Place, str]]:
+    r"""Yield what `decode_lines` does, reading the file line by line: for files of any size.
+
+    A file in another encoding has one fault, at its first line; lines end with `\n` or `\r\n`.
+
+    Args:
+        path: the file.
+        place: the file, for faults.
+    """
+    try:
+        with path.open("rb") as file:
+            begin = 0
+            for number, raw in enumerate(file, start=1):
+                here = place.at_line(number)
+                if (number == 1 or b"\x00" in raw) and _is_other_encoding(raw, here):
+                    return
+                try:
+                    line = raw.decode("utf-8").rstrip("\r\n")
+                except UnicodeDecodeError as error:
+                    _note_bad_byte(raw[error.start], begin + error.start, here)
+                else:
+                    line = line.removeprefix(_BOM) if number == 1 else line
+                    if line.strip(" \t"):
+                        yield here, line
+                begin += len(raw)
+    except OSError as error:
+        place.fault(f"no readable file ({error.strerror or error})", f"a readable file at {path}")
 
 
 def _is_other_encoding(data: bytes, place: Place) -> bool:
@@ -68,5 +108,5 @@ def _is_other_encoding(data: bytes, place: Place) -> bool:
     return False
 
 
-def _note_bad_byte(data: bytes, offset: int, place: Place) -> None:
-    place.fault(f"the byte 0x{data[offset]:02x} at byte {offset} of the file, which is not UTF-8", "text in UTF-8")
+def _note_bad_byte(byte: int, offset: int, place: Place) -> None:
+    place.fault(f"the byte 0x{byte:02x} at byte {offset} of the file, which is not UTF-8", "text in UTF-8")

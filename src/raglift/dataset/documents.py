@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from raglift.dataset.decoding import decode_text, read_bytes
+from raglift.dataset.document_lines import LINES_SUFFIXES, read_document_lines
 from raglift.dataset.faults import Place, shown
 from raglift.errors import DatasetError
 from raglift.records import Document
@@ -15,7 +16,7 @@ from raglift.records import Document
 if TYPE_CHECKING:
     from raglift.errors import Fault
 
-__all__ = ["DocumentSource", "read_documents"]
+__all__ = ["DocumentSource", "check_documents", "read_documents"]
 
 DocumentSource: TypeAlias = "Sequence[Document] | Mapping[str, str] | str | os.PathLike[str] | None"
 """What documents can be given as: records, a mapping from id to text, or a file or folder."""
@@ -28,7 +29,8 @@ def read_documents(documents: DocumentSource) -> tuple[Document, ...]:
 
     Args:
         documents: None for no documents; records; a mapping from id to text; a path to a file, whose name is
-            the id; or a path to a folder, with all `*.txt` and `*.md` below it, whose ids are the paths below
+            the id; a path to a `.jsonl` file with one document on each line (`read_document_lines`); or a path
+            to a folder, with all `*.txt` and `*.md` below it, whose ids are the paths below
             it, with forward slashes. Hidden files, and links out of the folder, are skipped.
 
     Raises:
@@ -42,21 +44,25 @@ def read_documents(documents: DocumentSource) -> tuple[Document, ...]:
         found = _from_path(Path(documents).expanduser(), faults)
     elif isinstance(documents, Mapping):
         source = "documents"
-        found = _checked([Document(key, text) for key, text in documents.items()], faults)
+        found = check_documents([Document(key, text) for key, text in documents.items()], faults)
     else:
         source = "documents"
-        found = _checked(documents, faults)
+        found = check_documents(documents, faults)
     if faults:
         raise DatasetError(source, faults)
     return found
 
 
 def _from_path(path: Path, faults: list[Fault]) -> tuple[Document, ...]:
+    if path.is_file() and path.suffix.lower() in LINES_SUFFIXES:
+        return read_document_lines(path, faults)
     if path.is_file():
         return _from_files({path.name: path}, faults)
     place = Place(str(path), faults)
     if not path.is_dir():
-        place.fault("no such file or folder", "a text file, or a folder of *.txt and *.md files")
+        place.fault(
+            "no such file or folder", "a text file, a .jsonl file of documents, or a folder of *.txt and *.md files"
+        )
         return ()
     files = _files_below(path)
     if not files:
@@ -90,8 +96,13 @@ def _from_files(files: Mapping[str, Path], faults: list[Fault]) -> tuple[Documen
     return tuple(documents)
 
 
-def _checked(documents: Sequence[object], faults: list[Fault]) -> tuple[Document, ...]:
-    """Return the records whose ids and texts are texts and whose ids are unique; note the others."""
+def check_documents(documents: Sequence[object], faults: list[Fault]) -> tuple[Document, ...]:
+    """Return the records whose ids and texts are texts and whose ids are unique; note the others.
+
+    Args:
+        documents: what should be documents.
+        faults: where what is wrong is noted.
+    """
     checked: list[Document] = []
     first: dict[str, int] = {}
     for index, document in enumerate(documents):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import Fault
@@ -34,8 +34,8 @@ class Place:
     def __truediv__(self, key: str | int) -> Place:
         """Return the place of a field or list item inside this one."""
         if isinstance(key, int):
-            return replace(self, field=f"{self.field}[{key}]")
-        return replace(self, field=f"{self.field}.{key}" if self.field else key)
+            return Place(self.file, self.faults, self.line, f"{self.field}[{key}]")
+        return Place(self.file, self.faults, self.line, f"{self.field}.{key}" if self.field else key)
 
     def __str__(self) -> str:
         where = self.file if self.line is None else f"{self.file}:{self.line}"
@@ -43,7 +43,7 @@ class Place:
 
     def at_line(self, line: int) -> Place:
         """Return the place of a line of the file."""
-        return replace(self, line=line)
+        return Place(self.file, self.faults, line, self.field)
 
     def fault(self, found: str, expected: str) -> None:
         """Note that something else was found here than was expected."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from raglift.errors import Fault
     from raglift.records import Document, Fact, Passage, Query
 
-__all__ = ["passage_value", "query_value", "write_queries"]
+__all__ = ["check_queries", "passage_value", "query_value", "write_queries"]
 
 
 def passage_value(passage: Passage, *, default_grade: int = RELEVANT.start) -> str | dict[str, Any]:
@@ -101,19 +101,31 @@ def write_queries(
             be written; every fault is listed.
     """
     target = Path(path).expanduser()
-    lines = _checked_lines(queries, documents, passage_value, str(target))
+    faults: list[Fault] = []
+    values = check_queries(queries, documents, faults, passage_value)
+    if faults:
+        raise DatasetError(str(target), faults, NOTHING_WRITTEN)
     with replacing_file(target) as file:
-        file.writelines(lines)
+        file.writelines(json.dumps(value, ensure_ascii=False) + "\n" for value in values)
     return target
 
 
-def _checked_lines(
-    queries: Iterable[Query], documents: Sequence[Document], passage_value: Callable[..., Any], source: str
-) -> list[str]:
-    """Return the lines; what could not be read back is a fault."""
-    faults: list[Fault] = []
+def check_queries(
+    queries: Iterable[Query],
+    documents: Sequence[Document],
+    faults: list[Fault],
+    passage_value: Callable[..., Any] = passage_value,
+) -> list[dict[str, Any]]:
+    """Return the JSON objects of the queries; what would not be read back as it is becomes a fault.
+
+    Args:
+        queries: the queries.
+        documents: the source texts, if at hand.
+        faults: where what is wrong is noted.
+        passage_value: what turns a passage into its JSON value.
+    """
     sources = Sources(documents)
-    lines: list[str] = []
+    values: list[dict[str, Any]] = []
     first: dict[str, int] = {}
     for index, query in enumerate(queries):
         place = Place("queries", faults, field=f"[{index}]")
@@ -126,9 +138,7 @@ def _checked_lines(
         if query.id in first:
             (place / "id").fault(f"the id {quoted(query.id)} of queries[{first[query.id]}]", "a unique id")
         first.setdefault(query.id, index)
-        lines.append("" if len(faults) > known else json.dumps(value, ensure_ascii=False) + "\n")
-    if not lines:
+        values.append(value)
+    if not values:
         Place("queries", faults).fault("no queries", "at least one")
-    if faults:
-        raise DatasetError(source, faults, NOTHING_WRITTEN)
-    return lines
+    return values

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from raglift.dataset.faults import check_fields, shown
-from raglift.dataset.passages import IRRELEVANT, RELEVANT, read_passage, read_string
+from raglift.dataset.passages import IRRELEVANT, RELEVANT, read_id, read_passage, read_string
 from raglift.records import Fact, Query
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def read_query(entry: Mapping[str, Any], place: Place, sources: Sources) -> Quer
     if answerable is False and facts:
         (place / "answerable").fault("false, and passages in relevant", "only one of the two")
     return Query(
-        id=_read_id(entry["id"], place / "id") if "id" in entry else "",
+        id=(read_id(entry["id"], place / "id") or "") if "id" in entry else "",
         text=(read_string(entry["query"], place / "query") or "") if "query" in entry else "",
         facts=facts,
         tags=_read_tags(entry.get("tags", []), place / "tags"),
@@ -79,12 +79,6 @@ def _read_irrelevant(value: Any, place: Place, sources: Sources) -> tuple[Passag
     for index, entry in enumerate(_entries(value, place, "a list of passages")):
         passages += _present(read_passage(entry, place / index, sources, IRRELEVANT))
     return passages
-
-
-def _read_id(value: Any, place: Place) -> str:
-    # many label files number their queries
-    text = str(value) if type(value) is int else value
-    return read_string(text, place) or ""
 
 
 def _read_tags(value: Any, place: Place) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from raglift.dataset.anchors import Sources
     from raglift.dataset.faults import Place
 
-__all__ = ["IRRELEVANT", "RELEVANT", "read_passage", "read_string"]
+__all__ = ["IRRELEVANT", "RELEVANT", "read_characters", "read_id", "read_passage", "read_string"]
 
 # 2 to the power of the highest is still a float, which exponential gain needs
 RELEVANT = range(1, 1001)
@@ -54,10 +54,22 @@ def read_passage(value: Any, place: Place, sources: Sources, grades: range) -> P
 
 def read_string(value: Any, place: Place) -> str | None:
     """Return a text; None, and a fault, when it is something else, blank, or not valid Unicode."""
+    if isinstance(value, str) and not value.strip():
+        place.fault(f"an empty text {shown(value)}", "a text that is not only white space")
+        return None
+    return read_characters(value, place)
+
+
+def read_id(value: Any, place: Place) -> str | None:
+    """Return an id, which may be given as an integer; None, and a fault, when it is none."""
+    # many files number what they hold
+    return read_string(str(value) if type(value) is int else value, place)
+
+
+def read_characters(value: Any, place: Place) -> str | None:
+    """Return a text, which may be empty; None, and a fault, when it is something else or not valid Unicode."""
     if not isinstance(value, str):
         place.fault(shown(value), "a text")
-    elif not value.strip():
-        place.fault(f"an empty text {shown(value)}", "a text that is not only white space")
     elif surrogate := _SURROGATE.search(value):
         place.fault(f"half a character: the lone surrogate {shown(surrogate[0])}", "valid Unicode text")
     else:

@@ -4,7 +4,6 @@ from raglift.diagnosis.attainable import Alternative, Best, best_facts, best_fac
 from raglift.diagnosis.explanation import Explanation, explain
 from raglift.diagnosis.headroom import Headroom, headroom
 from raglift.diagnosis.loss import Loss, LossBreakdown, loss_breakdown
-from raglift.diagnosis.queries import best_of_query
 
 __all__ = [
     "Alternative",
@@ -15,7 +14,6 @@ __all__ = [
     "LossBreakdown",
     "best_facts",
     "best_facts_at",
-    "best_of_query",
     "explain",
     "headroom",
     "loss_breakdown",

@@ -5,13 +5,14 @@ No retriever over these chunks, and no reranker over these candidates, can do be
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
+import math
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from raglift.diagnosis.intervals import covered_length, fewest_intervals
+from raglift.diagnosis.intervals import NO_SPACES, Spaces, covered_length, fewest_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
 
     _Curve: TypeAlias = NDArray[np.int64]
 
-__all__ = ["EXACT_UP_TO", "Alternative", "Best", "best_facts", "best_facts_at"]
+__all__ = ["MOST_CHOICES", "Alternative", "Best", "best_facts", "best_facts_at"]
 
-EXACT_UP_TO = 12
-"""The most chunks that bear on each other whose every choice is tried."""
+MOST_CHOICES = 4096
+"""The most choices of k among chunks that bear on each other that are all tried: enough for 14 chunks at any k, for 29
+at k = 3."""
 
 _MOST_INTERVALS = 1000
 
@@ -41,6 +43,8 @@ class Alternative:
     """How many characters of the passage must be covered; 1 or more."""
     covers: tuple[tuple[int, int, int], ...]
     """(chunk, start, end) of each stretch that a chunk covers; a chunk is any integer that stands for it."""
+    spaces: Spaces = NO_SPACES
+    """The white space of the passage, which counts as covered between covered parts."""
 
     @classmethod
     def any_of(cls, chunks: Iterable[int]) -> Alternative:
@@ -66,8 +70,8 @@ def best_facts(requirements: Sequence[Requirement], k: int) -> Best:
     """Return the most facts that k chunks can satisfy together.
 
     Facts that share no chunk, not even by way of others, do not bear on each other: the chunks are shared out among
-    such groups in the best way. Within a group every choice of chunks is tried where there are at most 12; a larger
-    group gets a lower and an upper bound (`_bounds`), and where these differ the upper one is returned.
+    such groups in the best way. Within a group every choice of k chunks is tried where there are few enough; otherwise
+    there is a lower and an upper bound (`_bounds`), and where these differ the upper one is returned.
 
     Args:
         requirements: the facts of one query, each with its alternatives.
@@ -103,7 +107,7 @@ def _groups(requirements: Sequence[Requirement]) -> list[list[list[Alternative]]
     """Return the facts that can be satisfied, in groups that share no chunk."""
     groups: list[tuple[set[int], list[list[Alternative]]]] = []
     for requirement in requirements:
-        possible = [each for each in requirement if covered_length([c[1:] for c in each.covers]) >= each.needed]
+        possible = [each for each in requirement if _covered(each.covers, each.spaces) >= each.needed]
         if not possible:
             continue
         chunks = {chunk for each in possible for chunk, _, _ in each.covers}
@@ -125,7 +129,7 @@ def _without_duplicates(facts: list[list[Alternative]]) -> list[list[Alternative
             covers.setdefault(chunk, []).append((number, start, end))
     kept = set({tuple(sorted(of)): chunk for chunk, of in covers.items()}.values())
     return [
-        [Alternative(each.needed, tuple(cover for cover in each.covers if cover[0] in kept)) for each in fact]
+        [replace(each, covers=tuple(cover for cover in each.covers if cover[0] in kept)) for each in fact]
         for fact in facts
     ]
 
@@ -133,36 +137,71 @@ def _without_duplicates(facts: list[list[Alternative]]) -> list[list[Alternative
 def _of_group(facts: list[list[Alternative]], deepest: int) -> tuple[_Curve, _Curve]:
     """Return the most facts that 0, 1, 2, … chunks satisfy: at least, and at most."""
     chunks = sorted({chunk for fact in facts for each in fact for chunk, _, _ in each.covers})
-    if len(chunks) > EXACT_UP_TO:
-        return _bounds(facts, len(chunks), deepest)
-    exact = _by_trying(facts, chunks, deepest)
-    return exact, exact
+    least, most = _bounds(facts, len(chunks), deepest)
+    trial = _Trial(facts, chunks)
+    for k in range(min(len(chunks), deepest) + 1):
+        if least[k] < most[k] and math.comb(len(chunks), k) <= MOST_CHOICES:
+            least[k] = most[k] = trial.best(k)
+    return np.maximum.accumulate(least), most
 
 
-def _by_trying(facts: list[list[Alternative]], chunks: list[int], deepest: int) -> NDArray[np.int64]:
-    """Try every choice of chunks: choice number n holds chunk i where bit i of n is set."""
-    bit = {chunk: 1 << number for number, chunk in enumerate(chunks)}
-    choices = np.arange(1 << len(chunks))
-    satisfied = np.zeros(len(choices), dtype=np.int64)
-    for fact in facts:
-        satisfied += np.logical_or.reduce([_is_enough(each, bit, choices) for each in fact])
-    size = np.bitwise_count(choices)
-    best = [satisfied[size == k].max() for k in range(min(len(chunks), deepest) + 1)]
-    best += [best[-1]] * (deepest + 1 - len(best))
-    return np.maximum.accumulate(np.array(best, dtype=np.int64))
+class _Trial:
+    """Every choice of so many chunks, tried.
+
+    A passage falls into stretches between the ends of what chunks cover and of white space; a choice covers those that
+    one of its chunks covers, and the white space between them.
+    """
+
+    def __init__(self, facts: list[list[Alternative]], chunks: list[int]) -> None:
+        self._row = {chunk: row for row, chunk in enumerate(chunks)}
+        self._facts = [[self._passage(each) for each in fact] for fact in facts]
+
+    def _passage(self, alternative: Alternative) -> _Stretches:
+        covers = alternative.covers
+        ends = {edge for _, start, end in covers for edge in (start, end)}
+        # White space that no part ends at or in is covered only by what covers the words beside it too
+        runs = [run for run in alternative.spaces.runs if any(run[0] <= edge <= run[1] for edge in ends)]
+        edges = np.array(sorted(ends.union(*runs, (0, alternative.spaces.length))), dtype=np.int64)
+        covered = np.zeros((len(self._row), len(edges) - 1), dtype=np.bool_)
+        for chunk, start, end in covers:
+            covered[self._row[chunk], np.searchsorted(edges, start) : np.searchsorted(edges, end)] = True
+        between = [(int(np.searchsorted(edges, start)), int(np.searchsorted(edges, end))) for start, end in runs]
+        return _Stretches(alternative.needed, np.diff(edges), covered, between)
+
+    def best(self, k: int) -> int:
+        """Return the most facts that a choice of k chunks satisfies."""
+        choices = np.array(list(combinations(range(len(self._row)), k)), dtype=np.int64)
+        satisfied = np.zeros(len(choices), dtype=np.int64)
+        for fact in self._facts:
+            satisfied += np.logical_or.reduce([passage.is_enough(choices) for passage in fact])
+        return int(satisfied.max())
 
 
-def _is_enough(alternative: Alternative, bit: dict[int, int], choices: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether each choice covers as much as is needed: the sum of the stretches of which some chunk covers all."""
-    edges = sorted({edge for _, start, end in alternative.covers for edge in (start, end)})
-    covered = np.zeros(len(choices), dtype=np.int64)
-    for first, last in pairwise(edges):
-        over = 0
-        for chunk, start, end in alternative.covers:
-            if start <= first and last <= end:
-                over |= bit[chunk]
-        covered += (last - first) * ((choices & over) != 0)
-    return covered >= alternative.needed
+@dataclass(frozen=True, eq=False)
+class _Stretches:
+    """A passage in stretches."""
+
+    needed: int
+    lengths: NDArray[np.int64]
+    covered: NDArray[np.bool_]
+    """Whether a chunk (row) covers a stretch (column)."""
+    spaces: list[tuple[int, int]]
+    """The stretches that are white space, as ranges."""
+
+    def is_enough(self, choices: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each choice of chunks covers as much as is needed."""
+        covered = np.asarray(self.covered[choices].any(axis=1))
+        everywhere = np.ones(len(choices), dtype=np.bool_)  # beyond the ends of the passage
+        for first, last in self.spaces:
+            before = covered[:, first - 1] if first else everywhere
+            after = covered[:, last] if last < len(self.lengths) else everywhere
+            covered[:, first:last] |= (before & after)[:, None]
+        enough: NDArray[np.bool_] = covered @ self.lengths >= self.needed
+        return enough
+
+
+def _covered(covers: Iterable[tuple[int, int, int]], spaces: Spaces) -> int:
+    return covered_length([(start, end) for _, start, end in covers], spaces)
 
 
 def _bounds(facts: list[list[Alternative]], chunks: int, deepest: int) -> tuple[_Curve, _Curve]:
@@ -199,7 +238,10 @@ def _fewest_chunks(alternative: Alternative, at_most: int) -> tuple[int, bool]:
         covers.setdefault(chunk, []).append((start, end))
     stretches = list(covers.values())
     if len(stretches) <= _MOST_INTERVALS and all(len(of_chunk) == 1 for of_chunk in stretches):
-        count = fewest_intervals([of_chunk[0] for of_chunk in stretches], alternative.needed, at_most)
-        return count, True
-    lengths = sorted((covered_length(of_chunk) for of_chunk in stretches), reverse=True)
-    return int(np.searchsorted(np.cumsum(lengths), alternative.needed)) + 1, lengths[0] >= alternative.needed
+        single = [of_chunk[0] for of_chunk in stretches]
+        return fewest_intervals(single, alternative.needed, at_most, alternative.spaces), True
+    lengths = sorted((covered_length(of_chunk, alternative.spaces) for of_chunk in stretches), reverse=True)
+    if lengths[0] >= alternative.needed:
+        return 1, True
+    between = sum(end - start for start, end in alternative.spaces.runs)
+    return int(np.searchsorted(np.cumsum(lengths), alternative.needed - between)) + 1, False

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.diagnosis.attainable import best_facts
-from raglift.diagnosis.queries import best_of_query
 from raglift.diagnosis.rejudged import depth_of, judgements_of, pieces_by_query, rule_of
 from raglift.diagnosis.requirements import requirements_of
 from raglift.matching import judge
@@ -86,10 +85,10 @@ def headroom(evaluation: Evaluation, k: int | None = None) -> Headroom:
         candidates = Ranking() if failed or not trace.stages else trace.stages[0].ranking
         order: list[int] = []
         if query.is_labelled:
-            of_query = {} if failed else pieces.get(number, {})
-            (best,) = best_of_query(query, of_query, rule, (k,))
+            needs = requirements_of(query, {} if failed else pieces.get(number, {}), rule)
+            best = best_facts(needs, k)
             recall[number], exact[number] = best.facts / len(query.facts), best.exact
-            ndcg[number], order = _best_ndcg(query, requirements_of(query, of_query, rule), k)
+            ndcg[number], order = _best_ndcg(query, needs, k)
         rankings.append(Ranking.of((candidates[rank - 1].chunk, None) for rank in order))
     (judged,) = judge(queries, [rankings], rule)
     reached = compute(judged, NDCG @ k)

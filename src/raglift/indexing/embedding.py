@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -14,6 +15,7 @@ from raglift.models import (
     has_known_revision,
     load_sentence_transformer,
     model_identity,
+    one_thread,
     resolve_dtype,
 )
 from raglift.progress import track
@@ -95,7 +97,8 @@ class SentenceTransformerEmbedder:
         """Return one unit vector a text, with the model's own query or document prompt if it has one."""
         model = load_sentence_transformer(self.model, self.dtype)
         encode = model.encode_query if kind == "query" else model.encode_document
-        vectors = encode(list(texts), batch_size=len(texts), show_progress_bar=False, convert_to_numpy=True)
+        with one_thread() if len(texts) == 1 else nullcontext():
+            vectors = encode(list(texts), batch_size=len(texts), show_progress_bar=False, convert_to_numpy=True)
         return np.asarray(vectors, dtype=np.float32)
 
     def read_in_part(self, texts: Sequence[str]) -> list[bool] | None:

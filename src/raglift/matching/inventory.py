@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.matching.occurrences import find_occurrences, members_of
-from raglift.matching.places import find_places, is_at
+from raglift.matching.places import Places, find_places, is_at
 from raglift.text import normalize
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.matching.places import Places
     from raglift.records import Chunk, Document, Passage, Query
 
 __all__ = ["SHORTEST_OVERLAP", "Touches", "touching_chunks"]
@@ -53,6 +52,7 @@ def touching_chunks(
     minimum_length: int = SHORTEST_OVERLAP,
     unicode_folding: bool = False,
     also_by_text: bool = False,
+    places: Places | None = None,
 ) -> Touches:
     """Return the chunks that share anything with a passage of a labelled query.
 
@@ -67,12 +67,18 @@ def touching_chunks(
         chunks: their offsets are checked; false ones count as none.
         documents: the source texts; none when they are not at hand.
         minimum_length: the shortest chunk, in normalized characters, that is found inside a passage by its text.
-        unicode_folding: normalize as matching does with it, for what is found by text.
+        unicode_folding: normalize as matching does with it.
         also_by_text: look by text also where both places are known: matching by containment does not look at
             places, so it also matches a chunk whose words stand in the passage and elsewhere.
+        places: where the passages are, from `find_places` of the passages of the facts of all labelled queries, in
+            their order; by default they are looked for.
     """
     rows = _PassageRows.of(queries)
-    passages, places = rows.passages, find_places(rows.passages, documents)
+    passages = rows.passages
+    if places is None:
+        places = find_places(passages, documents, unicode_folding=unicode_folding)
+    else:
+        places = rows.of_distinct(places)
     line = _Line(chunks, documents)
     text = _ByText(passages, chunks, minimum_length, unicode_folding)
     every, has_place = np.arange(len(passages)), np.zeros(len(passages), dtype=np.bool_)
@@ -94,6 +100,8 @@ class _PassageRows:
     passages: list[Passage]
     table: NDArray[np.int64]
     """(distinct passage, query, fact, alternative), sorted by distinct passage."""
+    order: NDArray[np.int64]
+    """Which passage of the queries, in their order, each row of the table is."""
 
     @classmethod
     def of(cls, queries: Sequence[Query]) -> _PassageRows:
@@ -111,7 +119,17 @@ class _PassageRows:
                     rows.append((number, query_number, fact_number, alternative))
                 fact_number += 1
         table = np.array(rows, dtype=np.int64).reshape(-1, 4)
-        return cls(passages, table[np.argsort(table[:, 0], kind="stable")])
+        order = np.argsort(table[:, 0], kind="stable")
+        return cls(passages, table[order], order)
+
+    def of_distinct(self, places: Places) -> Places:
+        """Return the places of all passages as those of the distinct ones."""
+        distinct = np.full(len(self.order), -1, dtype=np.int64)
+        number, first = np.unique(self.table[:, 0], return_index=True)
+        distinct[self.order[first]] = number
+        passage = distinct[places.passage]
+        kept = passage >= 0
+        return Places(passage[kept], places.document[kept], places.start[kept], places.end[kept])
 
     def touches(self, pairs: _Pairs) -> Touches:
         passage, chunk = pairs

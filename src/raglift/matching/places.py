@@ -34,7 +34,7 @@ class Places:
     """One past the last."""
 
 
-def find_places(passages: Sequence[Passage], documents: Sequence[Document]) -> Places:
+def find_places(passages: Sequence[Passage], documents: Sequence[Document], *, unicode_folding: bool = False) -> Places:
     """Find where passages are.
 
     A passage whose offsets are true is there and nowhere else. Any other is wherever its normalized text occurs: in its
@@ -43,6 +43,7 @@ def find_places(passages: Sequence[Passage], documents: Sequence[Document]) -> P
     Args:
         passages: the passages.
         documents: the source texts.
+        unicode_folding: as in `normalize`.
     """
     numbers = {document.id: number for number, document in enumerate(documents)}
     rows: list[tuple[int, int, int, int]] = []
@@ -56,7 +57,7 @@ def find_places(passages: Sequence[Passage], documents: Sequence[Document]) -> P
         else:
             literal.append(number)
     found = [np.array(rows, dtype=np.int64).reshape(-1, 4)]
-    found += _occurrences([(number, passages[number]) for number in literal], documents)
+    found += _occurrences([(number, passages[number]) for number in literal], documents, unicode_folding)
     table = np.concatenate(found)
     passage_of, document_of, start, end = table[np.lexsort(table.T[2::-1])].T
     return Places(passage_of, document_of, start, end)
@@ -69,26 +70,25 @@ def is_at(document: str, text: str, start: int | None, end: int | None) -> bool:
     return document.startswith(text, start)
 
 
-def _occurrences(passages: Sequence[tuple[int, Passage]], documents: Sequence[Document]) -> Iterator[NDArray[np.int64]]:
+def _occurrences(
+    passages: Sequence[tuple[int, Passage]], documents: Sequence[Document], folding: bool
+) -> Iterator[NDArray[np.int64]]:
     """Yield (passage, document, start, end) of every occurrence of the passages' texts, a document at a time."""
     if not passages:
         return
     numbers = np.array([number for number, _ in passages], dtype=np.int64)
-    texts = [normalize(passage.text or "") for _, passage in passages]
+    texts = [normalize(passage.text or "", unicode_folding=folding) for _, passage in passages]
     lengths = np.array([len(text) for text in texts], dtype=np.int64)
     named = np.array([passage.doc_id or "" for _, passage in passages], dtype=object)
     anywhere = named == ""
-    wanted = [
-        (number, document)
-        for number, document in enumerate(documents)
-        if anywhere.any() or document.id in set(named.tolist())
-    ]
-    search = Patterns(texts).find(normalize(document.text) for _, document in wanted)
+    names = set(named.tolist())
+    wanted = [(number, document) for number, document in enumerate(documents) if anywhere.any() or document.id in names]
+    search = Patterns(texts).find(normalize(document.text, unicode_folding=folding) for _, document in wanted)
     for (number, document), found in zip(wanted, search, strict=True):
         allowed = anywhere[found.pattern] | (named[found.pattern] == document.id)
         pattern, position = found.pattern[allowed], found.position[allowed]
         if len(pattern):
             # Normalized again, with the way back: few of many documents get here
-            source = normalize_with_offsets(document.text)
+            source = normalize_with_offsets(document.text, unicode_folding=folding)
             start, end = source.starts[position], source.ends[position + lengths[pattern] - 1]
             yield np.stack([numbers[pattern], np.full(len(pattern), number), start, end], axis=1)

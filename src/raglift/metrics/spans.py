@@ -51,8 +51,8 @@ def span_iou(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
 def span_precision_omega(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     """SpanPrecisionOmega = SpanIoU if exactly the chunks that touch a passage had been retrieved. Range [0, 1].
 
-    Each character of the source counts once. It is the best that the chunking allows, whatever is retrieved, so it is
-    the same at every k and stage.
+    Each character of the source counts once. It says what the chunking costs, whatever is retrieved, so it is the same
+    at every k and stage.
 
     Raises:
         ConfigurationError: the chunks of the index are not known.

@@ -17,6 +17,7 @@ from raglift.models import (
     has_known_revision,
     load_sentence_transformer,
     model_identity,
+    one_thread,
     resolve_dtype,
 )
 from raglift.reranking.pairs import Pair, PairReranker
@@ -97,7 +98,8 @@ class LateInteractionReranker(PairReranker):
     def _tokens_of_query(self, query: str) -> Any:
         # One query a call: in a batch its vectors would depend on the other queries
         if query not in self._query_tokens:
-            self._query_tokens[query] = _unit(self._encoder.encode_query([query], show_progress_bar=False)[0])
+            with one_thread():
+                self._query_tokens[query] = _unit(self._encoder.encode_query([query], show_progress_bar=False)[0])
         return self._query_tokens[query]
 
     @cached_property

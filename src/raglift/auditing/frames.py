@@ -1,0 +1,67 @@
+"""Audits as pandas frames."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from raglift.auditing.records import KINDS, PLACEMENTS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from raglift.auditing.records import Audit, ChunkingAudit, Finding
+
+__all__ = ["chunkings_frame", "findings_frame"]
+
+
+def findings_frame(audit: Audit) -> pd.DataFrame:
+    """Return one row a finding; the columns are those of `Audit.to_frame`."""
+    import pandas as pd
+
+    columns = ("query_id", "where", "severity", "kind", "text", "detail", "places", "doc_id", "start", "end")
+    frame = pd.DataFrame(
+        [_finding_row(finding) for finding in audit.findings], columns=[*columns, "nearest", "likeness"]
+    )
+    return frame.astype({"places": "int64", "start": "Int64", "end": "Int64", "likeness": "float64"})
+
+
+def _finding_row(finding: Finding) -> dict[str, Any]:
+    near = finding.nearest
+    place = finding.places[0] if finding.places else near.place if near else None
+    return {
+        "query_id": finding.query_id,
+        "where": finding.where,
+        "severity": KINDS[finding.kind][0],
+        "kind": finding.kind,
+        "text": finding.text,
+        "detail": finding.detail,
+        "places": len(finding.places),
+        "doc_id": place.doc_id if place else None,
+        "start": place.start if place else None,
+        "end": place.end if place else None,
+        "nearest": near.text if near else None,
+        "likeness": near.likeness if near else None,
+    }
+
+
+def chunkings_frame(audit: Audit) -> pd.DataFrame:
+    """Return one row a chunker; the columns are those of `Audit.chunkings_to_frame`."""
+    import pandas as pd
+
+    columns = ["chunker", "chunks", "mean_length", "read_in_part", *PLACEMENTS]
+    rows = [_chunking_row(chunking) for chunking in audit.chunkings]
+    frame = pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)
+    return frame.astype({"read_in_part": "Int64"})
+
+
+def _chunking_row(chunking: ChunkingAudit) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "chunker": chunking.name,
+        "chunks": chunking.chunks,
+        "mean_length": chunking.mean_length,
+        "read_in_part": chunking.read_in_part,
+    }
+    row |= {placement: chunking.count(placement) for placement in PLACEMENTS}
+    for attainable in chunking.attainable:
+        row |= {f"recall@{attainable.k}": attainable.recall, f"exact@{attainable.k}": attainable.exact}
+    return row

@@ -1,0 +1,225 @@
+"""What can be said of labels without chunks: where their texts occur, how long they are, how they repeat each other."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.auditing.nearest import nearest_passages
+from raglift.auditing.records import Finding, Place
+from raglift.dataset.faults import quoted
+from raglift.matching.inventory import SHORTEST_OVERLAP
+from raglift.matching.places import find_places
+from raglift.records import Passage
+from raglift.text import normalize
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from raglift.auditing.records import Kind, Nearest
+    from raglift.matching.places import Places
+    from raglift.records import Dataset, Document
+
+__all__ = ["Label", "Whereabouts", "audit_labels", "find_whereabouts", "labels_of", "whereabouts"]
+
+_LISTED = 5
+_MOST_COMPARED = 20
+
+
+@dataclass(frozen=True)
+class Label:
+    """One passage of a fact, and where it stands in the labels."""
+
+    query: int
+    """Index of its query."""
+    query_id: str
+    fact: int
+    """Index of its fact in the query."""
+    alternative: int
+    """Index of the passage in the fact."""
+    where: str
+    """As `relevant[0]`, or `relevant[1][0]` for an alternative."""
+    passage: Passage
+
+    def finding(self, kind: Kind, detail: str, places: Sequence[Place] = (), nearest: Nearest | None = None) -> Finding:
+        """Return something found about it."""
+        text = self.passage.text if self.passage.text is not None else self.passage.chunk_id or ""
+        return Finding(kind, self.query_id, self.where, text, detail, tuple(places[:_LISTED]), nearest)
+
+
+def labels_of(dataset: Dataset) -> list[Label]:
+    """Return the passages of all facts, in dataset order."""
+    return [
+        Label(
+            number,
+            query.id,
+            place,
+            alternative,
+            f"relevant[{place}]" + (f"[{alternative}]" if len(fact.passages) > 1 else ""),
+            passage,
+        )
+        for number, query in enumerate(dataset.queries)
+        for place, fact in enumerate(query.facts)
+        for alternative, passage in enumerate(fact.passages)
+    ]
+
+
+@dataclass(frozen=True)
+class Whereabouts:
+    """Where a text is."""
+
+    count: int
+    """How often it occurs."""
+    documents: int
+    """In how many documents."""
+    places: tuple[Place, ...]
+    """The first twenty of them."""
+
+    def __str__(self) -> str:
+        listed = ", ".join(f"{quoted(place.doc_id)} at {place.start}" for place in self.places[:_LISTED])
+        more = f" and {self.count - _LISTED:,} more" if self.count > _LISTED else ""
+        times = "once" if self.count == 1 else f"{self.count:,} times"
+        return f"{times} in {self.documents:,} document{'s' * (self.documents != 1)}: {listed}{more}"
+
+
+def find_whereabouts(
+    passages: Sequence[Passage], documents: Sequence[Document], *, unicode_folding: bool
+) -> list[Whereabouts]:
+    """Return, for each passage, where it is."""
+    return whereabouts(find_places(passages, documents, unicode_folding=unicode_folding), len(passages), documents)
+
+
+def whereabouts(table: Places, passages: int, documents: Sequence[Document]) -> list[Whereabouts]:
+    """Return the places of each passage."""
+    bounds = np.searchsorted(table.passage, np.arange(passages + 1)).tolist()
+    found = []
+    for first, last in pairwise(bounds):
+        shown = slice(first, min(last, first + _MOST_COMPARED))
+        rows = zip(table.document[shown].tolist(), table.start[shown].tolist(), table.end[shown].tolist(), strict=True)
+        places = tuple(Place(documents[document].id, start, end) for document, start, end in rows)
+        found.append(Whereabouts(last - first, len(np.unique(table.document[first:last])), places))
+    return found
+
+
+def audit_labels(
+    dataset: Dataset,
+    labels: Sequence[Label],
+    found_at: Sequence[Whereabouts],
+    *,
+    chunk_ids: Collection[str] | None,
+    unicode_folding: bool,
+) -> tuple[Finding, ...]:
+    """Return what is found about the labels, by query.
+
+    Args:
+        dataset: the queries, and the documents; without documents nothing is said of where texts occur.
+        labels: from `labels_of`.
+        found_at: for each label, where it is.
+        chunk_ids: the ids of the chunks, when they are known.
+        unicode_folding: whether to normalize as matching does with it.
+    """
+    found: list[tuple[int, Finding]] = []
+    if dataset.documents:
+        found += _about_places(dataset.documents, labels, found_at, unicode_folding)
+    for number, label in enumerate(labels):
+        found += [(number, finding) for finding in _about_one(dataset, label, chunk_ids, unicode_folding)]
+    of_query: dict[int, list[int]] = defaultdict(list)
+    for number, label in enumerate(labels):
+        of_query[label.query].append(number)
+    for numbers in of_query.values():
+        found += _about_pairs(labels, found_at, numbers, unicode_folding)
+    return tuple(finding for _, finding in sorted(found, key=lambda row: row[0]))
+
+
+def _about_one(
+    dataset: Dataset, label: Label, chunk_ids: Collection[str] | None, unicode_folding: bool
+) -> Iterator[Finding]:
+    passage = label.passage
+    if not dataset.queries[label.query].answerable:
+        yield label.finding("unanswerable", "the query is marked as not answerable, so this fact is not scored")
+    if passage.chunk_id is not None:
+        if chunk_ids is not None and passage.chunk_id not in chunk_ids:
+            yield label.finding("missing chunk", f"none of {len(chunk_ids):,} chunks has this id")
+        return
+    length = len(normalize(passage.text or "", unicode_folding=unicode_folding))
+    if length < SHORTEST_OVERLAP:
+        yield label.finding("short", f"{length} characters; a text of under {SHORTEST_OVERLAP} may occur by chance")
+
+
+def _about_places(
+    documents: Sequence[Document], labels: Sequence[Label], found_at: Sequence[Whereabouts], unicode_folding: bool
+) -> Iterator[tuple[int, Finding]]:
+    """Yield what texts occur several times, and what occurs nowhere or not where it should."""
+    lost = []
+    for number, (label, at) in enumerate(zip(labels, found_at, strict=True)):
+        if at.count > 1:
+            yield number, label.finding("several places", str(at), at.places)
+        elif label.passage.text is not None and not at.count:
+            lost.append(number)
+    passages = [labels[number].passage for number in lost]
+    # Also those that name no document are looked for again: few, and it is simpler
+    anywhere = [Passage(passage.text) for passage in passages]
+    elsewhere = find_whereabouts(anywhere, documents, unicode_folding=unicode_folding)
+    texts = [passage.text or "" for passage, others in zip(passages, elsewhere, strict=True) if not others.count]
+    nearest = dict(zip(texts, nearest_passages(texts, documents), strict=True))
+    for number, passage, others in zip(lost, passages, elsewhere, strict=True):
+        if others.count:
+            detail = f"not {_named(passage)}, but {others}"
+            yield number, labels[number].finding("nowhere", detail, others.places)
+        else:
+            detail = f"not {_named(passage)}, nor elsewhere" if passage.doc_id else "in no document"
+            yield number, labels[number].finding("nowhere", detail, (), nearest[passage.text or ""])
+
+
+def _named(passage: Passage) -> str:
+    at = "" if passage.start is None else f" at {passage.start}"
+    return f"in {quoted(passage.doc_id)}{at}, which it names"
+
+
+def _about_pairs(
+    labels: Sequence[Label], found_at: Sequence[Whereabouts], numbers: Sequence[int], unicode_folding: bool
+) -> Iterator[tuple[int, Finding]]:
+    """Yield what passages of one query have to do with each other."""
+    keys = {number: _key(labels[number].passage, unicode_folding) for number in numbers}
+    facts: dict[int, set[object]] = defaultdict(set)
+    for number in numbers:
+        facts[labels[number].fact].add(keys[number])
+    said: set[tuple[int, int]] = set()
+    for first, second in combinations(numbers, 2):
+        one, other = labels[first], labels[second]
+        pair = (one.fact, other.fact)
+        if one.fact == other.fact:
+            if keys[first] == keys[second]:
+                yield second, other.finding("duplicate alternative", f"the same as {one.where}")
+        elif facts[one.fact] == facts[other.fact]:
+            if pair not in said:
+                said.add(pair)
+                yield second, other.finding("duplicate fact", f"relevant[{other.fact}] is relevant[{one.fact}] again")
+        elif _share(keys[first], keys[second], found_at[first].places, found_at[second].places):
+            yield second, other.finding("overlap", f"it shares text with {one.where}", found_at[second].places)
+
+
+_Key = tuple[str | None, str | None, int | None, str]
+
+
+def _key(passage: Passage, unicode_folding: bool) -> _Key:
+    """Return what makes two passages the same evidence."""
+    text = normalize(passage.text or "", unicode_folding=unicode_folding)
+    return passage.chunk_id, passage.doc_id, passage.start, text
+
+
+def _share(one: _Key, other: _Key, places: Sequence[Place], others: Sequence[Place]) -> bool:
+    """Whether two passages share characters: by their places, or where these are not known, one holds the other."""
+    if one[0] is not None or other[0] is not None:
+        return one[0] == other[0]
+    if places and others:
+        return any(
+            place.doc_id == another.doc_id and max(place.start, another.start) < min(place.end, another.end)
+            for place in places
+            for another in others
+        )
+    return one[3] in other[3] or other[3] in one[3]

@@ -1,0 +1,248 @@
+"""Literal texts of a queries file moved to the places where they stand: to quote anchors or offsets."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from raglift.auditing.labels import find_whereabouts
+from raglift.dataset.anchors import Sources
+from raglift.dataset.decoding import decode_lines, read_bytes
+from raglift.dataset.faults import Place
+from raglift.dataset.labels import read_query
+from raglift.dataset.replacing import NOTHING_WRITTEN, replacing_file
+from raglift.errors import ConfigurationError, DatasetError
+from raglift.records import Document, Passage
+from raglift.text import NormalizedText, normalize, normalize_with_offsets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from raglift.auditing import records
+    from raglift.auditing.labels import Whereabouts
+    from raglift.records import Query
+
+__all__ = ["FORMS", "Form", "Left", "Relabelling", "relabel"]
+
+Form = Literal["anchors", "offsets"]
+FORMS: tuple[Form, ...] = get_args(Form)
+"""What literal texts can be moved to."""
+
+_WORDS = 4
+_CHARACTERS = 25
+
+
+@dataclass(frozen=True)
+class Left:
+    """A literal text that was left as it is."""
+
+    query_id: str
+    where: str
+    """Which label, as `relevant[0]`."""
+    text: str
+    reason: str
+    """Why, in words."""
+
+
+@dataclass(frozen=True)
+class Relabelling:
+    """What became of the literal texts of a queries file."""
+
+    lines: tuple[str, ...]
+    """The new file: one JSON object on each line."""
+    moved: int
+    """How many literal texts are anchors or offsets now."""
+    left: tuple[Left, ...]
+    """Those that are not."""
+
+    def write(self, path: Path) -> None:
+        """Write the new file, all of it or nothing; an existing one is replaced.
+
+        Raises:
+            DatasetError: it cannot be written.
+        """
+        with replacing_file(path) as file:
+            file.writelines(line + "\n" for line in self.lines)
+
+
+@dataclass(frozen=True)
+class _Literal:
+    """A literal text in a parsed line, and where to put what replaces it."""
+
+    line: int
+    query_id: str
+    where: str
+    holder: list[Any]
+    index: int
+
+    @property
+    def value(self) -> Any:
+        return self.holder[self.index]
+
+    @property
+    def passage(self) -> Passage:
+        value = self.value
+        return Passage(value) if isinstance(value, str) else Passage(value["text"], value.get("doc"))
+
+
+def relabel(path: Path, documents: Sequence[Document], to: Form = "anchors") -> Relabelling:
+    """Move the literal texts of a queries file to quote anchors or offsets.
+
+    A text that occurs exactly once in the documents (in its own, if it names one) is replaced by where it stands, and
+    what replaces it is resolved and compared with that. One that occurs several times or nowhere is left as it is, as
+    is everything else: ids, tags, grades, order, labels in other forms.
+
+    Args:
+        path: a queries file, JSON Lines, that `load_dataset` reads with these documents.
+        documents: the source texts.
+        to: "anchors", `{"doc", "from", "to"}` with the fewest words that lead back to the place; or "offsets",
+            `{"doc", "start", "end"}`.
+
+    Raises:
+        ConfigurationError: an unknown form, or no documents.
+        DatasetError: the file cannot be read, or would be read back as something else; nothing was written.
+    """
+    if to not in FORMS:
+        raise ConfigurationError(f"relabel to: found {to!r}; expected one of {', '.join(map(repr, FORMS))}")
+    if not documents:
+        raise ConfigurationError("relabel: found no documents; expected those that the labels are about")
+    entries, before = _read(path, documents)
+    literals = [literal for number, entry in enumerate(entries) for literal in _literals(number, entry)]
+    found_at = find_whereabouts([literal.passage for literal in literals], documents, unicode_folding=False)
+    quotes = _Quotes(documents)
+    left = []
+    for literal, at in zip(literals, found_at, strict=True):
+        reason = _replace(literal, at, quotes, to)
+        if reason is not None:
+            left.append(Left(literal.query_id, literal.where, literal.passage.text or "", reason))
+    _check(path, entries, before, documents)
+    lines = tuple(json.dumps(entry, ensure_ascii=False) for entry in entries)
+    return Relabelling(lines, len(literals) - len(left), tuple(left))
+
+
+def _read(path: Path, documents: Sequence[Document]) -> tuple[list[dict[str, Any]], list[Query]]:
+    """Return the objects of the lines, and the queries that they are."""
+    place = Place(path.name, [])
+    sources = Sources(documents)
+    entries, queries = [], []
+    for here, line in decode_lines(read_bytes(path, place) or b"", place):
+        try:
+            entry = json.loads(line)
+        except ValueError as error:
+            here.fault(f"a line that is not JSON ({error})", "one JSON object on each line")
+            continue
+        if not isinstance(entry, dict):
+            here.fault("a line that is no object", "one JSON object on each line")
+            continue
+        queries.append(read_query(entry, here, sources))
+        entries.append(entry)
+    if place.faults:
+        raise DatasetError(str(path), place.faults, NOTHING_WRITTEN)
+    return entries, queries
+
+
+def _literals(line: int, entry: dict[str, Any]) -> Iterator[_Literal]:
+    """Yield the literal texts of a query."""
+    for field in ("relevant", "judged_irrelevant"):
+        values = entry.get(field, [])
+        for number, value in enumerate(values):
+            where = f"{field}[{number}]"
+            if isinstance(value, list):
+                for alternative, inner in enumerate(value):
+                    if _is_literal(inner):
+                        yield _Literal(line, str(entry["id"]), f"{where}[{alternative}]", value, alternative)
+            elif _is_literal(value):
+                yield _Literal(line, str(entry["id"]), where, values, number)
+
+
+def _is_literal(value: Any) -> bool:
+    return isinstance(value, str) or (isinstance(value, dict) and "text" in value)
+
+
+def _replace(literal: _Literal, at: Whereabouts, quotes: _Quotes, to: Form) -> str | None:
+    """Put where a literal text stands in its place; return why not, where that cannot be done."""
+    if at.count != 1:
+        return f"it occurs {at}" if at.count else "it occurs nowhere"
+    place = at.places[0]
+    if normalize(quotes.text(place)) != normalize(literal.passage.text or ""):
+        return f"it begins or ends within a character of {place.doc_id}: é may be written as e and an accent"
+    new: dict[str, Any] = {"doc": place.doc_id}
+    if to == "offsets":
+        new |= {"start": place.start, "end": place.end}
+    else:
+        found = quotes.find(place.doc_id, place.start, place.end)
+        if found is None:
+            return f"no quotes lead to {place.start} to {place.end} of {place.doc_id}"
+        new |= {"from": found[0], "to": found[1]}
+    value = literal.value
+    if isinstance(value, dict) and "grade" in value:
+        new["grade"] = value["grade"]
+    literal.holder[literal.index] = new
+    return None
+
+
+def _check(path: Path, entries: list[dict[str, Any]], before: list[Query], documents: Sequence[Document]) -> None:
+    """Raise when the new lines are not the old queries, but for where literal texts are.
+
+    Raises:
+        DatasetError: a query would be read back as another.
+    """
+    place = Place(path.name, [])
+    sources = Sources(documents)
+    for number, (entry, query) in enumerate(zip(entries, before, strict=True)):
+        here = place.at_line(number + 1)
+        read = read_query(entry, here, sources)
+        if not place.faults and _shape(read) != _shape(query):
+            here.fault("a query that would be read back as another", "the same but for its literal texts")
+    if place.faults:
+        raise DatasetError(str(path), place.faults, NOTHING_WRITTEN)
+
+
+def _shape(query: Query) -> tuple[object, ...]:
+    """Return everything of a query but the words and places of its passages."""
+    facts = [[(passage.grade, passage.chunk_id) for passage in fact.passages] for fact in query.facts]
+    return query.id, query.text, query.tags, query.answerable, facts, len(query.judged_irrelevant)
+
+
+class _Quotes:
+    """Finds the fewest words at both ends of a span that lead back to it; each document is normalized once."""
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self._documents = {document.id: document for document in documents}
+        self._sources = Sources(documents)
+        self._normalized: dict[str, NormalizedText] = {}
+
+    def text(self, place: records.Place) -> str:
+        """Return what stands at a place."""
+        return self._documents[place.doc_id].text[place.start : place.end]
+
+    def find(self, doc_id: str, start: int, end: int) -> tuple[str, str] | None:
+        """Return the quotes `from` and `to`; None when none lead exactly to the span."""
+        document = self._documents[doc_id]
+        if doc_id not in self._normalized:
+            self._normalized[doc_id] = normalize_with_offsets(document.text)
+        text = self._normalized[doc_id].text
+        words = document.text[start:end].split()
+        for first in _quotes([words[:count] for count in range(1, len(words) + 1)]):
+            if not _is_unique(text, normalize(first)):
+                continue
+            for last in _quotes([words[-count:] for count in range(1, len(words) + 1)]):
+                if self._sources.find_quote(doc_id, first, last, Place("", [])) == (start, end):
+                    return first, last
+            return None
+        return None
+
+
+def _quotes(choices: list[list[str]]) -> Iterator[str]:
+    """Yield the quotes that are long enough to be read as one, the shortest first; at least the longest."""
+    for words in choices:
+        quote = " ".join(words)
+        if len(words) >= _WORDS or len(quote) >= _CHARACTERS or words is choices[-1]:
+            yield quote
+
+
+def _is_unique(text: str, quote: str) -> bool:
+    first = text.find(quote)
+    return first >= 0 and text.find(quote, first + 1) < 0

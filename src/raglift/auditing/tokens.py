@@ -1,0 +1,41 @@
+"""How many chunks are longer than the embedded model reads, told without loading the model."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from raglift.errors import MissingDependency
+from raglift.models import embedded_model_path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from raglift.records import Chunk
+
+__all__ = ["chunks_read_in_part"]
+
+_BATCH = 1024
+
+
+def chunks_read_in_part(chunks: Sequence[Chunk]) -> int:
+    """Return how many chunks have more tokens than the embedded model reads, its two marks included.
+
+    Raises:
+        MissingDependency: the model, or the package `tokenizers`, is not installed.
+        ModelError: the model is not the one expected.
+    """
+    try:
+        from tokenizers import Tokenizer
+    except ImportError:
+        raise MissingDependency("tokenizers", "local", "counting tokens") from None
+    folder = embedded_model_path()
+    limit = int(json.loads((folder / "sentence_bert_config.json").read_text(encoding="utf-8"))["max_seq_length"])
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    count = 0
+    for first in range(0, len(chunks), _BATCH):
+        encoded = tokenizer.encode_batch_fast([chunk.text for chunk in chunks[first : first + _BATCH]])
+        count += sum(len(tokens.ids) > limit for tokens in encoded)
+    return count

@@ -1,0 +1,182 @@
+"""`raglift audit` and `raglift relabel`."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import typer
+
+from raglift.auditing import KINDS, PLACEMENTS, audit, print_audit, relabel
+from raglift.cli.evaluate import depths
+from raglift.corpora.catalogue import QUERIES, find_corpus
+from raglift.dataset.faults import quoted
+from raglift.errors import ConfigurationError, DatasetError
+from raglift.loading import load_dataset
+from raglift.matching import MatchRule
+from raglift.printable import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from raglift.auditing import Audit, ChunkingAudit, Finding
+    from raglift.auditing.relabelling import Form, Relabelling
+
+__all__ = ["Request", "run", "run_relabel"]
+
+_DEFAULT_CHUNKER = "recursive:1000/100"
+_BROKEN = 1
+_UNUSABLE = 2
+_LISTED = 20
+
+
+@dataclass(frozen=True)
+class Request:
+    """The command line of `audit`."""
+
+    dataset: str
+    documents: Path | None
+    chunkers: Sequence[str]
+    match: str
+    unicode_folding: bool
+    ks: str
+    embedding: str
+    strict: bool
+    as_json: bool
+
+
+def run(request: Request) -> None:
+    """Load, audit, print; with `--strict`, exit 1 when labels are broken."""
+    from rich.console import Console
+
+    rule = MatchRule(request.match, unicode_folding=request.unicode_folding)  # type: ignore[arg-type]
+    ks = depths(request.ks)
+    try:
+        dataset = load_dataset(request.dataset, documents=request.documents)
+    except DatasetError as error:
+        raise typer.Exit(_show_faults(error, request)) from None
+    chunkers = request.chunkers or ([_DEFAULT_CHUNKER] if dataset.documents else [])
+    audited = audit(dataset, chunkers=chunkers, match=rule, ks=ks, embedding=request.embedding)
+    if request.as_json:
+        _write_json(_as_json(audited))
+    else:
+        print_audit(audited, Console())
+    if request.strict and audited.broken:
+        raise typer.Exit(_BROKEN)
+
+
+def _show_faults(error: DatasetError, request: Request) -> int:
+    """Show every fault of what could not be loaded; return the exit code."""
+    if request.as_json:
+        faults = [{"where": each.where, "found": each.found, "expected": each.expected} for each in error.faults]
+        _write_json({"dataset": request.dataset, "faults": faults})
+    lines = [f"raglift: error: {error.source}: nothing was audited; faults: {len(error.faults):,}"]
+    lines += [f"  {fault}" for fault in error.faults]
+    sys.stderr.write(printable("\n".join(lines)) + "\n")
+    is_labels = Path(error.source).is_file() and error.source != str(request.documents)
+    return _BROKEN if request.strict and is_labels else _UNUSABLE
+
+
+def _as_json(audited: Audit) -> dict[str, Any]:
+    return {
+        "dataset": audited.dataset,
+        "queries": audited.queries,
+        "labelled": audited.labelled,
+        "facts": audited.facts,
+        "passages": audited.passages,
+        "documents": audited.documents,
+        "match": audited.match,
+        "broken": len(audited.broken),
+        "warnings": len(audited.warnings),
+        "findings": [_finding(finding) for finding in audited.findings],
+        "chunkers": [_chunking(chunking) for chunking in audited.chunkings],
+        "notes": list(audited.notes),
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    near = finding.nearest
+    return {
+        "query": finding.query_id,
+        "where": finding.where,
+        "severity": KINDS[finding.kind][0],
+        "kind": finding.kind,
+        "text": finding.text,
+        "detail": finding.detail,
+        "places": [{"doc": place.doc_id, "start": place.start, "end": place.end} for place in finding.places],
+        "nearest": near
+        and {
+            "doc": near.place.doc_id,
+            "start": near.place.start,
+            "end": near.place.end,
+            "text": near.text,
+            "likeness": round(near.likeness, 4),
+        },
+    }
+
+
+def _chunking(chunking: ChunkingAudit) -> dict[str, Any]:
+    return {
+        "chunker": chunking.name,
+        "chunks": chunking.chunks,
+        "mean_length": _number(chunking.mean_length),
+        "read_in_part": chunking.read_in_part,
+        "passages": {placement: chunking.count(placement) for placement in PLACEMENTS},
+        "attainable_recall": [
+            {"k": each.k, "recall": _number(each.recall), "exact": each.exact} for each in chunking.attainable
+        ],
+    }
+
+
+def _number(value: float) -> float | None:
+    """Return a number as JSON has it: no NaN."""
+    return None if math.isnan(value) else value
+
+
+def _write_json(value: dict[str, Any]) -> None:
+    # ASCII: labels and documents are untrusted, and may hold what a terminal would act on
+    sys.stdout.write(json.dumps(value, indent=2) + "\n")
+
+
+def run_relabel(dataset: str, out: Path, *, documents: Path | None, to: str, overwrite: bool) -> None:
+    """Move literal texts to where they stand, and write the new file.
+
+    Raises:
+        ConfigurationError: the file is there and may not be replaced, or the labels are not in JSON Lines.
+    """
+    path = _queries_file(dataset)
+    if out.exists() and not overwrite:
+        raise ConfigurationError(f"{out}: found a file that is already there; expected a new one, or --overwrite")
+    loaded = load_dataset(dataset, documents=documents)
+    relabelling = relabel(path, loaded.documents, cast("Form", to))
+    relabelling.write(out)
+    for line in _summary(relabelling, out):
+        sys.stdout.write(printable(line) + "\n")
+
+
+def _queries_file(dataset: str) -> Path:
+    path = Path(dataset).expanduser()
+    if path.is_dir():
+        path = path / QUERIES
+    elif not path.exists():
+        path = find_corpus(path.name).queries_path
+    if path.suffix.lower() not in (".jsonl", ".ndjson"):
+        raise ConfigurationError(
+            f"relabel: found {path}; expected labels in raglift's own JSON Lines, a .jsonl file: "
+            "raglift convert makes one of any other format"
+        )
+    return path
+
+
+def _summary(relabelling: Relabelling, out: Path) -> list[str]:
+    left = relabelling.left
+    total = relabelling.moved + len(left)
+    lines = [f"{out}: {relabelling.moved:,} of {total:,} literal texts moved, {len(left):,} left as they are"]
+    lines += [f"  {quoted(each.query_id)} {each.where}: {quoted(each.text)}: {each.reason}" for each in left[:_LISTED]]
+    if len(left) > _LISTED:
+        lines.append(f"  … and {len(left) - _LISTED:,} more: raglift audit lists what is wrong with each")
+    return lines

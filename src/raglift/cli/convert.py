@@ -1,0 +1,69 @@
+"""`raglift convert`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from raglift.dataset import write_dataset
+from raglift.dataset.formats import FORMATS, find_format, recognize_format
+from raglift.errors import ConfigurationError
+from raglift.loading import load_dataset
+
+if TYPE_CHECKING:
+    from raglift.dataset import FormatName, FormatOptions
+
+__all__ = ["Request", "options", "run"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """The command line, parsed."""
+
+    source: str
+    target: Path
+    read_as: str | None
+    write_as: str
+    documents: Path | None
+    options: FormatOptions
+    drop: tuple[str, ...]
+
+
+def run(request: Request) -> None:
+    """Load, write, say what was written."""
+    chosen = find_format(request.write_as)
+    dataset = load_dataset(
+        request.source,
+        documents=request.documents,
+        format=cast("FormatName | None", request.read_as),
+        **request.options,
+    )
+    path = write_dataset(dataset, request.target, format=chosen.name, drop=request.drop)
+    read_as = request.read_as or recognize_format(Path(request.source).expanduser(), request.options)
+    origin = FORMATS[read_as].title if read_as is not None else "a corpus of raglift's"
+    holds_documents = chosen.room(dataset).documents != "none"
+    documents = f" and {len(dataset.documents):,} documents" if holds_documents and dataset.documents else ""
+    sys.stdout.write(f"wrote {len(dataset):,} queries{documents} to {path} ({origin} to {chosen.title})\n")
+    if dataset.documents and not holds_documents:
+        sys.stderr.write(
+            f"the {len(dataset.documents):,} documents are not in it, for {chosen.title} has no place for them: "
+            "give them with --documents when it is read\n"
+        )
+
+
+def options(*, columns: list[str], **given: Any) -> FormatOptions:
+    """Return the options that were given; columns as `query=Question`.
+
+    Raises:
+        ConfigurationError: a column without `=`.
+    """
+    named: dict[str, str] = {}
+    for column in columns:
+        name, equals, title = column.partition("=")
+        if not equals:
+            raise ConfigurationError(f"--column: found {column!r}; expected what it holds and its name: query=Question")
+        named[name.strip()] = title
+    found = {name: value for name, value in given.items() if value is not None}
+    return cast("FormatOptions", {**found, "columns": named} if named else found)

@@ -1,0 +1,119 @@
+"""How passages lie in chunks, and what can be reached with them."""
+
+from __future__ import annotations
+
+import pytest
+
+from raglift.auditing import Audit, ChunkingAudit, audit
+from raglift.matching import MatchRule
+from raglift.records import Chunk, Dataset, Document, Fact, Passage, Query
+
+TEXT = "The keeper climbed the tower at dusk, trimmed the wick, and wrote the day into his book. He slept until dawn."
+DOCUMENT = Document("tower", TEXT)
+
+
+def chunk(start: int, end: int) -> Chunk:
+    return Chunk(TEXT[start:end], id=f"{start}-{end}", doc_id="tower", start=start, end=end)
+
+
+def span(start: int, end: int) -> Passage:
+    return Passage(TEXT[start:end], "tower", start, end)
+
+
+def audited(chunks: list[Chunk], *facts: Passage, **settings: object) -> Audit:
+    query = Query("q", "?", tuple(Fact((passage,)) for passage in facts))
+    return audit(Dataset((query,), (DOCUMENT,)), chunks=chunks, **settings)  # type: ignore[arg-type]
+
+
+def chunking(*arguments: object, **settings: object) -> ChunkingAudit:
+    return audited(*arguments, **settings).chunkings[0]  # type: ignore[arg-type]
+
+
+HALVES = [chunk(0, 50), chunk(50, len(TEXT))]
+
+
+@pytest.mark.parametrize("literal", [False, True], ids=["span", "literal text"])
+@pytest.mark.parametrize(
+    ("start", "end", "placement"),
+    [(4, 30, "inside"), (30, 70, "straddling"), (42, 58, "straddling"), (0, 90, "in pieces")],
+)
+def test_a_passage_lies_so_in_the_chunks(start: int, end: int, placement: str, literal: bool) -> None:
+    passage = Passage(TEXT[start:end]) if literal else span(start, end)
+    assert chunking(HALVES, passage).placements == (placement,)
+
+
+def test_a_passage_that_was_not_chunked_is_missing() -> None:
+    assert chunking(HALVES[:1], span(60, 90)).placements == ("missing",)
+    assert chunking([], span(60, 90)).placements == ("missing",)
+
+
+def test_chunks_without_places_are_told_by_their_texts() -> None:
+    bare = [Chunk(each.text) for each in HALVES]
+    assert chunking(bare, span(4, 30), span(20, 80)).placements == ("inside", "straddling")
+
+
+def test_false_offsets_of_given_chunks_are_not_believed() -> None:
+    wrong = Chunk(TEXT[50:], doc_id="tower", start=0, end=len(TEXT) - 50)
+    assert chunking([wrong], span(56, 80)).placements == ("inside",)
+
+
+def test_chunk_ids_are_inside_their_chunk() -> None:
+    assert chunking(HALVES, Passage(chunk_id="0-50"), Passage(chunk_id="?")).placements == ("inside", "missing")
+
+
+def test_attainable_recall_is_that_of_the_best_choice() -> None:
+    quarters = [chunk(at, at + 25) for at in range(0, 100, 25)]
+    by_coverage = chunking(quarters, span(0, 20), span(5, 24), span(80, 99), span(25, 75), ks=(1, 2, 3, 4))
+    assert [(each.recall, each.exact) for each in by_coverage.attainable] == [
+        (0.5, True),  # two facts in the first quarter
+        (0.75, True),
+        (1.0, True),  # half of the last fact is enough
+        (1.0, True),
+    ]
+    whole = MatchRule("coverage", threshold=1.0)
+    assert chunking(quarters, span(25, 75), ks=(1, 2), match=whole).attainable[0].recall == 0
+    assert chunking(quarters, span(20, 30), ks=(4,), match="containment").attainable[0].recall == 0
+
+
+def test_a_chunk_with_the_same_words_elsewhere_counts_as_matching_counts_it() -> None:
+    document = Document("d", "the same twenty characters. More of it, and the end. the same twenty characters.")
+    query = Query("q", "?", (Fact((Passage(document.text[:50]),)),))
+    elsewhere = Chunk(document.text[53:], doc_id="d", start=53, end=len(document.text))
+    found = audit(Dataset((query,), (document,)), chunks=[elsewhere], match="containment", ks=(1,)).chunkings[0]
+    assert found.placements == ("missing",)
+    assert found.attainable[0].recall == 1
+
+
+def test_queries_that_are_not_scored_do_not_count() -> None:
+    facts = (Fact((span(4, 30),)),)
+    queries = (
+        Query("unanswerable", "?", facts, answerable=False),
+        Query("unlabelled", "?"),
+        Query("lost", "?", (Fact((span(60, 90),)), Fact((span(0, 20),)))),
+        Query("found", "?", facts),
+    )
+    found = audit(Dataset(queries, (DOCUMENT,)), chunks=HALVES[:1], ks=(1,)).chunkings[0]
+    assert found.placements == ("missing", "inside", "inside")
+    assert found.attainable[0].recall == pytest.approx(0.75)
+    nothing = audit(Dataset(queries[:2], (DOCUMENT,)), chunks=HALVES, ks=(1,)).chunkings[0]
+    assert nothing.attainable[0].recall != nothing.attainable[0].recall
+
+
+def test_more_chunks_than_can_be_tried_give_a_bound_that_is_marked() -> None:
+    text = " ".join(f"word{number:03}" for number in range(300))
+    document = Document("d", text)
+    facts = tuple(Fact((Passage(text[at : at + 200], "d", at, at + 200),)) for at in range(0, 1000, 150))
+    found = audit(Dataset((Query("q", "?", facts),), (document,)), chunkers=["recursive:20/0"], ks=(12,))
+    assert not found.chunkings[0].attainable[0].exact
+    assert "≤ " in str(found)
+
+
+def test_chunks_that_the_model_reads_in_part_are_counted() -> None:
+    document = Document("d", "one two three four five six seven eight nine ten " * 60)
+    dataset = Dataset((Query("q", "?", (Fact((Passage("one two three four five"),)),)),), (document,))
+    found = audit(dataset, chunkers=["recursive:200/0", "recursive:2000/0"])
+    assert [each.read_in_part for each in found.chunkings] == [0, 1]
+    assert audit(dataset, chunkers=["recursive:200/0"], embedding=None).chunkings[0].read_in_part is None
+    other = audit(dataset, chunkers=["recursive:200/0"], embedding="some/model")
+    assert other.chunkings[0].read_in_part is None
+    assert "'some/model'" in other.notes[0]

@@ -1,0 +1,98 @@
+"""What `audit` takes, what it refuses, and how its result is shown."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import raglift as rl
+from raglift.auditing import KINDS, PLACEMENTS
+from raglift.chunking import RecursiveChunker
+from raglift.errors import ConfigurationError
+from raglift.matching import MatchRule
+from raglift.records import Chunk, Dataset, Document, Fact, Passage, Query
+
+DOCUMENT = Document("d", "The keeper climbed the tower at dusk, and trimmed the wick. " * 2)
+QUERY = Query("q\x1b[31m", "?", (Fact((Passage("trimmed the wick"),)), Fact((Passage("the keeper climbed the towr"),))))
+DATASET = Dataset((QUERY,), (DOCUMENT,), "lights")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"chunkers": "recursive:1000/100"}, "expected a list"),
+        ({"chunkers": [1000]}, "found a int; expected chunkers"),
+        ({"chunkers": ["words:5"]}, "chunker: found 'words:5'"),
+        ({"chunks": "text"}, "found a str; expected a list of Chunk"),
+        ({"chunks": ["text"]}, r"chunks\[0\]: found a str; expected a Chunk"),
+        ({"match": "fuzzy"}, "expected 'coverage' or 'containment'"),
+        ({"match": "exact"}, "found 'exact'"),
+        ({"ks": ()}, "expected a list of depths"),
+        ({"ks": (0,)}, "expected a list of depths"),
+        ({"ks": 5}, "expected a list of depths"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        rl.audit(DATASET, **arguments)  # type: ignore[arg-type]
+
+
+def test_chunkers_need_documents_and_an_audit_a_dataset() -> None:
+    with pytest.raises(ConfigurationError, match="no documents in 'lights'"):
+        rl.audit(Dataset((QUERY,), name="lights"), chunkers=["recursive:100/0"])
+    with pytest.raises(ConfigurationError, match="found a list; expected a Dataset"):
+        rl.audit([QUERY])  # type: ignore[arg-type]
+
+
+def test_it_counts_what_it_looked_at() -> None:
+    audit = rl.audit(DATASET, chunkers=[RecursiveChunker(60, 0), "recursive:30/0"], chunks=[Chunk("x")], ks=(5, 1, 5))
+    assert (audit.queries, audit.labelled, audit.facts, audit.passages, audit.documents) == (1, 1, 2, 2, 1)
+    assert [each.name for each in audit.chunkings] == [
+        "recursive:60/0:characters",
+        "recursive:30/0:characters",
+        "given chunks",
+    ]
+    assert [each.k for each in audit.chunkings[0].attainable] == [1, 5]
+    assert audit.match == str(MatchRule("coverage"))
+
+
+def test_as_text_it_is_printable_and_says_everything() -> None:
+    text = str(rl.audit(DATASET, chunkers=["recursive:60/0"], ks=(1, 5)))
+    assert "\x1b" not in text
+    assert "labels: 1 broken, 2 warnings" in text
+    assert "broken: nowhere (1)" in text
+    assert 'nearest (98% alike), "d" from' in text
+    assert "attainable recall@5" in text
+    assert text.index("broken:") < text.index("warning:")
+
+
+def test_many_findings_of_a_kind_are_cut_with_a_count() -> None:
+    queries = tuple(Query(str(number), "?", (Fact((Passage("zzz"),)),)) for number in range(25))
+    text = str(rl.audit(Dataset(queries, (DOCUMENT,))))
+    assert "broken: nowhere (25)" in text
+    assert "… and 5 more" in text
+
+
+def test_as_frames_it_has_the_columns_that_are_promised() -> None:
+    audit = rl.audit(DATASET, chunkers=["recursive:60/0"], ks=(1, 5))
+    frame = audit.to_frame()
+    assert list(frame["kind"]) == ["several places", "short", "nowhere"]
+    assert list(frame["severity"]) == [KINDS[kind][0] for kind in frame["kind"]]
+    assert frame["nearest"][2].startswith("The keeper climbed the tower")
+    chunkings = audit.chunkings_to_frame()
+    assert {"chunker", "chunks", "mean_length", "read_in_part", *PLACEMENTS, "recall@1", "exact@5"} <= {*chunkings}
+
+
+def test_empty_frames_have_the_same_columns() -> None:
+    fine = rl.audit(Dataset((Query("q", "?"),), (DOCUMENT,)))
+    assert list(fine.to_frame()) == list(rl.audit(DATASET).to_frame())
+    assert fine.to_frame().empty
+    assert "chunker" in fine.chunkings_to_frame()
+    assert math.isnan(rl.audit(Dataset((Query("q", "?"),), ()), chunks=[]).chunkings[0].mean_length)
+
+
+def test_the_labels_of_the_corpus_that_comes_with_raglift_are_not_broken() -> None:
+    audit = rl.audit(rl.load_dataset("lighthouse"), chunkers=["recursive:1000/100"])
+    assert not audit.broken
+    assert audit.chunkings[0].attainable[-1].recall == 1

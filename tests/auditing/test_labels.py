@@ -1,0 +1,164 @@
+"""What is said of labels: where their texts are, how long they are, how they repeat each other."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from raglift.auditing import KINDS, Audit, Finding, Place, audit
+from raglift.loading import load_dataset
+from raglift.records import Chunk, Dataset, Document, Fact, Passage, Query
+
+TOWER = Document(
+    "tower",
+    "The keeper climbed the tower at dusk, trimmed the wick, and wrote the day into his book.\n"
+    "A ship passed far out, and its lamp went up and down in the swell.\n",
+)
+HARBOUR = Document(
+    "harbour",
+    "A ship passed far out, and its lamp went up and down in the swell.\nNobody in the harbour saw it, as it was late.",
+)
+
+
+def audited(*facts: Passage | tuple[Passage, ...], answerable: bool = True, **settings: object) -> Audit:
+    """Audit one query with these facts, over two documents."""
+    alternatives = [fact if isinstance(fact, tuple) else (fact,) for fact in facts]
+    query = Query("q", "?", tuple(Fact(passages) for passages in alternatives), answerable=answerable)
+    return audit(Dataset((query,), (TOWER, HARBOUR)), **settings)  # type: ignore[arg-type]
+
+
+def kinds(findings: tuple[Finding, ...]) -> list[tuple[str, str]]:
+    return [(finding.kind, finding.where) for finding in findings]
+
+
+def only(findings: tuple[Finding, ...]) -> Finding:
+    assert len(findings) == 1
+    return findings[0]
+
+
+def test_a_label_that_is_found_once_is_fine() -> None:
+    assert audited(Passage("the  Keeper climbed\nthe tower")).findings == ()
+
+
+def test_a_text_that_occurs_nowhere_is_broken_and_the_nearest_passage_is_suggested() -> None:
+    finding = only(audited(Passage("wrote the day in his own book and trimmed teh wick")).broken)
+    assert finding.kind == "nowhere"
+    assert finding.nearest is not None
+    assert finding.nearest.place.doc_id == "tower"
+    place = finding.nearest.place
+    assert finding.nearest.text == TOWER.text[place.start : place.end]
+    assert "the day into his book" in finding.nearest.text
+
+
+def test_a_text_that_is_like_nothing_has_no_suggestion() -> None:
+    finding = only(audited(Passage("zebras fluctuate quixotically beyond")).broken)
+    assert (finding.kind, finding.nearest) == ("nowhere", None)
+
+
+def test_a_text_in_another_document_than_it_names_is_broken_and_the_other_is_told() -> None:
+    finding = only(audited(Passage("Nobody in the harbour saw it", "tower")).broken)
+    assert finding.kind == "nowhere"
+    assert finding.places == (Place("harbour", 67, 95),)
+    assert 'not in "tower", which it names, but once in 1 document: "harbour" at 67' in finding.detail
+
+
+def test_a_literal_text_in_several_places_is_a_warning() -> None:
+    text = "its lamp went up and down in the swell"
+    finding = only(audited(Passage(text)).warnings)
+    assert finding.kind == "several places"
+    assert [place.doc_id for place in finding.places] == ["tower", "harbour"]
+    assert audited(Passage(text, "harbour")).findings == ()
+
+
+def test_a_span_is_in_one_place_however_often_its_text_occurs() -> None:
+    start = TOWER.text.index("A ship")
+    assert audited(Passage(TOWER.text[start : start + 40], "tower", start, start + 40)).findings == ()
+
+
+def test_a_text_of_under_20_characters_is_a_warning() -> None:
+    assert kinds(audited(Passage("wrote the day into")).warnings) == [("short", "relevant[0]")]  # 18
+    assert kinds(audited(Passage("wrote the day  into")).warnings) == [("short", "relevant[0]")]  # still 18
+    assert audited(Passage("wrote the day into h")).findings == ()  # 20
+
+
+def test_two_facts_that_are_the_same_are_broken() -> None:
+    same = audited(Passage("trimmed the wick, and wrote"), Passage("Trimmed the wick,  and wrote"))
+    assert kinds(same.broken) == [("duplicate fact", "relevant[1]")]
+
+
+def test_a_fact_with_the_same_alternative_twice_is_a_warning() -> None:
+    twice = (Passage("trimmed the wick, and wrote"), Passage("trimmed the wick, and  wrote"))
+    found = audited(twice)
+    assert kinds(found.findings) == [("duplicate alternative", "relevant[0][1]")]
+    assert not found.broken
+
+
+def test_facts_that_overlap_are_a_warning_also_without_documents() -> None:
+    facts = Passage("The keeper climbed the tower at dusk"), Passage("climbed the tower at dusk, trimmed")
+    assert kinds(audited(*facts).findings) == [("overlap", "relevant[1]")]
+    inside = Passage("The keeper climbed the tower at dusk"), Passage("keeper climbed the tower")
+    query = Query("q", "?", tuple(Fact((passage,)) for passage in inside))
+    assert kinds(audit(Dataset((query,))).findings) == [("overlap", "relevant[1]")]
+
+
+def test_one_passage_in_two_facts_with_other_alternatives_is_only_an_overlap() -> None:
+    shared = Passage("trimmed the wick, and wrote")
+    facts = (shared, Passage("The keeper climbed the tower")), (shared, Passage("Nobody in the harbour saw it"))
+    assert kinds(audited(*facts).findings) == [("overlap", "relevant[1][0]")]
+
+
+def test_a_fact_of_an_unanswerable_query_is_a_warning() -> None:
+    found = audited(Passage("trimmed the wick, and wrote"), answerable=False)
+    assert kinds(found.findings) == [("unanswerable", "relevant[0]")]
+    assert (found.labelled, found.facts) == (0, 0)
+
+
+def test_a_chunk_id_that_no_chunk_has_is_broken_where_the_chunks_are_known() -> None:
+    labels = Passage(chunk_id="a"), Passage(chunk_id="b")
+    assert audited(*labels).findings == ()
+    assert kinds(audited(*labels, chunks=[Chunk("text", id="a")]).broken) == [("missing chunk", "relevant[1]")]
+
+
+def test_without_documents_nothing_is_said_of_where_texts_are() -> None:
+    query = Query("q", "?", (Fact((Passage("zebras fluctuate quixotically"),)),))
+    found = audit(Dataset((query,)))
+    assert found.findings == ()
+    assert "no documents" in found.notes[0]
+
+
+def test_unicode_folding_finds_what_matching_with_it_finds() -> None:
+    from raglift.matching import MatchRule
+
+    document = Document("d", "“It’s the wick—trimmed at last,” he wrote.")
+    dataset = Dataset((Query("q", "?", (Fact((Passage('"It\'s the wick-trimmed at last,"'),)),)),), (document,))
+    assert [finding.kind for finding in audit(dataset).broken] == ["nowhere"]
+    assert audit(dataset, match=MatchRule("coverage", unicode_folding=True)).findings == ()
+
+
+def test_findings_come_in_the_order_of_the_queries() -> None:
+    queries = [Query(name, "?", (Fact((Passage("wick"),)),)) for name in ("b", "a", "c")]
+    found = audit(Dataset(tuple(queries), (TOWER,)))
+    assert [finding.query_id for finding in found.findings] == ["b", "a", "c"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_has_a_severity_and_a_meaning(kind: str) -> None:
+    severity, meaning = KINDS[kind]  # type: ignore[index]
+    assert severity in ("broken", "warning")
+    assert meaning
+
+
+def test_the_page_on_labels_explains_every_kind_with_its_severity() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "labels.md").read_text(encoding="utf-8")
+    explained = dict(re.findall(r"^\| `([a-z ]+)` \| (broken|warning) \|", page, re.MULTILINE))
+    assert explained == {kind: severity for kind, (severity, _) in KINDS.items()}
+
+
+def test_the_page_on_labels_shows_what_is_printed() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "labels.md").read_text(encoding="utf-8")
+    shown = re.search(r"```text\n(lighthouse: .*?)```", page, re.DOTALL)
+    printed = str(audit(load_dataset("lighthouse"), chunkers=["recursive:1000/100", "recursive:200/0"]))
+    assert shown
+    assert shown[1].split() == printed[: printed.index("attainable recall: ")].split()

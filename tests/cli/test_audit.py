@@ -1,0 +1,146 @@
+"""`raglift audit` and `raglift relabel`: what they print, and their exit codes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from raglift import cli
+
+Run = Callable[..., tuple[int, str, str]]
+
+TEXT = "The keeper climbed the tower at dusk, trimmed the wick, and wrote the day into his book. It blew. It blew.\n"
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the command line in this process; returns (exit code, standard output, standard error)."""
+
+    def command(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["raglift", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(stopped.value.code or 0), out, err
+
+    return command
+
+
+def dataset(folder: Path, *relevant: Any) -> Path:
+    (folder / "documents").mkdir(parents=True)
+    (folder / "documents" / "tower.txt").write_text(TEXT, encoding="utf-8")
+    line = json.dumps({"id": "q1", "query": "Who?", "relevant": list(relevant)})
+    (folder / "queries.jsonl").write_text(line + "\n", encoding="utf-8")
+    return folder
+
+
+def test_an_audit_is_printed_and_ends_well(run: Run, tmp_path: Path) -> None:
+    code, out, _ = run("audit", dataset(tmp_path / "lights", "trimmed the wick, and wrote", "it blew"))
+    assert code == 0
+    assert "labels: 0 broken, 2 warnings" in out
+    assert "recursive:1000/100" in out  # the default way to chunk
+    assert "attainable recall@10" in out
+
+
+def test_strict_is_for_broken_labels_and_not_for_warnings(run: Run, tmp_path: Path) -> None:
+    warned = dataset(tmp_path / "warned", "it blew")
+    broken = dataset(tmp_path / "broken", "trimmed the wicked, and wrote", "it blew")
+    assert run("audit", warned, "--strict")[0] == 0
+    assert run("audit", broken)[0] == 0
+    code, out, _ = run("audit", broken, "--strict")
+    assert code == 1
+    assert 'alike), "tower.txt" from 38 to' in out
+
+
+def test_json_has_every_finding_and_chunker(run: Run, tmp_path: Path) -> None:
+    folder = dataset(tmp_path / "lights", "trimmed the wicked, and wrote", "wrote the day into his")
+    code, out, _ = run(
+        "audit", folder, "--json", "--chunker", "recursive:50/0", "--chunker", "recursive:9/0", "-k", "2"
+    )
+    report = json.loads(out)
+    assert code == 0
+    assert (report["broken"], report["warnings"]) == (1, 0)
+    (finding,) = report["findings"]
+    assert (finding["kind"], finding["where"]) == ("nowhere", "relevant[0]")
+    assert finding["nearest"]["text"].startswith("trimmed the wick, and wrote")
+    assert [each["chunker"] for each in report["chunkers"]] == ["recursive:50/0:characters", "recursive:9/0:characters"]
+    assert report["chunkers"][0]["attainable_recall"] == [{"k": 2, "recall": 0.5, "exact": True}]
+    assert out.isascii()
+
+
+def test_labels_that_do_not_resolve_are_all_shown(run: Run, tmp_path: Path) -> None:
+    lost = [{"doc": "tower.txt", "from": f"nowhere {number}", "to": "dusk"} for number in range(25)]
+    folder = dataset(tmp_path / "lights", *lost)
+    code, out, err = run("audit", folder)
+    assert (code, out) == (2, "")
+    assert err.count("nowhere") == 25
+    assert "relevant[24].from" in err
+    code, out, _ = run("audit", folder, "--strict", "--json")
+    assert code == 1
+    assert len(json.loads(out)["faults"]) == 25
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--chunker", "words:3"), "chunker: found 'words:3'"),
+        (("--match", "fuzzy"), "expected 'coverage' or 'containment'"),
+        (("-k", "0"), "--ks: found '0'"),
+        (("--documents", "no such place"), "no such file or folder"),
+    ],
+)
+def test_bad_usage_exits_2_also_when_strict(run: Run, tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    code, _, err = run("audit", dataset(tmp_path / "lights", "trimmed the wick"), "--strict", *arguments)
+    assert code == 2
+    assert message in err
+
+
+def test_a_dataset_that_is_not_there_exits_2(run: Run) -> None:
+    assert run("audit", "no/such/labels.jsonl", "--strict")[0] == 2
+
+
+def test_labels_alone_can_be_audited(run: Run, tmp_path: Path) -> None:
+    folder = dataset(tmp_path / "lights", "it blew", "it blew")
+    code, out, _ = run("audit", folder / "queries.jsonl", "--strict")
+    assert code == 1
+    assert "duplicate fact" in out
+    assert "! no documents" in out
+
+
+def test_relabel_writes_a_new_file_and_says_what_was_left(run: Run, tmp_path: Path) -> None:
+    folder = dataset(tmp_path / "lights", "trimmed the wick, and wrote", "it blew")
+    new = tmp_path / "new.jsonl"
+    code, out, _ = run("relabel", folder, new)
+    assert code == 0
+    assert "1 of 2 literal texts moved, 1 left as they are" in out
+    assert 'relevant[1]: "it blew": it occurs 2 times' in out
+    relevant = json.loads(new.read_text(encoding="utf-8"))["relevant"]
+    assert relevant == [{"doc": "tower.txt", "from": "trimmed the wick, and", "to": "the wick, and wrote"}, "it blew"]
+
+
+def test_relabel_replaces_no_file_unless_told_to(run: Run, tmp_path: Path) -> None:
+    folder = dataset(tmp_path / "lights", "trimmed the wick, and wrote")
+    path = folder / "queries.jsonl"
+    before = path.read_text(encoding="utf-8")
+    code, _, err = run("relabel", folder, path, "--to", "offsets")
+    assert (code, path.read_text(encoding="utf-8")) == (2, before)
+    assert "--overwrite" in err
+    assert run("relabel", folder, path, "--to", "offsets", "--overwrite")[0] == 0
+    assert json.loads(path.read_text(encoding="utf-8"))["relevant"] == [{"doc": "tower.txt", "start": 38, "end": 65}]
+
+
+def test_relabel_reads_json_lines_and_needs_documents(run: Run, tmp_path: Path) -> None:
+    folder = dataset(tmp_path / "lights", "trimmed the wick, and wrote")
+    assert "found no documents" in run("relabel", folder / "queries.jsonl", tmp_path / "new.jsonl")[2]
+    assert "expected one of 'anchors', 'offsets'" in run("relabel", folder, tmp_path / "new.jsonl", "--to", "ids")[2]
+    other = tmp_path / "labels.csv"
+    other.write_text("id,query\n", encoding="utf-8")
+    code, _, err = run("relabel", other, tmp_path / "new.jsonl")
+    assert code == 2
+    assert "JSON Lines" in err
+    assert not (tmp_path / "new.jsonl").exists()

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import raglift as rl
+from raglift import cli
+
+FIXTURES = Path(__file__).parents[1] / "dataset" / "fixtures"
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def convert(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run `raglift convert` in this process; returns (exit code, standard output, standard error)."""
+
+    def command(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["raglift", "convert", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(stopped.value.code or 0), out, err
+
+    return command
+
+
+def test_a_folder_becomes_raglifts_own(convert: Run, tmp_path: Path) -> None:
+    code, out, err = convert(FIXTURES / "beir", tmp_path / "beir")
+    assert (code, err) == (0, "")
+    assert out == f"wrote 3 queries and 5 documents to {tmp_path / 'beir'} (BEIR to raglift's own)\n"
+    assert rl.load_dataset(tmp_path / "beir") == rl.load_dataset(FIXTURES / "beir")
+
+
+def test_from_one_format_to_another_and_back(convert: Run, tmp_path: Path) -> None:
+    assert convert(FIXTURES / "beir", tmp_path / "trec", "--to", "trec", "--drop", "tags")[0] == 0
+    assert convert(tmp_path / "trec", tmp_path / "back", "--from", "trec", "--to", "beir")[0] == 0
+    facts = [query.facts for query in rl.load_dataset(FIXTURES / "beir")]
+    assert [query.facts for query in rl.load_dataset(tmp_path / "back")] == facts
+
+
+def test_what_the_formats_need(convert: Run, tmp_path: Path) -> None:
+    trec = FIXTURES / "trec"
+    arguments = ("--topics", trec / "topics.tsv", "--documents", trec / "documents.jsonl")
+    assert "3 queries and 3 documents" in convert(trec / "qrels.txt", tmp_path / "trec", *arguments)[1]
+    columns = ("--column", "query=Question", "--column", "passage=Evidence", "--delimiter", ";")
+    assert convert(FIXTURES / "csv" / "labels.csv", tmp_path / "csv", *columns)[0] == 0
+    assert len(rl.load_dataset(tmp_path / "csv").query("q1").facts) == 2
+    assert convert(FIXTURES / "beir", tmp_path / "train", "--split", "train")[0] == 0
+    assert rl.load_dataset(tmp_path / "train").queries[0].id == "5"
+    assert convert(FIXTURES / "autorag", tmp_path / "ids", "--labels", "ids")[0] == 0
+    assert rl.load_dataset(tmp_path / "ids").queries[0].facts[0].passages[0].chunk_id == "c1f0"
+    squad = FIXTURES / "squad" / "dev-v2.0.json"
+    assert convert(squad, tmp_path / "squad", "--evidence", "context")[0] == 0
+    assert rl.load_dataset(tmp_path / "squad") == rl.load_dataset(squad, evidence="context", name="squad")
+
+
+def test_documents_that_are_left_behind_are_told_of(convert: Run, tmp_path: Path) -> None:
+    code, out, err = convert("lighthouse", tmp_path / "labels.csv", "--to", "csv")
+    assert code == 0
+    assert "wrote 43 queries to" in out
+    assert "(a corpus of raglift's to CSV)" in out
+    assert "the 20 documents are not in it" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--to", "beer"), 'nearest: "beir"'),
+        (("--from", "beer"), 'nearest: "beir"'),
+        (("--to", "squad"), "at most 1, as SQuAD has"),
+        (("--column", "Question"), "expected what it holds and its name: query=Question"),
+        (("--drop", "facts"), "drop: found 'facts'"),
+        (("--split", "dev"), "found split= with format 'autorag'; expected labels"),
+    ],
+)
+def test_mistakes_end_with_one_message_and_nothing_written(
+    arguments: tuple[str, ...], message: str, convert: Run, tmp_path: Path
+) -> None:
+    code, out, err = convert(FIXTURES / "autorag", tmp_path / "out", *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("raglift: error: ")
+    assert message in err
+    assert not list(tmp_path.iterdir())
