@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.matching import Direction, Judgements, MatchRule, PassageMatch, Text, judge, match_passage
+from raglift.matching import Direction, Judgements, MatchRule, PassageMatch, Text, cover_passage, judge, match_passage
 from raglift.records import Chunk, Fact, Passage, Query, Ranking
 from raglift.text import normalize
 
@@ -160,6 +160,25 @@ class TestChunkIds:
         assert matches.passage.tolist() == [1, 0]
         assert matches.grade.tolist() == [1, 3]
         assert matches.direction.tolist() == [Direction.CHUNK_CONTAINS_PASSAGE, Direction.SAME_ID]
+
+
+@pytest.mark.parametrize("mode", ["containment", "coverage"])
+def test_judging_finds_what_each_hit_and_passage_share_by_themselves(mode: str) -> None:
+    """Hits of documents that no passage is from are passed over: nothing is lost with them."""
+    rule, names = MatchRule(mode), ("wp", "ak", None)  # type: ignore[arg-type]
+    chunks = [Chunk(PARAGRAPH[at : at + 90], id=f"c{at % 3}", doc_id=name) for at in (0, 40, 130) for name in names]
+    labels = [Passage(PARAGRAPH[10:60], "wp"), Passage(PARAGRAPH[50:150], None), Passage(chunk_id="c1", doc_id="wp")]
+    for passages in (labels, labels[:1], labels[2:], labels[::2]):
+        query = Query("q", "?", tuple(Fact((passage,)) for passage in passages))
+        (found,) = judge([query], [[Ranking.of((chunk, None) for chunk in chunks)]], rule)
+        pairs = set(zip(found.pieces.rank.tolist(), found.pieces.fact.tolist(), strict=True))
+        assert pairs == {
+            (rank, fact)
+            for rank, chunk in enumerate(chunks, start=1)
+            for fact, passage in enumerate(passages)
+            if cover_passage(chunk, passage, rule, Text(rule)) is not None
+        }
+        assert pairs
 
 
 def test_one_hit_may_match_several_facts() -> None:
