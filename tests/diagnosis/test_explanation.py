@@ -106,6 +106,8 @@ def test_what_no_hit_earns_is_left_out() -> None:
         [[passage(0, 30)]], [chunk(0, 30)], metrics=["idcg", "span_precision_omega", "rr"], chunks=[chunk(0, 30)]
     )
     assert evaluation.explain("q").metrics == (RR @ 1, RR @ 3)
+    nothing = measured([[passage(0, 30)]], [chunk(0, 30)], metrics=["idcg"]).explain("q")
+    assert (nothing.metrics, [hit.earned for hit in nothing.hits]) == ((), [()])
 
 
 def test_a_stage_is_chosen_by_name_and_the_last_is_the_default() -> None:

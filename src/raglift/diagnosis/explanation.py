@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.diagnosis.rejudged import judgements_of, rule_of
+from raglift.diagnosis.rejudged import rule_of
 from raglift.errors import ConfigurationError
 from raglift.matching import Direction, judge
 from raglift.metrics import MEASURES, compute
@@ -119,10 +119,12 @@ def explain(evaluation: Evaluation, query_id: str, *, stage: str | None = None) 
     number = evaluation.dataset.queries.index(query)
     trace = evaluation.run.traces[number]
     ranking = next((done.ranking for done in trace.stages if done.stage == stage), Ranking())
-    judged = judgements_of(evaluation)[stages.index(stage)]
-    pieces = _pieces(query, number, judged)
+    beginnings = [Ranking(ranking.hits[:length]) for length in range(len(ranking) + 1)]
+    (judged,) = judge([query] * len(beginnings), [beginnings], rule_of(evaluation))
+    pieces = _pieces(query, len(ranking), judged)
     metrics = tuple(metric for metric in evaluation.scores.metrics if MEASURES[metric.name].is_earned)
-    earned = _earned(evaluation, query, ranking, metrics)
+    of_beginnings = [np.nan_to_num(compute(judged, metric, evaluation.profile)) for metric in metrics]
+    earned = np.diff(np.array(of_beginnings).reshape(-1, len(beginnings))).T
     hits = (
         ExplainedHit(hit, tuple(pieces.get(hit.rank, ())), tuple(row))
         for hit, row in zip(ranking, earned.tolist(), strict=True)
@@ -132,7 +134,7 @@ def explain(evaluation: Evaluation, query_id: str, *, stage: str | None = None) 
 
 
 def _pieces(query: Query, number: int, judged: Judgements) -> dict[int, list[Piece]]:
-    """Return the pieces of each rank."""
+    """Return the pieces of each rank of one of the rankings that were judged."""
     pieces, satisfied = judged.pieces, judged.satisfied
     news = set(zip(satisfied.fact.tolist(), satisfied.passage.tolist(), satisfied.rank.tolist(), strict=True))
     first_fact = int(judged.facts.first_of_query(np.array([number]))[0])
@@ -153,16 +155,6 @@ def _pieces(query: Query, number: int, judged: Judgements) -> dict[int, list[Pie
         )
         found.setdefault(rank, []).append(piece)
     return found
-
-
-def _earned(
-    evaluation: Evaluation, query: Query, ranking: Ranking, metrics: tuple[Metric, ...]
-) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """Return how much each metric grew with each hit; shape (hits, metrics)."""
-    beginnings = [Ranking(ranking.hits[:length]) for length in range(len(ranking) + 1)]
-    (judged,) = judge([query] * len(beginnings), [beginnings], rule_of(evaluation))
-    values = [np.nan_to_num(compute(judged, metric, evaluation.profile)) for metric in metrics]
-    return np.diff(np.stack(values, axis=1), axis=0) if values else np.zeros((len(ranking), 0))
 
 
 def _cells(piece: Piece | None) -> tuple[object, ...]:
