@@ -353,6 +353,35 @@ def test_rescore_is_evaluate_with_the_same_settings(profile):
     assert first.run.spec["ks"] == [1, 3]  # the first is as it was
 
 
+def test_rescoring_keeps_the_match_rule_and_the_profile_unless_others_are_asked_for():
+    first = measure(match=MatchRule("coverage", threshold=0.7), profile="tutorial")
+    again = rescore(first, ks=(2,))
+    assert (again.run.spec["match"], again.profile) == (first.run.spec["match"], "tutorial")
+    other = rescore(first, ks=(2,), match="containment", profile="default")
+    assert (other.run.spec["match"]["mode"], other.profile) == ("containment", "default")
+
+
+def test_coverage_adds_up_what_the_hits_cover_and_containment_wants_one_hit():
+    whole = "the ferry leaves at nine in summer and at ten in winter"
+    data = Dataset((Query("ferry", "When does it leave?", (fact(whole),)),))
+    system = FakeRetriever({"When does it leave?": [f"We read: {whole[:32]}", f"{whole[26:]}, they say"]})
+    for match, recall, precision in [
+        ("containment", (0, 0), (0, 0)),
+        ("coverage", (1, 1), (1, 1)),
+        (MatchRule("coverage", threshold=0.9), (0, 1), (1, 1)),
+    ]:
+        scores = measure(system, data=data, ks=(1, 2), match=match).scores
+        assert tuple(scores.mean("retrieve", Recall @ k) for k in (1, 2)) == recall
+        assert tuple(scores.mean("retrieve", Precision @ k) for k in (1, 2)) == precision
+
+
+def test_by_coverage_a_scrap_is_not_relevant_though_the_tutorial_lets_it_match():
+    data = Dataset((Query("ferry", "?", (fact(FERRY),)),))
+    for match, relevant in [("containment", 1), ("coverage", 0)]:
+        found = measure(FakeRetriever({"?": ["leaves"]}), data=data, ks=(1,), match=match, profile="tutorial")
+        assert found.scores.mean("retrieve", Precision @ 1) == relevant
+
+
 def test_the_match_rule_and_the_profile_are_recorded():
     spec = measure().run.spec
     assert spec["match"] == {

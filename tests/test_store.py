@@ -102,6 +102,46 @@ def test_what_was_loaded_can_be_saved_and_rescored(evaluation, tmp_path):
     assert str(again) == str(direct)
 
 
+@pytest.fixture
+def with_chunks():
+    """An evaluation that knows the chunks of its index, more of them than it returned."""
+    words = ("the keeper trimmed the wick", "the ferry leaves at nine")
+    queries = (Query("q0", "unlabelled"), Query("q1", "?", tuple(Fact((Passage(text),)) for text in words)))
+    chunks = [f"{words[1]}, they say", words[0], "else"]
+    return evaluate(FakeRetriever({"?": [words[0]]}), Dataset(queries), chunks=chunks, ks=(2,))
+
+
+def test_what_is_known_of_the_chunks_comes_back(with_chunks, tmp_path):
+    loaded = saved(with_chunks, tmp_path / "run")
+    assert loaded.run.inventory == with_chunks.run.inventory
+    assert [loss.facts for loss in loaded.loss().losses] == [0, 1, 0, 1, 0]
+    assert str(loaded.loss()) == str(with_chunks.loss())
+    assert str(loaded.headroom()) == str(with_chunks.headroom())
+    assert str(loaded.explain("q1")) == str(with_chunks.explain("q1"))
+    assert saved(loaded, tmp_path / "again").run == loaded.run
+    assert saved(rescore(loaded, ks=(1,), match="coverage"), tmp_path / "other").loss().chunks_known
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"touching": [9]}, "found the chunk 9; expected one of the 2"),
+        ({"touches": [[1, 0, 0, 7]]}, "found the touch .1, 0, 0, 7.; expected numbers of what is saved"),
+        ({"touches": [[5, 0, 0, 0]]}, "found the touch"),
+        ({"touches": [[1, -1, 0, 0]]}, "found the touch"),
+        ({"touches": [[1, 0]]}, "ValueError"),
+        ({"touches": 5}, "TypeError"),
+        ({"chunks": "many"}, "ValueError"),
+    ],
+)
+def test_damaged_numbers_of_chunks_are_told(with_chunks, tmp_path, change, message):
+    head = json.loads((with_chunks.save(tmp_path / "run") / "run.json").read_text("utf-8"))
+    head["inventory"] |= change
+    (tmp_path / "run" / "run.json").write_text(json.dumps(head), "utf-8")
+    with pytest.raises(RunError, match=rf"run\.json: damaged: .*{message}"):
+        load_evaluation(tmp_path / "run")
+
+
 def test_the_files_are_plain(evaluation, tmp_path):
     folder = save_evaluation(evaluation, tmp_path / "run")
     assert sorted(path.name for path in folder.iterdir()) == FILES

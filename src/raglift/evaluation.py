@@ -174,8 +174,8 @@ def rescore(
     *,
     metrics: Sequence[Metric | str] = DEFAULT_METRICS,
     ks: Sequence[int] = DEFAULT_KS,
-    match: str | MatchRule = "containment",
-    profile: str = "default",
+    match: str | MatchRule | None = None,
+    profile: str | None = None,
 ) -> Evaluation:
     """Score a run again with other metrics, depths, match rule or profile, without asking the system again.
 
@@ -183,8 +183,8 @@ def rescore(
         evaluation: from `evaluate` or `load_evaluation`.
         metrics: measures to take.
         ks: the depths at which they are taken; none may be deeper than the run's candidates.
-        match: "containment", "coverage", "fuzzy", or a `MatchRule`.
-        profile: whose metric conventions.
+        match: "containment", "coverage", "fuzzy", or a `MatchRule`; by default as the evaluation was matched.
+        profile: whose metric conventions; by default the evaluation's own.
 
     Raises:
         ConfigurationError: an argument that cannot be used.
@@ -198,7 +198,9 @@ def rescore(
             "asked for: evaluate again with more candidates"
         )
     _require_chunks(chosen, evaluation.run.inventory)
-    return _evaluation(evaluation.run, evaluation.dataset, chosen, _rule(match, profile), profile)
+    profile = evaluation.profile if profile is None else profile
+    rule = _rule(MatchRule(**evaluation.run.spec["match"]) if match is None else match, profile)
+    return _evaluation(evaluation.run, evaluation.dataset, chosen, rule, profile)
 
 
 def _evaluation(run: Run, dataset: Dataset, metrics: tuple[Metric, ...], rule: MatchRule, profile: str) -> Evaluation:

@@ -64,6 +64,41 @@ def test_evaluate_as_json_is_json_and_agrees_with_the_library(run) -> None:
     assert all(row["lift"] is None for row in report["metrics"])
 
 
+def test_evaluate_matches_as_it_is_told_and_its_json_says_where_recall_was_lost(run) -> None:
+    arguments = ("--retriever", "bm25", "--reranker", "none", "-k", "1,3", "--candidates", "5", "--json")
+    code, out, _ = run("evaluate", "lighthouse", *arguments, "--match", "coverage", "--match-threshold", "0.8")
+    report = json.loads(out)
+    assert code == 0
+    assert (report["spec"]["match"]["mode"], report["spec"]["match"]["threshold"]) == ("coverage", 0.8)
+    loss = report["loss"]
+    assert (loss["k"], loss["chunks_known"]) == (3, True)
+    assert sum(outcome["facts"] for outcome in loss["outcomes"]) == loss["facts"]
+    assert [outcome["outcome"] for outcome in loss["outcomes"]] == [
+        "failed",
+        "found",
+        "below_k",
+        "not_retrieved",
+        "not_attainable",
+    ]
+    recall = next(row for row in report["metrics"] if (row["metric"], row["k"]) == ("Recall", 3))
+    assert report["headroom"]["recall"] >= recall["before"]
+
+
+def test_explain_prints_why_a_query_of_a_saved_run_scored_so(run, tmp_path: Path) -> None:
+    folder = str(tmp_path / "run")
+    run("evaluate", "lighthouse", "--retriever", "bm25", "--reranker", "none", "-k", "1", "--save", folder)
+    code, out, _ = run("explain", folder, "adult-ticket")
+    assert code == 0
+    assert out.startswith("adult-ticket: price for one adult, museum and tower\nstage retrieve, match by containment\n")
+    assert "fact 1  visiting.md" in out
+    assert "earned: " in out
+    code, _, err = run("explain", folder, "adult-tickets")
+    assert code == 2
+    assert '"adult-ticket"' in err
+    assert "there is no such query" in err
+    assert "expected one of retrieve" in run("explain", folder, "adult-ticket", "--stage", "rerank")[2]
+
+
 def rl_bm25(data: rl.Dataset, chunker: str = "recursive:1000/100"):
     from raglift.chunking import parse_chunker
     from raglift.retrieval import BM25Retriever
@@ -108,6 +143,12 @@ def test_evaluate_takes_the_users_own_system_by_reference(run, tmp_path: Path, m
         (("evaluate", "lighthouse", "--retriever", "bm25", "--reranker", "late_interaction"), "'late-interaction'"),
         (("evaluate", "lighthouse", "--retriever", "bm25", "--metrics", "ncdg"), "did you mean 'ndcg'?"),
         (("evaluate", "lighthouse", "--retriever", "bm25", "--profile", "trecc"), "profile: found 'trecc'"),
+        (("evaluate", "lighthouse", "--match", "cover"), "match: found 'cover'; expected one of 'containment'"),
+        (("evaluate", "lighthouse", "--match-threshold", "0.5"), "found 0.5 with containment, which has none"),
+        (
+            ("evaluate", "lighthouse", "--match", "fuzzy", "--match-threshold", "2"),
+            "found 2.0; expected a number above",
+        ),
         (("evaluate", "lighthouse", "--chunk-size", "10", "--chunk-overlap", "10"), "chunk overlap: found 10"),
         (("evaluate", "lighthouse", "--chunker", "words"), "chunker: found 'words'; expected one of recursive, token"),
         (("evaluate", "lighthouse", "--chunk-unit", "words"), "chunk unit: found 'words'"),

@@ -66,7 +66,7 @@ def unknown_query(dataset: Dataset, query_id: str) -> DatasetError:
         query_id: the id that is not there.
     """
     expected = nearest(str(query_id), dataset.query_by_id)
-    return DatasetError(dataset.name, [Fault("query id", quoted(query_id), expected)])
+    return DatasetError(dataset.name, [Fault("query id", quoted(query_id), expected)], "there is no such query")
 
 
 def _as_list(value: Any) -> Any:

@@ -26,7 +26,8 @@ def attainable_facts(
 ) -> NDArray[np.bool_] | None:
     """Return, for each fact of the labelled queries, whether all chunks together satisfy it.
 
-    None where that is not known: the chunks are not, or matching is fuzzy, which the inventory cannot tell.
+    None where that is not known: the chunks are not, or the rule matches what the inventory did not look for (it is
+    fuzzy, or folds texts in another way, or lets shorter chunks match).
 
     Args:
         queries: the labels.
@@ -34,6 +35,8 @@ def attainable_facts(
         rule: what counts as a match.
     """
     if inventory is None or rule.mode == "fuzzy":
+        return None
+    if rule.minimum_length < inventory.minimum_length or rule.unicode_folding != inventory.unicode_folding:
         return None
     facts = [fact for query in queries if query.is_labelled for fact in query.facts]
     text = Text(rule)

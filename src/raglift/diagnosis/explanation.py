@@ -67,6 +67,7 @@ class Explanation:
     error: str | None
     """Why the query failed, if it did."""
     metrics: tuple[Metric, ...]
+    """Those that were scored and that hits can earn: IDCG and SpanPrecisionOmega do not depend on the hits."""
     values: tuple[float, ...]
     """For each metric, its value; NaN for a query that is left out of the mean."""
     hits: tuple[ExplainedHit, ...]
@@ -120,7 +121,7 @@ def explain(evaluation: Evaluation, query_id: str, *, stage: str | None = None) 
     ranking = next((done.ranking for done in trace.stages if done.stage == stage), Ranking())
     judged = judgements_of(evaluation)[stages.index(stage)]
     pieces = _pieces(query, number, judged)
-    metrics = tuple(metric for metric in evaluation.scores.metrics if not MEASURES[metric.name].needs_chunks)
+    metrics = tuple(metric for metric in evaluation.scores.metrics if MEASURES[metric.name].is_earned)
     earned = _earned(evaluation, query, ranking, metrics)
     hits = (
         ExplainedHit(hit, tuple(pieces.get(hit.rank, ())), tuple(row))
@@ -133,22 +134,22 @@ def explain(evaluation: Evaluation, query_id: str, *, stage: str | None = None) 
 def _pieces(query: Query, number: int, judged: Judgements) -> dict[int, list[Piece]]:
     """Return the pieces of each rank."""
     pieces, satisfied = judged.pieces, judged.satisfied
-    news = set(zip(satisfied.fact.tolist(), satisfied.rank.tolist(), satisfied.grade.tolist(), strict=True))
+    news = set(zip(satisfied.fact.tolist(), satisfied.passage.tolist(), satisfied.rank.tolist(), strict=True))
     first_fact = int(judged.facts.first_of_query(np.array([number]))[0])
     found: dict[int, list[Piece]] = {}
     for row in np.flatnonzero(pieces.query == number).tolist():
         fact, alternative = int(pieces.fact[row]), int(pieces.passage[row])
-        rank, grade = int(pieces.rank[row]), int(pieces.grade[row])
+        rank = int(pieces.rank[row])
         piece = Piece(
             fact=fact - first_fact + 1,
             passage=alternative + 1,
-            grade=grade,
+            grade=int(pieces.grade[row]),
             direction=Direction.NAMES[int(pieces.direction[row])],
             start=int(pieces.start[row]),
             end=int(pieces.end[row]),
             length=len(query.facts[fact - first_fact].passages[alternative].text or ""),
             counts=bool(pieces.relevant[row]),
-            satisfies=(fact, rank, grade) in news,
+            satisfies=(fact, alternative, rank) in news,
         )
         found.setdefault(rank, []).append(piece)
     return found

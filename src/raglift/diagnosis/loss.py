@@ -50,7 +50,7 @@ class LossBreakdown:
     """Facts that the last ranking satisfies and the candidates did not, by the stage that made them so (by merging or
     expanding hits); they are counted in `losses` as well."""
     chunks_known: bool
-    """Whether the chunks of the index are known."""
+    """Whether it is known what the chunks of the index allow; else `missed` stands for the last two outcomes."""
 
     def of(self, outcome: str, stage: str | None = None) -> Loss:
         """Return one entry; one of no facts when there is none."""

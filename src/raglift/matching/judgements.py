@@ -95,6 +95,8 @@ class Satisfactions:
     rank: NDArray[np.int64]
     grade: NDArray[np.int64]
     """Rising within a fact."""
+    passage: NDArray[np.int64]
+    """The alternative of the fact that is matched there; of several with that grade, the first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,11 +136,11 @@ class Judgements:
 
 def satisfactions_of(facts: FactTable, matches: Matches) -> Satisfactions:
     """Return when each fact is satisfied where one match is enough: at its first match, and at each better one."""
-    order = np.lexsort((-matches.grade, matches.rank, matches.fact))
+    order = np.lexsort((matches.passage, -matches.grade, matches.rank, matches.fact))
     fact, rank, grade = matches.fact[order], matches.rank[order], matches.grade[order]
     # A running maximum within each fact: lift each fact above all grades of the facts before it.
     lift = fact * (int(facts.ideal_grade.max(initial=0)) + 1)
     best = np.maximum.accumulate(grade + lift) if len(grade) else grade
     better = np.ones(len(fact), dtype=bool)
     better[1:] = best[1:] > best[:-1]
-    return Satisfactions(fact[better], rank[better], grade[better])
+    return Satisfactions(fact[better], rank[better], grade[better], matches.passage[order][better])

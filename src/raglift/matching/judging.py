@@ -48,16 +48,13 @@ def judge(
     for number, query in enumerate(queries):
         if not query.is_labelled:
             continue
-        known: dict[tuple[object, ...], list[tuple[int, ...]]] = {}
+        wanted = _Wanted(query, first_fact, rule, text)
         for stage, of_stage in enumerate(rankings):
             seen: set[str] = set()
-            for hit in of_stage[number]:
+            for hit in of_stage[number].hits:
                 chunk = hit.chunk
-                key = (chunk.id, chunk.doc_id, chunk.start, chunk.end, chunk.text)
-                found = known.get(key)
-                if found is None:
-                    found = known[key] = _pieces_of(query, chunk, first_fact, rule, text)
-                rows[stage] += [(number, hit.rank, chunk.id in seen, *piece) for piece in found]
+                if found := wanted.pieces_of(chunk):
+                    rows[stage] += [(number, hit.rank, chunk.id in seen, *piece) for piece in found]
                 seen.add(chunk.id)
         first_fact += len(query.facts)
     judgements = []
@@ -89,16 +86,34 @@ def _satisfied(
     return satisfactions_of(facts, pieces.take(covered_matches(passages, pieces, rule.threshold)))
 
 
-def _pieces_of(query: Query, chunk: Chunk, first_fact: int, rule: MatchRule, text: Text) -> list[tuple[int, ...]]:
-    """Return (fact, passage, grade, direction, start, end, relevant, by text alone) for each passage it covers."""
-    found: list[tuple[int, ...]] = []
-    for place, fact in enumerate(query.facts):
-        for number, passage in enumerate(fact.passages):
-            piece = cover_passage(chunk, passage, rule, text)
-            if piece is not None:
-                alone = passage.doc_id is not None and chunk.doc_id is None
-                found.append((first_fact + place, number, passage.grade, *piece, alone))
-    return found
+class _Wanted:
+    """The passages that one query wants, and what each distinct chunk covers of them."""
+
+    def __init__(self, query: Query, first_fact: int, rule: MatchRule, text: Text) -> None:
+        self._rule, self._text = rule, text
+        self._passages = [
+            (fact_number, number, passage)
+            for fact_number, fact in enumerate(query.facts, start=first_fact)
+            for number, passage in enumerate(fact.passages)
+        ]
+        # A chunk of any other document covers nothing; None stands for what may be in every document
+        documents = {passage.doc_id if passage.chunk_id is None else None for _, _, passage in self._passages}
+        self._documents = None if None in documents else {*documents, None}
+        self._known: dict[tuple[object, ...], list[tuple[int, ...]]] = {}
+
+    def pieces_of(self, chunk: Chunk) -> Sequence[tuple[int, ...]]:
+        """Return (fact, passage, grade, direction, start, end, relevant, by text alone) for each passage it covers."""
+        if self._documents is not None and chunk.doc_id not in self._documents:
+            return ()
+        key = (chunk.id, chunk.doc_id, chunk.start, chunk.end, chunk.text)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = [
+                (fact, number, passage.grade, *piece, passage.doc_id is not None and chunk.doc_id is None)
+                for fact, number, passage in self._passages
+                if (piece := cover_passage(chunk, passage, self._rule, self._text)) is not None
+            ]
+        return found
 
 
 def fact_table(queries: Sequence[Query]) -> FactTable:

@@ -60,17 +60,21 @@ def cover_passage(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -
     wanted, found = text(passage.text or ""), text(chunk.text)
     if not wanted or not found:
         return None
-    piece = _contained(wanted, found, rule)
+    # What contains the other, or begins within it, has its own beginning there
+    may_share = wanted[:SHORTEST] in found or found[:SHORTEST] in wanted
+    piece = _contained(wanted, found, rule) if may_share else None
     if piece is None and rule.mode == "fuzzy":
         piece = _alike(wanted, found, rule)
     if piece is None and shared is not None:
         return _located(chunk, passage, shared, text, relevant=False)
-    piece = piece or _overlapping(wanted, found)
+    if piece is None and may_share:
+        piece = _overlapping(wanted, found)
     if piece is None:
         return None
     direction, start, end = piece
-    span = text.placed(passage.text or "").source_span(start, end)
-    return PassageMatch(direction, *span, relevant=direction != Direction.OVERLAP or rule.mode == "coverage")
+    by_coverage = direction == Direction.CHUNK_CONTAINS_PASSAGE or end - start >= SHORTEST
+    relevant = by_coverage if rule.mode == "coverage" else direction != Direction.OVERLAP
+    return PassageMatch(direction, *text.placed(passage.text or "").source_span(start, end), relevant)
 
 
 def _contained(wanted: str, found: str, rule: MatchRule) -> _Piece | None:
@@ -128,6 +132,8 @@ def _located(
 ) -> PassageMatch | None:
     """Return the piece that offsets tell; None when it is empty or white space."""
     start, end = shared
+    if start == end:
+        return None
     placed = text.placed(passage.text or "")
     first = int(np.searchsorted(placed.ends, start, side="right"))
     last = int(np.searchsorted(placed.starts, end, side="left"))

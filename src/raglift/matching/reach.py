@@ -45,7 +45,8 @@ def inventory_of(
     )
     numbers, chunk = np.unique(touches.chunk, return_inverse=True)
     rows = zip(touches.query.tolist(), touches.fact.tolist(), touches.passage.tolist(), chunk.tolist(), strict=True)
-    return Inventory(len(chunks), tuple(chunks[number] for number in numbers.tolist()), tuple(rows))
+    touching = tuple(chunks[number] for number in numbers.tolist())
+    return Inventory(len(chunks), touching, tuple(rows), rule.minimum_length, rule.unicode_folding)
 
 
 def reach_of(queries: Sequence[Query], inventory: Inventory, rule: MatchRule) -> Reach:

@@ -41,6 +41,8 @@ class Measure:
     """Whether it means nothing without a depth."""
     takes_k: bool = True
     """Whether it can be taken at a depth; one that cannot is the same at every depth."""
+    is_earned: bool = True
+    """Whether it grows from 0 with the hits; else it is the labels' or the index's own."""
     needs_chunks: bool = False
     """Whether all chunks of the index must be known."""
     parameters: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -71,7 +73,7 @@ MEASURES: dict[str, Measure] = {
             mean_title="MAP",
         ),
         Measure("dcg", "DCG", "Σ gain / log2(position + 1), each fact once", graded.dcg, parameters=_GAIN),
-        Measure("idcg", "IDCG", "the DCG of the best possible ranking", graded.idcg, parameters=_GAIN),
+        Measure("idcg", "IDCG", "the DCG of the best possible ranking", graded.idcg, is_earned=False, parameters=_GAIN),
         Measure("ndcg", "NDCG", "DCG@k / IDCG@k", graded.ndcg, parameters=_GAIN),
         Measure(
             "span_recall",
@@ -97,6 +99,7 @@ MEASURES: dict[str, Measure] = {
             "SpanIoU if exactly the chunks that touch a passage had been retrieved",
             spans.span_precision_omega,
             takes_k=False,
+            is_earned=False,
             needs_chunks=True,
         ),
     )

@@ -101,6 +101,10 @@ class Inventory:
     touches: tuple[tuple[int, int, int, int], ...] = ()
     """Which of them touches which passage: the number of the query, of the fact among all facts of labelled queries,
     of the alternative in the fact, and of the chunk in `touching`."""
+    minimum_length: int = 20
+    """A chunk of fewer normalized characters was not looked for inside a longer passage."""
+    unicode_folding: bool = False
+    """Whether texts were folded before they were compared."""
 
     def __repr__(self) -> str:
         return f"Inventory({self.chunks:,} chunks, {len(self.touching):,} of them touch a passage)"

@@ -40,10 +40,9 @@ def loss_text(losses: LossBreakdown) -> str:
 def headroom_text(headroom: Headroom) -> str:
     """Return what a perfect reranker over the same candidates would score, in one line."""
     most = "" if headroom.is_exact else "≤ "
-    return (
-        f"A perfect reranker over the same candidates: Recall@{headroom.k} {most}{headroom.mean_recall:.4f}, "
-        f"NDCG@{headroom.k} {most}{headroom.mean_ndcg:.4f}"
-    )
+    recall, ndcg = headroom.mean_recall, headroom.mean_ndcg
+    figures = f"Recall@{headroom.k} {most}{recall:.4f}, NDCG@{headroom.k} {most}{ndcg:.4f}"
+    return f"A perfect reranker over the same candidates: {'no query is labelled' if math.isnan(recall) else figures}"
 
 
 def explanation_text(explanation: Explanation) -> str:
@@ -63,7 +62,7 @@ def explanation_text(explanation: Explanation) -> str:
         if hit.pieces:
             lines += _hit_lines(hit, explanation)
     silent = sum(not hit.pieces for hit in explanation.hits)
-    lines.append(f"{_counted(silent, 'other hit')} of {len(explanation.hits)} cover nothing that is wanted")
+    lines.append(f"hits that cover nothing that is wanted: {silent} of {len(explanation.hits)}")
     lines += [
         f"  {title(metric)} = {value:.4f}" if not math.isnan(value) else f"  {title(metric)}: left out"
         for metric, value in zip(explanation.metrics, explanation.values, strict=True)

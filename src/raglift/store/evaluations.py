@@ -201,6 +201,8 @@ def _inventory_line(inventory: Inventory, chunks: dict[tuple[Any, ...], int]) ->
         "chunks": inventory.chunks,
         "touching": [_number(chunk, chunks) for chunk in inventory.touching],
         "touches": inventory.touches,
+        "minimum_length": inventory.minimum_length,
+        "unicode_folding": inventory.unicode_folding,
     }
 
 
@@ -216,7 +218,8 @@ def _inventory(head: dict[str, Any], chunks: list[Chunk], queries: tuple[Query, 
         if not known or not 0 <= number < len(touching):
             raise IndexError(f"found the touch {[query, fact, alternative, number]}; expected numbers of what is saved")
         touches.append((query, fact, alternative, number))
-    return Inventory(int(saved["chunks"]), touching, tuple(touches))
+    looked_for = int(saved["minimum_length"]), bool(saved["unicode_folding"])
+    return Inventory(int(saved["chunks"]), touching, tuple(touches), *looked_for)
 
 
 def _trace_line(trace: Trace, chunks: dict[tuple[Any, ...], int]) -> dict[str, Any]:

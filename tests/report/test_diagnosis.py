@@ -1,0 +1,115 @@
+"""Diagnoses as text: what a reader sees, and that untrusted text stays on its line."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from raglift.diagnosis import Explanation, Headroom, Loss, LossBreakdown
+from raglift.diagnosis.explanation import ExplainedHit, Piece
+from raglift.metrics import RR, Recall
+from raglift.records import Chunk, Fact, Hit, Passage, Query
+from raglift.report import explanation_text, headroom_text, loss_text
+
+
+def breakdown(*losses: Loss, facts: int, made: tuple[Loss, ...] = ()) -> LossBreakdown:
+    return LossBreakdown(5, facts, losses, made, chunks_known=True)
+
+
+def headroom(recall: float, ndcg: float, *, exact: bool) -> Headroom:
+    return Headroom(5, np.array([recall]), np.array([ndcg]), np.array([exact]))
+
+
+def explanation(query: Query, *hits: ExplainedHit, error: str | None = None) -> Explanation:
+    return Explanation(query, "rerank", "containment", error, (RR @ 5, Recall @ 5), (0.5, math.nan), hits)
+
+
+QUERY = Query(
+    "q", "Who kept the light?", (Fact((Passage("the keeper " * 9, "tower", 3, 102), Passage(chunk_id="c9"))),)
+)
+
+
+def test_ends_are_lined_up_with_shares_and_queries_and_empty_ones_are_left_out() -> None:
+    text = loss_text(
+        breakdown(
+            Loss("failed", None, 0, ()),
+            Loss("found", None, 1500, ("a",)),
+            Loss("below_k", None, 0, ()),
+            Loss("dropped", "rerank", 400, ("a", "b", "c", "d", "e")),
+            Loss("not_attainable", None, 100, ("f",)),
+            facts=2000,
+        )
+    )
+    assert text.splitlines() == [
+        "Where recall was lost, at k = 5: 2,000 facts",
+        "  found by rank 5                           1,500   75.0 %",
+        "  among the candidates, dropped by rerank     400   20.0 %  a, b, c and 2 more",
+        "  not attainable with these chunks            100    5.0 %  f",
+    ]
+
+
+def test_nothing_found_is_said_and_one_fact_is_no_facts() -> None:
+    text = loss_text(breakdown(Loss("found", None, 0, ()), Loss("not_retrieved", None, 1, ("q",)), facts=1))
+    assert "at k = 5: 1 fact\n" in text
+    assert "found by rank 5                               0    0.0 %\n" in text
+    assert text.endswith("in the chunks, not among the candidates       1  100.0 %  q")
+
+
+def test_what_a_later_stage_made_findable_is_said_below() -> None:
+    made = (Loss("made_findable", "expand", 2, ("a", "b")),)
+    text = loss_text(breakdown(Loss("found", None, 2, ("a", "b")), facts=2, made=made))
+    assert text.splitlines()[-1] == "  2 facts of these only since expand (no candidate held them): a, b"
+
+
+def test_bounds_are_marked_and_exact_figures_are_not() -> None:
+    assert headroom_text(headroom(0.5, 0.25, exact=True)).endswith("Recall@5 0.5000, NDCG@5 0.2500")
+    assert headroom_text(headroom(0.5, 0.25, exact=False)).endswith("Recall@5 ≤ 0.5000, NDCG@5 ≤ 0.2500")
+    assert headroom_text(headroom(math.nan, math.nan, exact=True)).endswith("no query is labelled")
+
+
+def test_an_explanation_names_the_facts_the_hits_and_the_values() -> None:
+    pieces = (
+        Piece(1, 1, 2, "chunk contains passage", 0, 99, 99, counts=True, satisfies=True),
+        Piece(1, 2, 1, "same id", 0, 0, 0, counts=True, satisfies=False),
+    )
+    found = ExplainedHit(Hit(Chunk("so the\nkeeper…", doc_id="tower", start=3, end=105), 2, 0.25), pieces, (0.5, 0.0))
+    other = ExplainedHit(Hit(Chunk("else"), 1), (), (0.0, 0.0))
+    lines = explanation_text(explanation(QUERY, other, found)).splitlines()
+    assert lines[:2] == ["q: Who kept the light?", "stage rerank, match by containment"]
+    assert lines[2].startswith("  fact 1  tower 3–102 “the keeper the keeper")
+    assert lines[2].endswith("…” (grade 1)")
+    assert lines[3:] == [
+        "      or  chunk c9 (grade 1)",
+        "rank 2: tower 3–105, score 0.2500  “so the keeper…”",
+        "    fact 1: chunk contains passage, characters 0–99 of 99 (100%) → satisfied, grade 2",
+        "    fact 1, alternative 2: same id",
+        "    earned: RR@5 +0.5000",
+        "hits that cover nothing that is wanted: 1 of 2",
+        "  RR@5 = 0.5000",
+        "  Recall@5: left out",
+    ]
+
+
+def test_a_hit_that_earned_nothing_or_lost_something_says_so() -> None:
+    piece = Piece(1, 1, 1, "chunk overlaps passage", 0, 9, 99, counts=False, satisfies=False)
+    nothing = ExplainedHit(Hit(Chunk("a"), 1), (piece,), (0.0, 0.0))
+    loss = ExplainedHit(Hit(Chunk("b"), 2), (piece,), (-0.25, 0.0))
+    text = explanation_text(explanation(QUERY, nothing, loss))
+    assert "rank 1: unknown document  “a”" in text
+    assert "characters 0–9 of 99 (9%), which is no match by itself\n    earned: nothing\n" in text
+    assert "earned: RR@5 -0.2500" in text
+
+
+def test_control_characters_of_questions_chunks_and_errors_do_not_reach_the_terminal() -> None:
+    query = Query("q\x1b[2J", "Who?\x1b[31m", (Fact((Passage("a\x1b]0;b\x07"),)),))
+    piece = Piece(1, 1, 1, "same id", 0, 0, 0, counts=True, satisfies=True)
+    hit = ExplainedHit(Hit(Chunk("\x9b31m text", doc_id="d\x1b"), 1), (piece,), (0.0, 0.0))
+    text = explanation_text(explanation(query, hit, error="no \x1b[0m index"))
+    losses = loss_text(breakdown(Loss("dropped", "re\x1brank", 1, ("q\x1b",)), facts=1))
+    assert not {"\x1b", "\x07", "\x9b"} & set(text + losses)
+
+
+def test_queries_without_labels_are_told_from_those_without_an_answer() -> None:
+    assert "without labels: left out of every mean" in explanation_text(explanation(Query("q", "?")))
+    assert "not answerable" in explanation_text(explanation(Query("q", "?", answerable=False)))
