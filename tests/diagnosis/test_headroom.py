@@ -68,8 +68,8 @@ def test_no_order_does_better_and_where_it_is_exact_one_does_as_well(
         assert (found.recall[0], found.ndcg[0]) == pytest.approx((recall, ndcg))
 
 
-def test_a_chunk_that_ends_before_the_space_that_would_tip_satisfies_no_more() -> None:
-    """It satisfies one fact, and misses the other by the space after it: NDCG@1 is 1 all the same."""
+def test_white_space_after_a_covered_part_tips_nothing() -> None:
+    """The first chunk satisfies one fact, and misses the other by the space after it: NDCG@1 is 1 all the same."""
     labels, threshold = [[passage((0, 10))], [passage((0, 19))]], 11 / 19
     found = measured(labels, [(0, 10)], MatchRule("coverage", threshold=threshold), 1).headroom()
     assert TEXT[10] == " "

@@ -111,7 +111,7 @@ def test_what_else_a_system_calls_chunks_is_not_taken_for_them(own: Any) -> None
         (DATA, r"chunks\[0\]: found a Query; expected a text"),
         ([Ranking()], r"chunks\[0\]: found a Ranking; expected a text"),
     ],
-    ids=str,
+    ids=lambda value: type(value).__name__ if not isinstance(value, str) else value[:20],
 )
 def test_what_is_no_list_of_chunks_is_refused_before_anything_is_asked(wrong: Any, message: str) -> None:
     system = FakeRetriever({})

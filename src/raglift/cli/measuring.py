@@ -1,0 +1,173 @@
+"""The commands that measure; each is imported when it is run."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 — typer reads the annotations at run time
+from typing import Annotated
+
+import typer
+
+__all__ = ["group"]
+
+group = typer.Typer(rich_markup_mode=None)
+
+Embedding = Annotated[
+    str,
+    typer.Option(
+        help="minilm (embedded, needs no network), a folder, a hub id, or provider:model, "
+        "as openai:text-embedding-3-small."
+    ),
+]
+Reranker = Annotated[str, typer.Option(help="late-interaction (embedded), none, or a cross-encoder's name or folder.")]
+DtypeOption = Annotated[
+    str, typer.Option(help="auto (bfloat16 where the processor has it), float32, bfloat16 or float16.")
+]
+ChunkSize = Annotated[int, typer.Option(help="The most characters, or tokens, in a chunk.")]
+ChunkOverlap = Annotated[int, typer.Option(help="The most characters, or tokens, that neighbouring chunks share.")]
+ChunkUnit = Annotated[
+    str | None,
+    typer.Option(
+        help="What size and overlap count: characters or tokens (cl100k_base). "
+        "By default characters, and for --chunker token tokens."
+    ),
+]
+ChunkerKind = Annotated[
+    str,
+    typer.Option("--chunker", help="recursive (at paragraphs, lines, words) or token (plain windows of tokens)."),
+]
+
+
+@group.command()
+def evaluate(
+    dataset: Annotated[
+        str,
+        typer.Argument(help="A corpus by name, a .jsonl file of queries, or a dataset's file or folder (see convert)."),
+    ],
+    system: Annotated[
+        str | None,
+        typer.Option(
+            help="Your own system: module:name of a retriever, query engine or function, "
+            "or of a function without arguments that makes one."
+        ),
+    ] = None,
+    documents: Annotated[
+        Path | None,
+        typer.Option(help="The documents, when the dataset does not bring them: a file or a folder."),
+    ] = None,
+    retriever: Annotated[str, typer.Option(help="raglift's own: dense or bm25.")] = "dense",
+    embedding: Embedding = "minilm",
+    reranker: Reranker = "late-interaction",
+    chunker: ChunkerKind = "recursive",
+    chunk_size: ChunkSize = 1000,
+    chunk_overlap: ChunkOverlap = 100,
+    chunk_unit: ChunkUnit = None,
+    dtype: DtypeOption = "auto",
+    ks: Annotated[
+        str, typer.Option("--ks", "-k", help="The depths at which metrics are taken, with commas.")
+    ] = "1,3,5,10",
+    candidates: Annotated[int, typer.Option(help="How many hits are retrieved for the reranker.")] = 50,
+    metrics: Annotated[
+        str | None,
+        typer.Option(help="Measures with commas, as mrr,recall,ndcg@20; by default all but DCG and IDCG."),
+    ] = None,
+    profile: Annotated[str, typer.Option(help="Whose metric conventions: default, tutorial or autorag.")] = "default",
+    match: Annotated[
+        str,
+        typer.Option(
+            help="containment (one hit proves a fact), coverage (the hits together cover enough of it: fair across "
+            "chunk sizes) or fuzzy (for texts that were scanned or cleaned)."
+        ),
+    ] = "containment",
+    match_threshold: Annotated[
+        float | None,
+        typer.Option(help="The part to be covered, or how alike: above 0, at most 1; 0.5, or 0.9 for fuzzy."),
+    ] = None,
+    unicode_folding: Annotated[
+        bool, typer.Option(help="Match also across compatibility forms, typographic quotes and dashes.")
+    ] = False,
+    as_deployed: Annotated[bool, typer.Option(help="Keep the rerankers' own top_n.")] = False,
+    doc_key: Annotated[str | None, typer.Option(help="The metadata key of the hits that holds document ids.")] = None,
+    concurrency: Annotated[int, typer.Option(help="Queries under way at once, for remote systems.")] = 1,
+    timeout: Annotated[float | None, typer.Option(help="The most seconds for one query.")] = None,
+    retries: Annotated[int, typer.Option(help="More tries for a call that failed for a passing reason.")] = 2,
+    on_error: Annotated[str, typer.Option(help="keep counts a failed query as 0; raise stops.")] = "keep",
+    save: Annotated[Path | None, typer.Option(help="Write the evaluation to this folder.")] = None,
+    overwrite: Annotated[bool, typer.Option(help="Replace an evaluation that is already there.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Evaluate a retrieval system on labelled queries, before and after reranking."""
+    from raglift.cli import evaluate as command
+    from raglift.matching import MatchRule
+
+    command.run(
+        command.Request(
+            dataset=dataset,
+            system=system,
+            documents=documents,
+            parts=command.parts(
+                retriever, embedding, command.make_chunker(chunker, chunk_size, chunk_overlap, chunk_unit), dtype
+            ),
+            reranker=reranker,
+            ks=command.depths(ks),
+            candidates=candidates,
+            profile=profile,
+            match=MatchRule.for_profile(profile, match, threshold=match_threshold, unicode_folding=unicode_folding),
+            options=command.options(
+                metrics=metrics,
+                dtype=dtype,
+                as_deployed=as_deployed,
+                doc_key=doc_key,
+                concurrency=concurrency,
+                timeout=timeout,
+                retries=retries,
+                on_error=on_error,
+            ),
+            save=save,
+            overwrite=overwrite,
+            as_json=as_json,
+        )
+    )
+
+
+@group.command()
+def explain(
+    run: Annotated[Path, typer.Argument(help="The folder of a saved evaluation.")],
+    query: Annotated[str, typer.Argument(help="The id of a query.")],
+    stage: Annotated[str | None, typer.Option(help="The stage; by default the last.")] = None,
+) -> None:
+    """Show which hits of one query matched what, and what they earned in each metric."""
+    from raglift.cli import explain as command
+
+    command.run(run, query, stage=stage)
+
+
+@group.command()
+def walkthrough(
+    question: Annotated[
+        str | None,
+        typer.Option(help="A question of the labelled set, by its id or text. Default: the tutorial's."),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Walk through all labelled questions.")] = False,
+    corpus: Annotated[str, typer.Option(help="The corpus to walk through.")] = "war_and_peace",
+    embedding: Embedding = "minilm",
+    reranker: Reranker = "late-interaction",
+    k: Annotated[int, typer.Option("-k", help="How many hits are retrieved, reranked and scored.")] = 10,
+    chunk_size: ChunkSize = 1000,
+    chunk_overlap: ChunkOverlap = 100,
+    dtype: DtypeOption = "auto",
+    profile: Annotated[str, typer.Option(help="Whose metric conventions: tutorial, default or autorag.")] = "tutorial",
+) -> None:
+    """Reproduce the War and Peace retrieval tutorial, step by step, on the real book."""
+    from raglift.cli import evaluate as command
+    from raglift.cli import walkthrough as walk
+
+    parts = command.parts("dense", embedding, command.make_chunker("recursive", chunk_size, chunk_overlap), dtype)
+    walk.run(corpus=corpus, question=question, every=every, parts=parts, reranker=reranker, k=k, profile=profile)
+
+
+@group.command()
+def demo() -> None:
+    """Evaluate on a small corpus that comes with raglift: no network, no key, a few seconds."""
+    from raglift.cli import demo as command
+
+    command.run()
