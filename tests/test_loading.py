@@ -99,7 +99,7 @@ def test_war_and_peace(
 
 
 def test_nothing_there(no_texts: None, tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match="unknown corpus"):
+    with pytest.raises(CorpusError, match="light_house: no such file or folder, and unknown corpus"):
         load_dataset("light_house")
     for source in ("nowhere.jsonl", "no/where", tmp_path / "nowhere"):
         with pytest.raises(DatasetError, match="found no such file or folder"):

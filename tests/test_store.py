@@ -242,7 +242,7 @@ def test_home_is_expanded(evaluation, tmp_path, monkeypatch):
 def test_nothing_is_overwritten_unasked(evaluation, tmp_path):
     folder = save_evaluation(evaluation, tmp_path / "run")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    with pytest.raises(RunError, match=r"found something there already; .*overwrite=True"):
+    with pytest.raises(RunError, match=r"found an evaluation there already; .*overwrite=True, or --overwrite"):
         save_evaluation(rescore(evaluation, ks=(2,)), folder)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
@@ -255,7 +255,7 @@ def test_overwrite_replaces_an_evaluation_and_nothing_else(evaluation, tmp_path)
     thesis = tmp_path / "thesis"
     thesis.mkdir()
     (thesis / "thesis.tex").write_text("years of work", encoding="utf-8")
-    with pytest.raises(RunError, match=r"found something there already; .*choose another folder$"):
+    with pytest.raises(RunError, match=r"not a saved evaluation alone, .*choose another folder$"):
         save_evaluation(evaluation, thesis, overwrite=True)
     with pytest.raises(RunError, match="found something there already"):
         save_evaluation(evaluation, thesis / "thesis.tex", overwrite=True)

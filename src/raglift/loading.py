@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["load_dataset"]
 
-_OTHERS = "or format= and one of the others (raglift.dataset.formats.FORMATS)"
+_OTHERS = "or format= (convert: --from) and one of the others (raglift.dataset.formats.FORMATS)"
 
 
 def load_dataset(
@@ -87,9 +87,9 @@ def _named_corpus(path: Path) -> Corpus:
     if path.parts[:-1] in ((), ("corpora",)) and path.suffix == "" and path.name:
         try:
             return find_corpus(path.name)
-        except CorpusError:
+        except CorpusError as error:
             if not path.is_dir():
-                raise
+                raise CorpusError(f"{path}: no such file or folder, and {error}") from error
     if path.is_dir():
         raise _unusable(path, f"a folder without {QUERIES}", f"a folder that holds {QUERIES}, {_OTHERS}")
     raise _unusable(

@@ -55,6 +55,7 @@ def test_what_people_write(text: str, metric: Metric) -> None:
         ("", "found ''; expected a name and a depth, as 'ndcg@10'"),
         ("ndcg@", "expected a name and a depth"),
         ("ndcg@-1", "expected a name and a depth"),
+        ("ndcg@9999999999", "of up to 9 digits"),
         ("ndcg@2.5", "expected a name and a depth"),
         ("ndcg@0", "found 'ndcg@0'; expected a depth of 1 or more"),
         ("ndcg(gain=log)@3", "ndcg: found the setting 'gain=log'; expected gain=linear|exponential"),

@@ -135,7 +135,7 @@ def _check_dataset(dataset: object, chunkers: object, chunks: object) -> None:
     if chunkers and not dataset.documents:
         raise ConfigurationError(
             f"chunkers: found some, and no documents in {dataset.name!r}; expected documents to chunk: "
-            "load_dataset(…, documents=…)"
+            "load_dataset(…, documents=…), or --documents"
         )
     if chunks is not None and not isinstance(chunks, (list, tuple)):
         raise ConfigurationError(f"chunks: found a {type(chunks).__name__}; expected a list of Chunk")

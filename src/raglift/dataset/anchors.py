@@ -49,8 +49,8 @@ class Sources:
         if self._waiting:
             self._waiting[0].fault(
                 f"no documents for {len(self._waiting)} labels that point into one (this is the first)",
-                "the documents: pass load_dataset(…, documents=a folder, file or mapping), or load a folder "
-                "that holds the labels as queries.jsonl and the texts in documents/",
+                "the documents: pass load_dataset(…, documents=a folder, file or mapping), or --documents; or "
+                "load a folder that holds the labels as queries.jsonl and the texts in documents/",
             )
 
     def find_quote(self, doc_id: str, first: str, last: str, place: Place) -> tuple[int, int] | None:

@@ -140,7 +140,9 @@ def parse(text: str) -> Metric:
     """
     match = _TEXT.fullmatch(text)
     if match is None:
-        raise ConfigurationError(f"metric: found {text!r}; expected a name and a depth, as 'ndcg@10' or 'mrr@5'")
+        raise ConfigurationError(
+            f"metric: found {text!r}; expected a name and a depth, as 'ndcg@10' or 'mrr@5', of up to 9 digits"
+        )
     given = match["name"].lower()
     name = _ALIASES.get(given, given)
     if name not in MEASURES:

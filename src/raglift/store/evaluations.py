@@ -100,8 +100,12 @@ def check_free(folder: Path, *, overwrite: bool) -> None:
     """
     occupied = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
     if occupied and not (overwrite and _is_evaluation(folder)):
-        hint = "choose another folder" if overwrite else "choose another folder, or overwrite it (overwrite=True)"
-        raise RunError(f"{folder}: found something there already; expected a new or empty folder: {hint}")
+        found, hint = "something there already", "choose another folder"
+        if _is_evaluation(folder):
+            found, hint = "an evaluation there already", f"{hint}, or replace it (overwrite=True, or --overwrite)"
+        elif overwrite:
+            found = "something there already that is not a saved evaluation alone, and so is not overwritten"
+        raise RunError(f"{folder}: found {found}; expected a new or empty folder: {hint}")
 
 
 def _is_evaluation(folder: Path) -> bool:

@@ -98,7 +98,7 @@ MISFITS = [
     ("beir", dataset_of(Fact((WHOLE,)), Fact((WHOLE,))), "a passage of this query again"),
     ("beir", replace(dataset_of(), documents=()), "documents: found none"),
     ("beir", dataset_of(answerable=False), "answerable: found false"),
-    ("trec", dataset_of(Fact((WHOLE,)), tags=("easy",)), "drop=('tags',)"),
+    ("trec", dataset_of(Fact((WHOLE,)), tags=("easy",)), "drop=('tags',), or --drop tags"),
     ("trec", Dataset((Query("q 1", "When?"),)), '" " in "q 1"'),
     ("trec", Dataset((Query("q", "When\nis it?"),)), "queries: [0] (q).query"),
     ("squad", dataset_of(Fact((SPAN,)), Fact((WHOLE,))), "2 facts; expected at most 1"),

@@ -233,5 +233,5 @@ def _described(passage: Passage) -> str:
 
 
 def _instead(expected: str, room: Room, drop: str | None) -> str:
-    hint = f"; to leave them out: drop=({drop!r},)" if drop is not None else ""
+    hint = f"; to leave them out: drop=({drop!r},), or --drop {drop}" if drop is not None else ""
     return f"{expected}, as {room.title} has it{hint}"
