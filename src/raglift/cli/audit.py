@@ -77,7 +77,9 @@ def _show_faults(error: DatasetError, request: Request) -> int:
     lines = [f"raglift: error: {error.source}: nothing was audited; faults: {len(error.faults):,}"]
     lines += [f"  {fault}" for fault in error.faults]
     sys.stderr.write(printable("\n".join(lines)) + "\n")
-    is_labels = Path(error.source).is_file() and error.source != str(request.documents)
+    # Another format's labels may be in any of the files of a folder
+    is_read = Path(error.source).is_file() or error.read_as is not None
+    is_labels = is_read and error.source != str(request.documents)
     return _BROKEN if request.strict and is_labels else _UNUSABLE
 
 
