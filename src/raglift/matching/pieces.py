@@ -74,6 +74,9 @@ def cover_passage(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -
     direction, start, end = piece
     by_coverage = direction == Direction.CHUNK_CONTAINS_PASSAGE or end - start >= SHORTEST
     relevant = by_coverage if rule.mode == "coverage" else direction != Direction.OVERLAP
+    if direction == Direction.PASSAGE_CONTAINS_CHUNK and shared is not None and shared[0] < shared[1]:
+        # Its words may stand there twice: what it covers is where it is
+        return PassageMatch(direction, *shared, relevant)
     return PassageMatch(direction, *text.placed(passage.text or "").source_span(start, end), relevant)
 
 
