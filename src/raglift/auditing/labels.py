@@ -12,7 +12,7 @@ import numpy as np
 from raglift.auditing.nearest import nearest_passages
 from raglift.auditing.records import Finding, Place
 from raglift.dataset.faults import quoted
-from raglift.matching.inventory import SHORTEST_OVERLAP
+from raglift.matching.overlap import SHORTEST_OVERLAP
 from raglift.matching.places import find_places
 from raglift.records import Passage
 from raglift.text import normalize
