@@ -116,7 +116,7 @@ _ALL = (
         autorag.write_autorag,
         lambda _: autorag.ROOM,
         is_folder=True,
-        options=("labels",),
+        options=("documents", "labels"),
     ),
     Format(
         "llama-index",
