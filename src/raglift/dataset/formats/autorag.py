@@ -73,7 +73,7 @@ def read_autorag(
         raise ConfigurationError(f"labels: found {chosen!r}, but no {corpus}; expected 'ids', or the corpus")
     if chosen != "texts" and documents is not None:
         raise ConfigurationError(
-            f"labels: found {labels!r} with documents=; expected 'texts': the other labels are about the rows of {CORPUS}"
+            f"labels: found {labels!r} with documents=; expected 'texts': the others are about the rows of {CORPUS}"
         )
     rows = _read_corpus(corpus, faults) if corpus.is_file() else {}
     queries = _read_qa(qa, rows, chosen, faults)
