@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def test_the_bundled_corpora() -> None:
-    assert [corpus.name for corpus in known_corpora()] == ["lighthouse", "war_and_peace"]
+    assert [corpus.name for corpus in known_corpora()] == ["lighthouse", "shop_support", "war_and_peace"]
     for corpus in known_corpora():
         assert corpus.query_count > 40
         assert corpus.title
@@ -35,7 +35,9 @@ def test_a_corpus_with_documents_is_always_present(cache: Path) -> None:
 
 
 def test_an_unknown_name_lists_the_known() -> None:
-    with pytest.raises(CorpusError, match=r'"war_and_pace".*"lighthouse", "war_and_peace"; nearest: "war_and_peace"'):
+    with pytest.raises(
+        CorpusError, match=r'"war_and_pace".*"lighthouse", "shop_support", "war_and_peace"; nearest: "war_and_peace"'
+    ):
         find_corpus("war_and_pace")
 
 
