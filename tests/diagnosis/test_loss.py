@@ -122,9 +122,7 @@ def test_what_a_stage_made_findable_and_a_later_one_dropped_is_told_apart_too() 
     """No candidate held it, though it counts as dropped: that is not the retriever's merit."""
     retrieved = {"?": ["the keeper", "the horn"]}
     windows = {"the keeper": "the keeper trims the wick at dusk", "the horn": "the horn sounds in fog, twice a minute"}
-    data = Dataset(
-        (Query("q", "?", (Fact((Passage(windows["the keeper"]),)), Fact((Passage(windows["the horn"]),)))),)
-    )
+    data = Dataset((Query("q", "?", (Fact((Passage(windows["the keeper"]),)), Fact((Passage(windows["the horn"]),)))),))
 
     class Expanding:
         def rerank(self, queries: list[str], rankings: list[Ranking]) -> list[Ranking]:
