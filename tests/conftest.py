@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # Workers that share the cores and wait for each other's threads are many times slower than one thread each
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 
 @pytest.fixture(scope="session")
 def corpora_folder() -> Path:

@@ -107,5 +107,5 @@ def test_nothing_there(no_texts: None, tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"found a folder without queries\.jsonl"):
         load_dataset(tmp_path)
     (tmp_path / "queries.docx").touch()
-    with pytest.raises(DatasetError, match=r"found a file of type \.docx; expected a \.jsonl file, or format="):
+    with pytest.raises(DatasetError, match=r"found a file of type \.docx; expected a \.jsonl .* one of 'beir'"):
         load_dataset(tmp_path / "queries.docx")

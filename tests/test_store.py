@@ -14,7 +14,7 @@ import pytest
 from raglift.errors import RunError
 from raglift.evaluation import evaluate, rescore
 from raglift.records import Chunk, Dataset, Document, Fact, Passage, Query
-from raglift.store import FORMAT, evaluations, load_evaluation, save_evaluation
+from raglift.store import FORMAT, load_evaluation, save_evaluation, saving
 from raglift.testing import FakeReranker, FakeRetriever
 
 FILES = ["chunks.jsonl", "queries.jsonl", "run.json", "scores.parquet", "traces.jsonl"]
@@ -262,7 +262,7 @@ def test_overwrite_replaces_an_evaluation_and_nothing_else(evaluation, tmp_path)
     assert (thesis / "thesis.tex").read_text(encoding="utf-8") == "years of work"
 
 
-@pytest.mark.parametrize("failing", ["write_json", "_score_keys"])
+@pytest.mark.parametrize("failing", ["write_json", "score_keys"])
 @pytest.mark.parametrize("error", [OSError("disk full"), ValueError("odd")], ids=repr)
 def test_a_failure_midway_leaves_what_was_there(evaluation, tmp_path, monkeypatch, failing, error):
     folder = save_evaluation(evaluation, tmp_path / "run")
@@ -271,7 +271,7 @@ def test_a_failure_midway_leaves_what_was_there(evaluation, tmp_path, monkeypatc
     def fail(*args):
         raise error
 
-    monkeypatch.setattr(evaluations, failing, fail)
+    monkeypatch.setattr(saving, failing, fail)
     with pytest.raises(RunError, match="nothing was changed there") as caught:
         save_evaluation(rescore(evaluation, ks=(2,)), folder, overwrite=True)
     assert caught.value.__cause__ is error

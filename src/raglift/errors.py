@@ -62,16 +62,22 @@ class DatasetError(RagliftError):
     """Labels, queries or documents are malformed. Nothing was loaded, or written.
 
     Attributes:
+        source: what was read, or to be written.
+        read_as: the format that it was read as, where that is not raglift's own.
         faults: every fault found, in file order.
     """
 
     SHOWN = 20
 
-    def __init__(self, source: str, faults: list[Fault], outcome: str = "nothing was loaded") -> None:
+    def __init__(
+        self, source: str, faults: list[Fault], outcome: str = "nothing was loaded", *, read_as: str | None = None
+    ) -> None:
         self.source = source
+        self.read_as = read_as
         self.faults = tuple(faults)
         count = f"{len(faults)} fault" + ("s" if len(faults) != 1 else "")
-        lines = [f"{source}: {count}; {outcome}"]
+        title = source if read_as is None else f"{source} (read as {read_as})"
+        lines = [f"{title}: {count}; {outcome}"]
         lines += [f"  {fault}" for fault in faults[: self.SHOWN]]
         if len(faults) > self.SHOWN:
             lines.append(f"  … and {len(faults) - self.SHOWN} more (all of them are in the error's .faults)")

@@ -10,7 +10,7 @@ from raglift.corpora.catalogue import QUERIES, Corpus, find_corpus, read_corpus
 from raglift.corpora.descriptor import DESCRIPTOR
 from raglift.dataset import FormatOptions, read_documents, read_queries
 from raglift.dataset.chunking_evaluation import is_chunking_evaluation, read_chunking_evaluation
-from raglift.dataset.formats import read_format, recognize_format
+from raglift.dataset.formats import FORMATS, read_format, recognize_format
 from raglift.errors import ConfigurationError, CorpusError, DatasetError, Fault
 from raglift.records import Dataset
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["load_dataset"]
 
-_OTHERS = "or format= (convert: --from) and one of the others (raglift.dataset.formats.FORMATS)"
+_OTHERS = f"or another format, named: format= one of {', '.join(map(repr, list(FORMATS)[1:]))}"
 
 
 def load_dataset(

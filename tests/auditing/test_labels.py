@@ -103,6 +103,13 @@ def test_facts_that_overlap_are_a_warning_also_without_documents() -> None:
     assert kinds(audit(Dataset((query,))).findings) == [("overlap", "relevant[1]")]
 
 
+def test_texts_of_which_one_ends_as_the_other_begins_overlap() -> None:
+    texts = ("The keeper climbed the tower at dusk, trimmed the wick", "at dusk, trimmed the wick, and wrote the day")
+    for pair in (texts, texts[::-1]):
+        query = Query("q", "?", tuple(Fact((Passage(text),)) for text in pair))
+        assert kinds(audit(Dataset((query,))).findings) == [("overlap", "relevant[1]")]
+
+
 def test_one_passage_in_two_facts_with_other_alternatives_is_only_an_overlap() -> None:
     shared = Passage("trimmed the wick, and wrote")
     facts = (shared, Passage("The keeper climbed the tower")), (shared, Passage("Nobody in the harbour saw it"))

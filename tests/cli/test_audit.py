@@ -85,6 +85,17 @@ def test_labels_that_do_not_resolve_are_all_shown(run: Run, tmp_path: Path) -> N
     assert len(json.loads(out)["faults"]) == 25
 
 
+def test_labels_of_another_format_that_do_not_resolve_are_broken_too(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "1", "title": "", "text": "The lamp"}\n', encoding="utf-8")
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "?"}\n', encoding="utf-8")
+    (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq\t77\t1\n", encoding="utf-8")
+    code, _, err = run("audit", tmp_path, "--strict")
+    assert code == 1
+    assert 'the unknown document id "77"' in err
+    assert run("audit", tmp_path)[0] == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

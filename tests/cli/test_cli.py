@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -32,12 +33,16 @@ def test_version(run) -> None:
     assert run("--version")[:2] == (0, f"raglift {rl.__version__}\n")
 
 
-def test_demo_prints_the_table_and_the_queries_that_moved(run) -> None:
+def test_demo_prints_the_table_where_recall_was_lost_and_the_queries_that_moved(run) -> None:
     code, out, _ = run("demo")
     assert code == 0
     assert "NDCG@10" in out
     assert "lift" in out
-    assert "queries that reranking changed most" in out
+    assert "Where recall was lost, at k = 10: 389 facts" in out
+    assert "20 queries marked unanswerable and left out of every mean" in out
+    shown = out[out.index("Three queries that reranking moved most, up and down") :]
+    assert len(re.findall(r"^  [+-]\d\.\d\d  [a-z0-9-]+: ", shown, re.MULTILINE)) == 3
+    assert re.search(r"^ {9}rank +\d+ → +\d+  [a-z0-9-]+\.md “", shown, re.MULTILINE)
 
 
 def test_evaluate_prints_a_table_and_saves_what_it_printed(run, tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_documents_that_are_left_behind_are_told_of(convert: Run, tmp_path: Path
         (("--to", "squad"), "at most 1, as SQuAD has"),
         (("--column", "Question"), "expected what it holds and its name: query=Question"),
         (("--drop", "facts"), "drop: found 'facts'"),
-        (("--split", "dev"), "found split= with format 'autorag'; expected labels"),
+        (("--split", "dev"), "found split= with format 'autorag'; expected documents, labels"),
     ],
 )
 def test_mistakes_end_with_one_message_and_nothing_written(

@@ -118,6 +118,28 @@ def test_facts_that_a_later_stage_made_findable_are_counted_apart() -> None:
     assert "1 fact of these only since rerank (no candidate held them): first" in str(losses)
 
 
+def test_what_a_stage_made_findable_and_a_later_one_dropped_is_told_apart_too() -> None:
+    """No candidate held it, though it counts as dropped: that is not the retriever's merit."""
+    retrieved = {"?": ["the keeper", "the horn"]}
+    windows = {"the keeper": "the keeper trims the wick at dusk", "the horn": "the horn sounds in fog, twice a minute"}
+    data = Dataset((Query("q", "?", (Fact((Passage(windows["the keeper"]),)), Fact((Passage(windows["the horn"]),)))),))
+
+    class Expanding:
+        def rerank(self, queries: list[str], rankings: list[Ranking]) -> list[Ranking]:
+            return [
+                Ranking.of((replace(hit.chunk, text=windows[hit.chunk.text], id=""), None) for hit in ranking)
+                for ranking in rankings
+            ]
+
+    first_alone = FakeReranker({windows["the keeper"]: 1.0}, top_n=1)
+    evaluation = evaluate(FakeRetriever(retrieved), data, reranker=[Expanding(), first_alone], ks=(2,))
+    losses = evaluation.loss()
+    before, expanded, last = evaluation.scores.stages
+    assert (losses.of("found").facts, losses.of("dropped", last).facts) == (1, 1)
+    assert [(made.stage, made.facts) for made in losses.made_findable] == [(expanded, 2)]
+    assert losses.of("dropped", before).facts == 0
+
+
 def test_the_last_stage_that_held_a_fact_lost_nothing() -> None:
     """The first reranker keeps three, the second one: what each dropped is told apart."""
     first, second = FakeReranker({WICK: 3.0, LAMP: 2.0, BOOK: 1.0}, top_n=2), FakeReranker({WICK: 1.0}, top_n=1)

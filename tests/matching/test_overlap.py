@@ -4,14 +4,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from raglift.matching import overlap
-from raglift.matching.overlap import SHORTEST, longest_overlap
+from raglift.matching.overlap import SHORTEST_OVERLAP, longest_overlap
 
 LETTERS = st.text("ab", max_size=90)
 """Two letters: nearly every place looks like the beginning of an overlap."""
 
 
 def longest_by_trying(left: str, right: str) -> int:
-    lengths = range(min(len(left), len(right)), SHORTEST - 1, -1)
+    lengths = range(min(len(left), len(right)), SHORTEST_OVERLAP - 1, -1)
     return next((length for length in lengths if left.endswith(right[:length])), 0)
 
 

@@ -133,6 +133,15 @@ class TestContainment:
         found = cover(piece_of_source(40, 50), span(30, 130), MatchRule())
         assert found == (Direction.PASSAGE_CONTAINS_CHUNK, 10, 20, False)
 
+    @pytest.mark.parametrize("mode", ["containment", "coverage", "fuzzy"])
+    def test_what_a_chunk_covers_is_where_it_is_not_where_its_words_stand_first(self, mode: str) -> None:
+        words = "the lamp is lit at dusk. "
+        passage = Passage(words * 3, "log", 0, 3 * len(words))
+        chunk = Chunk(words, doc_id="log", start=len(words), end=2 * len(words))
+        rule = MatchRule(mode)  # type: ignore[arg-type]
+        expected = (Direction.PASSAGE_CONTAINS_CHUNK, len(words), 2 * len(words), True)
+        assert cover(chunk, passage, rule) == expected
+
 
 class TestFuzzy:
     """Texts that were scanned or cleaned on the way in."""

@@ -6,8 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from raglift.matching.intervals import covered_length
 from raglift.matching.judging import fact_table, passage_table
-from raglift.matching.spans import best_covered, covered_characters, union_length
+from raglift.matching.spans import best_covered, covered_characters
 from raglift.records import Fact, Passage, Query
 
 TEXT = "abcdefghijklmnopqrstuvwxyz" * 4
@@ -30,7 +31,7 @@ def query(*facts: Passage | tuple[Passage, ...]) -> Query:
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 12))))
 def test_the_union_counts_each_character_once(sizes: list[tuple[int, int]]) -> None:
     intervals = [(start, start + length) for start, length in sizes]
-    assert union_length(intervals) == len({at for start, end in intervals for at in range(start, end)})
+    assert covered_length(intervals) == len({at for start, end in intervals for at in range(start, end)})
 
 
 def test_passages_that_share_characters_of_a_document_share_them_here() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from raglift.auditing.nearest import nearest_passages
 from raglift.auditing.records import Finding, Place
 from raglift.dataset.faults import quoted
-from raglift.matching.inventory import SHORTEST_OVERLAP
+from raglift.matching.overlap import SHORTEST_OVERLAP, longest_overlap
 from raglift.matching.places import find_places
 from raglift.records import Passage
 from raglift.text import normalize
@@ -213,7 +213,7 @@ def _key(passage: Passage, unicode_folding: bool) -> _Key:
 
 
 def _share(one: _Key, other: _Key, places: Sequence[Place], others: Sequence[Place]) -> bool:
-    """Whether two passages share characters: by their places, or where these are not known, one holds the other."""
+    """Whether two passages share characters: by their places, or where these are not known, by their texts."""
     if one[0] is not None or other[0] is not None:
         return one[0] == other[0]
     if places and others:
@@ -222,4 +222,5 @@ def _share(one: _Key, other: _Key, places: Sequence[Place], others: Sequence[Pla
             for place in places
             for another in others
         )
-    return one[3] in other[3] or other[3] in one[3]
+    texts = one[3], other[3]
+    return one[3] in other[3] or other[3] in one[3] or any(map(longest_overlap, texts, reversed(texts)))

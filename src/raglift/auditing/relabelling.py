@@ -225,22 +225,30 @@ class _Quotes:
             self._normalized[doc_id] = normalize_with_offsets(document.text)
         text = self._normalized[doc_id].text
         words = document.text[start:end].split()
-        for first in _quotes([words[:count] for count in range(1, len(words) + 1)]):
+        for first in _beginnings(words):
             if not _is_unique(text, normalize(first)):
                 continue
-            for last in _quotes([words[-count:] for count in range(1, len(words) + 1)]):
+            for last in _endings(words):
                 if self._sources.find_quote(doc_id, first, last, Place("", [])) == (start, end):
                     return first, last
             return None
         return None
 
 
-def _quotes(choices: list[list[str]]) -> Iterator[str]:
-    """Yield the quotes that are long enough to be read as one, the shortest first; at least the longest."""
-    for words in choices:
-        quote = " ".join(words)
-        if len(words) >= _WORDS or len(quote) >= _CHARACTERS or words is choices[-1]:
-            yield quote
+def _beginnings(words: list[str]) -> Iterator[str]:
+    """Yield the beginnings that are long enough to be read as a quote, the shortest first; at least all of it."""
+    return (" ".join(words[:count]) for count in range(_fewest(words), len(words) + 1))
+
+
+def _endings(words: list[str]) -> Iterator[str]:
+    """Yield the ends likewise."""
+    return (" ".join(words[-count:]) for count in range(_fewest(words[::-1]), len(words) + 1))
+
+
+def _fewest(words: list[str]) -> int:
+    """Return how many of the first words are enough for a quote: four, or fewer that are long; at most all."""
+    few = range(1, min(_WORDS, len(words)))
+    return next((count for count in few if len(" ".join(words[:count])) >= _CHARACTERS), min(_WORDS, len(words)))
 
 
 def _is_unique(text: str, quote: str) -> bool:

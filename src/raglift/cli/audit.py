@@ -74,10 +74,13 @@ def _show_faults(error: DatasetError, request: Request) -> int:
     if request.as_json:
         faults = [{"where": each.where, "found": each.found, "expected": each.expected} for each in error.faults]
         _write_json({"dataset": request.dataset, "faults": faults})
-    lines = [f"raglift: error: {error.source}: nothing was audited; faults: {len(error.faults):,}"]
+    read_as = "" if error.read_as is None else f" (read as {error.read_as})"
+    lines = [f"raglift: error: {error.source}{read_as}: nothing was audited; faults: {len(error.faults):,}"]
     lines += [f"  {fault}" for fault in error.faults]
     sys.stderr.write(printable("\n".join(lines)) + "\n")
-    is_labels = Path(error.source).is_file() and error.source != str(request.documents)
+    # Another format's labels may be in any of the files of a folder
+    is_read = Path(error.source).is_file() or error.read_as is not None
+    is_labels = is_read and error.source != str(request.documents)
     return _BROKEN if request.strict and is_labels else _UNUSABLE
 
 

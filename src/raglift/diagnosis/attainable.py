@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from raglift.diagnosis.intervals import NO_SPACES, Spaces, covered_length, fewest_intervals
+from raglift.matching.intervals import NO_SPACES, Spaces, covered_length, fewest_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from raglift.diagnosis.intervals import Interval
+    from raglift.matching.intervals import Interval
 
     _Curve: TypeAlias = NDArray[np.int64]
 

@@ -47,8 +47,8 @@ class LossBreakdown:
     losses: tuple[Loss, ...]
     """One entry an outcome, in the order in which they are tried; those without facts too."""
     made_findable: tuple[Loss, ...]
-    """Facts that the last ranking satisfies and the candidates did not, by the stage that made them so (by merging or
-    expanding hits); they are counted in `losses` as well."""
+    """Facts that a later ranking satisfies and the candidates did not, by the stage that made them so (by merging or
+    expanding hits); they are counted in `losses` as well, as found, below k, or dropped by a stage after that."""
     chunks_known: bool
     """Whether it is known what the chunks of the index allow; else `missed` stands for the last two outcomes."""
 
@@ -111,7 +111,7 @@ def loss_breakdown(evaluation: Evaluation, k: int | None = None) -> LossBreakdow
     for (outcome, stage), applies in outcomes.items():
         losses.append(_loss(evaluation, outcome, stage, query[left & applies]))
         left &= ~applies
-    gained = satisfied[-1] & ~satisfied[0] & ~failed
+    gained = satisfied.any(axis=0) & ~satisfied[0] & ~failed
     gained_at = np.argmax(satisfied, axis=0)
     made_findable = [
         _loss(evaluation, "made_findable", stages[n], query[gained & (gained_at == n)]) for n in range(1, len(stages))

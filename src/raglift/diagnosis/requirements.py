@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, TypeAlias
 
 from raglift.diagnosis.attainable import Alternative
-from raglift.diagnosis.intervals import Spaces
+from raglift.matching.intervals import Spaces
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.matching.occurrences import find_occurrences, members_of
+from raglift.matching.overlap import SHORTEST_OVERLAP
 from raglift.matching.places import Places, find_places, is_at
 from raglift.text import normalize
 
@@ -18,10 +19,7 @@ if TYPE_CHECKING:
 
     from raglift.records import Chunk, Document, Passage, Query
 
-__all__ = ["SHORTEST_OVERLAP", "Touches", "touching_chunks"]
-
-SHORTEST_OVERLAP = 20
-"""The fewest normalized characters that tell, by text alone, that a chunk and a passage overlap."""
+__all__ = ["Touches", "touching_chunks"]
 
 _BATCH = 1 << 16  # chunks whose normalized texts are held at once
 _MOST_PAIRS = 1 << 22

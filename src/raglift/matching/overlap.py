@@ -6,23 +6,24 @@ the beginning of the other.
 
 from __future__ import annotations
 
-__all__ = ["SHORTEST", "longest_overlap"]
+__all__ = ["SHORTEST_OVERLAP", "longest_overlap"]
 
-SHORTEST = 20
-"""Two pieces that share fewer normalized characters than this at an edge may do so by chance."""
+SHORTEST_OVERLAP = 20
+"""The fewest normalized characters that tell, by text alone, that a chunk and a passage overlap: fewer may be shared by
+chance."""
 
 _TRIES = 32
 
 
 def longest_overlap(left: str, right: str) -> int:
-    """Return the most characters, `SHORTEST` or more, that end `left` and begin `right`; 0 when there are none.
+    """Return the most characters, `SHORTEST_OVERLAP` or more, that end `left` and begin `right`; 0 when there are none.
 
     Time is linear in the lengths: a few places where the beginning of `right` occurs are compared directly, which
     settles nearly all text; where it occurs more often, as in rows of dashes, the prefix function decides.
     """
-    if len(right) < SHORTEST or len(left) < SHORTEST:
+    if len(right) < SHORTEST_OVERLAP or len(left) < SHORTEST_OVERLAP:
         return 0
-    anchor = right[:SHORTEST]
+    anchor = right[:SHORTEST_OVERLAP]
     at = left.find(anchor, max(0, len(left) - len(right)))
     for _ in range(_TRIES):
         if at < 0:
@@ -31,7 +32,7 @@ def longest_overlap(left: str, right: str) -> int:
             return len(left) - at
         at = left.find(anchor, at + 1)
     length = _by_prefix_function(left[-len(right) :], right)
-    return length if length >= SHORTEST else 0
+    return length if length >= SHORTEST_OVERLAP else 0
 
 
 def _by_prefix_function(left: str, right: str) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from raglift.matching.judgements import Direction
-from raglift.matching.overlap import SHORTEST, longest_overlap
+from raglift.matching.overlap import SHORTEST_OVERLAP, longest_overlap
 
 if TYPE_CHECKING:
     from raglift.matching.rule import MatchRule
@@ -61,7 +61,7 @@ def cover_passage(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -
     if not wanted or not found:
         return None
     # What contains the other, or begins within it, has its own beginning there
-    may_share = wanted[:SHORTEST] in found or found[:SHORTEST] in wanted
+    may_share = wanted[:SHORTEST_OVERLAP] in found or found[:SHORTEST_OVERLAP] in wanted
     piece = _contained(wanted, found, rule) if may_share else None
     if piece is None and rule.mode == "fuzzy":
         piece = _alike(wanted, found, rule)
@@ -72,8 +72,11 @@ def cover_passage(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -
     if piece is None:
         return None
     direction, start, end = piece
-    by_coverage = direction == Direction.CHUNK_CONTAINS_PASSAGE or end - start >= SHORTEST
+    by_coverage = direction == Direction.CHUNK_CONTAINS_PASSAGE or end - start >= SHORTEST_OVERLAP
     relevant = by_coverage if rule.mode == "coverage" else direction != Direction.OVERLAP
+    if direction == Direction.PASSAGE_CONTAINS_CHUNK and shared is not None and shared[0] < shared[1]:
+        # Its words may stand there twice: what it covers is where it is
+        return PassageMatch(direction, *shared, relevant)
     return PassageMatch(direction, *text.placed(passage.text or "").source_span(start, end), relevant)
 
 
@@ -146,4 +149,4 @@ def _located(
         direction = Direction.PASSAGE_CONTAINS_CHUNK
     else:
         direction = Direction.OVERLAP
-    return PassageMatch(direction, start, end, relevant and (everything or last - first >= SHORTEST))
+    return PassageMatch(direction, start, end, relevant and (everything or last - first >= SHORTEST_OVERLAP))

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raglift.matching.intervals import covered_length
 from raglift.matching.inventory import touching_chunks
 from raglift.matching.judgements import Reach
 from raglift.matching.judging import fact_table, passage_table
 from raglift.matching.pieces import cover_passage
-from raglift.matching.spans import best_covered, covered_characters, union_length
+from raglift.matching.spans import best_covered, covered_characters
 from raglift.matching.texts import Text
 from raglift.records import Inventory
 
@@ -82,4 +83,4 @@ def _source_characters(chunks: Sequence[Chunk]) -> int:
             lines["text", chunk.text].append((0, len(chunk.text)))
         else:
             lines[chunk.doc_id].append((chunk.start, chunk.end))
-    return sum(union_length(intervals) for intervals in lines.values())
+    return sum(covered_length(intervals) for intervals in lines.values())

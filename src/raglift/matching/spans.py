@@ -6,20 +6,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raglift.matching.intervals import covered_length
+
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Hashable
 
     from numpy.typing import NDArray
 
+    from raglift.matching.intervals import Interval
     from raglift.matching.judgements import FactTable, PassageTable
 
-__all__ = ["best_covered", "covered_characters", "union_length"]
-
-_Interval = tuple[int, int]
+__all__ = ["best_covered", "covered_characters"]
 
 
 def covered_characters(
-    queries: int, facts: FactTable, passages: PassageTable, pieces: dict[int, list[_Interval]]
+    queries: int, facts: FactTable, passages: PassageTable, pieces: dict[int, list[Interval]]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return, for each query, how many characters of its passages are covered, and how many there are.
 
@@ -32,7 +33,7 @@ def covered_characters(
         passages: their passages.
         pieces: for each row of `passages`, the intervals of its characters that are covered.
     """
-    lines: dict[int, dict[Hashable, tuple[list[_Interval], list[_Interval]]]] = {}
+    lines: dict[int, dict[Hashable, tuple[list[Interval], list[Interval]]]] = {}
     for fact, row in enumerate(best_covered(facts, passages, pieces)):
         text = None if row is None else passages.texts[row]
         if row is None or text is None:
@@ -45,12 +46,12 @@ def covered_characters(
     totals = np.zeros((2, queries), dtype=np.int64)
     for query, of_query in lines.items():
         for covered, wanted in of_query.values():
-            totals[0, query] += union_length(covered)
-            totals[1, query] += union_length(wanted)
+            totals[0, query] += covered_length(covered)
+            totals[1, query] += covered_length(wanted)
     return totals[0], totals[1]
 
 
-def best_covered(facts: FactTable, passages: PassageTable, pieces: dict[int, list[_Interval]]) -> list[int | None]:
+def best_covered(facts: FactTable, passages: PassageTable, pieces: dict[int, list[Interval]]) -> list[int | None]:
     """Return, for each fact, the row of the passage of which the greatest part is covered, the first of equals.
 
     None for a fact that has chunk ids alone.
@@ -60,19 +61,8 @@ def best_covered(facts: FactTable, passages: PassageTable, pieces: dict[int, lis
         chosen, greatest = None, -1.0
         for row in range(first, first + count):
             text = passages.texts[row]
-            part = union_length(pieces.get(row, ())) / len(text) if text else -1.0
+            part = covered_length(pieces.get(row, ())) / len(text) if text else -1.0
             if part > greatest:
                 chosen, greatest = row, part
         best.append(chosen)
     return best
-
-
-def union_length(intervals: Iterable[_Interval]) -> int:
-    """Return how many characters lie in at least one of the intervals."""
-    total, reached = 0, None
-    for start, end in sorted(intervals):
-        if reached is None or start > reached:
-            total, reached = total + end - start, end
-        elif end > reached:
-            total, reached = total + end - reached, end
-    return total

@@ -1,5 +1,7 @@
 """Evaluations on disk, as plain files in one folder."""
 
-from raglift.store.evaluations import FORMAT, check_free, load_evaluation, save_evaluation
+from raglift.store.layout import FORMAT
+from raglift.store.loading import load_evaluation
+from raglift.store.saving import check_free, save_evaluation
 
 __all__ = ["FORMAT", "check_free", "load_evaluation", "save_evaluation"]

@@ -62,6 +62,16 @@ def test_other_labels(folder: Path) -> None:
         load_dataset(folder, labels="id")  # type: ignore[arg-type]
 
 
+def test_the_sources_of_the_corpus_can_stand_in_for_its_rows(folder: Path) -> None:
+    """The texts are those of the rows, so any chunking of the sources can be measured."""
+    sources = {"race.md": "Results. Aster came second in 2021. Others followed."}
+    dataset = load_dataset(folder, documents=sources)
+    assert [document.id for document in dataset.documents] == ["race.md"]
+    assert dataset.query("q-second").facts == (Fact((Passage("Aster came second in 2021."),)),)
+    with pytest.raises(ConfigurationError, match="found 'spans' with documents=; expected 'texts'"):
+        load_dataset(folder, documents=sources, labels="spans")
+
+
 def test_without_a_corpus_the_labels_are_ids(folder: Path, tmp_path: Path) -> None:
     shutil.copy(folder / "qa.parquet", tmp_path / "qa_train.parquet")
     dataset = load_dataset(tmp_path / "qa_train.parquet")

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from raglift.errors import ConfigurationError
 from raglift.loading import load_dataset
-from raglift.records import Fact, Passage, Query
+from raglift.records import Document, Fact, Passage, Query
 
 
 def test_each_reference_context_is_a_fact(fixtures: Path) -> None:
@@ -28,6 +29,14 @@ def test_each_reference_context_is_a_fact(fixtures: Path) -> None:
         ),
         Query("q2", "Who was harbour master before 1990?"),
     )
+
+
+def test_the_source_texts_can_be_given_where_the_format_has_none(fixtures: Path) -> None:
+    text = "When a gale of force 8 or more is forecast, the harbour master hoists the black cone."
+    dataset = load_dataset(fixtures / "llama-index" / "rag_dataset.json", documents={"harbour": text})
+    assert dataset.documents == (Document("harbour", text),)
+    with pytest.raises(ConfigurationError, match="it brings its own documents"):
+        load_dataset(fixtures / "llama-index" / "qa_dataset.json", documents={"harbour": text})
 
 
 def test_pairs_of_queries_and_nodes(fixtures: Path) -> None:

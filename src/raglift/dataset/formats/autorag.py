@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
+from raglift.dataset.documents import read_documents
 from raglift.dataset.faults import Place, quoted, shown
 from raglift.dataset.formats.fit import Room, any_metadata
 from raglift.dataset.formats.whole_documents import judged_document, whole_document
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from raglift.dataset.documents import DocumentSource
     from raglift.records import Dataset
 
 __all__ = ["CORPUS", "LABELS", "QA", "ROOM", "read_autorag", "write_autorag"]
@@ -41,7 +43,7 @@ ROOM = Room(
 
 
 def read_autorag(
-    source: Path, faults: list[Fault], *, labels: str | None = None
+    source: Path, faults: list[Fault], *, documents: DocumentSource = None, labels: str | None = None
 ) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
     """Return the queries of `qa.parquet` and, as documents, the rows of `corpus.parquet`.
 
@@ -52,23 +54,30 @@ def read_autorag(
     Args:
         source: a folder with `qa.parquet` and, optionally, `corpus.parquet`; or the path of the former.
         faults: where what is wrong is noted.
+        documents: the sources that the corpus was cut from, in place of its rows; the labels are texts then.
         labels: what an id becomes: `spans` (the row is a document, and all of it the passage; the default where there
             is a corpus), `texts` (the row's contents as a literal text, for other chunkings of the sources), or `ids`
             (a chunk id, as AutoRAG has it; the default without a corpus).
 
     Raises:
-        ConfigurationError: other labels, or labels that need the corpus, which is not there.
+        ConfigurationError: other labels, labels that need the corpus, which is not there, or that are not texts though
+            there are other documents than its rows.
     """
     folder = source if source.is_dir() else source.parent
     qa = source / QA if source.is_dir() else source
     corpus = folder / CORPUS
-    chosen = labels or ("spans" if corpus.is_file() else "ids")
+    chosen = labels or ("texts" if documents is not None else "spans" if corpus.is_file() else "ids")
     if chosen not in LABELS:
         raise ConfigurationError(f"labels: found {labels!r}; expected one of {', '.join(map(repr, LABELS))}")
     if chosen != "ids" and not corpus.is_file():
-        raise ConfigurationError(f"labels: found {labels!r}, but no {corpus}; expected 'ids', or the corpus")
-    documents = _read_corpus(corpus, faults) if corpus.is_file() else {}
-    return _read_qa(qa, documents, chosen, faults), tuple(documents.values())
+        raise ConfigurationError(f"labels: found {chosen!r}, but no {corpus}; expected 'ids', or the corpus")
+    if chosen != "texts" and documents is not None:
+        raise ConfigurationError(
+            f"labels: found {labels!r} with documents=; expected 'texts': the others are about the rows of {CORPUS}"
+        )
+    rows = _read_corpus(corpus, faults) if corpus.is_file() else {}
+    queries = _read_qa(qa, rows, chosen, faults)
+    return queries, tuple(rows.values()) if documents is None else read_documents(documents)
 
 
 def _read_corpus(path: Path, faults: list[Fault]) -> dict[str, Document]:

@@ -116,7 +116,7 @@ _ALL = (
         autorag.write_autorag,
         lambda _: autorag.ROOM,
         is_folder=True,
-        options=("labels",),
+        options=("documents", "labels"),
     ),
     Format(
         "llama-index",
@@ -125,6 +125,7 @@ _ALL = (
         llama_index.write_llama_index,
         llama_index.room_of,
         is_folder=False,
+        options=("documents",),
     ),
 )
 FORMATS: Mapping[str, Format] = {known.name: known for known in _ALL}
@@ -178,7 +179,7 @@ def read_format(
     if not queries and not faults:
         Place(source.name, faults).fault("no queries", "at least one")
     if faults:
-        raise DatasetError(f"{source} (read as {chosen.title})", faults)
+        raise DatasetError(str(source), faults, read_as=chosen.title)
     return queries, read
 
 

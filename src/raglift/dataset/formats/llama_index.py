@@ -6,17 +6,20 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from raglift.dataset.decoding import read_text
+from raglift.dataset.documents import read_documents
 from raglift.dataset.faults import Place, quoted, shown
 from raglift.dataset.formats.fit import Room
 from raglift.dataset.formats.whole_documents import judged_document, judged_documents, whole_document
 from raglift.dataset.passages import read_characters, read_string
 from raglift.dataset.strict_json import parse_text
+from raglift.errors import ConfigurationError
 from raglift.records import Document, Fact, Passage, Query
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from raglift.dataset.documents import DocumentSource
     from raglift.errors import Fault
     from raglift.records import Dataset
 
@@ -39,7 +42,9 @@ _PAIRS_ROOM = Room(
 )
 
 
-def read_llama_index(path: Path, faults: list[Fault]) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
+def read_llama_index(
+    path: Path, faults: list[Fault], *, documents: DocumentSource = None
+) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
     """Return the queries of a LabelledRagDataset, or the queries and documents of an EmbeddingQAFinetuneDataset.
 
     Of a LabelledRagDataset, each reference context is a fact, as a literal text, and the queries are q1, q2, …; the
@@ -49,6 +54,10 @@ def read_llama_index(path: Path, faults: list[Fault]) -> tuple[tuple[Query, ...]
     Args:
         path: the JSON file.
         faults: where what is wrong is noted.
+        documents: the source texts of a LabelledRagDataset, which has none.
+
+    Raises:
+        ConfigurationError: documents for an EmbeddingQAFinetuneDataset, which brings its own.
     """
     place = Place(path.name, faults)
     text = read_text(path, place)
@@ -56,7 +65,12 @@ def read_llama_index(path: Path, faults: list[Fault]) -> tuple[tuple[Query, ...]
     if entry is None:
         return (), ()
     if "examples" in entry:
-        return _read_examples(entry["examples"], place / "examples"), ()
+        return _read_examples(entry["examples"], place / "examples"), read_documents(documents)
+    if documents is not None:
+        raise ConfigurationError(
+            "load_dataset: found documents= with an EmbeddingQAFinetuneDataset: it brings its own documents; "
+            "expected none"
+        )
     missing = [name for name in PAIRS if name not in entry]
     if missing:
         place.fault(shown(entry), f"the field examples, or the fields {', '.join(PAIRS)}")

@@ -1,0 +1,40 @@
+"""Evaluations on disk: plain files in one folder, never a pickle.
+
+run.json         what was asked and measured: spec, stages, notes, versions, dataset hash; the format's version
+queries.jsonl    the queries with their labels, as they were resolved
+chunks.jsonl     each distinct chunk that was returned or that touches a passage, once
+traces.jsonl     one line a query: for each stage the hits (chunk number, score) and seconds, or the error
+scores.parquet   one row a query, stage and metric
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from raglift.records import Metric
+
+__all__ = ["CHUNKS", "CHUNK_FIELDS", "FORMAT", "QUERIES", "RUN", "SCORES", "TRACES", "score_keys"]
+
+FORMAT = 1
+"""The version of the files; a folder with a higher one was written by a newer raglift."""
+
+RUN, QUERIES, CHUNKS, TRACES, SCORES = (
+    "run.json",
+    "queries.jsonl",
+    "chunks.jsonl",
+    "traces.jsonl",
+    "scores.parquet",
+)
+CHUNK_FIELDS = ("id", "doc_id", "start", "end", "text")
+
+
+def score_keys(query_ids: tuple[str, ...], stages: tuple[str, ...], metrics: tuple[Metric, ...]) -> pd.DataFrame:
+    """Return what each row of the scores is about, in the order of the values."""
+    import pandas as pd
+
+    texts = [str(metric) for metric in metrics]
+    rows = [(query, stage, metric) for stage in stages for metric in texts for query in query_ids]
+    return pd.DataFrame(rows, columns=["query_id", "stage", "metric"], dtype=object)

@@ -1,0 +1,159 @@
+"""An evaluation to a folder, all of it or nothing."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from raglift.errors import RunError
+from raglift.records import Chunk, Evaluation, Inventory, Passage, Query, Trace
+from raglift.store.layout import CHUNK_FIELDS, CHUNKS, FORMAT, QUERIES, RUN, SCORES, TRACES, score_keys
+from raglift.store.plain_files import plain, write_json, write_lines
+
+__all__ = ["check_free", "save_evaluation"]
+
+
+def save_evaluation(evaluation: Evaluation, folder: str | Path, *, overwrite: bool = False) -> Path:
+    """Write an evaluation to a folder; all of it or nothing.
+
+    Args:
+        evaluation: what to write.
+        folder: where; its parents are made when missing.
+        overwrite: replace an evaluation that is already there.
+
+    Returns:
+        The folder.
+
+    Raises:
+        RunError: the folder exists (and is not an evaluation, and nothing but one, to be overwritten), or cannot be
+            written.
+    """
+    target = Path(folder).expanduser()
+    try:
+        check_free(target, overwrite=overwrite)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as temporary:
+            written = Path(temporary) / "run"
+            written.mkdir()
+            _write(evaluation, written)
+            _put(written, target, Path(temporary) / "retired")
+    except (OSError, TypeError, ValueError, RecursionError) as error:
+        raise RunError(f"{target}: cannot be written: {error}; nothing was changed there") from error
+    return target
+
+
+def check_free(folder: Path, *, overwrite: bool) -> None:
+    """Raise unless an evaluation can be saved to a folder without destroying anything else.
+
+    Args:
+        folder: where it would be saved.
+        overwrite: whether an evaluation that is already there may be replaced.
+
+    Raises:
+        RunError: the folder holds something; an evaluation counts as something unless it may be replaced.
+    """
+    occupied = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
+    if occupied and not (overwrite and _is_evaluation(folder)):
+        found, hint = "something there already", "choose another folder"
+        if _is_evaluation(folder):
+            found, hint = "an evaluation there already", f"{hint}, or replace it (overwrite=True, or --overwrite)"
+        elif overwrite:
+            found = "something there already that is not a saved evaluation alone, and so is not overwritten"
+        raise RunError(f"{folder}: found {found}; expected a new or empty folder: {hint}")
+
+
+def _is_evaluation(folder: Path) -> bool:
+    """Whether a folder holds a saved evaluation and nothing else that replacing it would destroy."""
+    names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    return RUN in names and names <= {RUN, QUERIES, CHUNKS, TRACES, SCORES}
+
+
+def _put(written: Path, target: Path, retired: Path) -> None:
+    """Move a folder to its place; whatever stands there comes back when that fails."""
+    if target.exists():
+        target.replace(retired)
+    try:
+        written.replace(target)
+    except BaseException:
+        if retired.exists():
+            retired.replace(target)
+        raise
+
+
+def _write(evaluation: Evaluation, folder: Path) -> None:
+    run = evaluation.run
+    chunks: dict[tuple[Any, ...], int] = {}
+    write_lines(folder / TRACES, (_trace_line(trace, chunks) for trace in run.traces))
+    inventory = None if run.inventory is None else _inventory_line(run.inventory, chunks)
+    write_lines(
+        folder / CHUNKS,
+        (
+            dict(zip(CHUNK_FIELDS, values, strict=True)) | {"metadata": json.loads(metadata)}
+            for *values, metadata in chunks
+        ),
+    )
+    write_lines(folder / QUERIES, (_without_defaults(asdict(query)) for query in evaluation.dataset.queries))
+    head = {
+        "format": FORMAT,
+        "dataset": evaluation.dataset.name,
+        "spec": run.spec,
+        "stages": [asdict(stage) for stage in run.stages],
+        "run_notes": run.notes,
+        "profile": evaluation.profile,
+        "metrics": [str(metric) for metric in evaluation.scores.metrics],
+        "truncated": evaluation.truncated,
+        "notes": evaluation.notes,
+        "inventory": inventory,
+    }
+    write_json(folder / RUN, head)
+    scores = evaluation.scores
+    frame = score_keys(scores.query_ids, scores.stages, scores.metrics)
+    frame.assign(value=scores.values.ravel()).to_parquet(folder / SCORES, index=False)
+
+
+def _number(chunk: Chunk, chunks: dict[tuple[Any, ...], int]) -> int:
+    """Return the number of a chunk among those that are saved; a new one is added to them."""
+    metadata = json.dumps(plain(chunk.metadata), sort_keys=True)
+    key = (*(getattr(chunk, name) for name in CHUNK_FIELDS), metadata)
+    return chunks.setdefault(key, len(chunks))
+
+
+def _inventory_line(inventory: Inventory, chunks: dict[tuple[Any, ...], int]) -> dict[str, Any]:
+    return {
+        "chunks": inventory.chunks,
+        "touching": [_number(chunk, chunks) for chunk in inventory.touching],
+        "touches": inventory.touches,
+        "minimum_length": inventory.minimum_length,
+        "unicode_folding": inventory.unicode_folding,
+    }
+
+
+def _trace_line(trace: Trace, chunks: dict[tuple[Any, ...], int]) -> dict[str, Any]:
+    stages = [
+        {
+            "stage": stage.stage,
+            "seconds": stage.seconds,
+            "hits": [[_number(hit.chunk, chunks), hit.score] for hit in stage.ranking],
+        }
+        for stage in trace.stages
+    ]
+    return {"query_id": trace.query_id, "stages": stages, "error": trace.error}
+
+
+_DEFAULTS = {field.name: field.default for record in (Passage, Query) for field in fields(record)}
+
+
+def _without_defaults(value: Any) -> Any:
+    """Leave out what a record would have anyway, so that the file reads like labels."""
+    if isinstance(value, dict):
+        return {
+            key: _without_defaults(part)
+            for key, part in value.items()
+            if key not in _DEFAULTS or part != _DEFAULTS[key]
+        }
+    if isinstance(value, (list, tuple)):
+        return [_without_defaults(part) for part in value]
+    return value
