@@ -132,6 +132,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except RagliftError as error:
         sys.stderr.write(f"error: {error}\n")
         return 2
+    except KeyboardInterrupt:
+        sys.stderr.write("\nstopped; what was embedded is kept: the same command goes on from there\n")
+        return 130
     return 0
 
 

@@ -12,7 +12,7 @@ from raglift.dataset.faults import quoted
 from raglift.printable import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from rich.console import Console
     from rich.table import Table
@@ -24,6 +24,8 @@ __all__ = ["audit_text", "print_audit"]
 _WIDTH = 100
 _SHOWN = 20
 _FIRST_PLACEMENT = 3
+_TITLE_WIDTH = 20
+_GAP = 3
 
 
 def audit_text(audit: Audit) -> str:
@@ -43,8 +45,9 @@ def print_audit(audit: Audit, console: Console) -> None:
     for line in (*_head(audit), *_findings(audit)):
         console.print(Text(printable(line)), soft_wrap=True)
     if audit.chunkings:
-        console.print()
-        console.print(_table(audit))
+        for chunkings in _side_by_side(audit.chunkings, console.width):
+            console.print()
+            console.print(_table(chunkings))
         for line in _foot(audit):
             console.print(Text(printable(line)), soft_wrap=True)
     for note in audit.notes:
@@ -54,7 +57,7 @@ def print_audit(audit: Audit, console: Console) -> None:
 def _head(audit: Audit) -> Iterator[str]:
     yield (
         f"{audit.dataset}: {audit.queries:,} queries ({audit.labelled:,} labelled), {audit.facts:,} facts, "
-        f"{audit.passages:,} passages, {audit.documents:,} documents"
+        f"{audit.passages:,} passages, {audit.documents:,} document{'s' * (audit.documents != 1)}"
     )
     broken, warnings = len(audit.broken), len(audit.warnings)
     yield f"labels: {broken:,} broken, {warnings:,} warning{'s' * (warnings != 1)}"
@@ -82,21 +85,37 @@ def _lines(finding: Finding) -> Iterator[str]:
         yield f"    nearest ({finding.nearest.likeness:.0%} alike), {at}: {quoted(finding.nearest.text)}"
 
 
-def _table(audit: Audit) -> Table:
+def _side_by_side(chunkings: Sequence[ChunkingAudit], width: int) -> Iterator[Sequence[ChunkingAudit]]:
+    """Yield as many chunkers at a time as fit into the width."""
+    room = width - _TITLE_WIDTH
+    first = 0
+    for number in range(1, len(chunkings) + 1):
+        needed = sum(len(_name(chunking)) + _GAP for chunking in chunkings[first : number + 1])
+        if number == len(chunkings) or needed > room:
+            yield chunkings[first:number]
+            first = number
+
+
+def _table(chunkings: Sequence[ChunkingAudit]) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("", no_wrap=True)
-    for chunking in audit.chunkings:
-        table.add_column(Text(printable(chunking.name.removesuffix(":characters"))), justify="right", overflow="fold")
-    rows = [_column(chunking) for chunking in audit.chunkings]
+    for chunking in chunkings:
+        table.add_column(Text(_name(chunking)), justify="right", overflow="fold")
+    rows = [_column(chunking) for chunking in chunkings]
     for number, (title, _) in enumerate(rows[0]):
         if number in (_FIRST_PLACEMENT, _FIRST_PLACEMENT + len(PLACEMENTS)):
             table.add_section()
         table.add_row(title, *(column[number][1] for column in rows))
     return table
+
+
+def _name(chunking: ChunkingAudit) -> str:
+    """Return a chunker's name without the unit that it has when none is given."""
+    return printable(chunking.name.removesuffix(":characters"))
 
 
 def _column(chunking: ChunkingAudit) -> list[tuple[str, str]]:

@@ -105,9 +105,10 @@ def load_encoding(name: str) -> Encoding:
     try:
         return Encoding(tiktoken.get_encoding(name))
     except Exception as error:  # whatever the HTTP client, the disk or a damaged file raises
-        advice = "a network" + (", or pip install 'raglift[llama-index]', which carries it" if name in _COPIES else "")
+        carried = "pip install 'raglift[llama-index]', which carries it, or " if name in _COPIES else ""
         raise ConfigurationError(
-            f"encoding: tiktoken cannot load {name!r}: {type(error).__name__}: {error}; expected {advice}"
+            f"encoding: {name!r} is not on this machine, and tiktoken could not fetch it ({type(error).__name__}); "
+            f"expected {carried}a network"
         ) from error
 
 

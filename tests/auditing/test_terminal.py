@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+import raglift as rl
+from raglift.auditing import print_audit
+from raglift.chunking import TokenChunker
+
+DATA = rl.Dataset.from_dict(
+    {"Who keeps the lamp?": ["The keeper trims the lamp at dusk."]},
+    documents=[rl.Document("log.md", "At six he rose. The keeper trims the lamp at dusk. He slept.")],
+)
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_chunkers_that_do_not_fit_side_by_side_stand_below_each_other(width: int) -> None:
+    chunkers = [TokenChunker(size, 0) for size in (5, 10, 50, 100, 1000)]
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    print_audit(rl.audit(DATA, chunkers=chunkers), console)
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    heads = [line.split() for line in lines if "token:" in line]
+    assert [name for head in heads for name in head] == [str(chunker) for chunker in chunkers]
+    assert all(len(line) <= width for line in lines if line.startswith("attainable recall@") or "token:" in line)
+    assert (len(heads) == 1) == (width == 200)
