@@ -24,6 +24,7 @@ from raglift.scoring import rankings_by_stage, score
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from raglift.execution import Stage
     from raglift.models import Dtype
     from raglift.records import Inventory
 
@@ -151,12 +152,7 @@ def evaluate(
             *adapt_reranker(reranker, as_deployed=config.as_deployed, dtype=config.dtype, progress=config.progress),
         ]
     )
-    inventory = None
-    chunks = all_chunks(stages, config.chunks, doc_key=config.doc_key)
-    if chunks is not None:
-        placed = Provenance(dataset, config.doc_key)
-        checked = [placed.check_chunk(chunk) for chunk in chunks]
-        inventory = inventory_of(dataset.queries, checked, dataset.documents, rule)
+    inventory = _inventory(stages, dataset, config, rule)
     _require_chunks(metrics, inventory)
     provenance = Provenance(dataset, config.doc_key)
     traces = run_stages(stages, dataset.queries, depth, policy, provenance)
@@ -224,6 +220,16 @@ def _evaluation(run: Run, dataset: Dataset, metrics: tuple[Metric, ...], rule: M
         notes=tuple(evaluation_notes(run, dataset, judgements, truncated)),
         judgements=tuple(judgements),
     )
+
+
+def _inventory(stages: Sequence[Stage], dataset: Dataset, config: _Config, rule: MatchRule) -> Inventory | None:
+    """Return what is known of all chunks of the index; None when they are not known."""
+    chunks = all_chunks(stages, config.chunks, doc_key=config.doc_key)
+    if chunks is None:
+        return None
+    provenance = Provenance(dataset, config.doc_key)
+    checked = [provenance.check_chunk(chunk) for chunk in chunks]
+    return inventory_of(dataset.queries, checked, dataset.documents, rule)
 
 
 def _require_chunks(metrics: tuple[Metric, ...], inventory: Inventory | None) -> None:

@@ -7,6 +7,12 @@ from typing import Annotated
 
 import typer
 
+from raglift.cli.arguments import (  # noqa: TC001 — typer reads the annotations at run time
+    DatasetSource,
+    Documents,
+    UnicodeFolding,
+)
+
 __all__ = ["group"]
 
 group = typer.Typer(rich_markup_mode=None)
@@ -16,19 +22,14 @@ group.add_typer(corpus, name="corpus")
 
 @group.command()
 def audit(
-    dataset: Annotated[str, typer.Argument(help="A corpus by name, a dataset folder, or a .jsonl file of queries.")],
-    documents: Annotated[
-        Path | None,
-        typer.Option(help="The documents, when the dataset does not bring them: a file or a folder."),
-    ] = None,
+    dataset: DatasetSource,
+    documents: Documents = None,
     chunker: Annotated[
         list[str] | None,
         typer.Option(help="A way to chunk the documents, as recursive:250/125:tokens; may be given several times."),
     ] = None,
     match: Annotated[str, typer.Option(help="coverage or containment, for the attainable recall.")] = "coverage",
-    unicode_folding: Annotated[
-        bool, typer.Option(help="Match also across compatibility forms, typographic quotes and dashes.")
-    ] = False,
+    unicode_folding: UnicodeFolding = False,
     ks: Annotated[
         str, typer.Option("--ks", "-k", help="The depths of the attainable recall, with commas.")
     ] = "1,3,5,10",
@@ -60,10 +61,7 @@ def audit(
 def relabel(
     dataset: Annotated[str, typer.Argument(help="A corpus by name, a dataset folder, or a .jsonl file of queries.")],
     out: Annotated[Path, typer.Argument(help="The new file of queries.")],
-    documents: Annotated[
-        Path | None,
-        typer.Option(help="The documents, when the dataset does not bring them: a file or a folder."),
-    ] = None,
+    documents: Documents = None,
     to: Annotated[str, typer.Option(help="anchors (the words at both ends) or offsets.")] = "anchors",
     overwrite: Annotated[bool, typer.Option(help="Replace a file that is already there.")] = False,
 ) -> None:

@@ -7,42 +7,27 @@ from typing import Annotated
 
 import typer
 
+from raglift.cli.arguments import (  # noqa: TC001 — typer reads the annotations at run time
+    ChunkerKind,
+    ChunkOverlap,
+    ChunkSize,
+    ChunkUnit,
+    DatasetSource,
+    Documents,
+    DtypeOption,
+    Embedding,
+    Reranker,
+    UnicodeFolding,
+)
+
 __all__ = ["group"]
 
 group = typer.Typer(rich_markup_mode=None)
 
-Embedding = Annotated[
-    str,
-    typer.Option(
-        help="minilm (embedded, needs no network), a folder, a hub id, or provider:model, "
-        "as openai:text-embedding-3-small."
-    ),
-]
-Reranker = Annotated[str, typer.Option(help="late-interaction (embedded), none, or a cross-encoder's name or folder.")]
-DtypeOption = Annotated[
-    str, typer.Option(help="auto (bfloat16 where the processor has it), float32, bfloat16 or float16.")
-]
-ChunkSize = Annotated[int, typer.Option(help="The most characters, or tokens, in a chunk.")]
-ChunkOverlap = Annotated[int, typer.Option(help="The most characters, or tokens, that neighbouring chunks share.")]
-ChunkUnit = Annotated[
-    str | None,
-    typer.Option(
-        help="What size and overlap count: characters or tokens (cl100k_base). "
-        "By default characters, and for --chunker token tokens."
-    ),
-]
-ChunkerKind = Annotated[
-    str,
-    typer.Option("--chunker", help="recursive (at paragraphs, lines, words) or token (plain windows of tokens)."),
-]
-
 
 @group.command()
 def evaluate(
-    dataset: Annotated[
-        str,
-        typer.Argument(help="A corpus by name, a .jsonl file of queries, or a dataset's file or folder (see convert)."),
-    ],
+    dataset: DatasetSource,
     system: Annotated[
         str | None,
         typer.Option(
@@ -50,10 +35,7 @@ def evaluate(
             "or of a function without arguments that makes one."
         ),
     ] = None,
-    documents: Annotated[
-        Path | None,
-        typer.Option(help="The documents, when the dataset does not bring them: a file or a folder."),
-    ] = None,
+    documents: Documents = None,
     retriever: Annotated[str, typer.Option(help="raglift's own: dense or bm25.")] = "dense",
     embedding: Embedding = "minilm",
     reranker: Reranker = "late-interaction",
@@ -68,7 +50,9 @@ def evaluate(
     candidates: Annotated[int, typer.Option(help="How many hits are retrieved for the reranker.")] = 50,
     metrics: Annotated[
         str | None,
-        typer.Option(help="Measures with commas, as mrr,recall,ndcg@20; by default all but DCG and IDCG."),
+        typer.Option(
+            help="Measures with commas, as mrr,recall,ndcg@20; by default all but DCG, IDCG and span metrics."
+        ),
     ] = None,
     profile: Annotated[str, typer.Option(help="Whose metric conventions: default, tutorial or autorag.")] = "default",
     match: Annotated[
@@ -82,9 +66,7 @@ def evaluate(
         float | None,
         typer.Option(help="The part to be covered, or how alike: above 0, at most 1; 0.5, or 0.9 for fuzzy."),
     ] = None,
-    unicode_folding: Annotated[
-        bool, typer.Option(help="Match also across compatibility forms, typographic quotes and dashes.")
-    ] = False,
+    unicode_folding: UnicodeFolding = False,
     as_deployed: Annotated[bool, typer.Option(help="Keep the rerankers' own top_n.")] = False,
     doc_key: Annotated[str | None, typer.Option(help="The metadata key of the hits that holds document ids.")] = None,
     concurrency: Annotated[int, typer.Option(help="Queries under way at once, for remote systems.")] = 1,

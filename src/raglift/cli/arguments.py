@@ -1,0 +1,57 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = [
+    "ChunkOverlap",
+    "ChunkSize",
+    "ChunkUnit",
+    "ChunkerKind",
+    "DatasetSource",
+    "Documents",
+    "DtypeOption",
+    "Embedding",
+    "Reranker",
+    "UnicodeFolding",
+]
+
+DatasetSource = Annotated[
+    str,
+    typer.Argument(help="A corpus by name, a .jsonl file of queries, or a dataset's file or folder (see convert)."),
+]
+Documents = Annotated[
+    Path | None,
+    typer.Option(help="The documents, when the dataset does not bring them: a file or a folder."),
+]
+UnicodeFolding = Annotated[
+    bool, typer.Option(help="Match also across compatibility forms, typographic quotes and dashes.")
+]
+Embedding = Annotated[
+    str,
+    typer.Option(
+        help="minilm (embedded, needs no network), a folder, a hub id, or provider:model, "
+        "as openai:text-embedding-3-small."
+    ),
+]
+Reranker = Annotated[str, typer.Option(help="late-interaction (embedded), none, or a cross-encoder's name or folder.")]
+DtypeOption = Annotated[
+    str, typer.Option(help="auto (bfloat16 where the processor has it), float32, bfloat16 or float16.")
+]
+ChunkSize = Annotated[int, typer.Option(help="The most characters, or tokens, in a chunk.")]
+ChunkOverlap = Annotated[int, typer.Option(help="The most characters, or tokens, that neighbouring chunks share.")]
+ChunkUnit = Annotated[
+    str | None,
+    typer.Option(
+        help="What size and overlap count: characters or tokens (cl100k_base). "
+        "By default characters, and for --chunker token tokens."
+    ),
+]
+ChunkerKind = Annotated[
+    str,
+    typer.Option("--chunker", help="recursive (at paragraphs, lines, words) or token (plain windows of tokens)."),
+]
