@@ -229,7 +229,7 @@ def _inventory(stages: Sequence[Stage], dataset: Dataset, config: _Config, rule:
         return None
     provenance = Provenance(dataset, config.doc_key)
     checked = [provenance.check_chunk(chunk) for chunk in chunks]
-    return inventory_of(dataset.queries, checked, dataset.documents, rule)
+    return inventory_of(dataset.queries, checked, dataset.documents, rule, progress=config.progress)
 
 
 def _require_chunks(metrics: tuple[Metric, ...], inventory: Inventory | None) -> None:

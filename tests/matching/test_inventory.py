@@ -177,3 +177,15 @@ def test_whatever_containment_matches_touches(
             patch.setattr(inventory, "_BATCH", 2)
             patch.setattr(inventory, "_MOST_PAIRS", 3)
         assert expected <= set(rows(queries, chunks, documents, also_by_text=True))
+
+
+def test_many_chunks_are_looked_through_with_progress_and_few_in_silence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(inventory, "_BATCH", 2)
+    query = Query("q", "?", (Fact((Passage("the keeper trims the lamp at dusk"),)),))
+    chunks = [Chunk(f"on day {day} the keeper trims the lamp at dusk") for day in range(5)]
+    for count, show, shown in [(5, True, True), (5, False, False), (2, True, False)]:
+        touches = touching_chunks([query], chunks[:count], (), progress=show)
+        assert touches.chunk.tolist() == list(range(count))
+        assert ("look for labels: 5/5 chunks" in capsys.readouterr().err) == shown

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from raglift.errors import MissingDependency
 from raglift.models import embedded_model_path
+from raglift.progress import track
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["chunks_read_in_part"]
 
 _BATCH = 1024
+_MANY = 10_000  # fewer take a few seconds at most
 
 
 def chunks_read_in_part(chunks: Sequence[Chunk]) -> int:
@@ -35,7 +37,10 @@ def chunks_read_in_part(chunks: Sequence[Chunk]) -> int:
     tokenizer.no_truncation()
     tokenizer.no_padding()
     count = 0
-    for first in range(0, len(chunks), _BATCH):
-        encoded = tokenizer.encode_batch_fast([chunk.text for chunk in chunks[first : first + _BATCH]])
-        count += sum(len(tokens.ids) > limit for tokens in encoded)
+    with track("count tokens", len(chunks), "chunks", show=None if len(chunks) > _MANY else False) as advance:
+        for first in range(0, len(chunks), _BATCH):
+            batch = chunks[first : first + _BATCH]
+            encoded = tokenizer.encode_batch_fast([chunk.text for chunk in batch])
+            count += sum(len(tokens.ids) > limit for tokens in encoded)
+            advance(len(batch))
     return count

@@ -10,6 +10,7 @@ import numpy as np
 from raglift.matching.occurrences import find_occurrences, members_of
 from raglift.matching.overlap import SHORTEST_OVERLAP
 from raglift.matching.places import Places, find_places, is_at
+from raglift.progress import track
 from raglift.text import normalize
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def touching_chunks(
     unicode_folding: bool = False,
     also_by_text: bool = False,
     places: Places | None = None,
+    progress: bool | None = None,
 ) -> Touches:
     """Return the chunks that share anything with a passage of a labelled query.
 
@@ -70,6 +72,7 @@ def touching_chunks(
             places, so it also matches a chunk whose words stand in the passage and elsewhere.
         places: where the passages are, from `find_places` of the passages of the facts of all labelled queries, in
             their order; by default they are looked for.
+        progress: whether to show progress where there are many chunks; None decides by the terminal.
     """
     rows = _PassageRows.of(queries)
     passages = rows.passages
@@ -78,7 +81,7 @@ def touching_chunks(
     else:
         places = rows.of_distinct(places)
     line = _Line(chunks, documents)
-    text = _ByText(passages, chunks, minimum_length, unicode_folding)
+    text = _ByText(passages, chunks, minimum_length, unicode_folding, progress)
     every, has_place = np.arange(len(passages)), np.zeros(len(passages), dtype=np.bool_)
     has_place[places.passage] = True
     located = np.flatnonzero(line.is_known)
@@ -184,12 +187,18 @@ class _ByText:
     """Passages and chunks that share words, whatever their places."""
 
     def __init__(
-        self, passages: Sequence[Passage], chunks: Sequence[Chunk], minimum_length: int, unicode_folding: bool
+        self,
+        passages: Sequence[Passage],
+        chunks: Sequence[Chunk],
+        minimum_length: int,
+        unicode_folding: bool,
+        progress: bool | None,
     ) -> None:
         self._passages = passages
         self._chunks = chunks
         self._minimum_length = minimum_length
         self._folding = unicode_folding
+        self._progress = progress
         numbers: dict[str | None, int] = {None: -1}
         self._wanted_document = _numbered((passage.doc_id for passage in passages), numbers)
         self._chunk_document = _numbered((chunk.doc_id for chunk in chunks), numbers)
@@ -204,14 +213,23 @@ class _ByText:
             return
         texts = [self._normalized(self._passages[number].text or "") for number in passages.tolist()]
         heads = [text[:SHORTEST_OVERLAP] for text in texts]
-        for first in range(0, len(chunks), _BATCH):
-            batch = chunks[first : first + _BATCH]
-            found = [self._normalized(self._chunks[number].text) for number in batch.tolist()]
-            passage, chunk = _containing(heads, found)
-            yield self._of_one_document(passages[passage], batch[chunk])
-            beginnings = [text[:SHORTEST_OVERLAP] if len(text) >= self._minimum_length else "" for text in found]
-            chunk, passage = _containing(beginnings, texts)
-            yield self._of_one_document(passages[passage], batch[chunk])
+        # What fits into one batch takes a few seconds at most
+        show = self._progress if len(chunks) > _BATCH else False
+        with track("look for labels", len(chunks), "chunks", show=show) as advance:
+            for first in range(0, len(chunks), _BATCH):
+                batch = chunks[first : first + _BATCH]
+                yield from self._of_batch(passages, heads, texts, batch)
+                advance(len(batch))
+
+    def _of_batch(
+        self, passages: NDArray[np.int64], heads: Sequence[str], texts: Sequence[str], batch: NDArray[np.int64]
+    ) -> Iterator[_Pairs]:
+        found = [self._normalized(self._chunks[number].text) for number in batch.tolist()]
+        passage, chunk = _containing(heads, found)
+        yield self._of_one_document(passages[passage], batch[chunk])
+        beginnings = [text[:SHORTEST_OVERLAP] if len(text) >= self._minimum_length else "" for text in found]
+        chunk, passage = _containing(beginnings, texts)
+        yield self._of_one_document(passages[passage], batch[chunk])
 
     def _normalized(self, text: str) -> str:
         return normalize(text, unicode_folding=self._folding)

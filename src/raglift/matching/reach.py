@@ -26,7 +26,12 @@ __all__ = ["inventory_of", "reach_of"]
 
 
 def inventory_of(
-    queries: Sequence[Query], chunks: Sequence[Chunk], documents: Sequence[Document], rule: MatchRule
+    queries: Sequence[Query],
+    chunks: Sequence[Chunk],
+    documents: Sequence[Document],
+    rule: MatchRule,
+    *,
+    progress: bool | None = None,
 ) -> Inventory:
     """Return what an evaluation needs to know of all chunks: how many there are, and those that touch a passage.
 
@@ -35,6 +40,7 @@ def inventory_of(
         chunks: all chunks of the index, with checked offsets.
         documents: the source texts; none when they are not at hand.
         rule: what counts as a match.
+        progress: whether to show progress where there are many chunks; None decides by the terminal.
     """
     touches = touching_chunks(
         queries,
@@ -43,6 +49,7 @@ def inventory_of(
         minimum_length=rule.minimum_length,
         unicode_folding=rule.unicode_folding,
         also_by_text=True,  # so that the run can be scored again by another rule
+        progress=progress,
     )
     numbers, chunk = np.unique(touches.chunk, return_inverse=True)
     rows = zip(touches.query.tolist(), touches.fact.tolist(), touches.passage.tolist(), chunk.tolist(), strict=True)
