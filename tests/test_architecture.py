@@ -37,6 +37,7 @@ ORDER = (
     "integrations",
     "testing",
     "evaluation",
+    "reranked",
     "systems",
     "walkthrough",
     "cli",

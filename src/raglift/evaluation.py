@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from raglift.models import Dtype
     from raglift.records import Inventory
 
-__all__ = ["DEFAULT_KS", "DEFAULT_METRICS", "Options", "evaluate", "rescore"]
+__all__ = ["DEFAULT_KS", "DEFAULT_METRICS", "Options", "evaluate", "evaluation_of", "rescore"]
 
 DEFAULT_KS = (1, 3, 5, 10)
 """The depths at which metrics are taken unless others are asked for."""
@@ -162,7 +162,7 @@ def evaluate(
     if config.timeout is not None and batched:
         notes.append(f"{', '.join(batched)}: takes all queries at once, so the timeout of one query does not apply")
     run = Run(infos, traces, _spec(dataset, config, depth), tuple(notes), inventory)
-    return _evaluation(run, dataset, metrics, rule, profile)
+    return evaluation_of(run, dataset, metrics, rule, profile)
 
 
 def rescore(
@@ -196,10 +196,19 @@ def rescore(
     _require_chunks(chosen, evaluation.run.inventory)
     profile = evaluation.profile if profile is None else profile
     rule = _rule(MatchRule(**evaluation.run.spec["match"]) if match is None else match, profile)
-    return _evaluation(evaluation.run, evaluation.dataset, chosen, rule, profile)
+    return evaluation_of(evaluation.run, evaluation.dataset, chosen, rule, profile)
 
 
-def _evaluation(run: Run, dataset: Dataset, metrics: tuple[Metric, ...], rule: MatchRule, profile: str) -> Evaluation:
+def evaluation_of(run: Run, dataset: Dataset, metrics: tuple[Metric, ...], rule: MatchRule, profile: str) -> Evaluation:
+    """Match and score a run.
+
+    Args:
+        run: what a system returned.
+        dataset: what it was asked, with the labels.
+        metrics: what to compute.
+        rule: what counts as a match.
+        profile: whose metric conventions.
+    """
     rankings = rankings_by_stage(run)
     wants_reach = any(MEASURES[metric.name].needs_chunks for metric in metrics)
     reach = reach_of(dataset.queries, run.inventory, rule) if run.inventory is not None and wants_reach else None

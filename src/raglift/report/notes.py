@@ -56,9 +56,9 @@ def _lengths(run: Run, rankings: list[list[Ranking]], number: int) -> list[tuple
 def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
     """Return what there is to say of a run, however it is scored."""
     notes = []
-    for number, stage in enumerate(stages):
+    for stage in stages:
         if stage.depth_fixed:
-            what = "top_n" if number else "k"
+            what = "k" if hasattr(stage, "retriever") else "top_n"
             notes.append(f"{stage.name}: {what} could not be set on {'; '.join(stage.depth_fixed)}")
         index = getattr(getattr(stage, "retriever", None), "index", None)
         read_in_part = getattr(index, "read_in_part", None)
