@@ -38,6 +38,7 @@ ORDER = (
     "testing",
     "evaluation",
     "systems",
+    "sweep",
     "walkthrough",
     "cli",
 )
