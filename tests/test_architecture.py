@@ -39,6 +39,7 @@ ORDER = (
     "evaluation",
     "reranked",
     "systems",
+    "sweep",
     "walkthrough",
     "cli",
 )

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from raglift.records import Chunk, Dataset, Document, Evaluation, Ranking
     from raglift.retrieval import DenseRetriever
     from raglift.store import load_evaluation
+    from raglift.sweep import Sweep
 
 __version__ = "0.1.0"
 
@@ -37,6 +38,7 @@ _HOMES = {
     "RagliftError": "errors",
     "Ranking": "records",
     "RecursiveChunker": "chunking",
+    "Sweep": "sweep",
     "audit": "auditing",
     "build_index": "indexing",
     "evaluate": "evaluation",
@@ -56,6 +58,7 @@ __all__ = [
     "RagliftError",
     "Ranking",
     "RecursiveChunker",
+    "Sweep",
     "audit",
     "build_index",
     "evaluate",
