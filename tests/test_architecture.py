@@ -17,6 +17,8 @@ ORDER = (
     "text",
     "records",
     "progress",
+    "work",
+    "batches",
     "cache",
     "dataset",
     "corpora",

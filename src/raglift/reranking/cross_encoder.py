@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from raglift.errors import MissingDependency
+from raglift.errors import ConfigurationError, MissingDependency
 from raglift.models import (
     Dtype,
     has_known_revision,
@@ -54,7 +54,7 @@ class CrossEncoderReranker(PairReranker):
         """The model's name and revision, and the number type; of when it was first asked for, as the model is."""
         if self._dtype is None:
             return f"cross-encoder:{_name_of(self._given)}"
-        if not has_known_revision(self._given):
+        if not self.has_known_identity:
             _ = self._model  # downloads it, so that its revision is known
         return f"cross-encoder:{model_identity(self._given)}:{self._dtype}"
 
@@ -67,6 +67,11 @@ class CrossEncoderReranker(PairReranker):
         if self._dtype is not None:
             require_reachable(local_or_hub(self._given))
 
+    @property
+    def has_known_identity(self) -> bool:
+        """Whether the identity can be told without loading the model: not for a hub model not yet downloaded."""
+        return self._dtype is None or has_known_revision(self._given)
+
     def plan(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
         """Sort by length, so that a batch is padded little."""
         ordered = sorted(pairs, key=lambda pair: (len(pair[0]) + len(pair[1]), pair))
@@ -76,6 +81,19 @@ class CrossEncoderReranker(PairReranker):
         """Return the model's relevance score for each pair."""
         scores = self._model.predict(list(batch), batch_size=len(batch), show_progress_bar=False)
         return [float(score) for score in scores]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel as a name and settings; a model that was given as an object stays where it is.
+
+        Raises:
+            ConfigurationError: the model was given as an object.
+        """
+        if self._dtype is None:
+            raise ConfigurationError(
+                "CrossEncoderReranker: found a model given as an object; expected a hub id or a folder, so that other "
+                "processes can load it: save the model with save_pretrained() and name its folder"
+            )
+        return {name: value for name, value in super().__getstate__().items() if name != "_model"}
 
     @cached_property
     def _model(self) -> Any:

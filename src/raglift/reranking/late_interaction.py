@@ -21,6 +21,7 @@ from raglift.models import (
     resolve_dtype,
 )
 from raglift.reranking.pairs import Pair, PairReranker
+from raglift.work import HERE, Workers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,9 +62,14 @@ class LateInteractionReranker(PairReranker):
     @cached_property
     def identity(self) -> str:
         """The model's name and revision, and the number type; of when it was first asked for, as the model is."""
-        if not has_known_revision(self.model):
+        if not self.has_known_identity:
             load_sentence_transformer(self.model, self.dtype)  # downloads it, so that its revision is known
         return f"late-interaction:{model_identity(self.model)}:{self.dtype}"
+
+    @property
+    def has_known_identity(self) -> bool:
+        """Whether the identity can be told without loading the model: not for a hub model not yet downloaded."""
+        return has_known_revision(self.model)
 
     def plan(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
         """Put all pairs on the same texts together, so that each text is encoded once; sorted by length."""
@@ -76,10 +82,10 @@ class LateInteractionReranker(PairReranker):
             for begin in range(0, len(texts), _TEXTS_PER_BATCH)
         ]
 
-    def scores(self, pairs: Sequence[Pair]) -> dict[Pair, float]:
+    def scores(self, pairs: Sequence[Pair], *, workers: Workers = HERE) -> dict[Pair, float]:
         """Score distinct pairs; the queries' token embeddings are kept only as long as that takes."""
         try:
-            return super().scores(pairs)
+            return super().scores(pairs, workers=workers)
         finally:
             self._query_tokens.clear()
 
@@ -101,6 +107,11 @@ class LateInteractionReranker(PairReranker):
             with one_thread():
                 self._query_tokens[query] = _unit(self._encoder.encode_query([query], show_progress_bar=False)[0])
         return self._query_tokens[query]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel as a name and settings."""
+        state = super().__getstate__() | {"_query_tokens": {}}
+        return {name: value for name, value in state.items() if name != "_encoder"}
 
     @cached_property
     def _encoder(self) -> Any:
