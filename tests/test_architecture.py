@@ -29,6 +29,7 @@ ORDER = (
     "matching",
     "metrics",
     "scoring",
+    "significance",
     "diagnosis",
     "auditing",
     "report",
