@@ -31,6 +31,7 @@ ORDER = (
     "matching",
     "metrics",
     "scoring",
+    "significance",
     "diagnosis",
     "auditing",
     "report",
