@@ -40,6 +40,7 @@ ORDER = (
     "integrations",
     "testing",
     "evaluation",
+    "references",
     "reranked",
     "systems",
     "sweep",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from raglift.models import Dtype
     from raglift.records import Inventory
 
-__all__ = ["DEFAULT_KS", "DEFAULT_METRICS", "Options", "evaluate", "evaluation_of", "rescore"]
+__all__ = ["DEFAULT_KS", "DEFAULT_METRICS", "Options", "dataset_hash", "evaluate", "evaluation_of", "rescore"]
 
 DEFAULT_KS = (1, 3, 5, 10)
 """The depths at which metrics are taken unless others are asked for."""
@@ -257,7 +257,7 @@ def _spec(dataset: Dataset, config: _Config, depth: int) -> dict[str, Any]:
         "as_deployed": config.as_deployed,
         "doc_key": config.doc_key,
         "dtype": config.dtype,
-        "dataset": {"name": dataset.name, "queries": len(dataset), "hash": _dataset_hash(dataset)},
+        "dataset": {"name": dataset.name, "queries": len(dataset), "hash": dataset_hash(dataset)},
         "concurrency": config.concurrency,
         "timeout": config.timeout,
         "retries": config.retries,
@@ -300,7 +300,7 @@ def _positive(name: str, value: object) -> int:
     return int(value)
 
 
-def _dataset_hash(dataset: Dataset) -> str:
+def dataset_hash(dataset: Dataset) -> str:
     """Return a hash of the queries, the labels and the documents."""
     digest = hashlib.sha256()
     for document in dataset.documents:

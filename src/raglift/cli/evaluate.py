@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import math
-import os
 import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -13,9 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 from raglift.chunking import make_chunker
 from raglift.errors import ConfigurationError, QueryFailed
 from raglift.evaluation import DEFAULT_METRICS, Options, evaluate
-from raglift.execution.policy import describe_error
 from raglift.integrations.adapt import check_reranker
 from raglift.models import resolve_dtype
+from raglift.references import load_system
 from raglift.systems import LocalSystem, build_retriever
 
 if TYPE_CHECKING:
@@ -60,7 +58,7 @@ def run(request: Request) -> None:
     if request.save is not None:
         check_free(request.save, overwrite=request.overwrite)
     check_reranker(request.reranker)  # what is wrong with it is better said before the documents are embedded
-    system = build_retriever(dataset, request.parts) if request.system is None else _load(request.system)
+    system = build_retriever(dataset, request.parts) if request.system is None else load_system(request.system)
     evaluation = evaluate(
         system,
         dataset,
@@ -107,44 +105,6 @@ def depths(text: str) -> tuple[int, ...]:
     if not ks or min(ks) < 1:
         raise ConfigurationError(f"--ks: found {text!r}; expected integers of 1 or more with commas, as 1,3,5,10")
     return ks
-
-
-def _load(reference: str) -> Any:
-    """Import `module:name`; a function without required arguments is called to make the system."""
-    module_name, _, name = reference.partition(":")
-    if not module_name or not name:
-        raise ConfigurationError(f"--system: found {reference!r}; expected module:name, as my_rag:retriever")
-    sys.path.insert(0, os.getcwd())  # noqa: PTH109 — sys.path holds texts
-    try:
-        module = importlib.import_module(module_name)
-    except (ImportError, TypeError, ValueError) as error:  # a relative or ill-formed name is no ImportError
-        raise ConfigurationError(
-            f"--system: the module {module_name!r} cannot be imported: {error}; "
-            "expected a module in this folder or installed"
-        ) from error
-    if not hasattr(module, name):
-        public = [known for known in vars(module) if not known.startswith("_")]
-        raise ConfigurationError(f"--system: {module_name} has no {name!r}; expected one of {', '.join(public)}")
-    found = getattr(module, name)
-    if not is_factory(found):
-        return found
-    try:
-        return found()
-    except Exception as error:
-        raise ConfigurationError(f"--system: {reference}() failed: {describe_error(error)}") from error
-
-
-def is_factory(found: Any) -> bool:
-    """Whether something is a function that can be called without arguments, and so makes a system."""
-    import inspect
-
-    if not (inspect.isfunction(found) or inspect.isclass(found)):
-        return False
-    try:
-        inspect.signature(found).bind()
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def _as_json(evaluation: Evaluation) -> dict[str, Any]:

@@ -153,3 +153,24 @@ def demo() -> None:
     from raglift.cli import demo as command
 
     command.run()
+
+
+@group.command()
+def sweep(
+    file: Annotated[Path, typer.Argument(help="A YAML file that says what to measure (see docs/sweeps.md).")],
+    out: Annotated[
+        Path | None, typer.Option(help="Where the sweep is kept; by default runs/ and the file's name.")
+    ] = None,
+    plan: Annotated[bool, typer.Option(help="Print what there is to do, and do nothing.")] = False,
+    resume: Annotated[bool, typer.Option(help="Go on with a sweep that was stopped.")] = False,
+    engine: Annotated[str, typer.Option(help="local, or ray for a Ray cluster.")] = "local",
+    address: Annotated[str | None, typer.Option(help="Of the Ray cluster; else Ray starts on this machine.")] = None,
+    include_cut: Annotated[
+        bool, typer.Option(help="Let a cell be the best whose embedding model reads some chunks only in part.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Measure many systems, sharing their work: chunk sizes, embedding models, retrievers, rerankers."""
+    from raglift.cli import sweep as command
+
+    command.run(command.Request(file, out, plan, resume, engine, address, include_cut, as_json))
