@@ -36,7 +36,9 @@ def evaluate(
         ),
     ] = None,
     documents: Documents = None,
-    retriever: Annotated[str, typer.Option(help="raglift's own: dense or bm25.")] = "dense",
+    retriever: Annotated[
+        str, typer.Option(help="raglift's own: dense, bm25, hybrid, or hybrid(dense=0.7,bm25=0.3).")
+    ] = "dense",
     embedding: Embedding = "minilm",
     reranker: Reranker = "late-interaction",
     chunker: ChunkerKind = "recursive",

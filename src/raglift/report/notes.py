@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from raglift.text import normalize
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from raglift.execution import Stage
     from raglift.matching import Judgements, Provenance
@@ -53,6 +53,16 @@ def _lengths(run: Run, rankings: list[list[Ranking]], number: int) -> list[tuple
     ]
 
 
+def _read_in_part(retriever: Any) -> Iterator[int]:
+    """Yield, for each index that a retriever searches, how many chunks its model read in part, if any."""
+    count = getattr(getattr(retriever, "index", None), "read_in_part", None)
+    if isinstance(count, int) and count > 0:
+        yield count
+    parts = getattr(retriever, "retrievers", ())
+    for part in parts if isinstance(parts, tuple) else ():
+        yield from _read_in_part(part)
+
+
 def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
     """Return what there is to say of a run, however it is scored."""
     notes = []
@@ -60,13 +70,11 @@ def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
         if stage.depth_fixed:
             what = "k" if hasattr(stage, "retriever") else "top_n"
             notes.append(f"{stage.name}: {what} could not be set on {'; '.join(stage.depth_fixed)}")
-        index = getattr(getattr(stage, "retriever", None), "index", None)
-        read_in_part = getattr(index, "read_in_part", None)
-        if isinstance(read_in_part, int) and read_in_part > 0:
-            notes.append(
-                f"{read_in_part:,} distinct chunks are longer than the embedding model reads and were embedded by "
-                "their beginning only"
-            )
+        notes += [
+            f"{count:,} distinct chunks are longer than the embedding model reads and were embedded by "
+            "their beginning only"
+            for count in _read_in_part(getattr(stage, "retriever", None))
+        ]
     if provenance.unknown_document and any(
         passage.doc_id for query in provenance.dataset for fact in query.facts for passage in fact.passages
     ):

@@ -6,10 +6,14 @@ import difflib
 import math
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
 
-__all__ = ["RETRIEVERS", "RRF_CONSTANT", "RetrieverSpec", "parse_retriever"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["RETRIEVERS", "RRF_CONSTANT", "RetrieverSpec", "checked_constant", "checked_weights", "parse_retriever"]
 
 RETRIEVERS = ("dense", "bm25", "hybrid")
 """The kinds of retrievers that raglift brings itself."""
@@ -45,9 +49,8 @@ class RetrieverSpec:
             near = difflib.get_close_matches(self.kind, RETRIEVERS, n=1)
             hint = f" (did you mean {near[0]!r}?)" if near else ""
             raise ConfigurationError(f"retriever: found {self.kind!r}{hint}; expected one of {', '.join(RETRIEVERS)}")
-        object.__setattr__(self, "weights", _checked_weights(self.weights))
-        if isinstance(self.constant, bool) or not isinstance(self.constant, int) or self.constant < 0:
-            raise ConfigurationError(f"fusion constant: found {self.constant!r}; expected an integer, 0 or more")
+        object.__setattr__(self, "weights", checked_weights(self.weights, len(_PARTS)))
+        checked_constant(self.constant)
         if self.kind != "hybrid" and (self.weights, self.constant) != ((1.0, 1.0), RRF_CONSTANT):
             raise ConfigurationError(f"retriever: found weights for {self.kind!r}; expected them with 'hybrid' alone")
 
@@ -97,18 +100,31 @@ def _number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _checked_weights(weights: object) -> tuple[float, float]:
-    given = weights if isinstance(weights, (list, tuple)) else ()
-    usable = [
-        float(weight)
-        for weight in given
-        if isinstance(weight, (int, float)) and not isinstance(weight, bool) and 0 < weight < math.inf
-    ]
-    if len(usable) != len(_PARTS) or len(given) != len(_PARTS):
+def checked_weights(weights: Sequence[float], parts: int) -> tuple[float, ...]:
+    """Return the weights of a fusion.
+
+    Raises:
+        ConfigurationError: not one for each part, or one that is not a finite number above 0.
+    """
+    given = tuple(weights) if isinstance(weights, (list, tuple)) else ()
+    numbers = [each for each in given if isinstance(each, (int, float)) and not isinstance(each, bool)]
+    usable = [float(each) for each in numbers if 0 < each < math.inf]
+    if len(usable) != parts or len(given) != parts:
         raise ConfigurationError(
-            f"hybrid weights: found {weights!r}; expected a number above 0 for each of {', '.join(_PARTS)}"
+            f"fusion weights: found {weights!r}; expected {parts} numbers above 0, one for each retriever"
         )
-    return usable[0], usable[1]
+    return tuple(usable)
+
+
+def checked_constant(constant: object) -> int:
+    """Return the constant of a fusion.
+
+    Raises:
+        ConfigurationError: it is not an integer of 0 or more.
+    """
+    if isinstance(constant, bool) or not isinstance(constant, int) or constant < 0:
+        raise ConfigurationError(f"fusion constant: found {constant!r}; expected an integer, 0 or more")
+    return constant
 
 
 def _plain(weight: float) -> str:
