@@ -2,7 +2,7 @@
 
 from raglift.records.corpus import Chunk, Document
 from raglift.records.labels import Dataset, Fact, Passage, Query
-from raglift.records.metric import Metric
+from raglift.records.metric import Metric, Tokens
 from raglift.records.rankings import Hit, Inventory, Ranking, Run, StageInfo, StageTrace, Trace
 from raglift.records.results import Evaluation, Scores
 
@@ -22,5 +22,6 @@ __all__ = [
     "Scores",
     "StageInfo",
     "StageTrace",
+    "Tokens",
     "Trace",
 ]
