@@ -472,7 +472,7 @@ def test_seconds_are_kept_per_query_and_stage():
         ({"ks": (0,)}, "ks: found 0; expected an integer, 1 or more"),
         ({"ks": (True,)}, "ks: found True"),
         ({"ks": (2.5,)}, "ks: found 2.5"),
-        ({"ks": "10"}, "ks: found '1'"),
+        ({"ks": "10"}, "ks: found '10'"),
         ({"candidates": 0}, "candidates: found 0"),
         ({"candidates": "many"}, "candidates: found 'many'"),
         ({"concurrency": 0}, "concurrency: found 0"),

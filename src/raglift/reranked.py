@@ -58,4 +58,5 @@ def rerank(
     notes = (*run.notes, *run_notes(stages, provenance))
     made = Run((*run.stages, *infos), traces, run.spec, notes, run.inventory)
     rule = MatchRule(**run.spec["match"])
-    return evaluation_of(made, dataset, evaluation.scores.metrics, rule, evaluation.profile)
+    counter = evaluation.judgements[0].counter if evaluation.judgements else TokenCounts()
+    return evaluation_of(made, dataset, evaluation.scores.metrics, rule, evaluation.profile, counter)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -12,6 +11,7 @@ from raglift.chunking import make_chunker
 from raglift.errors import ConfigurationError, QueryFailed
 from raglift.evaluation import DEFAULT_METRICS, Options, evaluate
 from raglift.integrations.adapt import check_reranker
+from raglift.metrics import parse_depth
 from raglift.models import resolve_dtype
 from raglift.references import load_system
 from raglift.systems import LocalSystem, build_retriever
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from raglift.chunking import Chunker
     from raglift.matching import MatchRule
     from raglift.models import Dtype
-    from raglift.records import Evaluation
+    from raglift.records import Evaluation, Tokens
 
-__all__ = ["Request", "depths", "make_chunker", "options", "parts", "run"]
+__all__ = ["Request", "depths", "make_chunker", "numbers_of_hits", "options", "parts", "run"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Request:
     documents: Path | None
     parts: LocalSystem
     reranker: str
-    ks: tuple[int, ...]
+    ks: tuple[int | Tokens, ...]
     candidates: int
     profile: str
     match: MatchRule
@@ -92,19 +92,32 @@ def options(*, metrics: str | None, **given: Any) -> Options:
     return cast("Options", {"metrics": named or DEFAULT_METRICS, **given})
 
 
-def depths(text: str) -> tuple[int, ...]:
-    """Read `1,3,5,10`.
+def depths(text: str) -> tuple[int | Tokens, ...]:
+    """Read `1,3,5,tokens(2000)`.
+
+    Raises:
+        ConfigurationError: something that is neither a positive integer nor a token budget.
+    """
+    ks = tuple(parse_depth(part) for part in text.split(",") if part.strip())
+    found = tuple(k for k in ks if k is not None)
+    if not ks or len(found) < len(ks):
+        raise ConfigurationError(
+            f"--ks: found {text!r}; expected integers of 1 or more with commas, as 1,3,5,10, or tokens(2000)"
+        )
+    return found
+
+
+def numbers_of_hits(text: str) -> tuple[int, ...]:
+    """Read `1,3,5,10`, where a token budget has no meaning.
 
     Raises:
         ConfigurationError: something that is not a positive integer.
     """
-    try:
-        ks = tuple(int(part) for part in text.split(",") if part.strip())
-    except ValueError:
-        ks = ()
-    if not ks or min(ks) < 1:
-        raise ConfigurationError(f"--ks: found {text!r}; expected integers of 1 or more with commas, as 1,3,5,10")
-    return ks
+    found = depths(text)
+    numbers = tuple(k for k in found if isinstance(k, int))
+    if len(numbers) < len(found):
+        raise ConfigurationError(f"--ks: found {text!r}; expected integers with commas, as 1,3,5,10")
+    return numbers
 
 
 def _as_json(evaluation: Evaluation) -> dict[str, Any]:
@@ -139,7 +152,9 @@ def _headroom_as_json(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a cell as JSON has it: no NaN."""
+    """Return a cell as JSON has it: nothing that is missing in a way of its own."""
+    import pandas as pd
+
     if hasattr(value, "item"):
         value = value.item()
-    return None if isinstance(value, float) and math.isnan(value) else value
+    return None if pd.isna(value) else value

@@ -47,13 +47,20 @@ def evaluate(
     chunk_unit: ChunkUnit = None,
     dtype: DtypeOption = "auto",
     ks: Annotated[
-        str, typer.Option("--ks", "-k", help="The depths at which metrics are taken, with commas.")
+        str,
+        typer.Option(
+            "--ks",
+            "-k",
+            help="The depths at which metrics are taken, with commas: numbers of hits, and budgets of context tokens, "
+            "as '1,5,tokens(2000)'.",
+        ),
     ] = "1,3,5,10",
     candidates: Annotated[int, typer.Option(help="How many hits are retrieved for the reranker.")] = 50,
     metrics: Annotated[
         str | None,
         typer.Option(
-            help="Measures with commas, as mrr,recall,ndcg@20; by default all but DCG, IDCG and span metrics."
+            help="Measures with commas, as 'mrr,ndcg@20,recall@tokens(2000)'; by default all but DCG, IDCG, "
+            "ContextTokens and span metrics."
         ),
     ] = None,
     profile: Annotated[str, typer.Option(help="Whose metric conventions: default, tutorial or autorag.")] = "default",

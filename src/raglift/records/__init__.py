@@ -3,7 +3,7 @@
 from raglift.records.corpus import Chunk, Document
 from raglift.records.cost import Cost, IndexCost, StageLatency
 from raglift.records.labels import Dataset, Fact, Passage, Query
-from raglift.records.metric import Metric
+from raglift.records.metric import Metric, Tokens
 from raglift.records.rankings import Hit, Inventory, Ranking, Run, StageInfo, StageTrace, Trace
 from raglift.records.results import Evaluation, Scores
 
@@ -26,5 +26,6 @@ __all__ = [
     "StageInfo",
     "StageLatency",
     "StageTrace",
+    "Tokens",
     "Trace",
 ]
