@@ -14,6 +14,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "raglift"
 ORDER = (
     "errors",
     "printable",
+    "environment",
     "text",
     "records",
     "progress",
@@ -37,6 +38,7 @@ ORDER = (
     "report",
     "store",
     "execution",
+    "latency",
     "integrations",
     "testing",
     "evaluation",

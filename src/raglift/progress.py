@@ -10,6 +10,7 @@ import os
 import sys
 import time
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress
 
-__all__ = ["is_shown", "listen", "show_status", "track"]
+__all__ = ["is_shown", "listen", "quiet", "show_status", "track"]
 
 _SECONDS_BETWEEN_LINES = 5.0
+_is_quiet: ContextVar[bool] = ContextVar("raglift progress quiet", default=False)
 
 
 @dataclass
@@ -48,7 +50,19 @@ def is_shown(show: bool | None) -> bool:
 
 
 @contextmanager
-def track(label: str, total: int, unit: str, *, show: bool | None = None) -> Iterator[Callable[[int], None]]:
+def quiet() -> Iterator[None]:
+    """Show no progress of what the block calls, whatever was asked: where drawing it would be timed with the work."""
+    token = _is_quiet.set(True)
+    try:
+        yield
+    finally:
+        _is_quiet.reset(token)
+
+
+@contextmanager
+def track(
+    label: str, total: int, unit: str, *, show: bool | None = None, live: bool = True
+) -> Iterator[Callable[[int], None]]:
     """Show how far a piece of work is, on standard error, and how fast it goes.
 
     Args:
@@ -56,13 +70,15 @@ def track(label: str, total: int, unit: str, *, show: bool | None = None) -> Ite
         total: how many units there are.
         unit: what is counted, as “chunks”.
         show: as for `is_shown`.
+        live: draw a bar on a terminal, from a thread of its own; False writes lines there too, and only when it is
+            told of finished units.
 
     Yields:
         A function to call with the number of units just finished.
     """
-    if not is_shown(show) or total == 0:
+    if not is_shown(show) or total == 0 or _is_quiet.get():
         yield lambda count: _tell(unit, count)
-    elif _is_terminal():
+    elif _is_terminal() and live:
         with _bar(label, total, unit) as advance:
             yield advance
     else:

@@ -14,6 +14,8 @@ from raglift.integrations.adapt import check_reranker
 from raglift.metrics import parse_depth
 from raglift.models import resolve_dtype
 from raglift.references import load_system
+from raglift.store.costs import cost_line
+from raglift.store.plain_files import plain
 from raglift.systems import LocalSystem, build_retriever
 
 if TYPE_CHECKING:
@@ -130,6 +132,7 @@ def _as_json(evaluation: Evaluation) -> dict[str, Any]:
         "metrics": [{key: _plain(value) for key, value in row.items()} for row in rows],
         "loss": _loss_as_json(evaluation),
         "headroom": _headroom_as_json(evaluation),
+        "cost": plain(cost_line(evaluation.run.cost)),
         "notes": list(evaluation.notes),
     }
 
