@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from raglift.matching import MatchRule
     from raglift.records import Chunk, Dataset, Document, Evaluation, Ranking
     from raglift.retrieval import DenseRetriever
+    from raglift.scoring import score_rankings
     from raglift.store import load_evaluation
     from raglift.sweep import Sweep
 
@@ -45,6 +46,7 @@ _HOMES = {
     "load_dataset": "loading",
     "load_evaluation": "store",
     "rescore": "evaluation",
+    "score_rankings": "scoring",
     "write_dataset": "dataset",
 }
 
@@ -65,6 +67,7 @@ __all__ = [
     "load_dataset",
     "load_evaluation",
     "rescore",
+    "score_rankings",
     "write_dataset",
 ]
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from raglift.chunking.token_counts import TokenCounts
 from raglift.errors import ConfigurationError
 from raglift.evaluation import evaluation_of
 from raglift.execution import Policy, run_stages
 from raglift.execution.traces import is_batched
 from raglift.integrations.adapt import adapt_reranker, named_stages
 from raglift.matching import MatchRule, Provenance
-from raglift.records import Evaluation, Run, StageInfo
+from raglift.records import Cost, Evaluation, Run, StageInfo
 from raglift.report.notes import run_notes
 
 if TYPE_CHECKING:
@@ -56,7 +57,12 @@ def rerank(
     traces = run_stages(stages, dataset.queries, run.spec["candidates"], policy, provenance, after=run.traces)
     infos = tuple(StageInfo(s.name, s.system, s.depth_fixed, is_batched(s)) for s in stages)
     notes = (*run.notes, *run_notes(stages, provenance))
-    made = Run((*run.stages, *infos), traces, run.spec, notes, run.inventory)
+    made = Run((*run.stages, *infos), traces, run.spec, notes, run.inventory, _index_alone(run.cost))
     rule = MatchRule(**run.spec["match"])
     counter = evaluation.judgements[0].counter if evaluation.judgements else TokenCounts()
     return evaluation_of(made, dataset, evaluation.scores.metrics, rule, evaluation.profile, counter)
+
+
+def _index_alone(cost: Cost | None) -> Cost | None:
+    """Return what the index cost: seconds of stages are those of another system."""
+    return None if cost is None or cost.index is None else Cost(index=cost.index)

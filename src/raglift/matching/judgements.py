@@ -19,7 +19,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Direction", "FactTable", "Judgements", "Matches", "PassageTable", "Reach", "Satisfactions"]
+    from raglift.records import Ranking
+
+__all__ = [
+    "Direction",
+    "FactTable",
+    "FirstSatisfactions",
+    "Judgements",
+    "Matches",
+    "PassageTable",
+    "Reach",
+    "Satisfactions",
+]
 
 
 class Direction:
@@ -110,6 +121,16 @@ class Satisfactions:
 
 
 @dataclass(frozen=True, eq=False)
+class FirstSatisfactions:
+    """The facts that are satisfied at all, sorted by query, then rank, then higher grade first."""
+
+    fact: NDArray[np.int64]
+    query: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    grade: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
 class Reach:
     """What retrieving exactly the chunks that touch a passage would give: one entry a query."""
 
@@ -172,6 +193,17 @@ class Judgements:
     def lengths(self) -> NDArray[np.int64]:
         """The characters of each hit, query after query, in the order of rank; counted when first asked for."""
         return np.array([len(hit.chunk.text) for ranking in self.rankings for hit in ranking.hits], dtype=np.int64)
+
+    @cached_property
+    def first(self) -> FirstSatisfactions:
+        """When each satisfied fact is first satisfied, and with what grade; most metrics start from it."""
+        satisfied = self.satisfied
+        first = np.ones(len(satisfied.fact), dtype=bool)
+        first[1:] = satisfied.fact[1:] != satisfied.fact[:-1]
+        fact, rank, grade = satisfied.fact[first], satisfied.rank[first], satisfied.grade[first]
+        query = self.facts.query[fact]
+        order = np.lexsort((-grade, rank, query))
+        return FirstSatisfactions(fact[order], query[order], rank[order], grade[order])
 
 
 def satisfactions_of(facts: FactTable, matches: Matches) -> Satisfactions:

@@ -58,6 +58,8 @@ class Measure:
     """Whether it grows from 0 with the hits; else it is the labels' or the index's own."""
     needs_chunks: bool = False
     """Whether all chunks of the index must be known."""
+    needs_text: bool = False
+    """Whether it looks at the texts of hits and passages; ids are not enough."""
     parameters: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """The settings it takes, and their values; the first is the default."""
 
@@ -93,18 +95,21 @@ MEASURES: dict[str, Measure] = {
             "SpanRecall",
             "passage characters covered by the first k hits / passage characters",
             spans.span_recall,
+            needs_text=True,
         ),
         Measure(
             "span_precision",
             "SpanPrecision",
             "passage characters covered by the first k hits / characters of these hits",
             spans.span_precision,
+            needs_text=True,
         ),
         Measure(
             "span_iou",
             "SpanIoU",
             "passage characters covered / (characters of the first k hits + passage characters not covered)",
             spans.span_iou,
+            needs_text=True,
         ),
         Measure(
             "span_precision_omega",
@@ -114,6 +119,7 @@ MEASURES: dict[str, Measure] = {
             takes_k=False,
             is_earned=False,
             needs_chunks=True,
+            needs_text=True,
         ),
         Measure(
             "context_tokens",
