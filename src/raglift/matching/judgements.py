@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.records import Ranking
-
 __all__ = [
     "Direction",
     "FactTable",

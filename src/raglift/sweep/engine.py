@@ -14,7 +14,7 @@ from raglift.metrics import parse
 from raglift.progress import listen, show_status
 from raglift.sweep.cells import NO_RERANKER, Cell
 from raglift.sweep.course import Course, Step
-from raglift.sweep.measuring import Measurement, Outcome, ask_system, candidate_pairs, evaluated, measure
+from raglift.sweep.measuring import Measurement, Outcome, ask_system, candidate_pairs, evaluated, latency_of, measure
 from raglift.sweep.parts import parts_of, source_of
 from raglift.sweep.result import CellResult, SweepResult
 from raglift.work import HERE, Workers
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Engine", "read_result"]
 
 _EVALUATIONS_AT_HAND = 32
+_TIMING_LABEL = "time the cells"
 
 
 @dataclass
@@ -63,13 +64,15 @@ class Engine:
         missing = [s for s in self.plan.sources if not self.folder.place(s.key, is_cell=self._is_cell(s)).is_dir()]
         own = [source for source in missing if source.system is None]
         with show_status(show=self.progress) as say:
-            self._course = Course(_steps(self.plan, todo, missing), say)
+            self._course = Course(_steps(self.plan, todo, missing, latency=self.parts.sweep.latency), say)
             with listen(self._course.advance):
                 self._embed(own)
                 self._retrieve(own)
                 self._ask_systems([source for source in missing if source.system is not None])
                 for reranker in dict.fromkeys(cell.reranker for cell in todo if cell.reranker != NO_RERANKER):
                     self._rerank(reranker, [cell for cell in todo if cell.reranker == reranker])
+                if self.parts.sweep.latency:
+                    self._time()
         self.folder.set_failures(self._failures)
         return read_result(self.folder, self.parts.dataset)
 
@@ -141,6 +144,21 @@ class Engine:
             source = self._evaluation(source_of(cell))
             yield Measurement(cell, source, title, {pair: scores[pair] for pair in candidate_pairs(source)})
 
+    def _time(self) -> None:
+        """Time the cells' stages, here and one query at a time: what was shared above was not done for one query."""
+        with self._course.taking(_TIMING_LABEL):
+            for cell in self.plan.cells:
+                if cell.key not in self.folder.finished():
+                    continue
+                evaluation = self.folder.load(cell.key, self.parts.dataset, is_cell=True)
+                if evaluation.run.cost is None or not evaluation.run.cost.latencies:
+                    with self._failing([cell]):
+                        cost = latency_of(evaluation, self.parts.stages(cell), self.parts.sweep, self.progress)
+                        self.folder.save(
+                            cell.key, replace(evaluation, run=replace(evaluation.run, cost=cost)), is_cell=True
+                        )
+                self._course.advance("cells", 1)
+
     def _settle(self, cell: Cell, outcome: Outcome, read_in_part: int) -> None:
         if outcome.evaluation is None:
             self._fail([cell], str(outcome.error))
@@ -206,7 +224,7 @@ def read_result(folder: SweepFolder, dataset: Dataset | None = None) -> SweepRes
     return SweepResult(head["title"], parse(head["primary"]), int(head["seed"]), tuple(results), folder.path)
 
 
-def _steps(plan: Plan, todo: Sequence[Cell], missing: Sequence[Cell]) -> list[Step]:
+def _steps(plan: Plan, todo: Sequence[Cell], missing: Sequence[Cell], *, latency: int) -> list[Step]:
     """Return what is to be done, in the order in which it is."""
     steps = []
     for entry in plan.embeddings:
@@ -217,6 +235,8 @@ def _steps(plan: Plan, todo: Sequence[Cell], missing: Sequence[Cell]) -> list[St
         cells = sum(cell.reranker == planned.reranker for cell in todo)
         steps.append(Step(_scoring_label(planned.reranker), "pairs", _known(planned.missing, planned.pairs)))
         steps.append(Step(_measuring_label(planned.reranker), "cells", cells))
+    if latency:
+        steps.append(Step(_TIMING_LABEL, "cells", len(plan.cells)))
     return steps
 
 

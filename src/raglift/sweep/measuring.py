@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.evaluation import evaluate
 from raglift.execution import Policy
 from raglift.execution.policy import describe_error
+from raglift.latency import OneAtATime, measure_latency
+from raglift.matching import Provenance
+from raglift.records import Cost
 from raglift.references import load_system
 from raglift.reranked import rerank
 from raglift.sweep.parts import KnownScores
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from raglift.execution import Stage
     from raglift.records import Dataset, Evaluation
     from raglift.reranking.pairs import Pair
     from raglift.sweep.cells import Cell
     from raglift.sweep.record import Sweep
 
-__all__ = ["Measurement", "Outcome", "ask_system", "candidate_pairs", "evaluated", "measure"]
+__all__ = ["Measurement", "Outcome", "ask_system", "candidate_pairs", "evaluated", "latency_of", "measure"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,3 +89,22 @@ def measure(item: Measurement) -> Outcome:
     except Exception as error:  # noqa: BLE001 — what fails here fails one cell, not the sweep
         return Outcome(error=describe_error(error))
     return Outcome(evaluation)
+
+
+def latency_of(evaluation: Evaluation, stages: Sequence[Stage], sweep: Sweep, progress: bool | None) -> Cost:
+    """Return the cost of an evaluation with the seconds of its stages, asked one query at a time.
+
+    Args:
+        evaluation: what is known; queries that failed in it are not asked again.
+        stages: the system, which remembers nothing.
+        sweep: says how many queries, and the seed that chooses them.
+        progress: whether to show progress.
+    """
+    policy = Policy(progress=progress)
+    asked = OneAtATime(
+        stages, int(evaluation.run.spec["candidates"]), policy, Provenance(evaluation.dataset, sweep.doc_key)
+    )
+    queries = zip(evaluation.dataset.queries, evaluation.run.traces, strict=True)
+    texts = [query.text for query, trace in queries if trace.error is None]
+    latencies, whole = measure_latency(asked, texts, sweep.latency, seed=sweep.seed)
+    return replace(evaluation.run.cost or Cost(), latencies=latencies, whole=whole)

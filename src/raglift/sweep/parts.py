@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Any
 from raglift.cache import Cache, default_cache
 from raglift.errors import ConfigurationError
 from raglift.indexing import build_index
-from raglift.integrations.adapt import adapt_reranker
+from raglift.integrations.adapt import adapt_reranker, adapt_system, named_stages
 from raglift.integrations.embeddings import embedder_by_name
 from raglift.integrations.splitters import chunker_by_name
 from raglift.records import Ranking
+from raglift.references import load_system
 from raglift.reranking.pairs import PairReranker
 from raglift.retrieval import BM25Retriever, DenseRetriever, HybridRetriever
 from raglift.sweep.cells import NO_RERANKER, Cell, RetrieverSpec
 from raglift.systems import chunks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from raglift.execution import RerankStage
+    from raglift.execution import RerankStage, Stage
     from raglift.indexing import Embedder
     from raglift.records import Chunk, Dataset
     from raglift.reranking.pairs import Pair
@@ -144,10 +145,22 @@ class Parts:
         """Return what a cell of raglift's own parts retrieves with; a hybrid shares its parts with their cells."""
         source = source_of(cell)
         if source not in self._retrievers:
-            self._retrievers[source] = Remembered(self._made(source))
+            self._retrievers[source] = Remembered(self._made(source, self.retriever))
         return self._retrievers[source]
 
-    def _made(self, source: Cell) -> Any:
+    def stages(self, cell: Cell) -> list[Stage]:
+        """Return the stages of a cell as a user would run them, which remember nothing."""
+        if cell.system is None:
+            system: Any = self._deployed(source_of(cell))
+        else:
+            system = load_system(self.sweep.system(cell.system).system)
+        retrieving = adapt_system(system, doc_key=self.sweep.doc_key)
+        return named_stages([*retrieving, *([] if cell.reranker == NO_RERANKER else [self._stage(cell.reranker)])])
+
+    def _deployed(self, source: Cell) -> Any:
+        return self._made(source, self._deployed)
+
+    def _made(self, source: Cell, make_part: Callable[[Cell], Any]) -> Any:
         if source.chunker is None or source.retriever is None:
             raise ConfigurationError(f"{source.name}: found no chunker; expected a cell of raglift's own parts")
         kind = source.retriever.kind
@@ -158,7 +171,7 @@ class Parts:
             return DenseRetriever(
                 build_index(self.chunks(source.chunker), embedder, cache=self.cache, progress=self.progress)
             )
-        parts = [self.retriever(part) for part in parts_of(source)]
+        parts = [make_part(part) for part in parts_of(source)]
         return HybridRetriever(parts, source.retriever.weights, constant=source.retriever.constant)
 
     def read_in_part(self, source: Cell) -> int:
