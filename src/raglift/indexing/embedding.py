@@ -5,10 +5,21 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
+from raglift.batches import (
+    SHAPES,
+    Counted,
+    batches_by_length,
+    can_be_padded,
+    compute_by_shape,
+    counted_batches,
+    document_prompt,
+    token_counts,
+    token_limit,
+)
 from raglift.cache import Cache, content_key
 from raglift.models import (
     EMBEDDED_MODEL,
@@ -26,11 +37,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
+    from sentence_transformers import SentenceTransformer
 
-__all__ = ["Embedder", "Embedding", "SentenceTransformerEmbedder", "embed", "missing_texts"]
+__all__ = ["Embedder", "Embedding", "SentenceTransformerEmbedder", "batches_by_length", "embed", "missing_texts"]
 
 Kind = Literal["document", "query"]
-BATCH_SIZE = 32
 _READ_IN_PART = {b"\x00": False, b"\x01": True}
 _NOT_KNOWN = b"\xff"
 
@@ -71,6 +82,9 @@ class Embedding:
 class SentenceTransformerEmbedder:
     """A sentence-transformers model as an Embedder, loaded when the first text needs it.
 
+    A vector depends on its text alone: see `raglift.batches`. A model that cannot be told what to pad to gets plain
+    batches, and then its vectors depend on their batch in the last bits.
+
     Args:
         model: `minilm` (the embedded model), a folder, or a hub id.
         dtype: what to compute in; `auto` is bfloat16 where the processor has it.
@@ -82,10 +96,10 @@ class SentenceTransformerEmbedder:
 
     @property
     def identity(self) -> str:
-        """The model's name and revision, and the number type."""
+        """The model's name and revision, the number type, and how texts are padded."""
         if not self.has_known_identity:
             load_sentence_transformer(self.model, self.dtype)  # downloads it, so that its revision is known
-        return f"sentence-transformers:{model_identity(self.model)}:{self.dtype}"
+        return f"sentence-transformers:{model_identity(self.model)}:{self.dtype}:{SHAPES}"
 
     @property
     def has_known_identity(self) -> bool:
@@ -93,35 +107,37 @@ class SentenceTransformerEmbedder:
         return has_known_revision(self.model)
 
     def plan(self, texts: Sequence[str]) -> list[list[str]]:
-        """Sort by tokens, so that a batch is hardly padded: by characters, a sixth of the work would be padding."""
+        """Put texts that are padded alike together, shortest first; the batches remember what was counted."""
         model = load_sentence_transformer(self.model, self.dtype)
-        if not callable(model.tokenizer):
+        if not can_be_padded(model):
             return batches_by_length(texts, [len(text) for text in texts])
-        ids = model.tokenizer(list(texts), truncation=False, verbose=False)["input_ids"]
-        return batches_by_length(texts, [len(tokens) for tokens in ids])
+        return [*counted_batches(texts, _tokens_of(model, texts), token_limit(model))]
 
     def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
-        """Return one unit vector a text, with the model's own query or document prompt if it has one."""
+        """Return one vector a text, with the model's own query or document prompt if it has one."""
         model = load_sentence_transformer(self.model, self.dtype)
-        encode = model.encode_query if kind == "query" else model.encode_document
-        with one_thread() if len(texts) == 1 else nullcontext():
-            vectors = encode(list(texts), batch_size=len(texts), show_progress_bar=False, convert_to_numpy=True)
-        return np.asarray(vectors, dtype=np.float32)
+
+        def compute(batch: list[str], settings: dict[str, Any]) -> list[NDArray[np.float32]]:
+            encode = model.encode_query if kind == "query" else model.encode_document
+            with one_thread() if len(batch) == 1 else nullcontext():
+                vectors = encode(batch, batch_size=len(batch), show_progress_bar=False, **settings)
+            return [*np.asarray(vectors, dtype=np.float32)]
+
+        if kind == "query" or not can_be_padded(model):
+            return np.stack(compute(list(texts), {}))
+        return np.stack(compute_by_shape(compute, texts, _tokens_of(model, texts), token_limit(model)))
 
     def read_in_part(self, texts: Sequence[str]) -> list[bool] | None:
         """Count the tokens of each text against the model's maximum."""
         model = load_sentence_transformer(self.model, self.dtype)
-        limit = model.max_seq_length
+        limit = token_limit(model)
         if limit is None or not callable(model.tokenizer):  # a static model reads texts of any length
             return None
-        ids = model.tokenizer(list(texts), truncation=False, verbose=False)["input_ids"]
-        return [len(tokens) > limit for tokens in ids]
+        return [count > limit for count in _tokens_of(model, texts)]
 
 
-def batches_by_length(texts: Sequence[str], lengths: Sequence[int]) -> list[list[str]]:
-    """Return the texts in batches of equal size, sorted by length, then by text."""
-    ordered = [text for _, text in sorted(zip(lengths, texts, strict=True))]
-    return [ordered[begin : begin + BATCH_SIZE] for begin in range(0, len(ordered), BATCH_SIZE)]
+def _tokens_of(model: SentenceTransformer, texts: Sequence[str]) -> list[int]:
+    return texts.tokens if isinstance(texts, Counted) else token_counts(model, texts, document_prompt(model))
 
 
 def embed(
