@@ -3,11 +3,11 @@
 Both are closed forms: nothing is drawn, so they need no seed and give the same bounds everywhere.
 
 Differences of retrieval metrics are hard on intervals. Most are 0, and the few others are nearly all wins. The t
-interval is then too narrow, as its standard deviation rests on a handful of queries, and lies too near 0 or too far from
-it, as the mean of so few is skewed. `difference_interval` corrects both; with many differences, neither correction is
-felt. `benchmarks/interval_coverage.py` holds it against other intervals over some fifty populations, and
-docs/statistics.md has the table: at 60 and 120 queries it covers 0.93 to 0.97 wherever 4 or more queries are expected
-to show what the mean depends on. With fewer, nothing that was tried does.
+interval is then too narrow, as its standard deviation rests on a handful of queries, and badly centred, as the mean of
+so few is skewed. `difference_interval` corrects both; with many differences, neither correction is felt.
+`benchmarks/interval_coverage.py` holds it against other intervals over some fifty populations, and docs/statistics.md
+has the table: at 60 and 120 queries it covers 0.93 to 0.97 wherever 4 or more queries are expected to show what the
+mean depends on. With fewer, nothing that was tried does.
 """
 
 from __future__ import annotations
