@@ -17,6 +17,7 @@ from raglift.report.figures import (
     signed,
     table_of,
 )
+from raglift.report.slices import tradeoff_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
