@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from raglift.auditing import audit
     from raglift.chunking import RecursiveChunker
+    from raglift.comparison import compare
     from raglift.dataset import write_dataset
     from raglift.errors import RagliftError
     from raglift.evaluation import evaluate, rescore
@@ -42,6 +43,7 @@ _HOMES = {
     "Sweep": "sweep",
     "audit": "auditing",
     "build_index": "indexing",
+    "compare": "comparison",
     "evaluate": "evaluation",
     "load_dataset": "loading",
     "load_evaluation": "store",
@@ -63,6 +65,7 @@ __all__ = [
     "Sweep",
     "audit",
     "build_index",
+    "compare",
     "evaluate",
     "load_dataset",
     "load_evaluation",

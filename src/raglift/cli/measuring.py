@@ -128,6 +128,42 @@ def evaluate(
 
 
 @group.command()
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of saved evaluations; one shows its reranker lift.")],
+    baseline: Annotated[
+        str | None, typer.Option(help="The run that the others are compared with, by name; by default the first.")
+    ] = None,
+    primary: Annotated[str, typer.Option(help="The one metric that decides.")] = "ndcg@10",
+    names: Annotated[
+        str | None, typer.Option(help="What to call the runs, with commas; by default as their folders.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the permutation tests and the choice of halves.")] = 0,
+    confidence: Annotated[float, typer.Option(help="How often intervals hold the true value.")] = 0.95,
+    hold_out: Annotated[
+        bool, typer.Option("--hold-out", help="Choose the best run on half of the queries, measure it on the others.")
+    ] = False,
+    by_tag: Annotated[bool, typer.Option("--by-tag", help="Also show the queries of each tag.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Compare saved evaluations on the same queries: which differences are real. Of one: its reranker lift."""
+    from raglift.cli import compare as command
+
+    command.run(
+        command.Request(
+            runs=tuple(runs),
+            baseline=baseline,
+            primary=primary,
+            names=names,
+            seed=seed,
+            confidence=confidence,
+            hold_out=hold_out,
+            by_tag=by_tag,
+            as_json=as_json,
+        )
+    )
+
+
+@group.command()
 def explain(
     run: Annotated[Path, typer.Argument(help="The folder of a saved evaluation.")],
     query: Annotated[str, typer.Argument(help="The id of a query.")],

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from raglift.diagnosis import Explanation, Headroom, LossBreakdown
     from raglift.matching import Judgements
     from raglift.records.labels import Dataset
+    from raglift.records.lift import Lift
     from raglift.records.metric import Metric
     from raglift.records.rankings import Run
+    from raglift.records.slices import TagSlices
 
 __all__ = ["Evaluation", "Scores"]
 
@@ -187,6 +189,39 @@ class Evaluation:
         from raglift.diagnosis import over_k
 
         return over_k(self, metric, ks)
+
+    def reranker_lift(
+        self, primary: Metric | str = "ndcg@10", *, seed: int = 0, confidence: float = 0.95, moved: int = 5
+    ) -> Lift:
+        """Return what reranking changed, with intervals, a test, and the queries that moved most in each direction.
+
+        Args:
+            primary: the metric that decides; every other is exploratory.
+            seed: of the permutation tests.
+            confidence: how often intervals hold the true value.
+            moved: how many queries to name in each direction, at most.
+
+        Raises:
+            ConfigurationError: a system of one stage, or a metric that was not scored.
+        """
+        from raglift.comparison import reranker_lift
+
+        return reranker_lift(self, primary=primary, seed=seed, confidence=confidence, moved=moved)
+
+    def by_tag(self, metric: Metric | str = "ndcg@10", *, seed: int = 0, confidence: float = 0.95) -> TagSlices:
+        """Return the means, and the lifts where there is a reranker, on the queries of each tag: exploratory.
+
+        Args:
+            metric: what to look at.
+            seed: of the permutation tests.
+            confidence: how often intervals hold the true value.
+
+        Raises:
+            ConfigurationError: the metric was not scored.
+        """
+        from raglift.comparison import evaluation_by_tag
+
+        return evaluation_by_tag(self, metric, seed=seed, confidence=confidence)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the evaluation to a folder of plain files, which `raglift.load_evaluation` reads.
