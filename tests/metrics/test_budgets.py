@@ -130,7 +130,7 @@ def test_what_divides_by_a_number_of_chunks_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("most", [0, -1, 2.0, "5", None, True, 10**9])
 def test_a_budget_is_a_positive_integer_of_up_to_nine_digits(most: object) -> None:
-    with pytest.raises(ConfigurationError, match="tokens: found .*; expected an integer from 1 to 999,999,999"):
+    with pytest.raises(ConfigurationError, match=r"tokens: found .*; expected an integer from 1 to 999,999,999"):
         tokens(most)  # type: ignore[arg-type]
 
 
@@ -141,7 +141,7 @@ def test_a_budget_of_numpys_is_an_integer() -> None:
 
 def test_metrics_are_in_order_by_name_hits_tokens_and_the_whole() -> None:
     ordered = [Precision @ 9, Recall @ 2, Recall @ 10, Recall @ tokens(3), Recall @ tokens(20), Recall]
-    assert sorted(ordered[::-1]) == ordered
+    assert sorted([ordered[place] for place in (3, 0, 5, 2, 4, 1)]) == ordered
     assert Recall @ 10 >= Recall @ 2
     assert (Recall @ tokens(3)).k is None
     assert (Recall @ 3).budget is None
