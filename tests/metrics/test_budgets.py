@@ -141,7 +141,7 @@ def test_a_budget_of_numpys_is_an_integer() -> None:
 
 def test_metrics_are_in_order_by_name_hits_tokens_and_the_whole() -> None:
     ordered = [Precision @ 9, Recall @ 2, Recall @ 10, Recall @ tokens(3), Recall @ tokens(20), Recall]
-    assert sorted(ordered[3:] + ordered[:3]) == ordered
+    assert sorted([ordered[place] for place in (3, 0, 5, 2, 4, 1)]) == ordered
     assert Recall @ 10 >= Recall @ 2
     assert (Recall @ tokens(3)).k is None
     assert (Recall @ 3).budget is None

@@ -47,13 +47,14 @@ def cut_stages(run: Run, rankings: list[list[Ranking]]) -> dict[str, int]:
 
 
 def fewest_tokens(truncated: Mapping[str, int], judgements: Sequence[Judgements], run: Run) -> dict[str, int]:
-    """Return, for each truncated stage, the fewest tokens of a ranking that it, or a stage before it, cut."""
+    """Return, for each truncated stage, the fewest tokens of a labelled query's ranking that it cut."""
     fewest = {}
     was_cut = np.zeros(judgements[0].queries, dtype=np.bool_)
+    labelled = np.bincount(judgements[0].facts.query, minlength=judgements[0].queries) > 0
     for stage, judged in zip(run.stages, judgements, strict=True):
         if stage.name in truncated:
             was_cut |= judged.hits >= truncated[stage.name]
-            fewest[stage.name] = int(context_totals(judged)[was_cut].min(initial=np.iinfo(np.int64).max))
+            fewest[stage.name] = int(context_totals(judged)[was_cut & labelled].min(initial=np.iinfo(np.int64).max))
     return fewest
 
 
