@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["track"]
+__all__ = ["notice", "track"]
 
 _SECONDS_BETWEEN_LINES = 5.0
 
@@ -30,16 +30,35 @@ def track(label: str, total: int, unit: str, *, show: bool | None = None) -> Ite
     Yields:
         A function to call with the number of units just finished.
     """
-    terminal = sys.stderr is not None and sys.stderr.isatty()
-    if show is None:
-        show = terminal or os.environ.get("RAGLIFT_PROGRESS") == "1"
-    if not show or total == 0:
+    if not _is_shown(show) or total == 0:
         yield lambda _count: None
-    elif terminal:
+    elif _on_terminal():
         with _bar(label, total, unit) as advance:
             yield advance
     else:
         yield _lines(label, total, unit)
+
+
+def notice(text: str, *, show: bool | None = None) -> None:
+    """Say in one line on standard error what is being waited for.
+
+    Args:
+        text: the line.
+        show: as for `track`.
+    """
+    if _is_shown(show):
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+
+
+def _is_shown(show: bool | None) -> bool:
+    if sys.stderr is None:
+        return False
+    return show if show is not None else _on_terminal() or os.environ.get("RAGLIFT_PROGRESS") == "1"
+
+
+def _on_terminal() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 @contextmanager

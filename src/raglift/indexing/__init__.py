@@ -2,5 +2,14 @@
 
 from raglift.indexing.embedding import Embedder, Embedding, SentenceTransformerEmbedder, embed
 from raglift.indexing.index import DenseIndex, build_index
+from raglift.indexing.static import StaticEmbedder
 
-__all__ = ["DenseIndex", "Embedder", "Embedding", "SentenceTransformerEmbedder", "build_index", "embed"]
+__all__ = [
+    "DenseIndex",
+    "Embedder",
+    "Embedding",
+    "SentenceTransformerEmbedder",
+    "StaticEmbedder",
+    "build_index",
+    "embed",
+]
