@@ -30,5 +30,8 @@ def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
         initializer_range=1.0,
     )
     BertModel(config).save_pretrained(folder)
-    BertTokenizer(str(folder / "vocab.txt"), model_max_length=64).save_pretrained(folder)
+    tokenizer = BertTokenizer(str(folder / "vocab.txt"), model_max_length=64)
+    tokenizer.backend_tokenizer.enable_padding(length=16)  # as MiniLM's does
+    tokenizer.backend_tokenizer.enable_truncation(32)
+    tokenizer.save_pretrained(folder)
     return folder

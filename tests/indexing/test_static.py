@@ -29,6 +29,14 @@ def test_it_goes_by_its_name_and_says_so_in_its_identity() -> None:
     assert ":float32:" in embedder.identity
 
 
+def test_whether_it_is_there_is_told_without_making_it() -> None:
+    embedder = StaticEmbedder()
+    assert not embedder.has_known_identity
+    assert not embedder.has_known_identity
+    assert embedder.identity
+    assert embedder.has_known_identity
+
+
 def test_a_vector_does_not_depend_on_its_batch() -> None:
     embedder = StaticEmbedder()
     together = embedder.embed(TEXTS, "document")
@@ -43,6 +51,12 @@ def test_it_reads_a_text_of_any_length_to_its_end() -> None:
     one, other = embedder.embed([long, long + "boat " * 5_000], "document")
     assert float(one @ other) < 0.99
     assert embedder.read_in_part([long, "boat"]) == [False, False]
+
+
+def test_a_short_text_is_not_filled_up() -> None:
+    """The mean of a word said once and said often is the same, unless something else is counted in."""
+    once, often = StaticEmbedder().embed(["lamp", "lamp " * 30], "query")
+    np.testing.assert_allclose(once, often, atol=1e-6)
 
 
 def test_a_plan_holds_each_text_once_longest_last_and_does_not_depend_on_the_order() -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from model2vec import StaticModel
 
-__all__ = ["DIMENSIONS", "load_static_model", "static_identity"]
+__all__ = ["DIMENSIONS", "is_distilled", "load_static_model", "static_identity"]
 
 DIMENSIONS = 256
 """How many principal components are kept."""
@@ -62,6 +62,15 @@ def static_identity() -> str:
     record = _read_record(_kept())
     digest = hashlib.sha256("".join(record[name] for name in _FILES).encode()).hexdigest()
     return f"{_source()}:vectors {digest[:12]}"
+
+
+def is_distilled() -> bool:
+    """Whether the static model is there already.
+
+    Raises:
+        MissingDependency: model2vec is not installed.
+    """
+    return _is_whole(_folder())
 
 
 def load_static_model() -> StaticModel:
@@ -104,10 +113,13 @@ def _missing(package: str) -> MissingDependency:
     return MissingDependency(package, "local", f"the embedding model {STATIC_MODEL}")
 
 
+def _folder() -> Path:
+    return cache_folder() / "models" / f"{STATIC_MODEL}-{content_key(_source()).hex()[:12]}"
+
+
 def _kept() -> Path:
     """Return the folder of the static model, complete and undamaged; makes it where it is not."""
-    fingerprint = content_key(_source()).hex()[:12]
-    folder = cache_folder() / "models" / f"{STATIC_MODEL}-{fingerprint}"
+    folder = _folder()
     if _is_whole(folder):
         return folder
     try:
@@ -187,7 +199,11 @@ def _distil() -> StaticModel:
         tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
     bar = io.StringIO()  # model2vec's own bar would write hundreds of lines to a log
     with one_thread(), threadpool_limits(1), redirect_stderr(bar):
-        return distill_from_model(model, tokenizer, device="cpu", **_SETTINGS)
+        static = distill_from_model(model, tokenizer, device="cpu", **_SETTINGS)
+    # MiniLM's tokenizer fills short texts up to 128 tokens, which would count in the mean, and cuts long ones
+    static.tokenizer.no_truncation()
+    static.tokenizer.no_padding()
+    return static
 
 
 def _is_whole(folder: Path) -> bool:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.indexing.distillation import load_static_model, static_identity
+from raglift.indexing.distillation import is_distilled, load_static_model, static_identity
+from raglift.printable import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +32,11 @@ class StaticEmbedder:
         """The source's weights, the dimensions, how they were distilled, and a hash of the vectors."""
         return static_identity()
 
+    @property
+    def has_known_identity(self) -> bool:
+        """Whether the identity can be told without distilling the model first."""
+        return is_distilled()
+
     def plan(self, texts: Sequence[str]) -> list[list[str]]:
         """Sort by characters. No vector depends on its batch: this only sets how often the cache is written."""
         ordered = sorted(texts, key=lambda text: (len(text), text))
@@ -40,7 +46,7 @@ class StaticEmbedder:
         """Return one row a text, the mean of its tokens' vectors; zeros for a text without a known token."""
         model = load_static_model()
         # model2vec reads 512 tokens unless told otherwise
-        vectors = model.encode(list(texts), max_length=None, use_multiprocessing=False)
+        vectors = model.encode([encodable(text) for text in texts], max_length=None, use_multiprocessing=False)
         return np.asarray(vectors, dtype=np.float32)
 
     def read_in_part(self, texts: Sequence[str]) -> list[bool]:
