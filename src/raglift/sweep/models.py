@@ -102,15 +102,17 @@ class _Chunker(_Model):
     """A chunker as a mapping."""
 
     splitter: _Text
-    size: _Integer
-    overlap: _Integer
+    size: _Integer | None = None
+    overlap: _Integer | None = None
     unit: Annotated[str, _one_of(UNITS)] | None = None
     encoding: _Text | None = None
 
     def read(self) -> str:
-        unit = self.unit or ("tokens" if self.encoding is not None else None)
-        parts = [self.splitter, f"{self.size}/{self.overlap}", unit, self.encoding]
-        return values.short_chunker(":".join(part for part in parts if part is not None))
+        if (self.size is None) != (self.overlap is None):
+            raise values.wrong("a size without an overlap, or an overlap without a size", "both; 0 for no overlap")
+        unit = self.unit or (None if self.encoding is None else "tokens")
+        sizes = None if self.size is None else f"{self.size}/{self.overlap}"
+        return values.short_chunker(":".join(filter(None, (self.splitter, sizes, unit, self.encoding))))
 
 
 class _Fusion(_Model):
