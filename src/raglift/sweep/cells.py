@@ -13,7 +13,7 @@ from raglift.errors import ConfigurationError
 from raglift.retrieval.notation import RetrieverSpec, parse_retriever
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["NO_RERANKER", "PARTS", "Cell", "Exclusion", "RetrieverSpec", "grid", "parse_retriever"]
 
@@ -70,6 +70,17 @@ class Cell:
     def to_dict(self) -> dict[str, str]:
         """Return the parts that it has, as texts."""
         return {part: str(value) for part in PARTS if (value := getattr(self, part)) is not None}
+
+    @classmethod
+    def of(cls, parts: Mapping[str, str]) -> Cell:
+        """Return the cell that `to_dict` described.
+
+        Raises:
+            ConfigurationError: a part that there is not.
+        """
+        named = {part: parts[part] for part in ("chunker", "embedding", "reranker", "system") if part in parts}
+        retriever = parse_retriever(parts["retriever"]) if "retriever" in parts else None
+        return cls(retriever=retriever, **named)
 
     def __str__(self) -> str:
         return self.name
