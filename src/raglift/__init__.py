@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from raglift.auditing import audit
     from raglift.chunking import RecursiveChunker
+    from raglift.comparison import compare
     from raglift.dataset import write_dataset
     from raglift.errors import RagliftError
     from raglift.evaluation import evaluate, rescore
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from raglift.retrieval import DenseRetriever
     from raglift.scoring import score_rankings
     from raglift.store import load_evaluation
+    from raglift.sweep import Sweep
 
 __version__ = "0.1.0"
 
@@ -38,8 +40,10 @@ _HOMES = {
     "RagliftError": "errors",
     "Ranking": "records",
     "RecursiveChunker": "chunking",
+    "Sweep": "sweep",
     "audit": "auditing",
     "build_index": "indexing",
+    "compare": "comparison",
     "evaluate": "evaluation",
     "load_dataset": "loading",
     "load_evaluation": "store",
@@ -58,8 +62,10 @@ __all__ = [
     "RagliftError",
     "Ranking",
     "RecursiveChunker",
+    "Sweep",
     "audit",
     "build_index",
+    "compare",
     "evaluate",
     "load_dataset",
     "load_evaluation",
