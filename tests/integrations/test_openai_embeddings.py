@@ -79,6 +79,12 @@ def test_vectors_come_back_in_order_and_the_second_run_asks_nothing(server, tmp_
     np.testing.assert_array_equal(second.vectors, first.vectors)
 
 
+def test_the_vectors_are_the_servers(server):
+    (row,) = server.paths["/v1/embeddings"]({"input": "Prince"}, Answer())["data"]
+    (vector,) = embed(quick(), ["Prince"], "document", Cache(None)).vectors
+    np.testing.assert_allclose(vector, row["embedding"], rtol=1e-6)
+
+
 def test_texts_go_as_they_are_each_once_many_at_a_time(server):
     embed(embedder_by_name(NAME), [*TEXTS, *TEXTS], "document", Cache(None))
     assert sorted(server.inputs) == sorted(TEXTS)
@@ -154,7 +160,9 @@ def test_a_slow_answer_is_given_up_and_asked_again(server):
 
 def test_a_server_that_is_not_there_is_told(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with pytest.raises(ModelOutputError, match=r"failed after 4 attempts and .* s of waiting: APIConnectionError"):
+    with pytest.raises(
+        ModelOutputError, match=r"failed after 4 attempts and .* s of waiting: APIConnectionError: .*refused"
+    ):
         quick(base_url="http://127.0.0.1:9/v1").embed(["who?"], "query")
 
 
@@ -212,11 +220,12 @@ def test_waits_grow_when_the_server_does_not_say(server):
 
 def test_a_wait_is_shown(server, monkeypatch, capsys):
     monkeypatch.setenv("RAGLIFT_PROGRESS", "1")
-    server.answer_next(RATE_LIMIT, Answer(status=502))
-    quick().embed(["who?"], "query")
-    limited, failed = capsys.readouterr().err.splitlines()
-    assert limited == f"{NAME}: rate limited, waiting 0.05 s (attempt 2 of 4 follows)"
-    assert failed.startswith(f"{NAME}: HTTP 502, waiting 0.0")
+    server.answer_next(RATE_LIMIT, Answer(status=502), Answer(cut_off=True), Answer(seconds=2), Answer(vectors="fewer"))
+    quick(attempts=6, timeout=0.3).embed(["who?"], "query")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == f"{NAME}: rate limited, waiting 0.05 s (attempt 2 of 6 follows)"
+    reasons = [line.removeprefix(f"{NAME}: ").split(", waiting ")[0] for line in lines]
+    assert reasons == ["rate limited", "HTTP 502", "the connection failed", "no answer in time", "a damaged reply"]
 
 
 def test_finished_batches_are_kept_and_not_asked_for_again(server, tmp_path):

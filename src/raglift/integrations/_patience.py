@@ -33,8 +33,8 @@ class BadReply(Exception):
 class Patience:
     """How long a provider is asked again.
 
-    A request is made again after HTTP 408, 409, 425, 429 and 5xx, a timeout or a lost connection, and up to twice after
-    a reply that cannot be used; never after 400, 401, 403 or 404, nor when the quota is used up.
+    A request is made again after HTTP 408, 409, 425, 429 and 5xx, a timeout or a lost connection, and after at most two
+    replies that cannot be used; never after 400, 401, 403 or 404, nor when the quota is used up.
 
     Raises:
         ConfigurationError: a number is out of range.
@@ -73,11 +73,14 @@ def ask_patiently(ask: Callable[[], Reply], patience: Patience, name: str, *, se
     import tenacity
 
     last: list[RetryCallState] = []
+    bad_replies: list[BadReply] = []
 
     def is_enough(state: RetryCallState) -> bool:
         last[:] = [state]
-        attempts = min(patience.attempts, _BAD_REPLIES) if isinstance(_error(state), BadReply) else patience.attempts
-        return state.attempt_number >= attempts or state.idle_for + state.upcoming_sleep > patience.longest_wait
+        if isinstance(error := _error(state), BadReply):
+            bad_replies.append(error)
+        tried = state.attempt_number >= patience.attempts or len(bad_replies) >= _BAD_REPLIES
+        return tried or state.idle_for + state.upcoming_sleep > patience.longest_wait
 
     def tell(state: RetryCallState) -> None:
         attempt = f"attempt {state.attempt_number + 1} of {patience.attempts}"
@@ -95,7 +98,7 @@ def ask_patiently(ask: Callable[[], Reply], patience: Patience, name: str, *, se
     except Exception as error:  # noqa: BLE001 — the client, its HTTP library and the server raise what they like
         tried = _tried(last[0], patience) if last else ""
         failure = ModelOutputError(
-            f"the embedding model {name} failed{tried}: {describe_error(error, secrets=secrets)}. "
+            f"the embedding model {name} failed{tried}: {_described(error, secrets)}. "
             "The vectors of the batches before are kept: run again to go on from there"
         )
     # Not in the handler: a traceback would show the client's own error, which may repeat the API key
@@ -162,9 +165,23 @@ def _wait(state: RetryCallState, patience: Patience) -> float:
 
 def _reason(error: BaseException | None) -> str:
     status: Any = getattr(error, "status_code", None)
-    if status == 429:
-        return "rate limited"
-    return f"HTTP {status}" if isinstance(status, int) else type(error).__name__
+    if isinstance(status, int):
+        return "rate limited" if status == 429 else f"HTTP {status}"
+    if isinstance(error, BadReply):
+        return "a damaged reply"
+    timed_out = isinstance(error, TimeoutError) or "Timeout" in type(error).__name__
+    return "no answer in time" if timed_out else "the connection failed"
+
+
+def _described(error: BaseException, secrets: Iterable[str]) -> str:
+    """Return an error as one line, with what lies under a client's own words for it."""
+    said = describe_error(error, secrets=secrets)
+    under = error
+    while under.__cause__ is not None:
+        under = under.__cause__
+    if under is error or isinstance(error, BadReply):
+        return said
+    return f"{said.rstrip('.')} ({describe_error(under, secrets=secrets)})"
 
 
 def _tried(state: RetryCallState, patience: Patience) -> str:
