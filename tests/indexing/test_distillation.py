@@ -251,14 +251,22 @@ def test_the_wait_is_announced_and_model2vecs_own_bar_is_not_shown(
     assert capfd.readouterr().err == ""
 
 
+THE_REAL_ONE = """
+from raglift.indexing.distillation import load_static_model, static_identity
+texts = ["How do I descale the coffee machine?", "Descaling: run the machine with citric acid", "Mind the fog horn"]
+question, answer, other = load_static_model().encode(texts, max_length=None)
+assert question @ answer > 0.4 > 0.2 > question @ other, (question @ answer, question @ other)
+print(static_identity())
+"""
+
+
 @pytest.mark.slow
 def test_the_real_model_is_distilled_the_same_in_two_processes(tmp_path: Path) -> None:
-    program = "from raglift.indexing.distillation import static_identity; print(static_identity())"
     identities = set()
     for threads in ("1", "2"):
         environment = {**os.environ, "RAGLIFT_CACHE": str(tmp_path / threads), "OMP_NUM_THREADS": threads}
         run = subprocess.run(
-            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+            [sys.executable, "-c", THE_REAL_ONE], env=environment, capture_output=True, text=True, check=True
         )
         identities.add(run.stdout)
     assert len(identities) == 1

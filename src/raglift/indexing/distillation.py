@@ -137,7 +137,10 @@ def _kept() -> Path:
 @contextmanager
 def _only_one_process(folder: Path) -> Iterator[None]:
     """Let one process at a time make a folder. The system frees the lock of a process that is killed."""
-    from filelock import FileLock  # torch needs it, so it is always there where MiniLM is
+    try:
+        from filelock import FileLock
+    except ImportError:
+        raise _missing("filelock") from None
 
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_name(f"{folder.name}.lock")):
