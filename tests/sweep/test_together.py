@@ -44,6 +44,10 @@ def faults(**fields: Any) -> list[str]:
         ({"ks": [1, 10, 100]}, "ks[2]: found 100; expected at most 50, the number of candidates; or more candidates"),
         ({"metrics": ["ndcg", "recall@70"]}, 'metrics[1]: found "recall@70"; expected a depth of at most 50'),
         ({"ks": [5]}, 'primary: found "ndcg@10"; expected a metric that is taken, one of'),
+        (
+            {"metrics": ["recall", "precision"], "ks": ["tokens(200)"], "primary": "recall@tokens(200)"},
+            "metrics: found precision@tokens(200); expected precision at a number of hits",
+        ),
         ({"metrics": ["recall"], "primary": "ndcg@10"}, 'primary: found "ndcg@10"'),
         (
             {"match": "containment", "match_threshold": 0.5},

@@ -49,8 +49,8 @@ def note_disagreements(values: dict[str, Any], faulty: set[str], note: Note) -> 
         _note_names(values, note)
     if not faulty & {"ks", "metrics", "candidates"}:
         _note_depths(values, note)
-    if not faulty & {"ks", "metrics", "primary"}:
-        _note_primary(values, note)
+    if not faulty & {"ks", "metrics"}:
+        _note_primary(values, faulty, note)
     if not faulty & {"match", "match_threshold", "profile"}:
         _note_threshold(values, note)
     if isinstance(values["dataset"], Dataset) and "dataset" not in faulty and values["documents"] is not None:
@@ -122,13 +122,15 @@ def _note_depths(values: Mapping[str, Any], note: Note) -> None:
             note(("metrics", place), quoted(text), f"a depth of {expected}")
 
 
-def _note_primary(values: Mapping[str, Any], note: Note) -> None:
-    """Note a primary metric that is not taken."""
+def _note_primary(values: Mapping[str, Any], faulty: set[str], note: Note) -> None:
+    """Note measures that cannot be taken at these depths, and a primary metric that is not taken."""
     try:
         taken = [str(metric) for metric in choose_metrics(values["metrics"], values["ks"])]
-    except ConfigurationError:  # a metric that cannot be taken at one of the depths
+    except ConfigurationError as error:
+        found, _, expected = str(error).removeprefix("metric: found ").partition("; expected ")
+        note(("metrics",), found, expected)
         return
-    if values["primary"] not in taken:
+    if "primary" not in faulty and values["primary"] not in taken:
         note(("primary",), quoted(values["primary"]), f"a metric that is taken, {nearest(values['primary'], taken)}")
 
 
