@@ -37,7 +37,11 @@ def faults(**fields: Any) -> list[str]:
         ),
         (
             {"systems": "a:b", "exclude": {"reranker": "none"}},
-            "exclude: found an exclusion that leaves out no cell; expected parts that stand together in a cell",
+            "exclude: found exclusions without a grid; expected chunkers, embeddings or retrievers to make one",
+        ),
+        (
+            {"retrievers": "bm25", "exclude": {"embedding": "minilm"}},
+            "exclude: found an exclusion that leaves out no cell; expected no embedding with bm25",
         ),
         ({"retrievers": [], "systems": "a:b", "chunkers": "token:9/1"}, "retrievers: found an empty list"),
         ({"systems": [{"name": "a", "system": "b:c"}, {"name": "a", "system": "d:e"}]}, 'found the name "a" 2 times'),
