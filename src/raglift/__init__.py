@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from raglift.auditing import audit
     from raglift.chunking import RecursiveChunker
+    from raglift.comparison import compare
     from raglift.dataset import write_dataset
     from raglift.errors import RagliftError
     from raglift.evaluation import evaluate, rescore
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from raglift.matching import MatchRule
     from raglift.records import Chunk, Dataset, Document, Evaluation, Ranking
     from raglift.retrieval import DenseRetriever
+    from raglift.scoring import score_rankings
     from raglift.store import load_evaluation
+    from raglift.sweep import Sweep
 
 __version__ = "0.1.0"
 
@@ -37,12 +40,15 @@ _HOMES = {
     "RagliftError": "errors",
     "Ranking": "records",
     "RecursiveChunker": "chunking",
+    "Sweep": "sweep",
     "audit": "auditing",
     "build_index": "indexing",
+    "compare": "comparison",
     "evaluate": "evaluation",
     "load_dataset": "loading",
     "load_evaluation": "store",
     "rescore": "evaluation",
+    "score_rankings": "scoring",
     "write_dataset": "dataset",
 }
 
@@ -56,12 +62,15 @@ __all__ = [
     "RagliftError",
     "Ranking",
     "RecursiveChunker",
+    "Sweep",
     "audit",
     "build_index",
+    "compare",
     "evaluate",
     "load_dataset",
     "load_evaluation",
     "rescore",
+    "score_rankings",
     "write_dataset",
 ]
 

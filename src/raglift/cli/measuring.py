@@ -36,7 +36,9 @@ def evaluate(
         ),
     ] = None,
     documents: Documents = None,
-    retriever: Annotated[str, typer.Option(help="raglift's own: dense or bm25.")] = "dense",
+    retriever: Annotated[
+        str, typer.Option(help="raglift's own: dense, bm25, hybrid, or hybrid(dense=0.7,bm25=0.3).")
+    ] = "dense",
     embedding: Embedding = "minilm",
     reranker: Reranker = "late-interaction",
     chunker: ChunkerKind = "recursive",
@@ -45,13 +47,20 @@ def evaluate(
     chunk_unit: ChunkUnit = None,
     dtype: DtypeOption = "auto",
     ks: Annotated[
-        str, typer.Option("--ks", "-k", help="The depths at which metrics are taken, with commas.")
+        str,
+        typer.Option(
+            "--ks",
+            "-k",
+            help="The depths at which metrics are taken, with commas: numbers of hits, and budgets of context tokens, "
+            "as '1,5,tokens(2000)'.",
+        ),
     ] = "1,3,5,10",
     candidates: Annotated[int, typer.Option(help="How many hits are retrieved for the reranker.")] = 50,
     metrics: Annotated[
         str | None,
         typer.Option(
-            help="Measures with commas, as mrr,recall,ndcg@20; by default all but DCG, IDCG and span metrics."
+            help="Measures with commas, as 'mrr,ndcg@20,recall@tokens(2000)'; by default all but DCG, IDCG, "
+            "ContextTokens and span metrics."
         ),
     ] = None,
     profile: Annotated[str, typer.Option(help="Whose metric conventions: default, tutorial or autorag.")] = "default",
@@ -73,6 +82,12 @@ def evaluate(
     timeout: Annotated[float | None, typer.Option(help="The most seconds for one query.")] = None,
     retries: Annotated[int, typer.Option(help="More tries for a call that failed for a passing reason.")] = 2,
     on_error: Annotated[str, typer.Option(help="keep counts a failed query as 0; raise stops.")] = "keep",
+    latency: Annotated[
+        int,
+        typer.Option(
+            help="Measure latency too, over this many queries, each alone and without the cache; 50 is usual."
+        ),
+    ] = 0,
     save: Annotated[Path | None, typer.Option(help="Write the evaluation to this folder.")] = None,
     overwrite: Annotated[bool, typer.Option(help="Replace an evaluation that is already there.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
@@ -103,9 +118,46 @@ def evaluate(
                 timeout=timeout,
                 retries=retries,
                 on_error=on_error,
+                latency=latency,
             ),
             save=save,
             overwrite=overwrite,
+            as_json=as_json,
+        )
+    )
+
+
+@group.command()
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of saved evaluations; one shows its reranker lift.")],
+    baseline: Annotated[
+        str | None, typer.Option(help="The run that the others are compared with, by name; by default the first.")
+    ] = None,
+    primary: Annotated[str, typer.Option(help="The one metric that decides.")] = "ndcg@10",
+    names: Annotated[
+        str | None, typer.Option(help="What to call the runs, with commas; by default as their folders.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the permutation tests and the choice of halves.")] = 0,
+    confidence: Annotated[float, typer.Option(help="How often intervals hold the true value.")] = 0.95,
+    hold_out: Annotated[
+        bool, typer.Option("--hold-out", help="Choose the best run on half of the queries, measure it on the others.")
+    ] = False,
+    by_tag: Annotated[bool, typer.Option("--by-tag", help="Also show the queries of each tag.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Compare saved evaluations on the same queries: which differences are real. Of one: its reranker lift."""
+    from raglift.cli import compare as command
+
+    command.run(
+        command.Request(
+            runs=tuple(runs),
+            baseline=baseline,
+            primary=primary,
+            names=names,
+            seed=seed,
+            confidence=confidence,
+            hold_out=hold_out,
+            by_tag=by_tag,
             as_json=as_json,
         )
     )
@@ -153,3 +205,24 @@ def demo() -> None:
     from raglift.cli import demo as command
 
     command.run()
+
+
+@group.command()
+def sweep(
+    file: Annotated[Path, typer.Argument(help="A YAML file that says what to measure (see docs/sweeps.md).")],
+    out: Annotated[
+        Path | None, typer.Option(help="Where the sweep is kept; by default runs/ and the file's name.")
+    ] = None,
+    plan: Annotated[bool, typer.Option(help="Print what there is to do, and do nothing.")] = False,
+    resume: Annotated[bool, typer.Option(help="Go on with a sweep that was stopped.")] = False,
+    engine: Annotated[str, typer.Option(help="local, or ray for a Ray cluster.")] = "local",
+    address: Annotated[str | None, typer.Option(help="Of the Ray cluster; else Ray starts on this machine.")] = None,
+    include_cut: Annotated[
+        bool, typer.Option(help="Let a cell be the best whose embedding model reads some chunks only in part.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Measure many systems, sharing their work: chunk sizes, embedding models, retrievers, rerankers."""
+    from raglift.cli import sweep as command
+
+    command.run(command.Request(file, out, plan, resume, engine, address, include_cut, as_json))

@@ -1,6 +1,6 @@
 """Chunks and an embedding model, made into something that can be searched."""
 
-from raglift.indexing.embedding import Embedder, Embedding, SentenceTransformerEmbedder, embed
+from raglift.indexing.embedding import Embedder, Embedding, SentenceTransformerEmbedder, embed, missing_texts
 from raglift.indexing.index import DenseIndex, build_index
 from raglift.indexing.static import StaticEmbedder
 
@@ -12,4 +12,5 @@ __all__ = [
     "StaticEmbedder",
     "build_index",
     "embed",
+    "missing_texts",
 ]

@@ -1,26 +1,46 @@
 """The vocabulary of raglift as frozen records, free of any framework."""
 
+from raglift.records.comparison import Compared, Comparison, HeldOut, Method
 from raglift.records.corpus import Chunk, Document
+from raglift.records.cost import Cost, IndexCost, StageLatency
 from raglift.records.labels import Dataset, Fact, Passage, Query
-from raglift.records.metric import Metric
+from raglift.records.lift import Lift, Lifted, Moved
+from raglift.records.metric import Metric, Tokens
 from raglift.records.rankings import Hit, Inventory, Ranking, Run, StageInfo, StageTrace, Trace
 from raglift.records.results import Evaluation, Scores
+from raglift.records.slices import TagSlice, TagSlices
+from raglift.records.tradeoff import Costed, Tradeoff
 
 __all__ = [
     "Chunk",
+    "Compared",
+    "Comparison",
+    "Cost",
+    "Costed",
     "Dataset",
     "Document",
     "Evaluation",
     "Fact",
+    "HeldOut",
     "Hit",
+    "IndexCost",
     "Inventory",
+    "Lift",
+    "Lifted",
+    "Method",
     "Metric",
+    "Moved",
     "Passage",
     "Query",
     "Ranking",
     "Run",
     "Scores",
     "StageInfo",
+    "StageLatency",
     "StageTrace",
+    "TagSlice",
+    "TagSlices",
+    "Tokens",
     "Trace",
+    "Tradeoff",
 ]

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from raglift.records.corpus import Chunk
+    from raglift.records.cost import Cost
 
 __all__ = ["Hit", "Inventory", "Ranking", "Run", "StageInfo", "StageTrace", "Trace"]
 
@@ -124,3 +125,5 @@ class Run:
     """What the reader of the figures should know: failures, cut chunks, unverified offsets, …"""
     inventory: Inventory | None = None
     """What is known of the index's chunks; None for a system that does not tell them."""
+    cost: Cost | None = None
+    """What the answers cost in time and space; None when nothing is known."""

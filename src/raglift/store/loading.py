@@ -27,6 +27,7 @@ from raglift.records import (
     StageTrace,
     Trace,
 )
+from raglift.store.costs import read_cost
 from raglift.store.layout import CHUNKS, FORMAT, QUERIES, RUN, SCORES, TRACES, score_keys
 from raglift.store.plain_files import DAMAGE, read_json, read_lines
 
@@ -117,11 +118,12 @@ def _evaluation(
     MatchRule(**head["spec"]["match"])  # what cannot be a rule could not be matched again
     names = tuple(stage.name for stage in stages)
     return Evaluation(
-        run=Run(stages, traces, head["spec"], tuple(head["run_notes"]), inventory),
+        run=Run(stages, traces, head["spec"], tuple(head["run_notes"]), inventory, read_cost(head.get("cost"))),
         dataset=Dataset(queries, name=head["dataset"]),
         scores=_read_scores(source / SCORES, tuple(query.id for query in queries), names, metrics),
         profile=head["profile"],
         truncated=head["truncated"],
+        truncated_tokens=head.get("truncated_tokens", {}),
         notes=tuple(head["notes"]),
     )
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from raglift.errors import RunError
 from raglift.records import Chunk, Evaluation, Inventory, Passage, Query, Trace
+from raglift.store.costs import cost_line
 from raglift.store.layout import CHUNK_FIELDS, CHUNKS, FORMAT, QUERIES, RUN, SCORES, TRACES, score_keys
 from raglift.store.plain_files import plain, write_json, write_lines
 
@@ -105,8 +106,10 @@ def _write(evaluation: Evaluation, folder: Path) -> None:
         "profile": evaluation.profile,
         "metrics": [str(metric) for metric in evaluation.scores.metrics],
         "truncated": evaluation.truncated,
+        "truncated_tokens": evaluation.truncated_tokens,
         "notes": evaluation.notes,
         "inventory": inventory,
+        "cost": cost_line(run.cost),
     }
     write_json(folder / RUN, head)
     scores = evaluation.scores

@@ -1,0 +1,175 @@
+"""`raglift compare`."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from dataclasses import asdict, dataclass, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+from raglift.comparison import compare, has_costs
+from raglift.errors import ConfigurationError
+from raglift.report.comparison import comparison_parts
+from raglift.report.figures import as_text, write
+from raglift.report.lift import lift_parts
+from raglift.report.slices import slices_parts
+from raglift.store import load_evaluation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from raglift.records import Comparison, Lift, TagSlices
+    from raglift.report.figures import Part
+
+__all__ = ["Request", "run"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """The command line, parsed."""
+
+    runs: tuple[Path, ...]
+    baseline: str | None
+    primary: str
+    names: str | None
+    seed: int
+    confidence: float
+    hold_out: bool
+    by_tag: bool
+    as_json: bool
+
+
+def run(request: Request) -> None:
+    """Compare saved evaluations; of a single one, what its reranker changed."""
+    if len(request.runs) == 1:
+        _one_run(request)
+    else:
+        _several_runs(request)
+
+
+def _several_runs(request: Request) -> None:
+    names = None if request.names is None else [name.strip() for name in request.names.split(",")]
+    comparison = compare(
+        request.runs,
+        baseline=request.baseline,
+        primary=request.primary,
+        names=names,
+        seed=request.seed,
+        confidence=request.confidence,
+        hold_out=request.hold_out,
+    )
+    slices = comparison.by_tag() if request.by_tag else None
+    if request.as_json:
+        _print_json(_comparison_as_json(comparison), slices)
+        return
+    _print(comparison_parts(comparison), slices)
+
+
+def _one_run(request: Request) -> None:
+    """Show the reranker lift of one saved evaluation."""
+    (folder,) = request.runs
+    given = [
+        option
+        for option, value in (
+            ("--baseline", request.baseline),
+            ("--names", request.names),
+            ("--hold-out", request.hold_out),
+        )
+        if value
+    ]
+    if given:
+        raise ConfigurationError(f"compare: found {given[0]} with one run; expected two runs or more to compare")
+    evaluation = load_evaluation(folder)
+    if len(evaluation.scores.stages) == 1:
+        raise ConfigurationError(
+            f"compare: found one run, {folder}, of one stage ({evaluation.before}); expected a run with a reranker, or "
+            "a second run to compare it with"
+        )
+    lift = evaluation.reranker_lift(request.primary, seed=request.seed, confidence=request.confidence)
+    slices = None
+    if request.by_tag:
+        slices = evaluation.by_tag(request.primary, seed=request.seed, confidence=request.confidence)
+    if request.as_json:
+        _print_json(_lift_as_json(lift), slices)
+        return
+    _print(lift_parts(lift), slices)
+
+
+def _print(parts: Iterable[Part], slices: TagSlices | None) -> None:
+    """Print in colours to a terminal, and plain text to anything else."""
+    from rich.console import Console
+
+    console = Console()
+    every = [*parts, *(["", *slices_parts(slices)] if slices is not None else [])]
+    if console.is_terminal:
+        write(console, every)
+    else:
+        sys.stdout.write(as_text(every) + "\n")
+
+
+def _print_json(found: dict[str, Any], slices: TagSlices | None) -> None:
+    if slices is not None:
+        found["by_tag"] = {"metric": str(slices.metric), "slices": _records(slices.to_frame())}
+    sys.stdout.write(json.dumps(_plain(found), ensure_ascii=False, indent=2) + "\n")
+
+
+def _comparison_as_json(comparison: Comparison) -> dict[str, Any]:
+    return {
+        "dataset": comparison.evaluation(comparison.baseline).dataset.name,
+        "primary": str(comparison.primary),
+        "baseline": comparison.baseline,
+        "systems": [
+            {
+                "name": name,
+                "stage": evaluation.after,
+                "stages": [{"name": stage.name, "system": stage.system} for stage in evaluation.run.stages],
+                "candidates": evaluation.run.spec["candidates"],
+                "notes": evaluation.notes,
+            }
+            for name, evaluation in zip(comparison.names, comparison.evaluations, strict=True)
+        ],
+        "query_ids": comparison.query_ids,
+        "method": comparison.method,
+        "rows": _records(comparison.to_frame()),
+        "held_out": comparison.held_out,
+        "tradeoff": _records(comparison.pareto().to_frame()) if has_costs(comparison) else None,
+        "warnings": comparison.warnings,
+        "notes": comparison.notes,
+    }
+
+
+def _lift_as_json(lift: Lift) -> dict[str, Any]:
+    evaluation = lift.evaluation
+    return {
+        "dataset": evaluation.dataset.name,
+        "primary": str(lift.primary),
+        "stages": [{"name": stage.name, "system": stage.system} for stage in evaluation.run.stages],
+        "before": evaluation.before,
+        "after": evaluation.after,
+        "method": lift.method,
+        "rows": _records(lift.to_frame()),
+        "moved_up": lift.up,
+        "moved_down": lift.down,
+        "warnings": lift.warnings,
+        "notes": evaluation.notes,
+    }
+
+
+def _records(frame: Any) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = frame.astype(object).where(frame.notna(), None).to_dict(orient="records")
+    return rows
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it: records as objects, and no NaN."""
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(inner) for inner in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value

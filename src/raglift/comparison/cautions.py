@@ -1,0 +1,115 @@
+"""Why the figures of a comparison may not mean what they seem to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from raglift.metrics import mean_title
+from raglift.significance import FEW_QUERIES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from raglift.comparison.pairs import Paired
+    from raglift.comparison.same_queries import SharedQueries
+    from raglift.records import Compared, Evaluation
+
+__all__ = ["cautions", "few_queries", "read_in_part"]
+
+_SHOWN = 3
+_READ_IN_PART = "embedded by their beginning only"
+
+
+def cautions(
+    systems: Mapping[str, Evaluation],
+    shared: SharedQueries,
+    paired: Paired,
+    rows: Sequence[Compared],
+    *,
+    held_out: bool,
+) -> list[str]:
+    """Return what a reader should be warned of, the gravest first."""
+    deciding = rows[: len(systems)]
+    return [
+        *few_queries(min(row.n for row in deciding)),
+        *_no_fair_pair(paired),
+        *_best_of_many(paired, deciding, held_out=held_out),
+        *_differing("queries failed and count 0", _failures(systems, shared)),
+        *_differing(
+            "candidates were asked for", {name: int(one.run.spec["candidates"]) for name, one in systems.items()}
+        ),
+        *_cut_chunks(systems),
+    ]
+
+
+def few_queries(n: int) -> list[str]:
+    """Warn of a comparison of so few queries that it says little."""
+    if n >= FEW_QUERIES:
+        return []
+    queries = "1 query counts" if n == 1 else f"{n} queries count"
+    return [f"only {queries}: with fewer than {FEW_QUERIES}, intervals and p-values say little"]
+
+
+def read_in_part(evaluation: Evaluation) -> list[str]:
+    """Return the evaluation's own notes of chunks that the embedding model did not read to their end."""
+    return [note for note in evaluation.notes if _READ_IN_PART in note]
+
+
+def _cut_chunks(systems: Mapping[str, Evaluation]) -> list[str]:
+    """Pass on what systems say of chunks that were read in part; what several say, once."""
+    by_note: dict[str, list[str]] = {}
+    for name, evaluation in systems.items():
+        for note in read_in_part(evaluation):
+            by_note.setdefault(note, []).append(name)
+    return [f"{_named(names)}: {note}" for note, names in by_note.items()]
+
+
+def _no_fair_pair(paired: Paired) -> list[str]:
+    """Name the systems that return fewer hits than the primary metric looks at."""
+    cut = [name for name, truncated in zip(paired.names, paired.truncated[0], strict=True) if truncated]
+    if not cut:
+        return []
+    whose = "it is" if len(cut) == 1 else "they are"
+    return [
+        (
+            f"{_named(cut)}: returned fewer hits than {mean_title(paired.metrics[0])} looks at, whatever was asked; "
+            f"{whose} shown with † and without a p-value"
+        )
+    ]
+
+
+def _best_of_many(paired: Paired, deciding: Sequence[Compared], *, held_out: bool) -> list[str]:
+    """Warn that the best of several was chosen on the queries that measure it."""
+    if held_out or len(paired.names) <= 2:
+        return []
+    best = max(deciding, key=lambda row: -1.0 if row.truncated else row.mean)
+    return [
+        (
+            f"{best.system} is the best of {len(deciding)} on the queries that it was chosen on, so its lead is likely "
+            "too large: hold_out=True (--hold-out) chooses on one half of them and measures on the other"
+        )
+    ]
+
+
+def _failures(systems: Mapping[str, Evaluation], shared: SharedQueries) -> dict[str, int]:
+    labelled = [number for number, query in enumerate(shared.queries) if query.is_labelled]
+    return {
+        name: sum(evaluation.run.traces[place].error is not None for place in shared.places[name][labelled].tolist())
+        for name, evaluation in systems.items()
+    }
+
+
+def _differing(what: str, counts: Mapping[str, int]) -> list[str]:
+    """Say how a count differs between systems; nothing where it does not."""
+    if len(set(counts.values())) == 1:
+        return []
+    by_count: dict[int, list[str]] = {}
+    for name, count in counts.items():
+        by_count.setdefault(count, []).append(name)
+    parts = [f"{count:,} of {_named(names)}" for count, names in sorted(by_count.items(), reverse=True)]
+    return [f"not the same number of {what}: {'; '.join(parts)}"]
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

@@ -1,0 +1,159 @@
+"""Reranker lift: after minus before on the same candidates at the same k, and the queries that moved most."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.comparison.cautions import few_queries, read_in_part
+from raglift.comparison.statistics import (
+    detectable,
+    interval_of,
+    mean_of,
+    method_of,
+    method_text,
+    primary_of,
+    verdict,
+)
+from raglift.diagnosis.rejudged import judgements_of
+from raglift.errors import ConfigurationError
+from raglift.metrics import mean_title
+from raglift.metrics.satisfied import first_satisfactions
+from raglift.records import Lift, Lifted, Moved
+from raglift.significance import paired_differences
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from raglift.matching import Judgements
+    from raglift.records import Evaluation, Method, Metric
+    from raglift.significance import PairedDifference
+
+__all__ = ["reranker_lift"]
+
+_MOVED = 1e-9
+_SHOWN = 5
+
+
+def reranker_lift(
+    evaluation: Evaluation,
+    *,
+    primary: Metric | str = "ndcg@10",
+    seed: int = 0,
+    confidence: float = 0.95,
+    moved: int = _SHOWN,
+) -> Lift:
+    """Return what the stages after the first changed, with intervals, a test, and the queries that moved most.
+
+    Args:
+        evaluation: of a system with a reranker.
+        primary: the metric that decides; every other is exploratory.
+        seed: of the permutation tests.
+        confidence: how often intervals hold the true value.
+        moved: how many queries to name in each direction, at most.
+
+    Raises:
+        ConfigurationError: a system of one stage, a metric that was not scored, or an argument outside its range.
+    """
+    if len(evaluation.scores.stages) == 1:
+        raise ConfigurationError(
+            f"reranker_lift: found a system of one stage ({evaluation.before}); expected one with a reranker, as "
+            "evaluate(system, dataset, reranker='late-interaction')"
+        )
+    method = method_of(seed, confidence)
+    decides = primary_of(primary, evaluation.scores.metrics)
+    metrics = (decides, *(metric for metric in evaluation.scores.metrics if metric != decides))
+    lifts = np.stack([evaluation.lift(metric) for metric in metrics], axis=1)
+    described = paired_differences(lifts, seed=seed, confidence=confidence)
+    rows = tuple(
+        _lifted(evaluation, metric, difference, method) for metric, difference in zip(metrics, described, strict=True)
+    )
+    text = method_text([rows[0].difference], "nothing to correct for: one comparison")
+    up, down = _moved(evaluation, decides, lifts[:, 0], moved)
+    return Lift(
+        evaluation,
+        decides,
+        (_decided(rows[0], lifts[:, 0], method), *rows[1:]),
+        up,
+        down,
+        replace(method, text=text),
+        tuple(_warnings(evaluation, rows[0])),
+    )
+
+
+def _lifted(evaluation: Evaluation, metric: Metric, difference: PairedDifference, method: Method) -> Lifted:
+    before = evaluation.scores.of(evaluation.before, metric)
+    after = evaluation.scores.of(evaluation.after, metric)
+    truncated = any(evaluation.is_truncated(stage, metric) for stage in evaluation.scores.stages[1:])
+    if not truncated:  # the same queries on both sides, also where a profile leaves one out of one side's mean
+        both = ~np.isnan(before) & ~np.isnan(after)
+        before, after = before[both], after[both]
+    return Lifted(
+        metric=metric,
+        before=mean_of(before),
+        before_interval=interval_of(metric, before, method.confidence),
+        after=mean_of(after),
+        after_interval=interval_of(metric, after, method.confidence),
+        n=int(np.count_nonzero(~np.isnan(after))),
+        difference=None if truncated else difference,
+        truncated=truncated,
+    )
+
+
+def _decided(row: Lifted, lift: NDArray[np.float64], method: Method) -> Lifted:
+    if row.difference is None:
+        return replace(row, exploratory=False)
+    said = verdict(row.difference, row.difference.p, method)
+    return replace(row, detectable=detectable(lift, method, 1), verdict=said, exploratory=False)
+
+
+def _warnings(evaluation: Evaluation, row: Lifted) -> list[str]:
+    cut = []
+    if row.truncated:
+        limit = min(
+            evaluation.truncated[stage] for stage in evaluation.scores.stages[1:] if stage in evaluation.truncated
+        )
+        cut = [
+            (
+                f"no fair pair on {mean_title(row.metric)}: no more than {limit} hits come back after reranking, "
+                f"whatever is asked; choose a primary metric at k ≤ {limit}"
+            )
+        ]
+    return [*few_queries(row.n), *cut, *read_in_part(evaluation)]
+
+
+def _moved(
+    evaluation: Evaluation, metric: Metric, lift: NDArray[np.float64], most: int
+) -> tuple[tuple[Moved, ...], tuple[Moved, ...]]:
+    """Return the queries that gained and lost most; of equal ones, the first in the dataset."""
+    sizes = np.nan_to_num(lift)
+    order = np.argsort(-np.abs(sizes), kind="stable")
+    up = [int(place) for place in order if sizes[place] > _MOVED][:most]
+    down = [int(place) for place in order if sizes[place] < -_MOVED][:most]
+    if not up and not down:
+        return (), ()
+    judgements = judgements_of(evaluation)
+    before, after = _first_ranks(judgements[0]), _first_ranks(judgements[-1])
+    values = evaluation.scores.of(evaluation.before, metric), evaluation.scores.of(evaluation.after, metric)
+
+    def one(place: int) -> Moved:
+        query = evaluation.dataset.queries[place]
+        return Moved(
+            query_id=query.id,
+            text=query.text,
+            before=float(values[0][place]),
+            after=float(values[1][place]),
+            rank_before=before.get(place),
+            rank_after=after.get(place),
+        )
+
+    return tuple(map(one, up)), tuple(map(one, down))
+
+
+def _first_ranks(judged: Judgements) -> dict[int, int]:
+    """Return the rank at which each query's first fact is satisfied, for the queries of which one is."""
+    first = first_satisfactions(judged)
+    places, rows = np.unique(first.query, return_index=True)  # sorted by query, then rank
+    return dict(zip(places.tolist(), first.rank[rows].tolist(), strict=True))

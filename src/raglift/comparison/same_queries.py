@@ -1,0 +1,157 @@
+"""Whether systems were asked the same: the queries that they share, and how they were scored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from raglift.records import Evaluation, Query
+
+__all__ = ["SharedQueries", "check_same_rule", "shared_queries"]
+
+_SHOWN = 3
+
+
+@dataclass(frozen=True, eq=False)
+class SharedQueries:
+    """The queries that all systems answered."""
+
+    queries: tuple[Query, ...]
+    """In the baseline's order."""
+    places: Mapping[str, NDArray[np.intp]]
+    """For each system, where these queries stand among its own."""
+    notes: tuple[str, ...]
+    """How the systems' datasets differ, where that does not matter to the figures."""
+
+    def columns(self, name: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return a system's values, whose last axis is its own queries, for the shared queries."""
+        return values[..., self.places[name]]
+
+
+def check_same_rule(systems: Mapping[str, Evaluation]) -> None:
+    """Raise unless all systems were scored by one match rule and one profile's conventions.
+
+    Raises:
+        ConfigurationError: two differ; the message names both, and how to score one of them again.
+    """
+    first, reference = next(iter(systems.items()))
+    for name, evaluation in systems.items():
+        for what, mine, other in (
+            ("match", evaluation.run.spec["match"], reference.run.spec["match"]),
+            ("profile", evaluation.profile, reference.profile),
+        ):
+            if mine != other:
+                raise ConfigurationError(
+                    f"compare: {first!r} and {name!r} were scored by different rules: {what} is "
+                    f"{_settings(other, mine)} and {_settings(mine, other)}; expected the same: score one again with "
+                    "rl.rescore(evaluation, match=…, profile=…), which asks no system again"
+                )
+
+
+def shared_queries(systems: Mapping[str, Evaluation], baseline: str) -> SharedQueries:
+    """Return the queries that all systems answered, paired by id.
+
+    Raises:
+        ConfigurationError: two systems share no query, or a query that they share has another text or other labels.
+    """
+    reference = systems[baseline]
+    common = reference.dataset.query_by_id
+    notes: list[str] = []
+    kept = set(common)
+    for name, evaluation in systems.items():
+        if evaluation is reference:
+            continue
+        theirs = evaluation.dataset.query_by_id
+        _check_overlap(baseline, common, name, theirs)
+        _check_labels(baseline, common, name, theirs)
+        kept &= set(theirs)
+        notes += _differences(baseline, reference, name, evaluation)
+    if not kept:
+        raise ConfigurationError("compare: found no query that all systems answered; expected the same queries for all")
+    queries = tuple(query for query in reference.dataset.queries if query.id in kept)
+    if len(queries) < max(len(evaluation.dataset) for evaluation in systems.values()):
+        notes.append(f"compared on the {_queries(len(queries))} that all systems answered")
+    places = {name: _places(evaluation, queries) for name, evaluation in systems.items()}
+    return SharedQueries(queries, places, tuple(notes))
+
+
+def _places(evaluation: Evaluation, queries: Sequence[Query]) -> NDArray[np.intp]:
+    place = {query_id: number for number, query_id in enumerate(evaluation.scores.query_ids)}
+    return np.array([place[query.id] for query in queries], dtype=np.intp)
+
+
+def _check_overlap(baseline: str, common: Mapping[str, Query], name: str, theirs: Mapping[str, Query]) -> None:
+    if common.keys().isdisjoint(theirs):
+        raise ConfigurationError(
+            f"compare: {baseline!r} and {name!r} share no query id: found {_named(list(common))} and "
+            f"{_named(list(theirs))}; expected evaluations of the same dataset"
+        )
+
+
+def _check_labels(baseline: str, common: Mapping[str, Query], name: str, theirs: Mapping[str, Query]) -> None:
+    """Raise when a query that two systems share is not the same question with the same labels."""
+    for what, part in (("text", _text), ("labels", _labels)):
+        changed = [key for key, query in common.items() if key in theirs and part(query) != part(theirs[key])]
+        if changed:
+            raise ConfigurationError(
+                f"compare: the {what} of {_queries(len(changed))} differ{'s' * (len(changed) == 1)} between "
+                f"{baseline!r} and {name!r}: found {_named(changed)}; expected the same {what} for a fair pair: "
+                "evaluate both on one version of the dataset"
+            )
+
+
+def _differences(baseline: str, reference: Evaluation, name: str, evaluation: Evaluation) -> list[str]:
+    """Say how two datasets differ beyond the questions and labels that they share."""
+    ours, theirs = reference.dataset.query_by_id, evaluation.dataset.query_by_id
+    notes = [
+        f"{who} was not asked {_queries(len(missing))} of {whose}: {_named(missing)}"
+        for who, whose, missing in (
+            (name, baseline, [key for key in ours if key not in theirs]),
+            (baseline, name, [key for key in theirs if key not in ours]),
+        )
+        if missing
+    ]
+    shared = [(query, theirs[key]) for key, query in ours.items() if key in theirs]
+    if any(query.tags != other.tags for query, other in shared):
+        notes.append(f"tags differ between {baseline} and {name}: those of {baseline} are used")
+    if not notes and _hash(reference) != _hash(evaluation) and all(query == other for query, other in shared):
+        notes.append(f"the documents of the dataset differ between {baseline} and {name}; queries and labels do not")
+    return notes
+
+
+def _text(query: Query) -> object:
+    return query.text
+
+
+def _labels(query: Query) -> object:
+    return query.facts, query.answerable
+
+
+def _hash(evaluation: Evaluation) -> object:
+    return evaluation.run.spec.get("dataset", {}).get("hash")
+
+
+def _settings(mine: object, other: object) -> str:
+    """Return a setting as text; of a rule its mode, and what else is not as in the other."""
+    if not isinstance(mine, dict) or not isinstance(other, dict):
+        return str(mine)
+    differing = [f"{key}={value!r}" for key, value in mine.items() if key != "mode" and value != other.get(key)]
+    return f"{mine.get('mode')}" + (f" ({', '.join(differing)})" if differing else "")
+
+
+def _named(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - _SHOWN:,} more" if len(ids) > _SHOWN else ""
+    return ", ".join(ids[:_SHOWN]) + more
+
+
+def _queries(count: int) -> str:
+    return f"{count:,} " + ("query" if count == 1 else "queries")

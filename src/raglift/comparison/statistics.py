@@ -1,0 +1,120 @@
+"""Statistics of scores, with what raglift knows of its metrics: their bounds, and whether more of them is better."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.errors import ConfigurationError
+from raglift.metrics import MEASURES, parse
+from raglift.records import Method, Metric
+from raglift.significance import Interval, detectable_difference, mean_interval
+from raglift.significance.arguments import checked_fraction, checked_integer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from raglift.significance import PairedDifference
+
+__all__ = ["detectable", "interval_of", "mean_of", "method_of", "method_text", "primary_of", "scored", "verdict"]
+
+_UNBOUNDED = {"dcg", "idcg"}
+
+
+def method_of(seed: int, confidence: float, text: str = "") -> Method:
+    """Return the settings of the statistics, checked.
+
+    Raises:
+        ConfigurationError: a seed that is not an integer of 0 or more, or a confidence not between 0 and 1.
+    """
+    return Method(text, checked_fraction("confidence", confidence), checked_integer("seed", seed, least=0))
+
+
+def method_text(differences: Sequence[PairedDifference | None], correction: str) -> str:
+    """Return how p-values and intervals were computed, in one sentence.
+
+    Args:
+        differences: of the primary metric; None where there is no fair pair.
+        correction: what was done about several tests.
+    """
+    known = [difference for difference in differences if difference is not None]
+    if not known:
+        return "no test: there is no fair pair on the primary metric"
+    tests = " or ".join(dict.fromkeys(difference.test for difference in known))
+    return f"p by {tests}; intervals of differences by {known[0].interval}, of means by Wilson's; {correction}"
+
+
+def scored(metric: Metric | str, known: Sequence[Metric], where: str) -> Metric:
+    """Return a metric that was scored.
+
+    Args:
+        metric: a metric or its text.
+        known: those that were scored.
+        where: the argument's name, for the message.
+
+    Raises:
+        ConfigurationError: the text is no metric, or it was not scored.
+    """
+    if not isinstance(metric, (str, Metric)):
+        raise ConfigurationError(f"{where}: found a {type(metric).__name__}; expected a metric, as 'ndcg@10'")
+    wanted = parse(metric) if isinstance(metric, str) else metric
+    if wanted not in known:
+        raise ConfigurationError(
+            f"{where}: found {wanted}, which was not scored; expected one of {', '.join(map(str, known))} "
+            "(rl.rescore adds metrics and depths without asking the system again)"
+        )
+    return wanted
+
+
+def primary_of(metric: Metric | str, known: Sequence[Metric]) -> Metric:
+    """Return the metric that decides: one that was scored, and of which more is better.
+
+    Raises:
+        ConfigurationError: it was not scored, or is no measure of quality.
+    """
+    wanted = scored(metric, known, "primary")
+    if not MEASURES[wanted.name].is_earned:
+        raise ConfigurationError(
+            f"primary: found {wanted}, which is no measure of quality; expected one of which more is better, as ndcg@10"
+        )
+    return wanted
+
+
+def mean_of(values: NDArray[np.float64]) -> float:
+    """Return the mean of the values that are there; NaN where there is none."""
+    counted = values[~np.isnan(values)]
+    return float(counted.mean()) if len(counted) else math.nan
+
+
+def interval_of(metric: Metric, values: NDArray[np.float64], confidence: float) -> Interval | None:
+    """Return where the mean may lie; None where that cannot be told."""
+    counted = values[~np.isnan(values)]
+    measure = MEASURES[metric.name]
+    bounded = measure.is_earned and metric.name not in _UNBOUNDED and bool(np.all((counted >= 0) & (counted <= 1)))
+    found = mean_interval(counted, confidence=confidence, bounds=(0.0, 1.0) if bounded else None)
+    return None if math.isnan(found.low) else found
+
+
+def detectable(values: NDArray[np.float64], method: Method, tests: int) -> float | None:
+    """Return the smallest difference that so many queries show four times in five; None where that cannot be told.
+
+    Args:
+        values: the differences.
+        method: holds the level of the tests.
+        tests: over how many the level is shared, as Holm does for the first of them.
+    """
+    counted = values[~np.isnan(values)]
+    if len(counted) < 2 or np.ptp(counted) == 0.0:
+        return None
+    return detectable_difference(float(counted.std(ddof=1)), len(counted), alpha=method.alpha / max(tests, 1))
+
+
+def verdict(difference: PairedDifference, p: float, method: Method) -> str:
+    """Return `better` or `worse` where p is at most the level of the tests, else `not told apart`."""
+    if p > method.alpha or difference.mean == 0.0:
+        return "not told apart"
+    return "better" if difference.mean > 0.0 else "worse"

@@ -1,0 +1,69 @@
+"""Cost beside quality."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+    from raglift.records.metric import Metric
+
+__all__ = ["Costed", "Tradeoff"]
+
+
+@dataclass(frozen=True)
+class Costed:
+    """One system's quality and costs."""
+
+    system: str
+    """Its name in the comparison."""
+    quality: float
+    """The mean of the metric: more is better."""
+    costs: Mapping[str, float]
+    """What is known of each cost: less is better."""
+    beaten_by: tuple[str, ...] = ()
+    """The systems that are as good in everything and better in something."""
+    left_out: str | None = None
+    """Why the system is on neither side of the front; None when it takes part."""
+
+    @property
+    def on_front(self) -> bool:
+        """Whether no other system beats it in all."""
+        return self.left_out is None and not self.beaten_by
+
+
+@dataclass(frozen=True)
+class Tradeoff:
+    """Quality and costs of each system, and the Pareto front: the systems that no other beats in all."""
+
+    quality: Metric
+    """More is better."""
+    costs: tuple[str, ...]
+    """Less is better."""
+    systems: tuple[Costed, ...]
+    """In the order of the comparison."""
+
+    @property
+    def front(self) -> tuple[str, ...]:
+        """The systems that no other beats in all."""
+        return tuple(one.system for one in self.systems if one.on_front)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Why systems are left out."""
+        return tuple(f"{one.system}: {one.left_out}" for one in self.systems if one.left_out is not None)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a system: quality, each cost, whether it is on the front, and what beats it."""
+        from raglift.report import tradeoff_frame
+
+        return tradeoff_frame(self)
+
+    def __str__(self) -> str:
+        from raglift.report import tradeoff_text
+
+        return tradeoff_text(self)

@@ -1,0 +1,168 @@
+"""Comparisons as tables for a terminal, and as plain text when piped."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from raglift.comparison import has_costs
+from raglift.metrics import mean_title
+from raglift.report.figures import (
+    as_text,
+    difference_text,
+    effect_text,
+    interval_text,
+    level,
+    p_text,
+    signed,
+    table_of,
+)
+from raglift.report.slices import tradeoff_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.table import Table
+
+    from raglift.records import Compared, Comparison, Metric
+    from raglift.report.figures import Part
+
+__all__ = ["comparison_parts", "comparison_text"]
+
+_TRUNCATED = "†"
+_MOST_COLUMNS = 5
+
+
+def comparison_text(comparison: Comparison) -> str:
+    """Return a comparison as plain text: the primary metric, the exploratory ones, and what to beware of."""
+    return as_text(comparison_parts(comparison))
+
+
+def comparison_parts(comparison: Comparison) -> Iterator[Part]:
+    """Yield the lines and tables of a comparison."""
+    yield _head(comparison)
+    yield ""
+    yield _primary_table(comparison)
+    yield ""
+    yield _detail_table(comparison)
+    yield ""
+    yield from _sentences(comparison)
+    if len(comparison.metrics) > 1:
+        yield ""
+        yield from _exploratory(comparison)
+    if has_costs(comparison):
+        yield ""
+        yield from tradeoff_parts(comparison.pareto())
+    yield ""
+    yield from (f"! {warning}" for warning in comparison.warnings)
+    yield from (f"· {note}" for note in comparison.notes)
+    yield f"Method: {comparison.method.text}; seed {comparison.method.seed}."
+
+
+def _head(comparison: Comparison) -> str:
+    dataset = comparison.evaluation(comparison.baseline)
+    spec = dataset.run.spec
+    counted = max((row.n for row in comparison.of(comparison.primary)), default=0)
+    shared = len(comparison.query_ids)
+    queries = f"{shared:,} queries" if counted == shared else f"{shared:,} queries, {counted:,} of them scored"
+    profile = "" if dataset.profile == "default" else f", {dataset.profile} conventions"
+    return f"{dataset.dataset.name}: {queries}, match by {spec['match']['mode']}{profile}"
+
+
+def _sorted(comparison: Comparison) -> list[Compared]:
+    """Return the primary metric's rows: the baseline, then the best first."""
+    rows = comparison.of(comparison.primary)
+    return sorted(rows, key=lambda row: (row.system != comparison.baseline, -_or_least(row.mean)))
+
+
+def _or_least(mean: float) -> float:
+    return -1.0 if math.isnan(mean) else mean
+
+
+def _primary_table(comparison: Comparison) -> Table:
+    several = len(comparison.others) > 1
+    percent = level(comparison.method)
+    title = mean_title(comparison.primary)
+    rows = []
+    for row in _sorted(comparison):
+        mark = _TRUNCATED if row.truncated else ""
+        is_baseline = row.system == comparison.baseline
+        rows.append(
+            (
+                row.system,
+                interval_text(row.mean, row.interval) + mark,
+                "baseline" if is_baseline else difference_text(row.difference),
+                "" if is_baseline else p_text(row.p_holm),
+                row.verdict or "",
+            )
+        )
+    columns = ("system", f"{title} [{percent}]", f"difference [{percent}]", "p (Holm)" if several else "p", "")
+    return table_of(columns, rows, left=(0, 4))
+
+
+def _detail_table(comparison: Comparison) -> Table:
+    several = len(comparison.others) > 1
+    rows = []
+    for row in _sorted(comparison):
+        found = row.difference
+        if row.system == comparison.baseline or found is None:
+            continue
+        cells = [row.system, f"{found.wins:,}", f"{found.ties:,}", f"{found.losses:,}", effect_text(found.effect_size)]
+        rows.append([*cells, *([p_text(found.p)] if several else [])])
+    columns = ["query by query", "wins", "ties", "losses", "effect size", *(["p uncorrected"] if several else [])]
+    return table_of(columns, rows)
+
+
+def _sentences(comparison: Comparison) -> Iterator[str]:
+    """Say what the queries can show, and what was found on the half that had no part in the choice."""
+    title = mean_title(comparison.primary)
+    sizes = [row.detectable for row in comparison.of(comparison.primary) if row.detectable is not None]
+    if sizes:
+        least, most = f"{min(sizes):.3f}", f"{max(sizes):.3f}"
+        about = least if least == most else f"{least} to {most}"
+        yield (
+            f"So many queries show a true difference in {title} of {about} four times in five; a smaller one often "
+            "goes unseen."
+        )
+    held = comparison.held_out
+    if held is not None:
+        yield (
+            f"Held out: {held.system} was best on {len(held.selection):,} queries ({signed(held.selection_difference)} "
+            f"there). On the {len(held.held_out):,} others it has {held.mean:.3f}, {comparison.baseline} "
+            f"{held.baseline_mean:.3f}: {difference_text(held.difference)}, p {p_text(held.difference.p)}: "
+            f"{held.verdict}."
+        )
+
+
+def _exploratory(comparison: Comparison) -> Iterator[Part]:
+    """Show the differences in every other metric, of as many systems as fit."""
+    others = [row.system for row in _sorted(comparison) if row.system != comparison.baseline]
+    shown = others[:_MOST_COLUMNS]
+    alpha = f"{comparison.method.alpha:g}"
+    yield (
+        f"Exploratory: differences to {comparison.baseline} in the other metrics. * is p ≤ {alpha}, uncorrected: one "
+        f"such mark in {1 / comparison.method.alpha:.0f} comes by chance where nothing differs."
+    )
+    rows: list[tuple[str, ...]] = []
+    family = None
+    for metric in comparison.metrics[1:]:
+        if family is not None and metric.name != family:
+            rows.append(())
+        family = metric.name
+        rows.append(_exploratory_row(comparison, metric, shown))
+    yield table_of(("metric", comparison.baseline, *shown), rows)
+    if len(shown) < len(others):
+        yield f"{len(others) - len(shown)} more systems are in to_frame() and --json."
+
+
+def _exploratory_row(comparison: Comparison, metric: Metric, systems: list[str]) -> tuple[str, ...]:
+    cells = []
+    for name in systems:
+        row = comparison.row(name, metric)
+        if row.difference is None:
+            cells.append(_TRUNCATED if row.truncated else "–")
+        else:
+            cells.append(signed(row.difference.mean) + ("*" if row.difference.p <= comparison.method.alpha else " "))
+    baseline = comparison.row(comparison.baseline, metric)
+    mean = "–" if baseline.n == 0 else f"{baseline.mean:.3f}"
+    return (mean_title(metric), mean + (_TRUNCATED if baseline.truncated else ""), *cells)

@@ -1,0 +1,127 @@
+"""How single figures are written, and what tables have in common."""
+
+from __future__ import annotations
+
+import io
+import math
+from typing import TYPE_CHECKING, Union
+
+from raglift.printable import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from raglift.records import Method
+    from raglift.significance import Interval, PairedDifference
+
+__all__ = [
+    "WIDTH",
+    "Part",
+    "as_text",
+    "difference_text",
+    "effect_text",
+    "interval_text",
+    "level",
+    "p_text",
+    "signed",
+    "table_of",
+    "write",
+]
+
+Part = Union[str, "Table"]
+"""What reports consist of: lines, and tables."""
+
+WIDTH = 100
+"""The most columns of a table that is not printed on a terminal."""
+_SMALLEST_P = 0.0001
+
+
+def interval_text(mean: float, interval: Interval | None) -> str:
+    """Return a mean with its interval: `0.682 [0.641, 0.721]`."""
+    if math.isnan(mean):
+        return "–"
+    return f"{mean:.3f}" if interval is None else f"{mean:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
+
+
+def difference_text(difference: PairedDifference | None) -> str:
+    """Return a difference with its interval: `+0.192 [+0.147, +0.234]`."""
+    if difference is None or math.isnan(difference.mean):
+        return "–"
+    if math.isnan(difference.low):
+        return signed(difference.mean)
+    return f"{signed(difference.mean)} [{signed(difference.low)}, {signed(difference.high)}]"
+
+
+def signed(value: float) -> str:
+    """Return a difference with its sign; what rounds to 0 has none: `+0.192`, `0.000`."""
+    text = f"{value:+.3f}"
+    return text[1:] if float(text) == 0.0 else text
+
+
+def p_text(p: float | None) -> str:
+    """Return a p-value: `0.0213`."""
+    if p is None or math.isnan(p):
+        return "–"
+    return f"<{_SMALLEST_P}" if p < _SMALLEST_P / 2 else f"{p:.4f}"
+
+
+def effect_text(effect_size: float) -> str:
+    """Return an effect size: `+0.49`."""
+    return "–" if math.isnan(effect_size) else f"{effect_size:+.2f}"
+
+
+def level(method: Method) -> str:
+    """Return the confidence of the intervals: `95 %`."""
+    return f"{method.confidence * 100:g} %"
+
+
+def table_of(columns: Sequence[str], rows: Iterable[Sequence[str]], *, left: Sequence[int] = (0,)) -> Table:
+    """Return a table of texts; numbers are never broken, names are where they must.
+
+    Args:
+        columns: the titles.
+        rows: the cells; an empty row stands for a line between sections.
+        left: the columns of names and words, which start at the left and break where they must.
+    """
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for number, title in enumerate(columns):
+        table.add_column(
+            Text(printable(title)),
+            justify="left" if number in left else "right",
+            no_wrap=number not in left,
+            overflow="fold",
+        )
+    for row in rows:
+        if row:
+            table.add_row(*(Text(printable(cell), style=_STYLES.get(cell, "")) for cell in row))
+        else:
+            table.add_section()
+    return table
+
+
+_STYLES = {"better": "green", "worse": "red", "not told apart": "dim", "baseline": "dim"}
+
+
+def write(console: Console, parts: Iterable[Part]) -> None:
+    """Print lines and tables; lines are wrapped at words, and nothing in them is markup."""
+    from rich.text import Text
+
+    for part in parts:
+        console.print(Text(printable(part)) if isinstance(part, str) else part)
+
+
+def as_text(parts: Iterable[Part]) -> str:
+    """Return lines and tables as plain text."""
+    from rich.console import Console
+
+    console = Console(file=io.StringIO(), width=WIDTH, color_system=None, force_terminal=False)
+    write(console, parts)
+    text: str = console.file.getvalue()  # type: ignore[attr-defined]
+    return "\n".join(line.rstrip() for line in text.splitlines())

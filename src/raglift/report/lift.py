@@ -1,0 +1,134 @@
+"""Reranker lift as a table, with the queries that moved most."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from raglift.metrics import mean_title, title
+from raglift.report.figures import (
+    WIDTH,
+    as_text,
+    difference_text,
+    effect_text,
+    interval_text,
+    level,
+    p_text,
+    table_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from raglift.records import Lift, Lifted, Moved
+    from raglift.report.figures import Part
+
+__all__ = ["lift_parts", "lift_text"]
+
+_TRUNCATED = "†"
+_BESIDE = 33
+"""Columns that the figures and gaps take beside a query's id and question."""
+_LEAST = 20
+
+
+def lift_text(lift: Lift) -> str:
+    """Return what reranking changed, as plain text."""
+    return as_text(lift_parts(lift))
+
+
+def lift_parts(lift: Lift) -> Iterator[Part]:
+    """Yield the lines and tables of a reranker lift: the primary metric, the others, and the queries that moved."""
+    evaluation = lift.evaluation
+    scored = f", {lift.row().n:,} of them scored" if lift.row().n < len(evaluation.dataset) else ""
+    match = evaluation.run.spec["match"]["mode"]
+    yield f"{evaluation.dataset.name}: {len(evaluation.dataset):,} queries{scored}, match by {match}"
+    yield from (f"  {stage.name}: {stage.system}" for stage in evaluation.run.stages)
+    yield ""
+    yield from _sentences(lift)
+    yield ""
+    percent = level(lift.method)
+    columns = ("metric", "before", "after", f"lift [{percent}]", "p", "win/tie/loss", "effect size")
+    yield table_of(columns, _rows(lift))
+    yield f"{mean_title(lift.primary)} decides; the other metrics are exploratory, and their p-values not corrected."
+    if any(row.truncated for row in lift.rows):
+        yield f"{_TRUNCATED} k is deeper than the reranker returned: there is no fair pair"
+    yield ""
+    yield from _moved(lift, "up", lift.up)
+    yield from _moved(lift, "down", lift.down)
+    yield from (f"! {warning}" for warning in lift.warnings)
+    yield f"Method: {lift.method.text}; seed {lift.method.seed}."
+
+
+def _sentences(lift: Lift) -> Iterator[str]:
+    """Say what was found on the primary metric."""
+    row, evaluation = lift.row(), lift.evaluation
+    name = mean_title(lift.primary)
+    if row.difference is None:
+        yield f"{name}: no fair pair, so nothing is said about the lift."
+        return
+    yield (
+        f"{name} is {interval_text(row.before, row.before_interval)} before ({evaluation.before}) and "
+        f"{interval_text(row.after, row.after_interval)} after ({evaluation.after})."
+    )
+    yield (
+        f"Lift {difference_text(row.difference)} at {level(lift.method)}, p {p_text(row.difference.p)}: {row.verdict}."
+    )
+    if row.detectable is not None:
+        yield (
+            f"So many queries show a true lift of {row.detectable:.3f} four times in five; a smaller one often goes "
+            "unseen."
+        )
+
+
+def _rows(lift: Lift) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [_row(lift.rows[0])]
+    family = None
+    for row in lift.rows[1:]:
+        if row.metric.name != family:
+            rows.append(())
+        family = row.metric.name
+        rows.append(_row(row))
+    return rows
+
+
+def _row(row: Lifted) -> tuple[str, ...]:
+    mark = _TRUNCATED if row.truncated else ""
+    means = (interval_text(row.before, None), interval_text(row.after, None) + mark)
+    found = row.difference
+    if found is None or not found.n:
+        return (mean_title(row.metric), *means, "–", "–", "–", "–")
+    counts = f"{found.wins}/{found.ties}/{found.losses}"
+    return (
+        mean_title(row.metric),
+        *means,
+        difference_text(found),
+        p_text(found.p),
+        counts,
+        effect_text(found.effect_size),
+    )
+
+
+def _moved(lift: Lift, where: str, queries: tuple[Moved, ...]) -> Iterator[Part]:
+    if not queries:
+        yield f"No query moved {where} in {title(lift.primary)}."
+        return
+    rows = [
+        (
+            one.query_id,
+            f"{one.before:.3f} → {one.after:.3f}",
+            f"{_rank(one.rank_before)} → {_rank(one.rank_after)}",
+            _short(one.text, WIDTH - _BESIDE - max(len(other.query_id) for other in queries)),
+        )
+        for one in queries
+    ]
+    yield table_of((f"moved {where} most", title(lift.primary), "first fact", "question"), rows, left=(0, 3))
+    yield ""
+
+
+def _rank(rank: int | None) -> str:
+    return "none" if rank is None else str(rank)
+
+
+def _short(text: str, room: int) -> str:
+    """Return as much of a question as fits in one line, and some of it in any case."""
+    words, length = " ".join(text.split()), max(room, _LEAST)
+    return words if len(words) <= length else words[: length - 1] + "…"
