@@ -72,37 +72,49 @@ def ask_patiently(ask: Callable[[], Reply], patience: Patience, name: str, *, se
     """
     import tenacity
 
-    last: list[RetryCallState] = []
-    bad_replies: list[BadReply] = []
-
-    def is_enough(state: RetryCallState) -> bool:
-        last[:] = [state]
-        if isinstance(error := _error(state), BadReply):
-            bad_replies.append(error)
-        tried = state.attempt_number >= patience.attempts or len(bad_replies) >= _BAD_REPLIES
-        return tried or state.idle_for + state.upcoming_sleep > patience.longest_wait
-
     def tell(state: RetryCallState) -> None:
         attempt = f"attempt {state.attempt_number + 1} of {patience.attempts}"
         notice(f"{name}: {_reason(_error(state))}, waiting {_seconds(state.upcoming_sleep)} s ({attempt} follows)")
 
+    bounds = _Bounds(patience)
     again = tenacity.Retrying(
         retry=tenacity.retry_if_exception(_is_worth_another_try),
         wait=lambda state: _wait(state, patience),
-        stop=is_enough,
+        stop=bounds.are_reached,
         before_sleep=tell,
         reraise=True,
     )
     try:
         return again(ask)
     except Exception as error:  # noqa: BLE001 — the client, its HTTP library and the server raise what they like
-        tried = _tried(last[0], patience) if last else ""
         failure = ModelOutputError(
-            f"the embedding model {name} failed{tried}: {_described(error, secrets)}. "
+            f"the embedding model {name} failed{bounds.tried}: {_described(error, secrets)}. "
             "The vectors of the batches before are kept: run again to go on from there"
         )
     # Not in the handler: a traceback would show the client's own error, which may repeat the API key
     raise failure
+
+
+class _Bounds:
+    """Sees when one request has been made often enough, and says how often that was."""
+
+    def __init__(self, patience: Patience) -> None:
+        self._patience = patience
+        self._bad_replies = 0
+        self.tried = ""
+        """How often it was asked and how long was waited; "" where the first failure was the last."""
+
+    def are_reached(self, state: RetryCallState) -> bool:
+        """Return whether to give up after a failure that would be worth another try."""
+        self._bad_replies += isinstance(_error(state), BadReply)
+        too_long = state.idle_for + state.upcoming_sleep > self._patience.longest_wait
+        self.tried = ""
+        if state.attempt_number > 1:
+            self.tried = f" after {state.attempt_number} attempts and {_seconds(state.idle_for)} s of waiting"
+        if too_long:
+            asked, most = _seconds(state.upcoming_sleep), _seconds(self._patience.longest_wait)
+            self.tried += f" (it asks to wait {asked} s more, and at most {most} s are waited in all)"
+        return too_long or state.attempt_number >= self._patience.attempts or self._bad_replies >= _BAD_REPLIES
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
@@ -182,17 +194,6 @@ def _described(error: BaseException, secrets: Iterable[str]) -> str:
     if under is error or isinstance(error, BadReply):
         return said
     return f"{said.rstrip('.')} ({describe_error(under, secrets=secrets)})"
-
-
-def _tried(state: RetryCallState, patience: Patience) -> str:
-    """Return how long it was tried, and what was asked for beyond that."""
-    tried = f" after {state.attempt_number} attempts and {_seconds(state.idle_for)} s of waiting"
-    if state.attempt_number == 1:
-        tried = ""
-    if state.idle_for + state.upcoming_sleep <= patience.longest_wait:
-        return tried
-    asked = f"{_seconds(state.upcoming_sleep)} s more"
-    return f"{tried} (it asks to wait {asked}, and at most {_seconds(patience.longest_wait)} s are waited in all)"
 
 
 def _seconds(seconds: float) -> str:
