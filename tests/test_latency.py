@@ -338,8 +338,9 @@ def test_a_cost_of_the_users_own_kind_is_not_taken_for_an_index():
     assert evaluate(retriever, DATA, ks=(1,)).run.cost is None
 
 
-def test_no_bar_is_drawn_while_time_is_taken(capsys):
+def test_the_parts_show_no_progress_while_time_is_taken(capsys, monkeypatch):
     stages = local_system(Cache(None))
+    monkeypatch.setenv("RAGLIFT_PROGRESS", "1")
     capsys.readouterr()
     measure_latency(alone(*stages, policy=Policy(progress=True)), QUESTIONS, 2)
     assert capsys.readouterr().err.startswith("latency: 2/2 queries")

@@ -29,9 +29,11 @@ def print_cost(evaluation: Evaluation, console: Console) -> None:
         title = _title(cost.latencies, evaluation.run.spec.get("environment", {}))
         console.print(Text(printable(title)), soft_wrap=True)
         console.print(_table(cost))
-    for line in _lines(cost):
+    lines = _lines(cost)
+    for line in lines:
         console.print(Text(printable(line)), soft_wrap=True)
-    console.print()
+    if cost.latencies or lines:
+        console.print()
 
 
 def seconds_text(seconds: float) -> str:
@@ -57,9 +59,10 @@ def bytes_text(count: int) -> str:
 
 def _title(latencies: tuple[StageLatency, ...], environment: dict[str, str]) -> str:
     processor = environment.get("processor")
-    where = f" on {processor} ({environment.get('cores', '?')} cores)" if processor else ""
+    where = f", on {processor} ({environment.get('cores', '?')} cores)" if processor else ""
     queries = latencies[0].queries + latencies[0].failed
-    return f"Latency of {queries:,} queries, one at a time, models warm, cache off{where}"
+    counted = f"{queries:,} query" if queries == 1 else f"{queries:,} queries"
+    return f"Latency of {counted}, one at a time, models warm, cache off{where}"
 
 
 def _table(cost: Cost) -> Table:
@@ -69,7 +72,7 @@ def _table(cost: Cost) -> Table:
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("stage")
-    for title in ("p50", "p95", "queries/s, all at once"):
+    for title in ("p50", "p95", "queries/s in the run"):
         table.add_column(title, justify="right")
     for latency in cost.latencies:
         rate = cost.throughput.get(latency.stage, math.nan)
