@@ -57,6 +57,15 @@ def test_strict_is_for_broken_labels_and_not_for_warnings(run: Run, tmp_path: Pa
     assert 'alike), "tower.txt" from 38 to' in out
 
 
+def test_chunkers_of_the_frameworks_are_audited_by_name(run: Run) -> None:
+    name = "llama_index.SentenceSplitter:100/20"
+    code, out, _ = run("audit", "lighthouse", "--json", "--chunker", name, "--embedding", "none")
+    [chunker] = json.loads(out)["chunkers"]
+    assert code == 0
+    assert chunker["chunker"] == name
+    assert chunker["chunks"] > 100
+
+
 def test_json_has_every_finding_and_chunker(run: Run, tmp_path: Path) -> None:
     folder = dataset(tmp_path / "lights", "trimmed the wicked, and wrote", "wrote the day into his")
     code, out, _ = run(
@@ -100,6 +109,7 @@ def test_labels_of_another_format_that_do_not_resolve_are_broken_too(run: Run, t
     ("arguments", "message"),
     [
         (("--chunker", "words:3"), "chunker: found 'words:3'"),
+        (("--chunker", "langchain.Words:3/0"), "splitter: found 'langchain.Words'"),
         (("--match", "fuzzy"), "expected 'coverage' or 'containment'"),
         (("-k", "0"), "--ks: found '0'"),
         (("--documents", "no such place"), "no such file or folder"),

@@ -45,6 +45,16 @@ def test_demo_prints_the_table_where_recall_was_lost_and_the_queries_that_moved(
     assert re.search(r"^ {9}rank +\d+ → +\d+  [a-z0-9-]+\.md “", shown, re.MULTILINE)
 
 
+def test_evaluate_fuses_dense_and_lexical_rankings(run, tmp_path: Path) -> None:
+    folder = tmp_path / "hybrid"
+    arguments = ("--retriever", "hybrid(dense=0.7,bm25=0.3)", "--reranker", "none", "-k", "5", "--candidates", "9")
+    code, _, _ = run("evaluate", "lighthouse", *arguments, "--save", str(folder))
+    assert code == 0
+    system = rl.load_evaluation(folder).run.stages[0].system
+    assert system.startswith("hybrid (reciprocal rank fusion, constant 60: 0.7 × dense (")
+    assert " + 0.3 × bm25 (" in system
+
+
 def test_evaluate_prints_a_table_and_saves_what_it_printed(run, tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "first"
     code, out, err = run("evaluate", "lighthouse", "--retriever", "bm25", "-k", "1,5", "--save", str(folder))
@@ -186,6 +196,7 @@ def test_evaluate_takes_the_users_own_system_by_reference(run, tmp_path: Path, m
     ("arguments", "message"),
     [
         (("evaluate", "lighthous"), "lighthouse"),
+        (("evaluate", "lighthouse", "--retriever", "hybrid(dense=0)"), "expected 2 numbers above 0"),
         (("evaluate", "lighthouse", "--retriever", "dens"), "did you mean 'dense'?"),
         (("evaluate", "lighthouse", "-k", "1,x"), "--ks: found '1,x'"),
         (("evaluate", "lighthouse", "--retriever", "bm25", "--reranker", "late_interaction"), "'late-interaction'"),

@@ -154,6 +154,8 @@ def test_what_is_missing_is_said_of_the_file(tmp_path: Path) -> None:
         ("dataset: lighthouse\n[a]: b\n", "sweep.yaml:2: found a list or a mapping for a field's name"),
         ("dataset: lighthouse\nname: {<<: a}\n", 'sweep.yaml:2: name: found "<<" for a field\'s name'),
         ("dataset: lighthouse\nseed: !!python/name:os.system x\n", 'sweep.yaml:2: seed: found "x", which cannot be'),
+        ("dataset: lighthouse\nname: !!timestamp x\n", 'sweep.yaml:2: name: found "x", which cannot be read'),
+        ("dataset: lighthouse\nembeddings: ~nobody/x\n", 'found "~nobody/x"; expected the folder of a model'),
         ("dataset: lighthouse\nks: !!python/tuple [1, 10]\n", 'found the tag "tag:yaml.org,2002:python/tuple"'),
     ],
 )

@@ -178,8 +178,11 @@ def _model(name: str, folder: Path | None) -> str:
 
 
 def _resolved(name: str, folder: Path | None) -> Path:
-    path = Path(name).expanduser()
-    return path if folder is None else (folder / path)
+    try:
+        path = Path(name).expanduser()
+    except RuntimeError:  # the home of a user that there is not
+        path = Path(name)
+    return path if folder is None else folder / path
 
 
 def existing(value: Any, folder: Path | None) -> str:

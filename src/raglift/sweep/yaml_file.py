@@ -168,7 +168,7 @@ class _Reading:
         loader = yaml.SafeLoader("")
         try:
             return loader.construct_object(node)
-        except (yaml.YAMLError, ValueError) as error:  # a date that there is not is a ValueError
+        except (yaml.YAMLError, ValueError, AttributeError) as error:  # PyYAML's own, of dates that are none
             said = getattr(error, "problem", None) or str(error)
             self._fault(
                 node.start_mark.line + 1, keys, f"{quoted(node.value)}, which cannot be read: {said}", "a plain value"
