@@ -3,6 +3,7 @@
 #   make walkthrough   the tutorial on War and Peace: raglift corpus fetch war_and_peace gets the book
 #   make test     lint, types, unit and end-to-end tests
 #   make ci-full  what is slow
+#   make bench    ratios to other tools, and what the harness costs: benchmarks/README.md
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -18,7 +19,7 @@ endif
 export RAGLIFT_PROGRESS ?= 1
 PYTEST_WORKERS ?= 2
 
-.PHONY: demo walkthrough test lint types ci-full install clean
+.PHONY: demo walkthrough test lint types ci-full bench install clean
 
 install: $(STAMP)
 
@@ -48,6 +49,11 @@ test: lint types
 
 ci-full: $(STAMP)
 	$(BIN)/pytest -m slow
+
+# Each prints its ratios; more processes than one would take each other's time
+bench: $(STAMP)
+	$(BIN)/python benchmarks/scoring.py
+	$(BIN)/python benchmarks/overhead.py
 
 clean:
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

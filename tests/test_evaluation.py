@@ -512,6 +512,23 @@ def test_a_label_text_that_occurs_in_no_document_is_pointed_out():
     assert any("1 label texts occur in none of the documents; the first, of query q1" in n for n in evaluation.notes)
 
 
+def test_label_texts_are_looked_for_in_every_document():
+    documents = [Document("a", "The lamp is lit at dusk."), Document("b", "The horn  is blown in\nfog.")]
+    relevant = {
+        "lit when?": ["is LIT at dusk", "the lamp is never lit"],
+        "blown when?": ["horn is blown in fog", "the lamp is never lit", "blown at noon"],
+    }
+    evaluation = evaluate(lambda query: ["nothing"], Dataset.from_dict(relevant, documents=documents), ks=(1,))
+    (note,) = [note for note in evaluation.notes if "occur in none" in note]
+    assert note == "3 label texts occur in none of the documents; the first, of query q1: 'the lamp is never lit'"
+
+
+def test_nothing_is_said_of_label_texts_that_all_occur():
+    documents = [Document("a", "The lamp is lit at dusk."), Document("b", "The horn is blown in fog.")]
+    data = Dataset.from_dict({"when?": ["lit at dusk", "blown in fog"]}, documents=documents)
+    assert not any("occur in none" in note for note in evaluate(lambda query: ["nothing"], data, ks=(1,)).notes)
+
+
 def test_rescoring_deeper_than_the_run_asked_is_refused():
     data = Dataset.from_dict({"q": ["the text that answers it"]})
     evaluation = evaluate(lambda query: ["the text that answers it"], data, ks=(1,), candidates=10)

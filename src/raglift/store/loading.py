@@ -98,7 +98,7 @@ def _read_scores(
     try:
         frame = pd.read_parquet(path)
         of_them = len(frame) == len(keys) and all(
-            (frame[name].to_numpy(dtype=object, na_value=None) == keys[name].to_numpy()).all() for name in keys.columns
+            (frame[name].astype(object).to_numpy() == keys[name].to_numpy()).all() for name in keys.columns
         )
         values = frame["value"].to_numpy(dtype=np.float64)
     except (OSError, KeyError, TypeError, ValueError) as error:  # pyarrow's own errors are among these
