@@ -144,11 +144,14 @@ class CostMeter:
             QueryFailed: a query failed in the latency pass and the policy says `raise`.
         """
         index = _index_cost(self.asked.stages)
+        tokens, dollars = _billed(self.asked.stages)
         if not self.most:
-            return None if index is None else Cost(index=index)
+            known = Cost(index=index, tokens_billed=tokens, dollars=dollars)
+            return None if known == Cost() else known
         answered = [query.text for query, trace in zip(self.queries, traces, strict=True) if trace.error is None]
         latencies, whole = measure_latency(self.asked, answered, self.most)
-        return Cost(latencies, whole, index, self._throughput(traces))
+        tokens, dollars = _billed(self.asked.stages)
+        return Cost(latencies, whole, index, self._throughput(traces), tokens, dollars)
 
     def _throughput(self, traces: Sequence[Trace]) -> dict[str, float | None]:
         rates: dict[str, float | None] = {}
@@ -173,6 +176,16 @@ def _for_warming_up(shuffled: Sequence[str]) -> Sequence[str]:
 def _latency(stage: str, seconds: Sequence[float], failed: int) -> StageLatency:
     p50, p95 = np.percentile(seconds, (50, 95)).tolist() if seconds else (float("nan"), float("nan"))
     return StageLatency(stage, len(seconds), p50, p95, failed)
+
+
+def _billed(stages: Sequence[Stage]) -> tuple[int | None, float | None]:
+    """Return what providers have billed for the retriever's embedding models so far: tokens, and US dollars."""
+    asked = getattr(getattr(stages[0], "retriever", None), "embedders", ())
+    billing = [embedder for embedder in asked if hasattr(embedder, "tokens_billed")]
+    if not billing:
+        return None, None
+    dollars = [embedder.dollars_billed for embedder in billing]
+    return sum(embedder.tokens_billed for embedder in billing), None if None in dollars else sum(dollars)
 
 
 def _index_cost(stages: Sequence[Stage]) -> IndexCost | None:

@@ -92,6 +92,7 @@ def _as_json(result: SweepResult, include_cut: bool) -> dict[str, Any]:
     return {
         "title": result.title,
         "primary": str(result.primary),
+        "billed": dict(result.billed),
         "best": None if best is None else best.cell.name,
         "cells": [
             {

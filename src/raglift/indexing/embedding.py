@@ -201,8 +201,11 @@ def _keys(identity: str, kind: Kind, texts: Iterable[str]) -> dict[str, bytes]:
 
 
 def _batches(embedder: Embedder, texts: Sequence[str], kind: Kind) -> list[list[str]]:
-    """Return the batches that the texts are embedded in; each query alone, as it is when it is the only one."""
-    if kind == "query":
+    """Return the batches that the texts are embedded in.
+
+    Each query alone, as it is when it is the only one, unless the embedder says that batches make no difference.
+    """
+    if kind == "query" and not getattr(embedder, "batches_queries", False):
         return [[text] for text in texts]
     return embedder.plan(texts) if texts else []
 

@@ -105,6 +105,11 @@ class OpenAIEmbedder:
         """How many tokens the server has said to bill so far, in this process; replies that do not say count none."""
         return self._meter.tokens
 
+    @property
+    def dollars_billed(self) -> float | None:
+        """What these tokens cost at the list price, in US dollars; None where it is not known."""
+        return dollars_of(self.model, self.tokens_billed)
+
     def plan(self, texts: Sequence[str]) -> list[list[str]]:
         """Sort by tokens, into requests well below what OpenAI takes (2,048 texts, 300,000 tokens)."""
         counted = sorted((self._tokens(text), text) for text in texts)

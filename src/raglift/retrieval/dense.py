@@ -9,7 +9,7 @@ from raglift.records import Ranking
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.indexing import DenseIndex
+    from raglift.indexing import DenseIndex, Embedder
     from raglift.records import Chunk, IndexCost
 
 __all__ = ["DenseRetriever"]
@@ -29,6 +29,11 @@ class DenseRetriever:
     def chunks(self) -> tuple[Chunk, ...]:
         """All chunks that it chooses from, in index order."""
         return self.index.chunks
+
+    @property
+    def embedders(self) -> tuple[Embedder, ...]:
+        """The models that it asks."""
+        return (self.index.embedder,)
 
     def __str__(self) -> str:
         return f"dense ({self.index.embedder.identity}, {len(self.index.chunks):,} chunks)"

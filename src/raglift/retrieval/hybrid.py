@@ -13,6 +13,7 @@ from raglift.retrieval.protocol import Retriever
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from raglift.indexing import Embedder
     from raglift.records import Chunk
 
 __all__ = ["HybridRetriever", "fuse"]
@@ -68,6 +69,12 @@ class HybridRetriever:
         costs = [getattr(retriever, "cost", None) for retriever in self.retrievers]
         told = [cost for cost in costs if isinstance(cost, IndexCost)]
         return IndexCost.together(told) if len(told) == len(costs) else None
+
+    @property
+    def embedders(self) -> tuple[Embedder, ...]:
+        """The models that its retrievers ask, each once."""
+        asked = [embedder for retriever in self.retrievers for embedder in getattr(retriever, "embedders", ())]
+        return tuple({id(embedder): embedder for embedder in asked}.values())
 
     def __str__(self) -> str:
         parts = " + ".join(

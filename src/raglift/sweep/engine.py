@@ -22,6 +22,7 @@ from raglift.work import HERE, Workers
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from raglift.indexing import Embedder
     from raglift.records import Dataset, Evaluation
     from raglift.reranking.pairs import Pair
     from raglift.sweep.folder import SweepFolder
@@ -83,11 +84,14 @@ class Engine:
         for model in dict.fromkeys(part.embedding for part in needed if part.embedding is not None):
             with self._failing([source for source in sources if source.embedding == model]):
                 embedder = self.parts.embedder(model)
+                # A provider limits the rate of a key, not of a machine: its requests come from one process
+                workers = HERE if hasattr(embedder, "tokens_billed") else self.workers
                 texts = self._texts([part for part in needed if part.embedding == model])
-                with self._course.taking(_embedding_label(model)):
-                    embed(embedder, texts, "document", cache, progress=show, workers=self.workers)
-                with self._course.taking(_query_label(model)):
-                    embed(embedder, self.parts.queries, "query", cache, progress=show)
+                with self._billing(model, embedder):
+                    with self._course.taking(_embedding_label(model)):
+                        embed(embedder, texts, "document", cache, progress=show, workers=workers)
+                    with self._course.taking(_query_label(model)):
+                        embed(embedder, self.parts.queries, "query", cache, progress=show)
 
     def _texts(self, needed: Sequence[Cell]) -> list[str]:
         """Return the distinct texts of the chunks of some cells; a chunker that fails takes its cells with it."""
@@ -168,7 +172,11 @@ class Engine:
     def _keep(self, cell: Cell, evaluation: Evaluation, read_in_part: int) -> None:
         """Write an evaluation, with what it is in the sweep."""
         mark = {"cell": cell.to_dict(), "read_in_part": read_in_part}
-        marked = replace(evaluation, run=replace(evaluation.run, spec={**evaluation.run.spec, "sweep": mark}))
+        cost = evaluation.run.cost
+        if cost is not None:  # what was billed was for all cells of the model
+            cost = replace(cost, tokens_billed=None, dollars=None)
+        run = replace(evaluation.run, spec={**evaluation.run.spec, "sweep": mark}, cost=cost)
+        marked = replace(evaluation, run=run)
         self.folder.save(cell.key, marked, is_cell=self._is_cell(cell))
         if cell.reranker == NO_RERANKER:
             self._remember(cell, marked)
@@ -186,6 +194,15 @@ class Engine:
 
     def _is_cell(self, cell: Cell) -> bool:
         return cell in self.plan.cells
+
+    @contextmanager
+    def _billing(self, model: str, embedder: Embedder) -> Iterator[None]:
+        """Keep what the work inside was billed for, however it ends."""
+        before = getattr(embedder, "tokens_billed", 0)
+        try:
+            yield
+        finally:
+            self.folder.add_bill(model, getattr(embedder, "tokens_billed", 0) - before)
 
     @contextmanager
     def _failing(self, cells: Sequence[Cell]) -> Iterator[None]:
@@ -221,7 +238,9 @@ def read_result(folder: SweepFolder, dataset: Dataset | None = None) -> SweepRes
             continue
         evaluation = folder.load(cell.key, dataset, is_cell=True)
         results.append(CellResult(cell, evaluation, read_in_part=int(evaluation.run.spec["sweep"]["read_in_part"])))
-    return SweepResult(head["title"], parse(head["primary"]), int(head["seed"]), tuple(results), folder.path)
+    return SweepResult(
+        head["title"], parse(head["primary"]), int(head["seed"]), tuple(results), folder.path, folder.billed()
+    )
 
 
 def _steps(plan: Plan, todo: Sequence[Cell], missing: Sequence[Cell], *, latency: int) -> list[Step]:

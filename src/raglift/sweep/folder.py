@@ -4,6 +4,7 @@ sweep.json       what is swept over, and a hash of it and of the dataset
 cells/KEY/       one finished cell: a saved evaluation
 retrieved/KEY/   retrieval that only cells with a reranker use: a saved evaluation without one
 failures.json    for each cell that failed, why
+billed.json      for each embedding model of a provider, how many tokens it has billed
 
 A folder appears under its name only when all of it is written, so whatever is there is whole.
 """
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["SweepFolder"]
 
 FORMAT = 1
-_SWEEP, _FAILURES, _CELLS, _RETRIEVED = "sweep.json", "failures.json", "cells", "retrieved"
+_SWEEP, _FAILURES, _BILLED = "sweep.json", "failures.json", "billed.json"
+_CELLS, _RETRIEVED = "cells", "retrieved"
 
 
 @dataclass(frozen=True)
@@ -143,6 +145,18 @@ class SweepFolder:
         """Keep why cells failed."""
         if failures or (self.path / _FAILURES).exists():
             write_whole(self.path / _FAILURES, dict(failures))
+
+    def billed(self) -> dict[str, int]:
+        """Return how many tokens providers have billed for each embedding model, over all processes of the sweep."""
+        path = self.path / _BILLED
+        found = read_json(path) if path.is_file() else {}
+        return {str(model): int(tokens) for model, tokens in found.items()} if isinstance(found, dict) else {}
+
+    def add_bill(self, model: str, tokens: int) -> None:
+        """Keep what a provider has billed for a model since it was last asked."""
+        if tokens:
+            billed = self.billed()
+            write_whole(self.path / _BILLED, {**billed, model: billed.get(model, 0) + tokens})
 
     def sweep_up(self) -> None:
         """Remove what a killed process had half written."""

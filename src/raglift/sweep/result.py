@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from raglift.errors import ConfigurationError
 from raglift.sweep.cells import NO_RERANKER, Cell
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     import pandas as pd
@@ -51,6 +52,8 @@ class SweepResult:
     """One a cell, in the order of the sweep."""
     folder: Path
     """Where it is kept."""
+    billed: Mapping[str, int] = field(default_factory=dict)
+    """How many tokens providers have billed for each embedding model."""
 
     @property
     def finished(self) -> tuple[CellResult, ...]:

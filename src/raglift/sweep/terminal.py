@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
+from raglift.integrations.prices import dollars_of
 from raglift.metrics import mean_title
 from raglift.printable import printable
 
@@ -170,6 +171,10 @@ def _foot(result: SweepResult, *, include_cut: bool) -> Iterator[str]:
             f"{_CUT} the embedding model reads some chunks only in part, so these cells measure the cut as well"
             + ("" if include_cut else ": left out of best unless asked (--include-cut)")
         )
+    for model, tokens in result.billed.items():
+        dollars = dollars_of(model.partition(":")[2], tokens)
+        price = "" if dollars is None else f", US$ {dollars:.4f} at list price"
+        yield f"billed for {model}: {tokens:,} tokens{price}"
     waiting = [entry for entry in result.results if entry.evaluation is None and entry.error is None]
     if waiting:
         yield f"! {len(waiting):,} cells not measured yet: go on with --resume"
