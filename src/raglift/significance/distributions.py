@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["noncentral_t_below", "normal_quantile", "t_quantile"]
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["chi_square_quantiles", "normal_below", "normal_quantile", "t_quantile"]
 
 
 def normal_quantile(share: float) -> float:
@@ -18,9 +23,14 @@ def t_quantile(freedom: float, share: float) -> float:
     return float(_special().stdtrit(freedom, share))
 
 
-def noncentral_t_below(freedom: float, noncentrality: float, limit: float) -> float:
-    """Return the probability that noncentral t is below a limit."""
-    return float(_special().nctdtr(freedom, noncentrality, limit))
+def normal_below(limits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probabilities that a standard normal variable is below each limit."""
+    return np.asarray(_special().ndtr(limits))
+
+
+def chi_square_quantiles(freedom: int, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return below what a χ² variable is with each of the given probabilities."""
+    return np.asarray(2.0 * _special().gammaincinv(freedom / 2.0, shares))
 
 
 def _special() -> Any:

@@ -31,7 +31,7 @@ class PairedDifference:
     mean: float
     """Their mean, in the metric's unit; NaN without queries."""
     low: float
-    """The lower bound of the mean's confidence interval; NaN with fewer than 2 queries."""
+    """The lower bound of the mean's confidence interval; NaN with fewer than 2 queries, or if all differ alike."""
     high: float
     """The upper bound."""
     p: float

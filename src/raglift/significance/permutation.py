@@ -27,8 +27,8 @@ TIED = 1e-9
 _STEPS = 36
 """Differences are rounded to this many binary digits of the largest one, fewer if their sums would not be exact."""
 _EXACT_DIGITS = 52
-_BLOCK = 4_000_000
-"""How many numbers are held at a time: 32 MB."""
+_BLOCK = 2_000_000
+"""How many numbers are held at a time: 16 MB."""
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+import numpy as np
+
 from raglift.errors import ConfigurationError
 from raglift.significance.arguments import checked_fraction, checked_integer
-from raglift.significance.distributions import noncentral_t_below, normal_quantile, t_quantile
+from raglift.significance.distributions import chi_square_quantiles, normal_below, t_quantile
 
 __all__ = ["detectable_difference"]
 
-_NORMAL_FROM = 5_000
-"""From this many queries on, t is normal to more digits than are shown, and the noncentral t is slow and fragile."""
 _HALVINGS = 50
+_SCORES = np.linspace(-8.0, 8.0, 2049)
+"""Where χ² is looked at, as normal scores: sums over an even grid of a smooth and vanishing function are exact."""
 
 
 def detectable_difference(standard_deviation: float, n: int, power: float = 0.8, alpha: float = 0.05) -> float:
@@ -51,21 +53,23 @@ def detectable_difference(standard_deviation: float, n: int, power: float = 0.8,
 @lru_cache(maxsize=1024)
 def _noncentrality(n: int, power: float, alpha: float) -> float:
     """Return the noncentrality at which the two-sided test has the power."""
-    by_normal = normal_quantile(1.0 - alpha / 2.0) + normal_quantile(power)
-    if n >= _NORMAL_FROM:
-        return by_normal
-    freedom = n - 1
-    critical = t_quantile(freedom, 1.0 - alpha / 2.0)
+    critical = t_quantile(n - 1, 1.0 - alpha / 2.0)
+    # A t statistic is beyond its critical value where a normal variable is beyond that value times an independent
+    # root of χ² / freedom: the power is the mean of normal tails over χ². (scipy's noncentral t gives NaN for large
+    # noncentralities with few degrees of freedom, which 2 and 3 queries need.)
+    shares = normal_below(_SCORES)
+    limits = critical * np.sqrt(chi_square_quantiles(n - 1, shares) / (n - 1))
+    density = np.exp(-(_SCORES**2) / 2.0)
+    density /= density.sum()
 
-    low, high = 0.0, max(by_normal, 1.0)
-    while _power(freedom, high, critical) < power:
-        low, high = high, high * 2.0
+    def power_at(noncentrality: float) -> float:
+        beyond = normal_below(noncentrality - limits) + normal_below(-noncentrality - limits)
+        return float(density @ beyond)
+
+    low, high = 0.0, 1.0
+    while power_at(high) < power:
+        low, high = high, 2.0 * high
     for _ in range(_HALVINGS):
         middle = (low + high) / 2.0
-        low, high = (middle, high) if _power(freedom, middle, critical) < power else (low, middle)
+        low, high = (middle, high) if power_at(middle) < power else (low, middle)
     return (low + high) / 2.0
-
-
-def _power(freedom: int, noncentrality: float, critical: float) -> float:
-    below = noncentral_t_below(freedom, noncentrality, -critical)
-    return 1.0 - noncentral_t_below(freedom, noncentrality, critical) + below
