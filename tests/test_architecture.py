@@ -14,6 +14,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "raglift"
 ORDER = (
     "errors",
     "printable",
+    "environment",
     "text",
     "records",
     "progress",
@@ -36,6 +37,7 @@ ORDER = (
     "report",
     "store",
     "execution",
+    "latency",
     "integrations",
     "testing",
     "evaluation",

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raglift import cache as module
-from raglift.cache import Cache, cache_folder, content_key, default_cache
+from raglift.cache import Cache, bypassed, cache_folder, content_key, counted, default_cache
 from raglift.errors import CacheError
 
 PARTS = st.lists(st.text(alphabet=st.characters(), max_size=5), max_size=4).map(tuple)
@@ -231,3 +231,48 @@ def test_a_folder_that_cannot_be_written_keeps_everything_in_memory(monkeypatch,
     assert cache.path is None
     cache.put_many({b"k": b"v"})
     assert default_cache().get_many([b"k"]) == {b"k": b"v"}
+
+
+def test_a_bypassed_cache_finds_nothing_and_keeps_nothing(path):
+    cache = Cache(path)
+    cache.put_many({b"k": b"v"})
+    with bypassed():
+        assert cache.get_many([b"k"]) == {}
+        cache.put_many({b"new": b"entry"})
+        with bypassed():
+            assert Cache(None).get_many([b"k"]) == {}
+        assert cache.get_many([b"k"]) == {}
+    assert cache.get_many([b"k", b"new"]) == {b"k": b"v"}
+
+
+def test_an_error_ends_the_bypass():
+    cache = Cache(None)
+    cache.put_many({b"k": b"v"})
+    with pytest.raises(ZeroDivisionError), bypassed():
+        raise ZeroDivisionError
+    assert cache.get_many([b"k"]) == {b"k": b"v"}
+
+
+def test_other_threads_are_served_while_one_passes_by():
+    cache = Cache(None)
+    cache.put_many({b"k": b"v"})
+    found = []
+    with bypassed():
+        thread = threading.Thread(target=lambda: found.append(cache.get_many([b"k"])))
+        thread.start()
+        thread.join()
+    assert found == [{b"k": b"v"}]
+
+
+def test_lookups_are_counted_in_every_cache_and_every_block_around_them():
+    one, other = Cache(None), Cache(None)
+    one.put_many({b"a": b"1", b"b": b"2"})
+    with counted() as outer:
+        one.get_many([b"a", b"b", b"b", b"c"])
+        with counted() as inner:
+            other.get_many([b"a"])
+        with bypassed():
+            one.get_many([b"a"])
+    one.get_many([b"a"])
+    assert (outer.asked, outer.found) == (4, 2)
+    assert (inner.asked, inner.found) == (1, 0)

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from raglift import progress
-from raglift.progress import track
+from raglift.progress import quiet, track
 
 
 class Terminal(io.StringIO):
@@ -97,7 +97,7 @@ def test_without_standard_error_the_work_is_done_in_silence(monkeypatch, capsys)
 
 
 BAR = """
-from raglift.progress import track
+from raglift.progress import quiet, track
 with track("embed", 50, "chunks") as advance:
     for _ in range(50):
         advance(1)
@@ -136,3 +136,19 @@ def test_no_bar_when_told_so_on_a_terminal(monkeypatch):
     monkeypatch.setattr(sys, "stderr", terminal)
     work(3, [3], show=False)
     assert terminal.getvalue() == ""
+
+
+def test_quiet_silences_what_was_asked_for(capsys):
+    with quiet():
+        work(3, [3], show=True)
+    assert capsys.readouterr().err == ""
+    work(3, [3], show=True)
+    assert capsys.readouterr().err.startswith("embed: 3/3 chunks")
+
+
+def test_without_live_a_terminal_gets_lines_too(monkeypatch):
+    """A bar draws from a thread of its own, which takes time from what is being timed."""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    work(3, [1, 2], live=False)
+    assert re.fullmatch(r"embed: 3/3 chunks \([\d,.]+/s\)\n", terminal.getvalue())

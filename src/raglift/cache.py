@@ -11,15 +11,17 @@ import os
 import sqlite3
 import threading
 import warnings
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raglift.errors import CacheError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["Cache", "cache_folder", "content_key", "default_cache"]
+__all__ = ["Cache", "Lookups", "bypassed", "cache_folder", "content_key", "counted", "default_cache"]
 
 _KEYS_PER_SELECT = 500
 _BUSY_SECONDS = 60.0
@@ -44,6 +46,56 @@ def content_key(*parts: str) -> bytes:
         digest.update(len(encoded).to_bytes(8, "little"))
         digest.update(encoded)
     return digest.digest()[:16]
+
+
+class Lookups:
+    """What was looked for in caches while they were counted."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        """How many distinct keys were looked up; a key counts again in each call."""
+        self.found = 0
+        """How many of them were there."""
+        self._adding = threading.Lock()
+
+    def add(self, asked: int, found: int) -> None:
+        """Count one call."""
+        with self._adding:
+            self.asked += asked
+            self.found += found
+
+
+_is_bypassed: ContextVar[bool] = ContextVar("raglift cache bypassed", default=False)
+_counting: ContextVar[tuple[Lookups, ...]] = ContextVar("raglift cache lookups", default=())
+
+
+@contextmanager
+def bypassed() -> Iterator[None]:
+    """Pass by every cache: nothing is found in one and nothing is kept, so that each model is really asked.
+
+    Holds for what the block calls, in the threads and on the event loop of `raglift.execution` too, and for nothing
+    else in the process. It does not reach a thread that a system starts without its caller's context.
+    """
+    token = _is_bypassed.set(True)
+    try:
+        yield
+    finally:
+        _is_bypassed.reset(token)
+
+
+@contextmanager
+def counted() -> Iterator[Lookups]:
+    """Count what the block looks up in any cache, as far as `bypassed` would reach; blocks may be nested.
+
+    Yields:
+        The counts, complete when the block ends. A lookup that passed by the cache is none.
+    """
+    lookups = Lookups()
+    token = _counting.set((*_counting.get(), lookups))
+    try:
+        yield lookups
+    finally:
+        _counting.reset(token)
 
 
 class Cache:
@@ -78,7 +130,9 @@ class Cache:
         self._connection = connection
 
     def get_many(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Return the values of the keys that are there."""
+        """Return the values of the keys that are there; none while caches are bypassed."""
+        if _is_bypassed.get():
+            return {}
         wanted = list(dict.fromkeys(keys))
         found: dict[bytes, bytes] = {}
         try:
@@ -92,11 +146,16 @@ class Cache:
                 found.update(rows.fetchall())
         except sqlite3.Error as error:
             raise self._error("read", error) from error
+        for lookups in _counting.get():
+            lookups.add(len(wanted), len(found))
         return found
 
     def put_many(self, entries: Mapping[bytes, bytes]) -> None:
-        """Store all entries in one transaction: after a crash either all of them are there or none."""
-        if not entries:
+        """Store all entries in one transaction: after a crash either all of them are there or none.
+
+        While caches are bypassed, nothing is stored.
+        """
+        if not entries or _is_bypassed.get():
             return
         try:
             with self._writing:  # threads share the connection, and it has one transaction at a time

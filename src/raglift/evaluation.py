@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
-import platform
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
+from raglift.environment import environment
 from raglift.errors import ConfigurationError
 from raglift.execution import Policy, run_stages
 from raglift.execution.traces import is_batched
 from raglift.integrations.adapt import adapt_reranker, adapt_system, named_stages
 from raglift.integrations.inventory import all_chunks
+from raglift.latency import CostMeter, OneAtATime
 from raglift.matching import MatchRule, Provenance, inventory_of, judge, reach_of
 from raglift.metrics import MEASURES, PROFILES, parse
 from raglift.records import Dataset, Evaluation, Metric, Run, StageInfo
@@ -34,16 +34,6 @@ DEFAULT_KS = (1, 3, 5, 10)
 """The depths at which metrics are taken unless others are asked for."""
 DEFAULT_METRICS = ("hit_rate", "precision", "recall", "f1", "rr", "ap", "ndcg")
 """The measures that are taken unless others are asked for."""
-_VERSIONED = (
-    "raglift",
-    "numpy",
-    "torch",
-    "sentence-transformers",
-    "transformers",
-    "faiss-cpu",
-    "langchain-core",
-    "llama-index-core",
-)
 
 
 class Options(TypedDict, total=False):
@@ -70,6 +60,9 @@ class Options(TypedDict, total=False):
     """`keep` (default) counts a failed query as 0; `raise` stops at the first."""
     progress: bool | None
     """Show progress: True, False, or None (default) for when standard error is a terminal."""
+    latency: int | None
+    """Over how many queries to measure latency, each alone and without the cache, after the run; 50 is usual. Every
+    model is asked (and a provider paid) again. 0 or None (default) for none."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +79,7 @@ class _Config:
     retries: int = 2
     on_error: Literal["keep", "raise"] = "keep"
     progress: bool | None = None
+    latency: int | None = None
 
     @classmethod
     def of(cls, options: Options) -> _Config:
@@ -139,6 +133,7 @@ def evaluate(
     metrics = _metrics(config.metrics, ks)
     rule = _rule(match, profile)
     depth = max(_positive("candidates", candidates), *(metric.k or 0 for metric in metrics))
+    timed = _positive("latency", config.latency) if config.latency else 0
     if not isinstance(dataset, Dataset):
         raise ConfigurationError(
             f"dataset: found a {type(dataset).__name__}; expected a Dataset, from load_dataset() or Dataset.from_dict()"
@@ -155,13 +150,16 @@ def evaluate(
     inventory = _inventory(stages, dataset, config, rule)
     _require_chunks(metrics, inventory)
     provenance = Provenance(dataset, config.doc_key)
-    traces = run_stages(stages, dataset.queries, depth, policy, provenance)
+    alone = OneAtATime(stages, depth, policy, Provenance(dataset, config.doc_key))
+    meter = CostMeter(alone, dataset.queries, timed)
+    meter.warm_up()
+    traces = run_stages(stages, dataset.queries, depth, policy, provenance, watch=meter.watch)
     infos = tuple(StageInfo(s.name, s.system, s.depth_fixed, is_batched(s)) for s in stages)
     notes = run_notes(stages, provenance)
     batched = [info.name for info in infos if info.batched]
     if config.timeout is not None and batched:
         notes.append(f"{', '.join(batched)}: takes all queries at once, so the timeout of one query does not apply")
-    run = Run(infos, traces, _spec(dataset, config, depth), tuple(notes), inventory)
+    run = Run(infos, traces, _spec(dataset, config, depth), tuple(notes), inventory, meter.cost(traces))
     return _evaluation(run, dataset, metrics, rule, profile)
 
 
@@ -252,8 +250,9 @@ def _spec(dataset: Dataset, config: _Config, depth: int) -> dict[str, Any]:
         "concurrency": config.concurrency,
         "timeout": config.timeout,
         "retries": config.retries,
+        "latency": config.latency or 0,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "environment": _environment(),
+        "environment": environment(),
     }
 
 
@@ -298,13 +297,3 @@ def _dataset_hash(dataset: Dataset) -> str:
         digest.update(f"{document.id}\x00{document.text}\x00".encode("utf-8", "surrogatepass"))
     digest.update(repr(dataset.queries).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()[:16]
-
-
-def _environment() -> dict[str, str]:
-    found = {"python": platform.python_version(), "machine": platform.machine(), "system": platform.system()}
-    for name in _VERSIONED:
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found

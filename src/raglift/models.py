@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import threading
+import time
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -34,6 +36,7 @@ __all__ = [
     "quiet_loading",
     "require_reachable",
     "resolve_dtype",
+    "seconds_loading",
 ]
 
 EMBEDDED_MODEL = "minilm"
@@ -42,6 +45,7 @@ EMBEDDED_MODEL = "minilm"
 _EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 _UNKNOWN_REVISION = "unknown"
 _HUB_SECONDS = 20.0
+_loading = threading.local()
 
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 """What weights and activations are computed in; `auto` is bfloat16 where the processor has it, else float32."""
@@ -140,8 +144,18 @@ def load_sentence_transformer(name: str, dtype: str) -> SentenceTransformer:
         MissingDependency: sentence-transformers is not installed.
         ModelError: the model cannot be loaded.
     """
-    path = str(embedded_model_path()) if name == EMBEDDED_MODEL else local_or_hub(name)
-    return _load_sentence_transformer(path, dtype, model_identity(name))
+    started = time.perf_counter()
+    try:
+        path = str(embedded_model_path()) if name == EMBEDDED_MODEL else local_or_hub(name)
+        return _load_sentence_transformer(path, dtype, model_identity(name))
+    finally:
+        _loading.seconds = seconds_loading() + time.perf_counter() - started
+
+
+def seconds_loading() -> float:
+    """Return how many seconds this thread has spent on loading models so far, for times that leave them out."""
+    seconds: float = getattr(_loading, "seconds", 0.0)
+    return seconds
 
 
 @contextmanager

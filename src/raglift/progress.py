@@ -6,18 +6,32 @@ import os
 import sys
 import time
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["track"]
+__all__ = ["quiet", "track"]
 
 _SECONDS_BETWEEN_LINES = 5.0
+_is_quiet: ContextVar[bool] = ContextVar("raglift progress quiet", default=False)
 
 
 @contextmanager
-def track(label: str, total: int, unit: str, *, show: bool | None = None) -> Iterator[Callable[[int], None]]:
+def quiet() -> Iterator[None]:
+    """Show no progress of what the block calls, whatever was asked: where drawing it would be timed with the work."""
+    token = _is_quiet.set(True)
+    try:
+        yield
+    finally:
+        _is_quiet.reset(token)
+
+
+@contextmanager
+def track(
+    label: str, total: int, unit: str, *, show: bool | None = None, live: bool = True
+) -> Iterator[Callable[[int], None]]:
     """Show how far a piece of work is, on standard error, and how fast it goes.
 
     Args:
@@ -26,6 +40,8 @@ def track(label: str, total: int, unit: str, *, show: bool | None = None) -> Ite
         unit: what is counted, as “chunks”.
         show: True for always, False for never, None for when standard error is a terminal or
             `RAGLIFT_PROGRESS=1` is set.
+        live: draw a bar on a terminal, from a thread of its own; False writes lines there too, and only when it is
+            told of finished units.
 
     Yields:
         A function to call with the number of units just finished.
@@ -33,9 +49,9 @@ def track(label: str, total: int, unit: str, *, show: bool | None = None) -> Ite
     terminal = sys.stderr is not None and sys.stderr.isatty()
     if show is None:
         show = terminal or os.environ.get("RAGLIFT_PROGRESS") == "1"
-    if not show or total == 0:
+    if not show or total == 0 or _is_quiet.get():
         yield lambda _count: None
-    elif terminal:
+    elif terminal and live:
         with _bar(label, total, unit) as advance:
             yield advance
     else:

@@ -56,6 +56,23 @@ def test_evaluate_prints_a_table_and_saves_what_it_printed(run, tmp_path: Path) 
     assert {metric.k for metric in saved.scores.metrics} == {1, 5}
 
 
+def test_latency_is_measured_printed_and_saved_when_asked(run, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    system = ("--retriever", "bm25", "--reranker", "none", "-k", "1", "--metrics", "mrr")
+    code, out, _ = run("evaluate", "lighthouse", *system, "--latency", "4", "--save", str(folder))
+    assert code == 0
+    assert "Latency of 4 queries, one at a time, models warm, cache off" in out
+    assert re.search(r"^retrieve +[\d.]+ m?s +[\d.]+ m?s +[\d,.]+$", out, re.MULTILINE)
+    cost = rl.load_evaluation(folder).run.cost
+    assert cost is not None
+    assert cost.latencies[0].queries == 4
+    assert cost.index is not None
+    code, out, _ = run("evaluate", "lighthouse", *system, "--json")
+    told = json.loads(out)["cost"]
+    assert told["latencies"] == []
+    assert told["index"]["chunks"] == cost.index.chunks
+
+
 def test_evaluate_as_json_is_json_and_agrees_with_the_library(run) -> None:
     arguments = ("--retriever", "bm25", "--reranker", "none", "--metrics", "mrr,ndcg@3", "-k", "5", "--json")
     code, out, _ = run("evaluate", "lighthouse", *arguments)

@@ -4,7 +4,7 @@ import pytest
 
 from raglift.errors import ConfigurationError
 from raglift.records import Chunk
-from raglift.retrieval import BM25Retriever
+from raglift.retrieval import BM25Retriever, Indexed
 
 CHUNKS = [Chunk("The lamp is lit at dusk."), Chunk("Herring were sold by the barrel."), Chunk("The lamp, the LAMP!")]
 
@@ -24,3 +24,16 @@ def test_a_query_that_shares_no_word_comes_back_empty() -> None:
 def test_chunks_without_words_are_an_error() -> None:
     with pytest.raises(ConfigurationError, match="found no words"):
         BM25Retriever([Chunk("…")])
+
+
+def test_the_cost_is_of_the_postings_and_the_words() -> None:
+    retriever = BM25Retriever([*CHUNKS, Chunk(CHUNKS[0].text, id="again")])
+    cost = retriever.cost
+    assert isinstance(retriever, Indexed)
+    assert (cost.chunks, cost.distinct_texts, cost.embedded_now) == (4, 3, 0)
+    assert cost.seconds is not None
+    assert cost.seconds > 0
+    postings, letters = 6 + 6 + 2 + 6, len("thelampislitatduskherringweresoldbybarrel")
+    assert cost.bytes >= 8 * postings + letters  # a score and a chunk number for each posting, four bytes each
+    more = BM25Retriever([*CHUNKS, Chunk("the keeper rows out")]).cost
+    assert BM25Retriever(CHUNKS).cost.bytes < more.bytes

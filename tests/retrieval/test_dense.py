@@ -3,7 +3,7 @@ from __future__ import annotations
 from raglift.cache import Cache
 from raglift.indexing import SentenceTransformerEmbedder, build_index
 from raglift.records import Chunk
-from raglift.retrieval import DenseRetriever, Retriever
+from raglift.retrieval import DenseRetriever, Indexed, Retriever
 
 CHUNKS = [Chunk("The lamp is lit at dusk."), Chunk("Herring were sold by the barrel.")]
 
@@ -20,3 +20,10 @@ def test_each_query_gets_its_own_ranking_in_order() -> None:
 def test_no_queries_give_no_rankings() -> None:
     retriever = DenseRetriever(build_index(CHUNKS, SentenceTransformerEmbedder(), cache=Cache(None)))
     assert retriever.retrieve([], 3) == []
+
+
+def test_the_cost_is_that_of_the_index() -> None:
+    retriever = DenseRetriever(build_index(CHUNKS, SentenceTransformerEmbedder(), cache=Cache(None)))
+    assert isinstance(retriever, Indexed)
+    assert retriever.cost == retriever.index.cost
+    assert retriever.cost.chunks == 2

@@ -16,6 +16,8 @@ from raglift.evaluation import DEFAULT_METRICS, Options, evaluate
 from raglift.execution.policy import describe_error
 from raglift.integrations.adapt import check_reranker
 from raglift.models import resolve_dtype
+from raglift.store.costs import cost_line
+from raglift.store.plain_files import plain
 from raglift.systems import LocalSystem, build_retriever
 
 if TYPE_CHECKING:
@@ -157,6 +159,7 @@ def _as_json(evaluation: Evaluation) -> dict[str, Any]:
         "metrics": [{key: _plain(value) for key, value in row.items()} for row in rows],
         "loss": _loss_as_json(evaluation),
         "headroom": _headroom_as_json(evaluation),
+        "cost": plain(cost_line(evaluation.run.cost)),
         "notes": list(evaluation.notes),
     }
 

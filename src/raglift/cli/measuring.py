@@ -73,6 +73,12 @@ def evaluate(
     timeout: Annotated[float | None, typer.Option(help="The most seconds for one query.")] = None,
     retries: Annotated[int, typer.Option(help="More tries for a call that failed for a passing reason.")] = 2,
     on_error: Annotated[str, typer.Option(help="keep counts a failed query as 0; raise stops.")] = "keep",
+    latency: Annotated[
+        int,
+        typer.Option(
+            help="Measure latency too, over this many queries, each alone and without the cache; 50 is usual."
+        ),
+    ] = 0,
     save: Annotated[Path | None, typer.Option(help="Write the evaluation to this folder.")] = None,
     overwrite: Annotated[bool, typer.Option(help="Replace an evaluation that is already there.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
@@ -103,6 +109,7 @@ def evaluate(
                 timeout=timeout,
                 retries=retries,
                 on_error=on_error,
+                latency=latency,
             ),
             save=save,
             overwrite=overwrite,

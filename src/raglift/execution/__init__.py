@@ -2,6 +2,6 @@
 
 from raglift.execution.policy import Policy
 from raglift.execution.stages import RerankStage, RetrieveStage, Stage
-from raglift.execution.traces import run_stages
+from raglift.execution.traces import ask_stage, run_stages
 
-__all__ = ["Policy", "RerankStage", "RetrieveStage", "Stage", "run_stages"]
+__all__ = ["Policy", "RerankStage", "RetrieveStage", "Stage", "ask_stage", "run_stages"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextvars
 import functools
 import os
 import threading
@@ -174,11 +175,12 @@ class _DaemonThreads(ThreadPoolExecutor):
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = Future()
+        context = contextvars.copy_context()
 
         def run() -> None:
             if future.set_running_or_notify_cancel():
                 try:
-                    future.set_result(function(*args, **kwargs))
+                    future.set_result(context.run(function, *args, **kwargs))
                 except BaseException as error:  # noqa: BLE001 — raised again where the future is awaited
                     future.set_exception(error)
 
@@ -219,7 +221,8 @@ class _Pool(Generic[T]):
         wanted = min(self._policy.concurrency, len(self._under_way) + len(self._calls) - self._next)
         while self._workers < wanted and self._left_behind < self._most_left_behind:
             self._workers += 1
-            threading.Thread(target=self._work, daemon=True, name="raglift-call").start()
+            context = contextvars.copy_context()  # one a thread: no context can be entered twice at once
+            threading.Thread(target=context.run, args=(self._work,), daemon=True, name="raglift-call").start()
 
     def _is_given_up(self, place: int) -> bool:
         return place not in self._under_way

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from raglift.records import Query, Ranking, StageTrace, Trace
 if TYPE_CHECKING:
     from raglift.matching import Provenance
 
-__all__ = ["is_batched", "run_stages"]
+__all__ = ["ask_stage", "is_batched", "run_stages"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,13 @@ def is_batched(stage: Stage) -> bool:
 
 
 def run_stages(
-    stages: Sequence[Stage], queries: Sequence[Query], k: int, policy: Policy, provenance: Provenance
+    stages: Sequence[Stage],
+    queries: Sequence[Query],
+    k: int,
+    policy: Policy,
+    provenance: Provenance,
+    *,
+    watch: Callable[[Stage], AbstractContextManager[Any]] = nullcontext,
 ) -> tuple[Trace, ...]:
     """Put every query through every stage, one stage after the other.
 
@@ -57,6 +64,7 @@ def run_stages(
         k: how many hits to retrieve.
         policy: concurrency, timeout, retries, and what becomes of a failure.
         provenance: resolves the document and checks the offsets of every hit.
+        watch: entered while a stage is asked, and left when it has answered.
 
     Returns:
         One trace a query, in the order of the queries. A query that failed keeps the stages before the failure.
@@ -76,8 +84,8 @@ def run_stages(
             inputs = [(text, done[place][-1].ranking) for place, text in zip(alive, texts, strict=True)]
         # A stage that takes all queries at once shows its own progress: only it knows what it is busy with.
         show = False if is_batched(stage) else policy.progress
-        with track(stage.name, len(alive), "queries", show=show) as advance:
-            outcomes = _run(stage, inputs, policy, advance)
+        with watch(stage), track(stage.name, len(alive), "queries", show=show) as advance:
+            outcomes = ask_stage(stage, inputs, policy, advance)
         _stop_if_unusable(outcomes)
         for place, outcome in zip(alive, outcomes, strict=True):
             if outcome.value is None:
@@ -91,9 +99,24 @@ def run_stages(
     )
 
 
-def _run(
+def ask_stage(
     stage: Stage, inputs: list[tuple[Any, ...]], policy: Policy, advance: Callable[[int], None]
 ) -> list[Outcome[Ranking]]:
+    """Ask one stage for its rankings, in whichever way it may be asked.
+
+    Args:
+        stage: what is asked.
+        inputs: a query's text and the depth for a RetrieveStage, its text and ranking for a RerankStage; for each.
+        policy: concurrency, timeout, retries, and what becomes of a failure.
+        advance: called with the number of queries just finished.
+
+    Returns:
+        One outcome a query, in order: its ranking and seconds, or its error.
+
+    Raises:
+        QueryFailed: a query failed and the policy says `raise`.
+        RagliftError: the stage cannot work at all.
+    """
     step = _Step.of(stage)
     try:
         if step.batch is not None:

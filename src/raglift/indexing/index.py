@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ import numpy as np
 from raglift.cache import Cache, default_cache
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.indexing.embedding import Embedder, Embedding, embed
+from raglift.models import seconds_loading
+from raglift.records import IndexCost
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +42,19 @@ class DenseIndex:
     """How many distinct chunks are longer than the model reads; None when it cannot be known."""
     computed: int
     """How many distinct chunks went through the model when the index was built."""
+    seconds: float | None = None
+    """Wall time of embedding and indexing, without the loading of the model; None when vectors came from the cache."""
+
+    @property
+    def cost(self) -> IndexCost:
+        """What the index took to build, and the size of its vectors."""
+        return IndexCost(
+            chunks=len(self.chunks),
+            distinct_texts=len({chunk.text for chunk in self.chunks}),
+            embedded_now=self.computed,
+            seconds=self.seconds,
+            bytes=self.vectors.nbytes,
+        )
 
     def search(self, queries: Sequence[str], k: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         """Return cosine similarities and chunk numbers of the best chunks, both of shape (queries, min(k, chunks))."""
@@ -71,9 +87,19 @@ def build_index(
     except ImportError:
         raise MissingDependency("faiss", "local", "dense retrieval") from None
     cache = default_cache() if cache is None else cache
-    embedding: Embedding = embed(embedder, [chunk.text for chunk in chunks], "document", cache, progress=progress)
+    texts = [chunk.text for chunk in chunks]
+    started = time.perf_counter() - seconds_loading()
+    embedding: Embedding = embed(embedder, texts, "document", cache, progress=progress)
     index = faiss.IndexFlatIP(embedding.vectors.shape[1])
     index.add(embedding.vectors)
+    seconds = time.perf_counter() - seconds_loading() - started
     return DenseIndex(
-        tuple(chunks), embedding.vectors, embedder, cache, index, embedding.read_in_part, embedding.computed
+        tuple(chunks),
+        embedding.vectors,
+        embedder,
+        cache,
+        index,
+        embedding.read_in_part,
+        embedding.computed,
+        seconds=seconds if embedding.computed == len(set(texts)) else None,
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from raglift.metrics import mean_title
 from raglift.printable import printable
+from raglift.report.cost import print_cost
 from raglift.report.diagnosis import headroom_text, loss_text
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def print_evaluation(evaluation: Evaluation, console: Console) -> None:
     console.print(_table(evaluation))
     for line in _diagnosis(evaluation):
         console.print(Text(line), soft_wrap=True)
+    print_cost(evaluation, console)
     for line in _foot(evaluation):
         console.print(Text(printable(line)), soft_wrap=True)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+import time
+from typing import TYPE_CHECKING, Any
 
 from raglift.errors import ConfigurationError, MissingDependency
-from raglift.records import Ranking
+from raglift.records import IndexCost, Ranking
 from raglift.text import normalize
 
 if TYPE_CHECKING:
@@ -35,15 +36,28 @@ class BM25Retriever:
             import bm25s
         except ImportError:
             raise MissingDependency("bm25s", "local", "BM25 retrieval") from None
+        started = time.perf_counter()
         words = [_words(chunk.text) for chunk in chunks]
         if not any(words):
             raise ConfigurationError("BM25Retriever: found no words in the chunks; expected at least one")
         self.chunks = tuple(chunks)
         self._model = bm25s.BM25()
         self._model.index(words, show_progress=False)
+        self._seconds = time.perf_counter() - started
 
     def __str__(self) -> str:
         return f"bm25 ({len(self.chunks):,} chunks)"
+
+    @property
+    def cost(self) -> IndexCost:
+        """What the index took to build, and the size of its postings and vocabulary."""
+        return IndexCost(
+            chunks=len(self.chunks),
+            distinct_texts=len({chunk.text for chunk in self.chunks}),
+            embedded_now=0,
+            seconds=self._seconds,
+            bytes=_bytes_of(self._model),
+        )
 
     def retrieve(self, queries: Sequence[str], k: int) -> list[Ranking]:
         """Return the best `k` chunks of each query; chunks that share no word with it are left out."""
@@ -60,3 +74,8 @@ class BM25Retriever:
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(normalize(text))
+
+
+def _bytes_of(model: Any) -> int:
+    postings = sum(getattr(array, "nbytes", 0) for array in model.scores.values())
+    return int(postings) + sum(len(word.encode("utf-8", "surrogatepass")) for word in model.vocab_dict)

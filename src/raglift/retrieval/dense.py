@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raglift.indexing import DenseIndex
+    from raglift.records import IndexCost
 
 __all__ = ["DenseRetriever"]
 
@@ -26,6 +27,11 @@ class DenseRetriever:
 
     def __str__(self) -> str:
         return f"dense ({self.index.embedder.identity}, {len(self.index.chunks):,} chunks)"
+
+    @property
+    def cost(self) -> IndexCost:
+        """What the index took to build, and its size."""
+        return self.index.cost
 
     def retrieve(self, queries: Sequence[str], k: int) -> list[Ranking]:
         """Return the `k` most similar chunks of each query; the score is the cosine similarity."""

@@ -1,0 +1,114 @@
+"""Cost beside quality: latency and throughput per stage as a table, the index and the bill as lines."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from raglift.printable import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from raglift.records import Cost, Evaluation, IndexCost, StageLatency
+
+__all__ = ["bytes_text", "print_cost", "seconds_text"]
+
+_FROM_CACHE = "from the cache"
+
+
+def print_cost(evaluation: Evaluation, console: Console) -> None:
+    """Print what a run cost, as far as it is known: latency per stage, the index, and what a provider billed."""
+    from rich.text import Text
+
+    cost = evaluation.run.cost
+    if cost is None:
+        return
+    if cost.latencies:
+        title = _title(cost.latencies, evaluation.run.spec.get("environment", {}))
+        console.print(Text(printable(title)), soft_wrap=True)
+        console.print(_table(cost))
+    lines = _lines(cost)
+    for line in lines:
+        console.print(Text(printable(line)), soft_wrap=True)
+    if cost.latencies or lines:
+        console.print()
+
+
+def seconds_text(seconds: float) -> str:
+    """Return a time to three digits or so: `0.42 ms`, `21.3 ms`, `210 ms`, `1.24 s`; `–` for NaN."""
+    if math.isnan(seconds):
+        return "–"
+    value, unit = (seconds, "s") if seconds >= 0.9995 else (seconds * 1000, "ms")
+    digits = 0 if value >= 99.95 else 1 if value >= 9.995 else 2
+    return f"{value:,.{digits}f} {unit}"
+
+
+def bytes_text(count: int) -> str:
+    """Return a size in decimal units: `96 bytes`, `412.0 kB`, `1.8 MB`."""
+    if count < 1000:
+        return f"{count} bytes"
+    value = float(count)
+    for unit in ("kB", "MB"):
+        value /= 1000
+        if value < 999.95:
+            return f"{value:.1f} {unit}"
+    return f"{value / 1000:,.1f} GB"
+
+
+def _title(latencies: tuple[StageLatency, ...], environment: dict[str, str]) -> str:
+    processor = environment.get("processor")
+    where = f", on {processor} ({environment.get('cores', '?')} cores)" if processor else ""
+    queries = latencies[0].queries + latencies[0].failed
+    counted = f"{queries:,} query" if queries == 1 else f"{queries:,} queries"
+    return f"Latency of {counted}, one at a time, models warm, cache off{where}"
+
+
+def _table(cost: Cost) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("stage")
+    for title in ("p50", "p95", "queries/s, all at once"):
+        table.add_column(title, justify="right")
+    for latency in cost.latencies:
+        rate = cost.throughput.get(latency.stage, math.nan)
+        table.add_row(Text(printable(latency.stage)), *_times(latency), _FROM_CACHE if rate is None else _rate(rate))
+    if cost.whole is not None and len(cost.latencies) > 1:
+        table.add_row("together", *_times(cost.whole), "")
+    return table
+
+
+def _times(latency: StageLatency) -> tuple[str, str]:
+    return seconds_text(latency.p50), seconds_text(latency.p95)
+
+
+def _rate(rate: float) -> str:
+    if math.isnan(rate):
+        return "–"
+    return f"{rate:,.0f}" if rate >= 10 else f"{rate:.2f}"
+
+
+def _lines(cost: Cost) -> list[str]:
+    lines = [
+        f"{latency.stage}: {latency.failed:,} of these queries failed and are left out"
+        for latency in cost.latencies
+        if latency.failed
+    ]
+    if cost.index is not None:
+        lines.append(_index_text(cost.index))
+    if cost.tokens_billed is not None or cost.dollars is not None:
+        tokens = [] if cost.tokens_billed is None else [f"{cost.tokens_billed:,} tokens"]
+        lines.append("Billed: " + ", ".join(tokens + ([] if cost.dollars is None else [f"${cost.dollars:,.4f}"])))
+    return lines
+
+
+def _index_text(index: IndexCost) -> str:
+    size = f"Index: {index.chunks:,} chunks, {bytes_text(index.bytes)}"
+    if index.seconds is not None:
+        return f"{size}, built in {seconds_text(index.seconds)}"
+    cached = index.distinct_texts - index.embedded_now
+    return f"{size}; {cached:,} of {index.distinct_texts:,} texts came from the cache, so its building was not timed"

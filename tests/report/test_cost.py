@@ -1,0 +1,115 @@
+"""Cost beside quality, as text."""
+
+import dataclasses
+import math
+
+import pytest
+
+from raglift.evaluation import evaluate
+from raglift.records import Cost, Dataset, IndexCost, StageLatency
+from raglift.report.cost import bytes_text, seconds_text
+from raglift.testing import FakeReranker, FakeRetriever
+
+RETRIEVE = StageLatency("retrieve", 50, 0.0041, 0.00602)
+RERANK = StageLatency("rerank", 48, 0.21, 1.2549, failed=2)
+WHOLE = StageLatency("whole", 48, 0.2143, 1.26, failed=2)
+MACHINE = {"processor": "A Fast One", "cores": "2"}
+
+
+def text_of(cost, environment=MACHINE):
+    data = Dataset.from_dict({"who kept the light?": ["Halvard kept the light"]})
+    evaluation = evaluate(FakeRetriever({"who kept the light?": ["Halvard kept the light"]}), data, ks=(1,))
+    spec = {**evaluation.run.spec, "environment": environment}
+    run = dataclasses.replace(evaluation.run, cost=cost, spec=spec)
+    return str(dataclasses.replace(evaluation, run=run))
+
+
+GOLDEN = """\
+Latency of 50 queries, one at a time, models warm, cache off, on A Fast One (2 cores)
+stage          p50       p95   queries/s, all at once
+─────────────────────────────────────────────────────
+retrieve   4.10 ms   6.02 ms                      240
+rerank      210 ms    1.25 s           from the cache
+together    214 ms    1.26 s
+rerank: 2 of these queries failed and are left out
+Index: 1,200 chunks, 1.8 MB, built in 3.25 s
+Billed: 12,345 tokens, $0.0025"""
+
+
+def test_everything_that_is_known_is_shown():
+    index = IndexCost(1200, 1100, 1100, 3.25, 1_843_200)
+    assert GOLDEN in text_of(
+        Cost((RETRIEVE, RERANK), WHOLE, index, {"retrieve": 240.4, "rerank": None}, tokens_billed=12345, dollars=0.0025)
+    )
+
+
+def test_nothing_is_shown_of_what_is_not_known():
+    assert text_of(None) == text_of(Cost())
+    assert "Latency" not in text_of(Cost(index=IndexCost(3, 3, 3, 0.2, 96)))
+    assert "Billed: 7 tokens\n" in text_of(Cost(tokens_billed=7)) + "\n"
+    assert "Billed: $0.2500" in text_of(Cost(dollars=0.25))
+
+
+def test_a_single_stage_has_no_row_for_all_together():
+    shown = text_of(Cost((RETRIEVE,), RETRIEVE, None, {"retrieve": 3.14159}))
+    assert "3.14" in shown
+    assert "together" not in shown
+
+
+def test_an_index_that_was_not_timed_says_why():
+    shown = text_of(Cost(index=IndexCost(1200, 1100, 100, None, 1_843_200)))
+    assert (
+        "Index: 1,200 chunks, 1.8 MB; 1,000 of 1,100 texts came from the cache, so its building was not timed" in shown
+    )
+
+
+def test_a_hostile_processor_name_is_harmless():
+    shown = text_of(Cost((RETRIEVE,), RETRIEVE), {"processor": "\x1b[31m[bold]", "cores": "2"})
+    assert "\x1b" not in shown
+    assert "[bold]" in shown
+
+
+def test_a_run_without_a_processor_name_is_shown():
+    assert "one at a time, models warm, cache off\n" in text_of(Cost((RETRIEVE,), RETRIEVE), {})
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0, "0.00 ms"),
+        (0.000_42, "0.42 ms"),
+        (0.009_996, "10.0 ms"),
+        (0.0213, "21.3 ms"),
+        (0.099_96, "100 ms"),
+        (0.999_4, "999 ms"),
+        (0.999_6, "1.00 s"),
+        (12.34, "12.3 s"),
+        (1234.5, "1,234 s"),
+        (math.nan, "–"),
+    ],
+)
+def test_times_have_three_digits(seconds, text):
+    assert seconds_text(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (1000, "1.0 kB"),
+        (999_949, "999.9 kB"),
+        (999_960, "1.0 MB"),
+        (10**12, "1,000.0 GB"),
+    ],
+)
+def test_sizes_are_decimal(count, text):
+    assert bytes_text(count) == text
+
+
+def test_measured_figures_print():
+    data = Dataset.from_dict({"who kept the light?": ["Halvard kept the light"]})
+    retriever = FakeRetriever({"who kept the light?": ["Halvard kept the light"]})
+    shown = str(evaluate(retriever, data, reranker=FakeReranker({}), ks=(1,), latency=1))
+    assert "Latency of 1 query, one at a time" in shown
+    assert "together" in shown
