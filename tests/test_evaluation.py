@@ -408,7 +408,7 @@ def test_the_spec_is_plain_and_says_what_ran():
     assert spec["started"].endswith("+00:00")
 
 
-def test_the_dataset_hash_is_of_what_is_in_it():
+def test_thedataset_hash_is_of_what_is_in_it():
     def hash_of(queries, documents=()):
         return measure(data=Dataset(tuple(queries), tuple(documents))).run.spec["dataset"]["hash"]
 
@@ -472,7 +472,7 @@ def test_seconds_are_kept_per_query_and_stage():
         ({"ks": (0,)}, "ks: found 0; expected an integer, 1 or more"),
         ({"ks": (True,)}, "ks: found True"),
         ({"ks": (2.5,)}, "ks: found 2.5"),
-        ({"ks": "10"}, "ks: found '1'"),
+        ({"ks": "10"}, "ks: found '10'"),
         ({"candidates": 0}, "candidates: found 0"),
         ({"candidates": "many"}, "candidates: found 'many'"),
         ({"concurrency": 0}, "concurrency: found 0"),

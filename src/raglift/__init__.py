@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from raglift.matching import MatchRule
     from raglift.records import Chunk, Dataset, Document, Evaluation, Ranking
     from raglift.retrieval import DenseRetriever
+    from raglift.scoring import score_rankings
     from raglift.store import load_evaluation
+    from raglift.sweep import Sweep
 
 __version__ = "0.1.0"
 
@@ -38,6 +40,7 @@ _HOMES = {
     "RagliftError": "errors",
     "Ranking": "records",
     "RecursiveChunker": "chunking",
+    "Sweep": "sweep",
     "audit": "auditing",
     "build_index": "indexing",
     "compare": "comparison",
@@ -45,6 +48,7 @@ _HOMES = {
     "load_dataset": "loading",
     "load_evaluation": "store",
     "rescore": "evaluation",
+    "score_rankings": "scoring",
     "write_dataset": "dataset",
 }
 
@@ -58,6 +62,7 @@ __all__ = [
     "RagliftError",
     "Ranking",
     "RecursiveChunker",
+    "Sweep",
     "audit",
     "build_index",
     "compare",
@@ -65,6 +70,7 @@ __all__ = [
     "load_dataset",
     "load_evaluation",
     "rescore",
+    "score_rankings",
     "write_dataset",
 ]
 

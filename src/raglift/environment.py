@@ -18,6 +18,8 @@ _VERSIONED = (
     "faiss-cpu",
     "langchain-core",
     "llama-index-core",
+    "model2vec",
+    "tiktoken",
 )
 
 

@@ -6,7 +6,8 @@
     │   └── CorpusMissing       the text is not on this machine yet; the message says how to get it
     ├── ConfigurationError      an argument, option or metric name that raglift cannot use
     │   ├── MissingDependency   an optional package is not installed; the message names the extra
-    │   └── UnsupportedSystem   an object that no adapter knows how to ask
+    │   ├── UnsupportedSystem   an object that no adapter knows how to ask
+    │   └── SweepError          a sweep is not described as it must be; lists every fault at once
     ├── ModelError              a model cannot be loaded, or is not the one it claims to be
     │   └── ModelOutputError    a model gave no usable answer for an input
     ├── CacheError              the cache file cannot be read or written
@@ -35,6 +36,7 @@ __all__ = [
     "QueryTimeout",
     "RagliftError",
     "RunError",
+    "SweepError",
     "UnsupportedSystem",
 ]
 
@@ -75,13 +77,17 @@ class DatasetError(RagliftError):
         self.source = source
         self.read_as = read_as
         self.faults = tuple(faults)
-        count = f"{len(faults)} fault" + ("s" if len(faults) != 1 else "")
         title = source if read_as is None else f"{source} (read as {read_as})"
-        lines = [f"{title}: {count}; {outcome}"]
-        lines += [f"  {fault}" for fault in faults[: self.SHOWN]]
-        if len(faults) > self.SHOWN:
-            lines.append(f"  … and {len(faults) - self.SHOWN} more (all of them are in the error's .faults)")
-        super().__init__("\n".join(lines))
+        super().__init__(_listed(title, faults, outcome, self.SHOWN))
+
+
+def _listed(title: str, faults: list[Fault], outcome: str, shown: int) -> str:
+    """Return what every error says that lists many faults."""
+    count = f"{len(faults)} fault" + ("s" if len(faults) != 1 else "")
+    lines = [f"{title}: {count}; {outcome}", *(f"  {fault}" for fault in faults[:shown])]
+    if len(faults) > shown:
+        lines.append(f"  … and {len(faults) - shown} more (all of them are in the error's .faults)")
+    return "\n".join(lines)
 
 
 class CorpusError(RagliftError):
@@ -115,6 +121,22 @@ class MissingDependency(ConfigurationError):
 
 class UnsupportedSystem(ConfigurationError):
     """An object that no adapter knows how to ask."""
+
+
+class SweepError(ConfigurationError):
+    """A sweep is not described as it must be. Nothing was run.
+
+    Attributes:
+        source: the file that was read, or `Sweep` for one made in Python.
+        faults: every fault found, in the order of the file.
+    """
+
+    SHOWN = 50
+
+    def __init__(self, source: str, faults: list[Fault]) -> None:
+        self.source = source
+        self.faults = tuple(faults)
+        super().__init__(_listed(source, faults, "nothing was run", self.SHOWN))
 
 
 class ModelError(RagliftError):

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
+from raglift.chunking.encodings import DEFAULT_ENCODING, load_encoding
+from raglift.chunking.token_counts import TokenCounts
 from raglift.environment import environment
 from raglift.errors import ConfigurationError
 from raglift.execution import Policy, run_stages
@@ -16,9 +18,10 @@ from raglift.integrations.adapt import adapt_reranker, adapt_system, named_stage
 from raglift.integrations.inventory import all_chunks
 from raglift.latency import CostMeter, OneAtATime
 from raglift.matching import MatchRule, Provenance, inventory_of, judge, reach_of
-from raglift.metrics import MEASURES, PROFILES, parse
-from raglift.records import Dataset, Evaluation, Metric, Run, StageInfo
-from raglift.report.notes import cut_stages, evaluation_notes, run_notes
+from raglift.metrics import MEASURES, PROFILES, counts_tokens
+from raglift.metrics.choosing import DEFAULT_METRICS, choose_metrics
+from raglift.records import Dataset, Evaluation, Run, StageInfo
+from raglift.report.notes import cut_stages, evaluation_notes, fewest_tokens, run_notes
 from raglift.scoring import rankings_by_stage, score
 
 if TYPE_CHECKING:
@@ -26,21 +29,20 @@ if TYPE_CHECKING:
 
     from raglift.execution import Stage
     from raglift.models import Dtype
-    from raglift.records import Inventory
+    from raglift.records import Inventory, Metric, Tokens
 
-__all__ = ["DEFAULT_KS", "DEFAULT_METRICS", "Options", "evaluate", "rescore"]
+__all__ = ["DEFAULT_KS", "DEFAULT_METRICS", "Options", "dataset_hash", "evaluate", "evaluation_of", "rescore"]
 
 DEFAULT_KS = (1, 3, 5, 10)
 """The depths at which metrics are taken unless others are asked for."""
-DEFAULT_METRICS = ("hit_rate", "precision", "recall", "f1", "rr", "ap", "ndcg")
-"""The measures that are taken unless others are asked for."""
 
 
 class Options(TypedDict, total=False):
     """The less common settings of `evaluate`, all optional."""
 
     metrics: Sequence[Metric | str]
-    """Measures to take, at each of `ks` where they name no k of their own."""
+    """Measures to take, at each of `ks` where they name no depth of their own; a measure that divides by k is
+    taken at a token budget in none of them."""
     chunks: Sequence[Any] | None
     """All chunks of the index, as Chunks, LangChain documents, LlamaIndex nodes or texts, for a system that does not
     tell them: then the evaluation knows which facts the chunks allow at all."""
@@ -99,7 +101,7 @@ def evaluate(
     dataset: Dataset,
     *,
     reranker: Any = None,
-    ks: Sequence[int] = DEFAULT_KS,
+    ks: Sequence[int | Tokens | str] = DEFAULT_KS,
     candidates: int = 50,
     match: str | MatchRule = "containment",
     profile: str = "default",
@@ -117,7 +119,8 @@ def evaluate(
         dataset: labelled queries, from `load_dataset` or `Dataset.from_dict`.
         reranker: "late-interaction" (embedded, needs no network), a cross-encoder's name or path, a `CrossEncoder`, a
             LangChain compressor, a LlamaIndex postprocessor, a function, or a list of these.
-        ks: the depths at which metrics are taken.
+        ks: the depths at which metrics are taken: numbers of hits, and budgets of context tokens as `tokens(2000)`
+            (from `raglift.metrics`, or as a text), which make the prompts of different chunk sizes comparable.
         candidates: how many hits to retrieve for the rerankers; raised to the largest k.
         match: "containment" (one hit proves a fact), "coverage" (the hits together cover at least half of a passage:
             fair across chunk sizes), "fuzzy" (texts that were scanned or cleaned), or a `MatchRule` with a threshold.
@@ -126,11 +129,13 @@ def evaluate(
 
     Raises:
         ConfigurationError: an argument that cannot be used, or a system that no adapter knows.
+        MissingDependency: tokens are to be counted, and tiktoken is not installed.
         ModelError: a model cannot be loaded.
         QueryFailed: a query failed and `on_error="raise"`.
     """
     config = _Config.of(options)
-    metrics = _metrics(config.metrics, ks)
+    metrics = choose_metrics(config.metrics, ks)
+    _require_encoding(metrics)
     rule = _rule(match, profile)
     depth = max(_positive("candidates", candidates), *(metric.k or 0 for metric in metrics))
     timed = _positive("latency", config.latency) if config.latency else 0
@@ -160,14 +165,14 @@ def evaluate(
     if config.timeout is not None and batched:
         notes.append(f"{', '.join(batched)}: takes all queries at once, so the timeout of one query does not apply")
     run = Run(infos, traces, _spec(dataset, config, depth), tuple(notes), inventory, meter.cost(traces))
-    return _evaluation(run, dataset, metrics, rule, profile)
+    return evaluation_of(run, dataset, metrics, rule, profile, TokenCounts(progress=config.progress))
 
 
 def rescore(
     evaluation: Evaluation,
     *,
     metrics: Sequence[Metric | str] = DEFAULT_METRICS,
-    ks: Sequence[int] = DEFAULT_KS,
+    ks: Sequence[int | Tokens | str] = DEFAULT_KS,
     match: str | MatchRule | None = None,
     profile: str | None = None,
 ) -> Evaluation:
@@ -176,14 +181,16 @@ def rescore(
     Args:
         evaluation: from `evaluate` or `load_evaluation`.
         metrics: measures to take.
-        ks: the depths at which they are taken; none may be deeper than the run's candidates.
+        ks: the depths at which they are taken, as in `evaluate`; no number of hits may be more than the run's
+            candidates.
         match: "containment", "coverage", "fuzzy", or a `MatchRule`; by default as the evaluation was matched.
         profile: whose metric conventions; by default the evaluation's own.
 
     Raises:
         ConfigurationError: an argument that cannot be used.
+        MissingDependency: tokens are to be counted, and tiktoken is not installed.
     """
-    chosen = _metrics(metrics, ks)
+    chosen = choose_metrics(metrics, ks)
     asked = int(evaluation.run.spec["candidates"])
     too_deep = [metric for metric in chosen if metric.k is not None and metric.k > asked]
     if too_deep:
@@ -192,18 +199,34 @@ def rescore(
             "asked for: evaluate again with more candidates"
         )
     _require_chunks(chosen, evaluation.run.inventory)
+    _require_encoding(chosen)
     profile = evaluation.profile if profile is None else profile
     rule = _rule(MatchRule(**evaluation.run.spec["match"]) if match is None else match, profile)
-    return _evaluation(evaluation.run, evaluation.dataset, chosen, rule, profile)
+    counter = evaluation.judgements[0].counter if evaluation.judgements else TokenCounts()
+    return evaluation_of(evaluation.run, evaluation.dataset, chosen, rule, profile, counter)
 
 
-def _evaluation(run: Run, dataset: Dataset, metrics: tuple[Metric, ...], rule: MatchRule, profile: str) -> Evaluation:
+def evaluation_of(
+    run: Run, dataset: Dataset, metrics: tuple[Metric, ...], rule: MatchRule, profile: str, counter: TokenCounts
+) -> Evaluation:
+    """Match and score a run.
+
+    Args:
+        run: what a system returned.
+        dataset: what it was asked, with the labels.
+        metrics: what to compute.
+        rule: what counts as a match.
+        profile: whose metric conventions.
+        counter: counts tokens, each distinct text once.
+    """
     rankings = rankings_by_stage(run)
     wants_reach = any(MEASURES[metric.name].needs_chunks for metric in metrics)
     reach = reach_of(dataset.queries, run.inventory, rule) if run.inventory is not None and wants_reach else None
-    judgements = judge(dataset.queries, rankings, rule, reach=reach)
+    judgements = judge(dataset.queries, rankings, rule, reach=reach, counter=counter)
+    budgets = sorted({metric.budget for metric in metrics if metric.budget is not None})
     scored = {
         "ks": sorted({metric.k for metric in metrics if metric.k is not None}),
+        "budgets": [budget.most for budget in budgets],
         "match": asdict(rule),
         "profile": profile,
     }
@@ -215,8 +238,9 @@ def _evaluation(run: Run, dataset: Dataset, metrics: tuple[Metric, ...], rule: M
         scores=score(run, dataset, judgements, metrics, profile),
         profile=profile,
         truncated=truncated,
-        notes=tuple(evaluation_notes(run, dataset, judgements, truncated)),
+        notes=tuple(evaluation_notes(run, dataset, judgements, truncated, budgets)),
         judgements=tuple(judgements),
+        truncated_tokens=fewest_tokens(truncated, judgements, run) if budgets else {},
     )
 
 
@@ -239,6 +263,12 @@ def _require_chunks(metrics: tuple[Metric, ...], inventory: Inventory | None) ->
         )
 
 
+def _require_encoding(metrics: tuple[Metric, ...]) -> None:
+    """Raise when a metric needs tokens counted and they cannot be, before the system is asked anything."""
+    if any(counts_tokens(metric) for metric in metrics):
+        load_encoding(DEFAULT_ENCODING)
+
+
 def _spec(dataset: Dataset, config: _Config, depth: int) -> dict[str, Any]:
     """Return what was asked of the system, and where; never what could be secret."""
     return {
@@ -246,7 +276,7 @@ def _spec(dataset: Dataset, config: _Config, depth: int) -> dict[str, Any]:
         "as_deployed": config.as_deployed,
         "doc_key": config.doc_key,
         "dtype": config.dtype,
-        "dataset": {"name": dataset.name, "queries": len(dataset), "hash": _dataset_hash(dataset)},
+        "dataset": {"name": dataset.name, "queries": len(dataset), "hash": dataset_hash(dataset)},
         "concurrency": config.concurrency,
         "timeout": config.timeout,
         "retries": config.retries,
@@ -254,28 +284,6 @@ def _spec(dataset: Dataset, config: _Config, depth: int) -> dict[str, Any]:
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "environment": environment(),
     }
-
-
-def _metrics(metrics: Sequence[Metric | str], ks: Sequence[int]) -> tuple[Metric, ...]:
-    """Return each measure at each depth, ordered by measure; one that names its own depth is taken at that."""
-    if isinstance(metrics, (str, Metric)):
-        metrics = (metrics,)
-    try:
-        depths = sorted({_positive("ks", k) for k in ks})
-    except TypeError:
-        depths = []
-    if not depths:
-        raise ConfigurationError(f"ks: found {ks!r}; expected a list of depths, as (1, 3, 5, 10)")
-    chosen: dict[Metric, None] = {}
-    for given in metrics:
-        metric = parse(given) if isinstance(given, str) else parse(str(given))
-        if metric.name not in MEASURES:
-            raise ConfigurationError(f"metric: found {metric}; expected one of {', '.join(MEASURES)}")
-        alone = metric.k is not None or not MEASURES[metric.name].takes_k
-        chosen |= dict.fromkeys([metric] if alone else [metric @ k for k in depths])
-    if not chosen:
-        raise ConfigurationError("metrics: found none; expected at least one, as ['ndcg@10']")
-    return tuple(chosen)
 
 
 def _rule(match: str | MatchRule, profile: str) -> MatchRule:
@@ -290,7 +298,7 @@ def _positive(name: str, value: object) -> int:
     return int(value)
 
 
-def _dataset_hash(dataset: Dataset) -> str:
+def dataset_hash(dataset: Dataset) -> str:
     """Return a hash of the queries, the labels and the documents."""
     digest = hashlib.sha256()
     for document in dataset.documents:

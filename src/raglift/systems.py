@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +10,12 @@ from raglift.errors import ConfigurationError
 from raglift.indexing import build_index
 from raglift.integrations.embeddings import embedder_by_name
 from raglift.models import EMBEDDED_MODEL, Dtype
-from raglift.retrieval import BM25Retriever, DenseRetriever
+from raglift.retrieval import RETRIEVERS, BM25Retriever, DenseRetriever, HybridRetriever, parse_retriever
 
 if TYPE_CHECKING:
     from raglift.records import Chunk, Dataset
 
 __all__ = ["RETRIEVERS", "LocalSystem", "build_retriever", "chunks_of"]
-
-RETRIEVERS = ("dense", "bm25")
-"""The retrievers that raglift brings itself."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +23,11 @@ class LocalSystem:
     """What a system of raglift's own parts is made of."""
 
     retriever: str = "dense"
-    """One of `RETRIEVERS`."""
+    """One of `RETRIEVERS`, a hybrid one with its weights where they differ: `hybrid(dense=0.7,bm25=0.3)`."""
     chunker: Chunker = field(default_factory=RecursiveChunker)
     """How documents are split."""
     embedding: str = EMBEDDED_MODEL
-    """The embedding model of a dense retriever."""
+    """The embedding model of a dense or hybrid retriever."""
     dtype: Dtype = "auto"
     """What the embedding model computes in."""
 
@@ -56,12 +52,12 @@ def build_retriever(dataset: Dataset, parts: LocalSystem, *, progress: bool | No
     Raises:
         ConfigurationError: an unknown retriever, or a dataset without documents.
     """
-    if parts.retriever not in RETRIEVERS:
-        near = difflib.get_close_matches(parts.retriever, RETRIEVERS, n=1)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
-        raise ConfigurationError(f"retriever: found {parts.retriever!r}{hint}; expected one of {', '.join(RETRIEVERS)}")
+    spec = parse_retriever(parts.retriever)
     chunks = chunks_of(dataset, parts.chunker)
-    if parts.retriever == "bm25":
+    if not spec.needs_embedding:
         return BM25Retriever(chunks)
     embedder = embedder_by_name(parts.embedding, dtype=parts.dtype)
-    return DenseRetriever(build_index(chunks, embedder, progress=progress))
+    dense = DenseRetriever(build_index(chunks, embedder, progress=progress))
+    if spec.kind == "dense":
+        return dense
+    return HybridRetriever([dense, BM25Retriever(chunks)], spec.weights, constant=spec.constant)

@@ -86,6 +86,32 @@ def test_evaluate_as_json_is_json_and_agrees_with_the_library(run) -> None:
     assert all(row["lift"] is None for row in report["metrics"])
 
 
+def test_evaluate_takes_budgets_among_the_depths_and_in_metrics(run) -> None:
+    arguments = ("lighthouse", "--retriever", "bm25", "--reranker", "none", "--candidates", "20")
+    code, out, _ = run("evaluate", *arguments, "-k", "1, tokens(500)", "--metrics", "recall,precision", "--json")
+    report = json.loads(out)
+    assert code == 0
+    assert [(row["metric"], row["k"], row["tokens"]) for row in report["metrics"]] == [
+        ("Recall", 1, None),
+        ("Recall", None, 500),
+        ("Precision", 1, None),
+    ]
+    data = rl.load_dataset("lighthouse")
+    expected = rl.evaluate(rl_bm25(data), data, metrics=["recall@tokens(500)"], candidates=20).to_frame()["before"]
+    assert report["metrics"][1]["before"] == pytest.approx(expected.iloc[0])
+    code, out, _ = run("evaluate", *arguments, "--metrics", "recall@tokens(500),context_tokens@5")
+    assert code == 0
+    assert re.search(rf"^Recall@tokens\(500\) +{expected.iloc[0]:.4f} +40$", out, re.MULTILINE)
+    assert re.search(r"^ContextTokens@5 +[\d,]+\.\d +40$", out, re.MULTILINE)
+    code, _, err = run("evaluate", *arguments, "--metrics", "precision@tokens(500)")
+    assert code == 2
+    assert "span_precision@tokens(500)" in err
+    for command, ks in (("evaluate", "1,tokens(x)"), ("audit", "1,tokens(500)")):
+        code, _, err = run(command, "lighthouse", "-k", ks)
+        assert code == 2
+        assert f"--ks: found {ks!r}; expected integers" in " ".join(err.split())
+
+
 def test_evaluate_matches_as_it_is_told_and_its_json_says_where_recall_was_lost(run) -> None:
     arguments = ("--retriever", "bm25", "--reranker", "none", "-k", "1,3", "--candidates", "5", "--json")
     code, out, _ = run("evaluate", "lighthouse", *arguments, "--match", "coverage", "--match-threshold", "0.8")

@@ -23,7 +23,7 @@ unlabelled = st.tuples(st.just([]), ids)
 depths = st.integers(1, 12) | st.none()
 
 
-RANKED = {name: measure for name, measure in MEASURES.items() if not name.startswith("span_")}
+RANKED = {name: measure for name, measure in MEASURES.items() if not name.startswith("span_") and not measure.is_cost}
 """What chunk ids can be scored by; chunk ids have no characters."""
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from raglift import metrics
 from raglift.errors import ConfigurationError
-from raglift.metrics import MEASURES, PROFILES, Metric, compute, mean_title, parse, title
+from raglift.metrics import MEASURES, PROFILES, Metric, compute, mean_title, parse, title, tokens
 
 
 @st.composite
@@ -14,14 +14,17 @@ def every_metric(draw: st.DrawFn) -> Metric:
     measure = MEASURES[draw(st.sampled_from(sorted(MEASURES)))]
     parameters = {name: draw(st.sampled_from(values)) for name, values in measure.parameters if draw(st.booleans())}
     metric = Metric(measure.name)(**parameters)
-    k = draw(st.integers(1, 10**9 - 1) | st.none())
-    return metric if k is None or not measure.takes_k else metric @ k
+    number = draw(st.integers(1, 10**9 - 1))
+    depth = draw(st.sampled_from([None, number] if measure.needs_k else [None, number, tokens(number)]))
+    return metric if depth is None or not measure.takes_k else metric @ depth
 
 
 @given(every_metric())
 def test_a_metric_is_its_text(metric: Metric) -> None:
     assert parse(str(metric)) == metric
-    assert parse(f"  {str(metric).replace('@', ' @ ')} ") == metric
+    spaced = str(metric).replace("@", " @ ").replace("(", " ( ").replace(")", " ) ")
+    assert parse(f"  {spaced} ") == metric
+    assert parse(str(metric).upper()) == metric
 
 
 @pytest.mark.parametrize(
@@ -41,6 +44,9 @@ def test_a_metric_is_its_text(metric: Metric) -> None:
         ("ndcg()@3", metrics.NDCG @ 3),
         ("DCG( Gain = Exponential )@3", metrics.DCG(gain="exponential") @ 3),
         ("idcg(gain=linear)", metrics.IDCG(gain="linear")),
+        ("Recall @ tokens(2000)", metrics.Recall @ tokens(2000)),
+        ("ndcg(gain=exponential)@Tokens( 20 )", metrics.NDCG(gain="exponential") @ tokens(20)),
+        ("ContextTokens@5", metrics.ContextTokens @ 5),
     ],
 )
 def test_what_people_write(text: str, metric: Metric) -> None:
@@ -57,6 +63,11 @@ def test_what_people_write(text: str, metric: Metric) -> None:
         ("ndcg@-1", "expected a name and a depth"),
         ("ndcg@9999999999", "of up to 9 digits"),
         ("ndcg@2.5", "expected a name and a depth"),
+        ("ndcg@tokens", "expected a name and a depth"),
+        ("ndcg@tokens(2,000)", "expected a name and a depth, as 'ndcg@10' or 'ndcg@tokens.2000.'"),
+        ("ndcg@tokens(1000000000)", "of up to 9 digits"),
+        ("ndcg@tokens(0)", "expected a depth of 1 or more"),
+        ("span_precision_omega@tokens(5)", "it does not depend on one"),
         ("ndcg@0", "found 'ndcg@0'; expected a depth of 1 or more"),
         ("ndcg(gain=log)@3", "ndcg: found the setting 'gain=log'; expected gain=linear|exponential"),
         ("ndcg(gain)@3", "ndcg: found the setting 'gain'; expected gain=linear|exponential"),
@@ -89,6 +100,8 @@ def test_settings_are_merged_and_sorted() -> None:
         ("rr@10", "RR@10", "MRR@10"),
         ("ap", "AP", "MAP"),
         ("hit_rate@1", "HitRate@1", "HitRate@1"),
+        ("rr@tokens(9)", "RR@tokens(9)", "MRR@tokens(9)"),
+        ("context_tokens@5", "ContextTokens@5", "ContextTokens@5"),
         ("ndcg(gain=exponential)@3", "NDCG(gain=exponential)@3", "NDCG(gain=exponential)@3"),
     ],
 )
@@ -120,7 +133,8 @@ def test_a_mean_of_reciprocal_ranks_is_computed_by_its_own_name(judged) -> None:
 @pytest.mark.parametrize("name", [name for name, measure in MEASURES.items() if not measure.needs_chunks])
 def test_no_queries_and_no_labels_are_no_error(judged, name: str, profile: str) -> None:
     assert compute(judged(), Metric(name, 3), profile).shape == (0,)
-    assert compute(judged(([], ["A"]), ([], ["B"])), Metric(name, 3), profile).tolist() == [0, 0]
+    cost = 1 if MEASURES[name].is_cost else 0  # a prompt costs the same, whatever was wanted
+    assert compute(judged(([], ["A"]), ([], ["B"])), Metric(name, 3), profile).tolist() == [cost, cost]
 
 
 def test_a_profile_names_only_measures_that_exist() -> None:

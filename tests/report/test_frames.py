@@ -42,6 +42,7 @@ def test_one_row_a_metric_and_k(evaluation):
         {
             "metric": ["MRR", "MRR", "NDCG", "NDCG"],
             "k": pd.array([1, 3, 1, 3], dtype="Int64"),
+            "tokens": pd.array([None] * 4, dtype="Int64"),
             "before": [1 / 3, 1.5 / 3, 1 / 3, (1 + 1 / np.log2(3)) / 3],
             "after": [2 / 3] * 4,
             "lift": [1 / 3, np.nan, 1 / 3, np.nan],

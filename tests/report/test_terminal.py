@@ -203,3 +203,13 @@ def test_long_notes_are_not_cut(evaluation):
 
 def test_the_chunks_are_no_part_of_it(evaluation):
     assert Chunk(f"so {ROWLOCK}").text not in str(evaluation)
+
+
+def test_a_cost_has_no_colour():
+    reranker = FakeReranker({f"so {ROWLOCK}": 1.0})
+    evaluation = evaluate(FakeRetriever(RESULTS), DATA, reranker=reranker, ks=(1,), metrics=["mrr", "context_tokens"])
+    lines = shown(evaluation, force_terminal=True, color_system="standard", width=120).splitlines()
+    cost = next(line for line in lines if "ContextTokens@1" in line)
+    assert "\x1b[32m" in next(line for line in lines if "MRR@1" in line)
+    assert "\x1b[3" not in cost
+    assert re.search(r"\+\d\.\d ", cost)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import importlib.util
+import os
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +17,8 @@ import numpy as np
 from raglift.errors import ConfigurationError, MissingDependency
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import tiktoken
 
 __all__ = ["DEFAULT_ENCODING", "Encoding", "load_encoding"]
@@ -59,6 +62,11 @@ class Encoding:
     def count(self, text: str) -> int:
         """Return how many tokens a text has."""
         return len(self.tokens.encode_ordinary(_utf8(text)))
+
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        """Return how many tokens each of some texts has, counted on as many threads as there are cores."""
+        encoded = self.tokens.encode_ordinary_batch([_utf8(text) for text in texts], num_threads=os.cpu_count() or 1)
+        return [len(tokens) for tokens in encoded]
 
     def edges(self, text: str) -> list[int]:
         """Return where each token of a text begins, and where the last one ends, in characters.

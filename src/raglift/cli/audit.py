@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import typer
 
 from raglift.auditing import KINDS, PLACEMENTS, audit, print_audit, relabel
-from raglift.cli.evaluate import depths
+from raglift.cli.evaluate import numbers_of_hits
 from raglift.corpora.catalogue import QUERIES, find_corpus
 from raglift.dataset.faults import quoted
 from raglift.errors import ConfigurationError, DatasetError
@@ -54,7 +54,7 @@ def run(request: Request) -> None:
     from rich.console import Console
 
     rule = MatchRule(request.match, unicode_folding=request.unicode_folding)  # type: ignore[arg-type]
-    ks = depths(request.ks)
+    ks = numbers_of_hits(request.ks)
     try:
         dataset = load_dataset(request.dataset, documents=request.documents)
     except DatasetError as error:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import math
-import os
 import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -13,9 +10,10 @@ from typing import TYPE_CHECKING, Any, cast
 from raglift.chunking import make_chunker
 from raglift.errors import ConfigurationError, QueryFailed
 from raglift.evaluation import DEFAULT_METRICS, Options, evaluate
-from raglift.execution.policy import describe_error
 from raglift.integrations.adapt import check_reranker
+from raglift.metrics import parse_depth
 from raglift.models import resolve_dtype
+from raglift.references import load_system
 from raglift.store.costs import cost_line
 from raglift.store.plain_files import plain
 from raglift.systems import LocalSystem, build_retriever
@@ -26,9 +24,9 @@ if TYPE_CHECKING:
     from raglift.chunking import Chunker
     from raglift.matching import MatchRule
     from raglift.models import Dtype
-    from raglift.records import Evaluation
+    from raglift.records import Evaluation, Tokens
 
-__all__ = ["Request", "depths", "make_chunker", "options", "parts", "run"]
+__all__ = ["Request", "depths", "make_chunker", "numbers_of_hits", "options", "parts", "run"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ class Request:
     documents: Path | None
     parts: LocalSystem
     reranker: str
-    ks: tuple[int, ...]
+    ks: tuple[int | Tokens, ...]
     candidates: int
     profile: str
     match: MatchRule
@@ -62,7 +60,7 @@ def run(request: Request) -> None:
     if request.save is not None:
         check_free(request.save, overwrite=request.overwrite)
     check_reranker(request.reranker)  # what is wrong with it is better said before the documents are embedded
-    system = build_retriever(dataset, request.parts) if request.system is None else _load(request.system)
+    system = build_retriever(dataset, request.parts) if request.system is None else load_system(request.system)
     evaluation = evaluate(
         system,
         dataset,
@@ -96,57 +94,32 @@ def options(*, metrics: str | None, **given: Any) -> Options:
     return cast("Options", {"metrics": named or DEFAULT_METRICS, **given})
 
 
-def depths(text: str) -> tuple[int, ...]:
-    """Read `1,3,5,10`.
+def depths(text: str) -> tuple[int | Tokens, ...]:
+    """Read `1,3,5,tokens(2000)`.
+
+    Raises:
+        ConfigurationError: something that is neither a positive integer nor a token budget.
+    """
+    ks = tuple(parse_depth(part) for part in text.split(",") if part.strip())
+    found = tuple(k for k in ks if k is not None)
+    if not ks or len(found) < len(ks):
+        raise ConfigurationError(
+            f"--ks: found {text!r}; expected integers of 1 or more with commas, as 1,3,5,10, or tokens(2000)"
+        )
+    return found
+
+
+def numbers_of_hits(text: str) -> tuple[int, ...]:
+    """Read `1,3,5,10`, where a token budget has no meaning.
 
     Raises:
         ConfigurationError: something that is not a positive integer.
     """
-    try:
-        ks = tuple(int(part) for part in text.split(",") if part.strip())
-    except ValueError:
-        ks = ()
-    if not ks or min(ks) < 1:
-        raise ConfigurationError(f"--ks: found {text!r}; expected integers of 1 or more with commas, as 1,3,5,10")
-    return ks
-
-
-def _load(reference: str) -> Any:
-    """Import `module:name`; a function without required arguments is called to make the system."""
-    module_name, _, name = reference.partition(":")
-    if not module_name or not name:
-        raise ConfigurationError(f"--system: found {reference!r}; expected module:name, as my_rag:retriever")
-    sys.path.insert(0, os.getcwd())  # noqa: PTH109 — sys.path holds texts
-    try:
-        module = importlib.import_module(module_name)
-    except (ImportError, TypeError, ValueError) as error:  # a relative or ill-formed name is no ImportError
-        raise ConfigurationError(
-            f"--system: the module {module_name!r} cannot be imported: {error}; "
-            "expected a module in this folder or installed"
-        ) from error
-    if not hasattr(module, name):
-        public = [known for known in vars(module) if not known.startswith("_")]
-        raise ConfigurationError(f"--system: {module_name} has no {name!r}; expected one of {', '.join(public)}")
-    found = getattr(module, name)
-    if not is_factory(found):
-        return found
-    try:
-        return found()
-    except Exception as error:
-        raise ConfigurationError(f"--system: {reference}() failed: {describe_error(error)}") from error
-
-
-def is_factory(found: Any) -> bool:
-    """Whether something is a function that can be called without arguments, and so makes a system."""
-    import inspect
-
-    if not (inspect.isfunction(found) or inspect.isclass(found)):
-        return False
-    try:
-        inspect.signature(found).bind()
-    except (TypeError, ValueError):
-        return False
-    return True
+    found = depths(text)
+    numbers = tuple(k for k in found if isinstance(k, int))
+    if len(numbers) < len(found):
+        raise ConfigurationError(f"--ks: found {text!r}; expected integers with commas, as 1,3,5,10")
+    return numbers
 
 
 def _as_json(evaluation: Evaluation) -> dict[str, Any]:
@@ -182,7 +155,9 @@ def _headroom_as_json(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a cell as JSON has it: no NaN."""
+    """Return a cell as JSON has it: nothing that is missing in a way of its own."""
+    import pandas as pd
+
     if hasattr(value, "item"):
         value = value.item()
-    return None if isinstance(value, float) and math.isnan(value) else value
+    return None if pd.isna(value) else value

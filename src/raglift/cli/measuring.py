@@ -36,7 +36,9 @@ def evaluate(
         ),
     ] = None,
     documents: Documents = None,
-    retriever: Annotated[str, typer.Option(help="raglift's own: dense or bm25.")] = "dense",
+    retriever: Annotated[
+        str, typer.Option(help="raglift's own: dense, bm25, hybrid, or hybrid(dense=0.7,bm25=0.3).")
+    ] = "dense",
     embedding: Embedding = "minilm",
     reranker: Reranker = "late-interaction",
     chunker: ChunkerKind = "recursive",
@@ -45,13 +47,20 @@ def evaluate(
     chunk_unit: ChunkUnit = None,
     dtype: DtypeOption = "auto",
     ks: Annotated[
-        str, typer.Option("--ks", "-k", help="The depths at which metrics are taken, with commas.")
+        str,
+        typer.Option(
+            "--ks",
+            "-k",
+            help="The depths at which metrics are taken, with commas: numbers of hits, and budgets of context tokens, "
+            "as '1,5,tokens(2000)'.",
+        ),
     ] = "1,3,5,10",
     candidates: Annotated[int, typer.Option(help="How many hits are retrieved for the reranker.")] = 50,
     metrics: Annotated[
         str | None,
         typer.Option(
-            help="Measures with commas, as mrr,recall,ndcg@20; by default all but DCG, IDCG and span metrics."
+            help="Measures with commas, as 'mrr,ndcg@20,recall@tokens(2000)'; by default all but DCG, IDCG, "
+            "ContextTokens and span metrics."
         ),
     ] = None,
     profile: Annotated[str, typer.Option(help="Whose metric conventions: default, tutorial or autorag.")] = "default",
@@ -196,3 +205,24 @@ def demo() -> None:
     from raglift.cli import demo as command
 
     command.run()
+
+
+@group.command()
+def sweep(
+    file: Annotated[Path, typer.Argument(help="A YAML file that says what to measure (see docs/sweeps.md).")],
+    out: Annotated[
+        Path | None, typer.Option(help="Where the sweep is kept; by default runs/ and the file's name.")
+    ] = None,
+    plan: Annotated[bool, typer.Option(help="Print what there is to do, and do nothing.")] = False,
+    resume: Annotated[bool, typer.Option(help="Go on with a sweep that was stopped.")] = False,
+    engine: Annotated[str, typer.Option(help="local, or ray for a Ray cluster.")] = "local",
+    address: Annotated[str | None, typer.Option(help="Of the Ray cluster; else Ray starts on this machine.")] = None,
+    include_cut: Annotated[
+        bool, typer.Option(help="Let a cell be the best whose embedding model reads some chunks only in part.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Measure many systems, sharing their work: chunk sizes, embedding models, retrievers, rerankers."""
+    from raglift.cli import sweep as command
+
+    command.run(command.Request(file, out, plan, resume, engine, address, include_cut, as_json))

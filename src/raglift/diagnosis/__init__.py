@@ -1,6 +1,7 @@
 """Why scores are what they are: where recall was lost, what was attainable, and what each hit earned."""
 
 from raglift.diagnosis.attainable import Alternative, Best, best_facts, best_facts_at
+from raglift.diagnosis.curves import over_k
 from raglift.diagnosis.explanation import Explanation, explain
 from raglift.diagnosis.headroom import Headroom, headroom
 from raglift.diagnosis.loss import Loss, LossBreakdown, loss_breakdown
@@ -17,4 +18,5 @@ __all__ = [
     "explain",
     "headroom",
     "loss_breakdown",
+    "over_k",
 ]

@@ -120,7 +120,8 @@ def explain(evaluation: Evaluation, query_id: str, *, stage: str | None = None) 
     trace = evaluation.run.traces[number]
     ranking = next((done.ranking for done in trace.stages if done.stage == stage), Ranking())
     beginnings = [Ranking(ranking.hits[:length]) for length in range(len(ranking) + 1)]
-    (judged,) = judge([query] * len(beginnings), [beginnings], rule_of(evaluation))
+    counter = evaluation.judgements[0].counter if evaluation.judgements else None
+    (judged,) = judge([query] * len(beginnings), [beginnings], rule_of(evaluation), counter=counter)
     pieces = _pieces(query, len(ranking), judged)
     metrics = tuple(metric for metric in evaluation.scores.metrics if MEASURES[metric.name].is_earned)
     of_beginnings = [np.nan_to_num(compute(judged, metric, evaluation.profile)) for metric in metrics]

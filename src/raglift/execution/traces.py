@@ -54,16 +54,19 @@ def run_stages(
     policy: Policy,
     provenance: Provenance,
     *,
+    after: Sequence[Trace] | None = None,
     watch: Callable[[Stage], AbstractContextManager[Any]] = nullcontext,
 ) -> tuple[Trace, ...]:
     """Put every query through every stage, one stage after the other.
 
     Args:
-        stages: a RetrieveStage, then any number of RerankStages, with distinct names.
+        stages: a RetrieveStage, then any number of RerankStages, with distinct names; only RerankStages where there
+            are traces to go on from.
         queries: what to ask.
         k: how many hits to retrieve.
         policy: concurrency, timeout, retries, and what becomes of a failure.
         provenance: resolves the document and checks the offsets of every hit.
+        after: traces of earlier stages, one a query, to go on from; a query that failed there is not asked again.
         watch: entered while a stage is asked, and left when it has answered.
 
     Returns:
@@ -73,8 +76,8 @@ def run_stages(
         QueryFailed: a query failed and the policy says `raise`.
         RagliftError: the system cannot work at all: a model that does not load, results that are no rankings.
     """
-    done: list[list[StageTrace]] = [[] for _ in queries]
-    errors: list[str | None] = [None] * len(queries)
+    done: list[list[StageTrace]] = [list(trace.stages) for trace in after] if after else [[] for _ in queries]
+    errors: list[str | None] = [trace.error for trace in after] if after else [None] * len(queries)
     for stage in stages:
         alive = [place for place, error in enumerate(errors) if error is None]
         texts = [queries[place].text for place in alive]

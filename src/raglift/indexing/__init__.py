@@ -1,6 +1,14 @@
 """Chunks and an embedding model, made into something that can be searched."""
 
-from raglift.indexing.embedding import Embedder, Embedding, SentenceTransformerEmbedder, embed
+from raglift.indexing.embedding import Embedder, Embedding, SentenceTransformerEmbedder, embed, missing_texts
 from raglift.indexing.index import DenseIndex, build_index
 
-__all__ = ["DenseIndex", "Embedder", "Embedding", "SentenceTransformerEmbedder", "build_index", "embed"]
+__all__ = [
+    "DenseIndex",
+    "Embedder",
+    "Embedding",
+    "SentenceTransformerEmbedder",
+    "build_index",
+    "embed",
+    "missing_texts",
+]

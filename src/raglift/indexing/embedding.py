@@ -1,13 +1,25 @@
-"""Texts to vectors, each distinct text once, in batches that do not depend on what the cache holds."""
+"""Texts to vectors, each distinct text once; a vector depends on its text alone, not on what else is embedded."""
 
 from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
+from raglift.batches import (
+    SHAPES,
+    Counted,
+    batches_by_length,
+    can_be_padded,
+    compute_by_shape,
+    counted_batches,
+    document_prompt,
+    token_counts,
+    token_limit,
+)
 from raglift.cache import Cache, content_key
 from raglift.models import (
     EMBEDDED_MODEL,
@@ -19,16 +31,17 @@ from raglift.models import (
     resolve_dtype,
 )
 from raglift.progress import track
+from raglift.work import HERE, Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
+    from sentence_transformers import SentenceTransformer
 
-__all__ = ["Embedder", "Embedding", "SentenceTransformerEmbedder", "embed"]
+__all__ = ["Embedder", "Embedding", "SentenceTransformerEmbedder", "batches_by_length", "embed", "missing_texts"]
 
 Kind = Literal["document", "query"]
-BATCH_SIZE = 32
 _READ_IN_PART = {b"\x00": False, b"\x01": True}
 _NOT_KNOWN = b"\xff"
 
@@ -42,7 +55,7 @@ class Embedder(Protocol):
         ...
 
     def plan(self, texts: Sequence[str]) -> list[list[str]]:
-        """Put distinct texts into batches, in an order that depends on nothing but the texts; longest last."""
+        """Put distinct texts into batches, longest last; given are the texts that the cache lacks."""
         ...
 
     def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
@@ -69,6 +82,9 @@ class Embedding:
 class SentenceTransformerEmbedder:
     """A sentence-transformers model as an Embedder, loaded when the first text needs it.
 
+    A vector depends on its text alone: see `raglift.batches`. A model that cannot be told what to pad to gets plain
+    batches, and then its vectors depend on their batch in the last bits.
+
     Args:
         model: `minilm` (the embedded model), a folder, or a hub id.
         dtype: what to compute in; `auto` is bfloat16 where the processor has it.
@@ -80,93 +96,125 @@ class SentenceTransformerEmbedder:
 
     @property
     def identity(self) -> str:
-        """The model's name and revision, and the number type."""
-        if not has_known_revision(self.model):
+        """The model's name and revision, the number type, and how texts are padded."""
+        if not self.has_known_identity:
             load_sentence_transformer(self.model, self.dtype)  # downloads it, so that its revision is known
-        return f"sentence-transformers:{model_identity(self.model)}:{self.dtype}"
+        return f"sentence-transformers:{model_identity(self.model)}:{self.dtype}:{SHAPES}"
+
+    @property
+    def has_known_identity(self) -> bool:
+        """Whether the identity can be told without loading the model: not for a hub model not yet downloaded."""
+        return has_known_revision(self.model)
 
     def plan(self, texts: Sequence[str]) -> list[list[str]]:
-        """Sort by tokens, so that a batch is hardly padded: by characters, a sixth of the work would be padding."""
+        """Put texts that are padded alike together, shortest first; the batches remember what was counted."""
         model = load_sentence_transformer(self.model, self.dtype)
-        if not callable(model.tokenizer):
+        if not can_be_padded(model):
             return batches_by_length(texts, [len(text) for text in texts])
-        ids = model.tokenizer(list(texts), truncation=False, verbose=False)["input_ids"]
-        return batches_by_length(texts, [len(tokens) for tokens in ids])
+        return [*counted_batches(texts, _tokens_of(model, texts), token_limit(model))]
 
     def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
-        """Return one unit vector a text, with the model's own query or document prompt if it has one."""
+        """Return one vector a text, with the model's own query or document prompt if it has one."""
         model = load_sentence_transformer(self.model, self.dtype)
-        encode = model.encode_query if kind == "query" else model.encode_document
-        with one_thread() if len(texts) == 1 else nullcontext():
-            vectors = encode(list(texts), batch_size=len(texts), show_progress_bar=False, convert_to_numpy=True)
-        return np.asarray(vectors, dtype=np.float32)
+
+        def compute(batch: list[str], settings: dict[str, Any]) -> list[NDArray[np.float32]]:
+            encode = model.encode_query if kind == "query" else model.encode_document
+            with one_thread() if len(batch) == 1 else nullcontext():
+                vectors = encode(batch, batch_size=len(batch), show_progress_bar=False, **settings)
+            return [*np.asarray(vectors, dtype=np.float32)]
+
+        if kind == "query" or not can_be_padded(model):
+            return np.stack(compute(list(texts), {}))
+        return np.stack(compute_by_shape(compute, texts, _tokens_of(model, texts), token_limit(model)))
 
     def read_in_part(self, texts: Sequence[str]) -> list[bool] | None:
         """Count the tokens of each text against the model's maximum."""
         model = load_sentence_transformer(self.model, self.dtype)
-        limit = model.max_seq_length
+        limit = token_limit(model)
         if limit is None or not callable(model.tokenizer):  # a static model reads texts of any length
             return None
-        ids = model.tokenizer(list(texts), truncation=False, verbose=False)["input_ids"]
-        return [len(tokens) > limit for tokens in ids]
+        return [count > limit for count in _tokens_of(model, texts)]
 
 
-def batches_by_length(texts: Sequence[str], lengths: Sequence[int]) -> list[list[str]]:
-    """Return the texts in batches of equal size, sorted by length, then by text."""
-    ordered = [text for _, text in sorted(zip(lengths, texts, strict=True))]
-    return [ordered[begin : begin + BATCH_SIZE] for begin in range(0, len(ordered), BATCH_SIZE)]
+def _tokens_of(model: SentenceTransformer, texts: Sequence[str]) -> list[int]:
+    return texts.tokens if isinstance(texts, Counted) else token_counts(model, texts, document_prompt(model))
 
 
 def embed(
-    embedder: Embedder, texts: Sequence[str], kind: Kind, cache: Cache, *, progress: bool | None = None
+    embedder: Embedder,
+    texts: Sequence[str],
+    kind: Kind,
+    cache: Cache,
+    *,
+    progress: bool | None = None,
+    workers: Workers = HERE,
 ) -> Embedding:
-    """Embed texts, asking the cache first.
+    """Embed texts, asking the cache first; only what it lacks goes through the model.
 
-    Batches are planned from the whole list sorted by length, whatever the cache holds, and a batch with anything
-    missing goes through the model whole: the composition of a batch changes the last bits of a vector, so a resumed
-    run must compute in the batches of an uninterrupted one. Where nothing is missing, the model is not loaded.
+    Each finished batch is kept at once, by the calling process alone, so a stopped run repeats no finished batch.
+    Where nothing is missing, the model is not loaded.
 
     Args:
         embedder: the model.
         texts: any number of texts, repeats allowed.
         kind: whether they are documents or queries; some models treat them differently.
-        cache: where vectors are looked up and kept; each finished batch is kept at once.
+        cache: where vectors are looked up and kept.
         progress: whether to show progress; None decides by the terminal.
+        workers: who computes the batches.
     """
     if not texts:
         return Embedding(np.zeros((0, 0), dtype=np.float32), 0, 0)
     identity = embedder.identity
-    distinct = sorted(set(texts))
-    keys = {text: content_key("vector", identity, kind, text) for text in distinct}
+    keys = _keys(identity, kind, texts)
     entries = cache.get_many(keys.values())
-    computed = sum(keys[text] not in entries for text in distinct)
-    batches: list[list[str]] = []
-    if computed:
-        # One query a batch, so that its vector does not depend on which other questions are asked
-        batches = [[text] for text in distinct] if kind == "query" else embedder.plan(distinct)
-    missing = [batch for batch in batches if any(keys[text] not in entries for text in batch)]
+    missing = sorted(text for text, key in keys.items() if key not in entries)
     unit = "queries" if kind == "query" else "chunks"
-    with track(f"embed {unit}", sum(map(len, missing)), unit, show=progress) as advance:
-        for batch in reversed(missing):  # longest first, so that the time left is not underestimated
-            made = _entries_of(embedder, batch, kind)
-            new = {keys[text]: value for text, value in zip(batch, made, strict=True) if keys[text] not in entries}
-            cache.put_many(new)
-            entries.update(new)
+    with track(f"embed {unit}", len(missing), unit, show=progress) as advance:
+        batches = _batches(embedder, missing, kind)
+        # Longest first, so that the time left is not underestimated
+        for batch, made in workers.map(partial(_entries_of, embedder, identity, kind), batches[::-1]):
+            cache.put_many(made)
+            entries.update(made)
             advance(len(batch))
-    flags = [entries[keys[text]][:1] for text in distinct]
+    flags = [entries[key][:1] for key in keys.values()]
     known = all(flag in _READ_IN_PART for flag in flags)
     return Embedding(
         vectors=np.stack([np.frombuffer(entries[keys[text]], dtype="<f4", offset=1) for text in texts]),
         read_in_part=sum(_READ_IN_PART[flag] for flag in flags) if known else None,
-        computed=computed,
+        computed=len(missing),
     )
 
 
-def _entries_of(embedder: Embedder, texts: Sequence[str], kind: Kind) -> list[bytes]:
-    """Embed one batch; an entry is one byte that says whether the text was read in part, then the vector."""
+def missing_texts(embedder: Embedder, texts: Sequence[str], kind: Kind, cache: Cache) -> list[str]:
+    """Return the distinct texts whose vectors the cache lacks, sorted, without loading the model."""
+    if not getattr(embedder, "has_known_identity", True):
+        return sorted(set(texts))
+    keys = _keys(embedder.identity, kind, texts)
+    entries = cache.get_many(keys.values())
+    return sorted(text for text, key in keys.items() if key not in entries)
+
+
+def _keys(identity: str, kind: Kind, texts: Iterable[str]) -> dict[str, bytes]:
+    return {text: content_key("vector", identity, kind, text) for text in dict.fromkeys(texts)}
+
+
+def _batches(embedder: Embedder, texts: Sequence[str], kind: Kind) -> list[list[str]]:
+    """Return the batches that the texts are embedded in; each query alone, as it is when it is the only one."""
+    if kind == "query":
+        return [[text] for text in texts]
+    return embedder.plan(texts) if texts else []
+
+
+def _entries_of(embedder: Embedder, identity: str, kind: Kind, texts: Sequence[str]) -> dict[bytes, bytes]:
+    """Embed one batch; an entry is one byte that says whether the text was read in part, then the vector.
+
+    The identity is that of whoever asked, because another machine may know the same model by another.
+    """
     vectors = np.asarray(embedder.embed(texts, kind), dtype=np.float32)
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     vectors = np.divide(vectors, np.where(norms == 0, 1, norms), dtype=np.float32)
     parts = embedder.read_in_part(texts)
     flags = [_NOT_KNOWN] * len(texts) if parts is None else [b"\x01" if part else b"\x00" for part in parts]
-    return [flag + vector.astype("<f4").tobytes() for flag, vector in zip(flags, vectors, strict=True)]
+    keys = _keys(identity, kind, texts)
+    rows = zip(texts, flags, vectors, strict=True)
+    return {keys[text]: flag + vector.astype("<f4").tobytes() for text, flag, vector in rows}

@@ -1,6 +1,16 @@
 """Which hits match which passages."""
 
-from raglift.matching.judgements import Direction, FactTable, Judgements, Matches, PassageTable, Reach, Satisfactions
+from raglift.matching.ids import judge_ids
+from raglift.matching.judgements import (
+    Direction,
+    FactTable,
+    FirstSatisfactions,
+    Judgements,
+    Matches,
+    PassageTable,
+    Reach,
+    Satisfactions,
+)
 from raglift.matching.judging import judge
 from raglift.matching.pieces import PassageMatch, cover_passage, match_passage
 from raglift.matching.provenance import Provenance
@@ -12,6 +22,7 @@ __all__ = [
     "MODES",
     "Direction",
     "FactTable",
+    "FirstSatisfactions",
     "Judgements",
     "MatchRule",
     "Matches",
@@ -24,6 +35,7 @@ __all__ = [
     "cover_passage",
     "inventory_of",
     "judge",
+    "judge_ids",
     "match_passage",
     "reach_of",
 ]

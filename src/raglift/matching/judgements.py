@@ -5,20 +5,30 @@ Rows are sorted by query, then rank. A rank is 1 for the first hit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from raglift.chunking.token_counts import TokenCounts
+from raglift.records import Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from raglift.records import Ranking
-
-__all__ = ["Direction", "FactTable", "Judgements", "Matches", "PassageTable", "Reach", "Satisfactions"]
+__all__ = [
+    "Direction",
+    "FactTable",
+    "FirstSatisfactions",
+    "Judgements",
+    "Matches",
+    "PassageTable",
+    "Reach",
+    "Satisfactions",
+]
 
 
 class Direction:
@@ -103,6 +113,20 @@ class Satisfactions:
     passage: NDArray[np.int64]
     """The alternative of the fact that is matched there; of several with that grade, the first."""
 
+    def take(self, rows: NDArray[np.bool_]) -> Satisfactions:
+        """Return some of the rows."""
+        return Satisfactions(*(getattr(self, column.name)[rows] for column in fields(self)))
+
+
+@dataclass(frozen=True, eq=False)
+class FirstSatisfactions:
+    """The facts that are satisfied at all, sorted by query, then rank, then higher grade first."""
+
+    fact: NDArray[np.int64]
+    query: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    grade: NDArray[np.int64]
+
 
 @dataclass(frozen=True, eq=False)
 class Reach:
@@ -137,11 +161,47 @@ class Judgements:
     """Matches of passages anchored to a document with hits whose document is not known."""
     reach: Reach | None = None
     """What the chunks of the index allow, where they are known."""
+    counter: TokenCounts = field(default_factory=TokenCounts)
+    """Counts tokens; the stages of an evaluation share one."""
+    whole: Judgements | None = None
+    """The whole rankings, where these are only their beginnings."""
+    beginnings: dict[int, Judgements] = field(default_factory=dict, init=False)
+    """What was judged at the token budgets that were asked for, kept since."""
+
+    def cut(self, lengths: NDArray[np.int64]) -> Judgements:
+        """Return what was judged of the first hits of each ranking: so many for each query."""
+        found, pieces, satisfied = self.matches, self.pieces, self.satisfied
+        early = satisfied.rank <= lengths[self.facts.query[satisfied.fact]]
+        return replace(
+            self,
+            hits=np.minimum(self.hits, lengths),
+            rankings=[Ranking(ranking.hits[:n]) for ranking, n in zip(self.rankings, lengths.tolist(), strict=True)],
+            matches=found.take(found.rank <= lengths[found.query]),
+            pieces=pieces.take(pieces.rank <= lengths[pieces.query]),
+            satisfied=satisfied.take(early),
+            whole=self.whole or self,
+        )
+
+    @cached_property
+    def tokens(self) -> NDArray[np.int64]:
+        """The tokens of each hit, query after query, in the order of rank; counted when first asked for."""
+        return self.counter.of([hit.chunk.text for ranking in self.rankings for hit in ranking.hits])
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
         """The characters of each hit, query after query, in the order of rank; counted when first asked for."""
         return np.array([len(hit.chunk.text) for ranking in self.rankings for hit in ranking.hits], dtype=np.int64)
+
+    @cached_property
+    def first(self) -> FirstSatisfactions:
+        """When each satisfied fact is first satisfied, and with what grade; most metrics start from it."""
+        satisfied = self.satisfied
+        first = np.ones(len(satisfied.fact), dtype=bool)
+        first[1:] = satisfied.fact[1:] != satisfied.fact[:-1]
+        fact, rank, grade = satisfied.fact[first], satisfied.rank[first], satisfied.grade[first]
+        query = self.facts.query[fact]
+        order = np.lexsort((-grade, rank, query))
+        return FirstSatisfactions(fact[order], query[order], rank[order], grade[order])
 
 
 def satisfactions_of(facts: FactTable, matches: Matches) -> Satisfactions:

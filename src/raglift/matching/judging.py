@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raglift.chunking.token_counts import TokenCounts
 from raglift.matching.coverage import covered_matches
 from raglift.matching.judgements import FactTable, Judgements, Matches, PassageTable, satisfactions_of
 from raglift.matching.pieces import cover_passage
@@ -29,6 +30,7 @@ def judge(
     rule: MatchRule,
     *,
     reach: Reach | None = None,
+    counter: TokenCounts | None = None,
 ) -> list[Judgements]:
     """Match every hit of every stage to every passage of its query.
 
@@ -37,10 +39,12 @@ def judge(
         rankings: for each stage, one ranking a query in the order of the queries.
         rule: what counts as a match.
         reach: what the chunks of the index allow, where they are known.
+        counter: counts tokens, when a metric asks for them; by default a new one.
 
     Returns:
         One `Judgements` a stage, in the order of the stages.
     """
+    counter = counter or TokenCounts()
     facts, passages = fact_table(queries), passage_table(queries)
     text = Text(rule)
     rows: list[list[tuple[int, ...]]] = [[] for _ in rankings]
@@ -73,6 +77,7 @@ def judge(
                 satisfied=_satisfied(facts, passages, matches, pieces, rule),
                 by_text_alone=int(np.count_nonzero(by_text_alone & pieces.relevant)),
                 reach=reach,
+                counter=counter,
             )
         )
     return judgements

@@ -1,6 +1,21 @@
-"""Metrics as values (`NDCG @ 10`, `parse("ndcg@10")`) and as plain functions of lists (`ndcg([3, 2], k=2)`)."""
+"""Metrics as values and as plain functions of lists.
 
-from raglift.metrics.definitions import MEASURES, PROFILES, Measure, compute, mean_title, parse, title
+`NDCG @ 10`, `Recall @ tokens(2000)`, `parse("ndcg@10")`; `ndcg([3, 2], k=2)`.
+"""
+
+from raglift.metrics.budgets import tokens
+from raglift.metrics.definitions import (
+    MEASURES,
+    PROFILES,
+    Measure,
+    compute,
+    counts_tokens,
+    mean_title,
+    parse,
+    parse_depth,
+    refuse_budget,
+    title,
+)
 from raglift.metrics.functional import (
     dcg,
     f1_at_k,
@@ -10,7 +25,7 @@ from raglift.metrics.functional import (
     precision_at_k,
     recall_at_k,
 )
-from raglift.records import Metric
+from raglift.records import Metric, Tokens
 
 HitRate = Metric("hit_rate")
 Precision = Metric("precision")
@@ -25,6 +40,7 @@ SpanRecall = Metric("span_recall")
 SpanPrecision = Metric("span_precision")
 SpanIoU = Metric("span_iou")
 SpanPrecisionOmega = Metric("span_precision_omega")
+ContextTokens = Metric("context_tokens")
 
 __all__ = [
     "AP",
@@ -37,6 +53,7 @@ __all__ = [
     "NDCG",
     "PROFILES",
     "RR",
+    "ContextTokens",
     "HitRate",
     "Measure",
     "Metric",
@@ -46,7 +63,9 @@ __all__ = [
     "SpanPrecision",
     "SpanPrecisionOmega",
     "SpanRecall",
+    "Tokens",
     "compute",
+    "counts_tokens",
     "dcg",
     "f1_at_k",
     "hit_rate_at_k",
@@ -54,7 +73,10 @@ __all__ = [
     "mean_title",
     "ndcg",
     "parse",
+    "parse_depth",
     "precision_at_k",
     "recall_at_k",
+    "refuse_budget",
     "title",
+    "tokens",
 ]

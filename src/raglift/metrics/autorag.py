@@ -43,7 +43,8 @@ def _empty_left_out(
     function: Callable[[Judgements, Metric], Values],
 ) -> Callable[[Judgements, Metric], Values]:
     def values(judgements: Judgements, metric: Metric) -> Values:
-        return np.where(judgements.hits > 0, function(judgements, metric), np.nan)
+        came_back = (judgements.whole or judgements).hits > 0  # a first hit larger than a token budget did come back
+        return np.where(came_back, function(judgements, metric), np.nan)
 
     return values
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NoReturn
 
 from raglift.errors import ConfigurationError
-from raglift.metrics import autorag, graded, ranked, spans, tutorial, unordered
-from raglift.records import Metric
+from raglift.metrics import autorag, budgets, graded, ranked, spans, tutorial, unordered
+from raglift.records import Metric, Tokens
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,14 +18,25 @@ if TYPE_CHECKING:
 
     from raglift.matching import Judgements
 
-__all__ = ["MEASURES", "PROFILES", "Measure", "compute", "mean_title", "parse", "title"]
+__all__ = [
+    "MEASURES",
+    "PROFILES",
+    "Measure",
+    "compute",
+    "counts_tokens",
+    "mean_title",
+    "parse",
+    "parse_depth",
+    "refuse_budget",
+    "title",
+]
 
 Function = Callable[["Judgements", Metric], "NDArray[np.float64]"]
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A family of metrics that differ in k alone."""
+    """A family of metrics that differ in depth alone."""
 
     name: str
     """In metric texts: `ndcg`."""
@@ -38,13 +49,17 @@ class Measure:
     mean_title: str = ""
     """In tables, for the mean over queries, where it has a name of its own: `MRR`."""
     needs_k: bool = False
-    """Whether it means nothing without a depth."""
+    """Whether it divides by k: it means nothing without one, nor at a token budget."""
     takes_k: bool = True
     """Whether it can be taken at a depth; one that cannot is the same at every depth."""
+    is_cost: bool = False
+    """Whether it is what a prompt costs, in tokens: not between 0 and 1, and no better for being more."""
     is_earned: bool = True
     """Whether it grows from 0 with the hits; else it is the labels' or the index's own."""
     needs_chunks: bool = False
     """Whether all chunks of the index must be known."""
+    needs_text: bool = False
+    """Whether it looks at the texts of hits and passages; ids are not enough."""
     parameters: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """The settings it takes, and their values; the first is the default."""
 
@@ -80,18 +95,21 @@ MEASURES: dict[str, Measure] = {
             "SpanRecall",
             "passage characters covered by the first k hits / passage characters",
             spans.span_recall,
+            needs_text=True,
         ),
         Measure(
             "span_precision",
             "SpanPrecision",
             "passage characters covered by the first k hits / characters of these hits",
             spans.span_precision,
+            needs_text=True,
         ),
         Measure(
             "span_iou",
             "SpanIoU",
             "passage characters covered / (characters of the first k hits + passage characters not covered)",
             spans.span_iou,
+            needs_text=True,
         ),
         Measure(
             "span_precision_omega",
@@ -101,6 +119,14 @@ MEASURES: dict[str, Measure] = {
             takes_k=False,
             is_earned=False,
             needs_chunks=True,
+            needs_text=True,
+        ),
+        Measure(
+            "context_tokens",
+            "ContextTokens",
+            "tokens of the first k hits",
+            budgets.context_tokens,
+            is_cost=True,
         ),
     )
 }
@@ -117,6 +143,7 @@ _ALIASES = {
     "spanprecision": "span_precision",
     "spaniou": "span_iou",
     "spanprecisionomega": "span_precision_omega",
+    "contexttokens": "context_tokens",
 }
 
 PROFILES: dict[str, dict[str, Function]] = {
@@ -126,11 +153,16 @@ PROFILES: dict[str, dict[str, Function]] = {
 }
 """For each profile, the measures that it computes in its own way; the others are the default's."""
 
-_TEXT = re.compile(r"\s*(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*(?:\((?P<settings>[^()]*)\))?\s*(?:@\s*(?P<k>\d{1,9}))?\s*")
+_DEPTH = re.compile(r"\s*(?:(?P<k>\d{1,9})|tokens\s*\(\s*(?P<tokens>\d{1,9})\s*\))\s*", re.IGNORECASE)
+_TEXT = re.compile(
+    r"\s*(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*(?:\((?P<settings>[^()]*)\))?\s*"
+    rf"(?:@(?P<depth>{_DEPTH.pattern}))?\s*",
+    re.IGNORECASE,
+)
 
 
 def parse(text: str) -> Metric:
-    """Read a metric: `parse("ndcg@10")`, `parse("mrr")`, `parse("ndcg(gain=exponential)@5")`.
+    """Read a metric: `parse("ndcg@10")`, `parse("recall@tokens(2000)")`, `parse("ndcg(gain=exponential)@5")`.
 
     Letter case does not matter, and MRR and MAP are read as RR and AP, whose means they are. For every metric
     `m`, `parse(str(m)) == m`.
@@ -141,7 +173,8 @@ def parse(text: str) -> Metric:
     match = _TEXT.fullmatch(text)
     if match is None:
         raise ConfigurationError(
-            f"metric: found {text!r}; expected a name and a depth, as 'ndcg@10' or 'mrr@5', of up to 9 digits"
+            f"metric: found {text!r}; expected a name and a depth, as 'ndcg@10' or 'ndcg@tokens(2000)', of up to 9 "
+            "digits"
         )
     given = match["name"].lower()
     name = _ALIASES.get(given, given)
@@ -152,13 +185,45 @@ def parse(text: str) -> Metric:
             f"metric: found {match['name']!r}{hint}; expected one of {', '.join([*MEASURES, 'mrr', 'map'])}"
         )
     settings = _settings(MEASURES[name], match["settings"] or "")
-    if match["k"] is not None and not MEASURES[name].takes_k:
+    if match["depth"] is not None and not MEASURES[name].takes_k:
         raise ConfigurationError(
             f"metric: found {text!r}; expected {name!r} without a depth: it does not depend on one"
         )
-    if match["k"] is not None and int(match["k"]) < 1:
+    if match["depth"] is None:
+        return Metric(name, None, settings)
+    depth = parse_depth(match["depth"])
+    if depth is None:
         raise ConfigurationError(f"metric: found {text!r}; expected a depth of 1 or more after @")
-    return Metric(name, None if match["k"] is None else int(match["k"]), settings)
+    metric = Metric(name, depth, settings)
+    if isinstance(depth, Tokens) and MEASURES[name].needs_k:
+        refuse_budget(metric)
+    return metric
+
+
+def parse_depth(text: str) -> int | Tokens | None:
+    """Read a depth, `5` or `tokens(2000)`; None where it is neither, or less than 1."""
+    match = _DEPTH.fullmatch(text)
+    if match is None or not int(match["k"] or match["tokens"]):
+        return None
+    return int(match["k"]) if match["k"] else Tokens(int(match["tokens"]))
+
+
+def refuse_budget(metric: Metric) -> NoReturn:
+    """Say why a measure that counts chunks cannot be taken at a token budget.
+
+    Raises:
+        ConfigurationError: always.
+    """
+    raise ConfigurationError(
+        f"metric: found {metric}; expected {metric.name} at a number of hits, as {metric.name}@5: it divides by a "
+        "number of chunks, so at an equal budget of tokens it would fall as chunks get smaller, whatever they hold; "
+        f"span_precision@{metric.depth} divides by characters instead"
+    )
+
+
+def counts_tokens(metric: Metric) -> bool:
+    """Whether a metric needs the tokens of the hits to be counted."""
+    return metric.budget is not None or MEASURES[metric.name].is_cost
 
 
 def _settings(measure: Measure, text: str) -> tuple[tuple[str, str], ...]:
@@ -178,11 +243,14 @@ def _settings(measure: Measure, text: str) -> tuple[tuple[str, str], ...]:
 def compute(judgements: Judgements, metric: Metric, profile: str = "default") -> NDArray[np.float64]:
     """Return a metric's value for each query, in dataset order.
 
-    Queries without labels come out as 0 and are left out later by the caller; NaN marks a query that the profile
-    leaves out of its mean.
+    Queries without labels come out as 0 (or with what their hits cost) and are left out later by the caller; NaN marks
+    a query that the profile leaves out of its mean. At a token budget, a metric is that of the whole of the beginning
+    of the ranking that fits.
 
     Raises:
-        ConfigurationError: an unknown profile, measure or setting, or a measure that needs a k has none.
+        ConfigurationError: an unknown profile, measure or setting, or a measure that needs a k has none;
+            for a token budget, the encoding cannot be found.
+        MissingDependency: for a token budget, tiktoken is not installed.
     """
     if profile not in PROFILES:
         raise ConfigurationError(f"profile: found {profile!r}; expected one of {', '.join(PROFILES)}")
@@ -190,6 +258,8 @@ def compute(judgements: Judgements, metric: Metric, profile: str = "default") ->
     measure = MEASURES[metric.name]
     if measure.needs_k and metric.k is None:
         raise ConfigurationError(f"{metric}: found no depth; expected one, as '{metric.name}@10'")
+    if metric.budget is not None:
+        judgements, metric = budgets.within_budget(judgements, metric.budget), replace(metric, depth=None)
     return PROFILES[profile].get(metric.name, measure.compute)(judgements, metric)
 
 

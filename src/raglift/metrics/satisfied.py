@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,30 +9,14 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raglift.matching import Judgements
+    from raglift.matching import FirstSatisfactions, Judgements
 
-__all__ = ["FirstSatisfactions", "count_by_query", "first_satisfactions", "per_query", "sum_by"]
-
-
-@dataclass(frozen=True, eq=False)
-class FirstSatisfactions:
-    """The facts that are satisfied at all, sorted by query, then rank, then higher grade first."""
-
-    fact: NDArray[np.int64]
-    query: NDArray[np.int64]
-    rank: NDArray[np.int64]
-    grade: NDArray[np.int64]
+__all__ = ["count_by_query", "first_satisfactions", "per_query", "sum_by"]
 
 
 def first_satisfactions(judgements: Judgements) -> FirstSatisfactions:
-    """Return, for each satisfied fact, the first rank and the grade there."""
-    satisfied = judgements.satisfied
-    first = np.ones(len(satisfied.fact), dtype=bool)
-    first[1:] = satisfied.fact[1:] != satisfied.fact[:-1]
-    fact, rank, grade = satisfied.fact[first], satisfied.rank[first], satisfied.grade[first]
-    query = judgements.facts.query[fact]
-    order = np.lexsort((-grade, rank, query))
-    return FirstSatisfactions(fact[order], query[order], rank[order], grade[order])
+    """Return, for each satisfied fact, the first rank and the grade there; found once for all metrics."""
+    return judgements.first
 
 
 def count_by_query(query: NDArray[np.int64], judgements: Judgements) -> NDArray[np.float64]:

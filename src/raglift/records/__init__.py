@@ -5,7 +5,7 @@ from raglift.records.corpus import Chunk, Document
 from raglift.records.cost import Cost, IndexCost, StageLatency
 from raglift.records.labels import Dataset, Fact, Passage, Query
 from raglift.records.lift import Lift, Lifted, Moved
-from raglift.records.metric import Metric
+from raglift.records.metric import Metric, Tokens
 from raglift.records.rankings import Hit, Inventory, Ranking, Run, StageInfo, StageTrace, Trace
 from raglift.records.results import Evaluation, Scores
 from raglift.records.slices import TagSlice, TagSlices
@@ -40,6 +40,7 @@ __all__ = [
     "StageTrace",
     "TagSlice",
     "TagSlices",
+    "Tokens",
     "Trace",
     "Tradeoff",
 ]

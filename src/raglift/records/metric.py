@@ -1,38 +1,81 @@
-"""A metric as a value: `NDCG @ 10`."""
+"""A metric as a value: `NDCG @ 10`, `Recall @ tokens(2000)`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import total_ordering
+from numbers import Integral
 
 from raglift.errors import ConfigurationError
 
-__all__ = ["Metric"]
+__all__ = ["Metric", "Tokens"]
+
+_MOST_TOKENS = 999_999_999
 
 
 @dataclass(frozen=True, order=True)
+class Tokens:
+    """A depth in tokens of context: the longest beginning of a ranking whose hits come to no more of them.
+
+    Its text is `tokens(2000)`; tokens are those of tiktoken's cl100k_base.
+
+    Raises:
+        ConfigurationError: not an integer from 1 to 999,999,999.
+    """
+
+    most: int
+    """The most tokens that the hits may have together."""
+
+    def __post_init__(self) -> None:
+        given: object = self.most
+        if isinstance(given, bool) or not isinstance(given, Integral) or not 1 <= int(given) <= _MOST_TOKENS:
+            raise ConfigurationError(f"tokens: found {given!r}; expected an integer from 1 to {_MOST_TOKENS:,}")
+        object.__setattr__(self, "most", int(given))
+
+    def __str__(self) -> str:
+        return f"tokens({self.most})"
+
+
+@total_ordering
+@dataclass(frozen=True)
 class Metric:
     """A measure, its parameters, and the depth at which it is taken.
 
     Its text is its identity: `str(NDCG(gain="exponential") @ 10)` is `ndcg(gain=exponential)@10`, and
-    `raglift.metrics.parse` reads it back.
+    `raglift.metrics.parse` reads it back. Metrics are ordered by name, then depth (hits, then tokens, then the whole
+    ranking), then parameters.
     """
 
     name: str
     """The measure: `ndcg`, `recall`, …"""
-    k: int | None = None
-    """How many hits count; None for the whole ranking."""
+    depth: int | Tokens | None = None
+    """How many hits count, or how many tokens they may have together; None for the whole ranking."""
     parameters: tuple[tuple[str, str], ...] = ()
     """Settings of the measure, sorted by name."""
 
-    def __matmul__(self, k: int) -> Metric:
-        """Return this metric at depth `k`.
+    @property
+    def k(self) -> int | None:
+        """How many hits count; None for the whole ranking, and at a token budget."""
+        return None if isinstance(self.depth, Tokens) else self.depth
+
+    @property
+    def budget(self) -> Tokens | None:
+        """How many tokens the hits may have together; None for any other depth."""
+        return self.depth if isinstance(self.depth, Tokens) else None
+
+    def __matmul__(self, depth: int | Tokens) -> Metric:
+        """Return this metric at a depth: k, or `tokens(2000)`.
 
         Raises:
-            ConfigurationError: `k` is not a positive integer.
+            ConfigurationError: the depth is neither a positive integer nor a token budget.
         """
-        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-            raise ConfigurationError(f"{self.name} @ k: found {k!r}; expected an integer, 1 or more")
-        return replace(self, k=k)
+        if isinstance(depth, Tokens):
+            return replace(self, depth=depth)
+        if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
+            raise ConfigurationError(
+                f"{self.name} @ k: found {depth!r}; expected an integer, 1 or more, or a budget, as tokens(2000)"
+            )
+        return replace(self, depth=depth)
 
     def __call__(self, **parameters: str) -> Metric:
         """Return this metric with settings, as `NDCG(gain="exponential")`."""
@@ -43,6 +86,19 @@ class Metric:
         """Return one setting."""
         return dict(self.parameters).get(name, default)
 
+    def __lt__(self, other: object) -> bool:
+        if not isinstance(other, Metric):
+            return NotImplemented
+        return self._place < other._place
+
+    @property
+    def _place(self) -> tuple[str, int, int, tuple[tuple[str, str], ...]]:
+        depth = self.depth
+        if depth is None:
+            return self.name, 2, 0, self.parameters
+        kind, number = (1, depth.most) if isinstance(depth, Tokens) else (0, depth)
+        return self.name, kind, number, self.parameters
+
     def __str__(self) -> str:
         settings = ",".join(f"{name}={value}" for name, value in self.parameters)
-        return self.name + (f"({settings})" if settings else "") + ("" if self.k is None else f"@{self.k}")
+        return self.name + (f"({settings})" if settings else "") + ("" if self.depth is None else f"@{self.depth}")

@@ -10,7 +10,7 @@ import numpy as np
 from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -84,6 +84,8 @@ class Evaluation:
     """What the reader of the figures should know."""
     judgements: tuple[Judgements, ...] = ()
     """What matched, for each stage; empty for a loaded evaluation, which makes them again when they are asked for."""
+    truncated_tokens: Mapping[str, int] = field(default_factory=dict)
+    """For each truncated stage: the tokens that each of its cut rankings holds at least, where budgets were scored."""
 
     @property
     def before(self) -> str:
@@ -96,19 +98,23 @@ class Evaluation:
         return self.scores.stages[-1]
 
     def is_truncated(self, stage: str, metric: Metric) -> bool:
-        """Whether a metric looks deeper than the stage could return."""
+        """Whether a metric looks deeper than the stage could return: at more hits, or at more tokens than they have."""
         limit = self.truncated.get(stage)
+        if limit is not None and metric.budget is not None:
+            return metric.budget.most > self.truncated_tokens.get(stage, 0)
         return limit is not None and (metric.k is None or metric.k > limit)
 
     def lift(self, metric: Metric) -> NDArray[np.float64]:
         """Return the metric after the last stage minus before, one value a query; NaN where there is no fair pair.
 
         The pair is the same query, the same candidates and the same k. A reranker that returned fewer hits than k
-        whatever it was given has no fair pair at that k, and neither has a system of one stage.
+        whatever it was given has no fair pair at that k, and neither has a system of one stage. At a token budget the
+        reranked candidates fill another beginning; there is no fair pair where any stage could not fill the budget.
         """
         before = self.scores.of(self.before, metric)
         after = self.scores.of(self.after, metric)
-        unfair = any(self.is_truncated(stage, metric) for stage in self.scores.stages[1:])
+        stages = self.scores.stages if metric.budget is not None else self.scores.stages[1:]
+        unfair = any(self.is_truncated(stage, metric) for stage in stages)
         if unfair or len(self.scores.stages) == 1:
             return np.full_like(before, np.nan)
         return after - before
@@ -165,6 +171,24 @@ class Evaluation:
         from raglift.diagnosis import explain
 
         return explain(self, query_id, stage=stage)
+
+    def over_k(self, metric: Metric | str, ks: Sequence[int] | None = None) -> pd.DataFrame:
+        """Return a metric's mean at many depths, without asking the system again.
+
+        Args:
+            metric: a measure without a depth, as `"ndcg"`.
+            ks: the depths; by default from 1 to the number of candidates.
+
+        Returns:
+            One row a depth: `k`, one column a stage with its mean (missing where the stage could not return so many
+            hits), and `n`, the queries that the first stage's mean is over.
+
+        Raises:
+            ConfigurationError: no such measure, or a depth that is not from 1 to the number of candidates.
+        """
+        from raglift.diagnosis import over_k
+
+        return over_k(self, metric, ks)
 
     def reranker_lift(
         self, primary: Metric | str = "ndcg@10", *, seed: int = 0, confidence: float = 0.95, moved: int = 5

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from raglift.metrics import title
+from raglift.metrics import MEASURES, title
 from raglift.printable import printable
 
 if TYPE_CHECKING:
     from raglift.diagnosis import Explanation, Headroom, LossBreakdown
     from raglift.diagnosis.explanation import ExplainedHit, Piece
     from raglift.diagnosis.loss import Loss
-    from raglift.records import Passage
+    from raglift.records import Metric, Passage
 
 __all__ = ["explanation_text", "headroom_text", "loss_text"]
 
@@ -64,7 +64,7 @@ def explanation_text(explanation: Explanation) -> str:
     silent = sum(not hit.pieces for hit in explanation.hits)
     lines.append(f"hits that cover nothing that is wanted: {silent} of {len(explanation.hits)}")
     lines += [
-        f"  {title(metric)} = {value:.4f}" if not math.isnan(value) else f"  {title(metric)}: left out"
+        f"  {title(metric)} = {_figure(metric, value)}" if not math.isnan(value) else f"  {title(metric)}: left out"
         for metric, value in zip(explanation.metrics, explanation.values, strict=True)
     ]
     return printable("\n".join(lines))
@@ -76,13 +76,15 @@ def _hit_lines(each: ExplainedHit, explanation: Explanation) -> list[str]:
     score = "" if each.hit.score is None else f", score {each.hit.score:.4f}"
     lines = [f"rank {each.hit.rank}: {chunk.doc_id or 'unknown document'}{place}{score}  “{_short(chunk.text)}”"]
     lines += [f"    {_piece(piece)}" for piece in each.pieces]
-    earned = [
-        f"{title(metric)} {value:+.4f}"
-        for metric, value in zip(explanation.metrics, each.earned, strict=True)
-        if abs(value) > _EARNED
-    ]
-    lines.append(f"    earned: {', '.join(earned) or 'nothing'}")
+    changes = [pair for pair in zip(explanation.metrics, each.earned, strict=True) if abs(pair[1]) > _EARNED]
+    earned = [f"{title(m)} {value:+.4f}" for m, value in changes if not MEASURES[m.name].is_cost]
+    cost = [f"{title(m)} {value:+,.0f}" for m, value in changes if MEASURES[m.name].is_cost]
+    lines.append(f"    earned: {', '.join(earned) or 'nothing'}" + (f"; cost: {', '.join(cost)}" if cost else ""))
     return lines
+
+
+def _figure(metric: Metric, value: float) -> str:
+    return f"{value:,.0f}" if MEASURES[metric.name].is_cost else f"{value:.4f}"
 
 
 def _piece(piece: Piece) -> str:

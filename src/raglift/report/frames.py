@@ -18,12 +18,12 @@ __all__ = ["evaluation_frame", "per_query_frame"]
 
 
 def evaluation_frame(evaluation: Evaluation) -> pd.DataFrame:
-    """Return one row a metric and k.
+    """Return one row a metric and depth.
 
-    Columns: `metric` (the family, as MRR), `k`, `before`, `after` and `lift` (missing for a system of one stage, and
-    lift where there is no fair pair), `n` and `n_after` (queries that the two means are
-    over; they differ only where a profile leaves queries out), `truncated` (whether k is deeper than a
-    stage could return), and one column `stage:<name>` a stage.
+    Columns: `metric` (the family, as MRR), `k`, `tokens` (the budget; one of these two is missing, or both), `before`,
+    `after` and `lift` (missing for a system of one stage, and lift where there is no fair pair), `n` and `n_after`
+    (queries that the two means are over; they differ only where a profile leaves queries out), `truncated` (whether the
+    depth is more than a stage could return), and one column `stage:<name>` a stage.
     """
     import pandas as pd
 
@@ -35,6 +35,7 @@ def evaluation_frame(evaluation: Evaluation) -> pd.DataFrame:
         row = {
             "metric": mean_title(metric).partition("@")[0],
             "k": metric.k,
+            "tokens": None if metric.budget is None else metric.budget.most,
             "before": scores.mean(evaluation.before, metric),
             "after": np.nan if one_stage else scores.mean(evaluation.after, metric),
             "lift": np.nan if lift is None else lift,
@@ -43,7 +44,7 @@ def evaluation_frame(evaluation: Evaluation) -> pd.DataFrame:
             "truncated": any(evaluation.is_truncated(stage, metric) for stage in scores.stages),
         }
         rows.append(row | {f"stage:{stage}": scores.mean(stage, metric) for stage in scores.stages})
-    return pd.DataFrame(rows).astype({"k": "Int64"})
+    return pd.DataFrame(rows).astype({"k": "Int64", "tokens": "Int64"})
 
 
 def per_query_frame(evaluation: Evaluation) -> pd.DataFrame:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from raglift.metrics.budgets import context_totals
 from raglift.text import normalize
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from raglift.execution import Stage
     from raglift.matching import Judgements, Provenance
-    from raglift.records import Dataset, Ranking, Run
+    from raglift.records import Dataset, Ranking, Run, Tokens
 
-__all__ = ["cut_stages", "evaluation_notes", "run_notes"]
+__all__ = ["cut_stages", "evaluation_notes", "fewest_tokens", "run_notes"]
 
 
 def cut_stages(run: Run, rankings: list[list[Ranking]]) -> dict[str, int]:
@@ -43,6 +46,18 @@ def cut_stages(run: Run, rankings: list[list[Ranking]]) -> dict[str, int]:
     return cut
 
 
+def fewest_tokens(truncated: Mapping[str, int], judgements: Sequence[Judgements], run: Run) -> dict[str, int]:
+    """Return, for each truncated stage, the fewest tokens of a labelled query's ranking that it cut."""
+    fewest = {}
+    was_cut = np.zeros(judgements[0].queries, dtype=np.bool_)
+    labelled = np.bincount(judgements[0].facts.query, minlength=judgements[0].queries) > 0
+    for stage, judged in zip(run.stages, judgements, strict=True):
+        if stage.name in truncated:
+            was_cut |= judged.hits >= truncated[stage.name]
+            fewest[stage.name] = int(context_totals(judged)[was_cut & labelled].min(initial=np.iinfo(np.int64).max))
+    return fewest
+
+
 def _lengths(run: Run, rankings: list[list[Ranking]], number: int) -> list[tuple[int, int]]:
     """Return how many hits each query that finished a stage had before and after it."""
     before = rankings[max(number - 1, 0)]
@@ -53,20 +68,28 @@ def _lengths(run: Run, rankings: list[list[Ranking]], number: int) -> list[tuple
     ]
 
 
+def _read_in_part(retriever: Any) -> Iterator[int]:
+    """Yield, for each index that a retriever searches, how many chunks its model read in part, if any."""
+    count = getattr(getattr(retriever, "index", None), "read_in_part", None)
+    if isinstance(count, int) and count > 0:
+        yield count
+    parts = getattr(retriever, "retrievers", ())
+    for part in parts if isinstance(parts, tuple) else ():
+        yield from _read_in_part(part)
+
+
 def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
     """Return what there is to say of a run, however it is scored."""
     notes = []
-    for number, stage in enumerate(stages):
+    for stage in stages:
         if stage.depth_fixed:
-            what = "top_n" if number else "k"
+            what = "k" if hasattr(stage, "retriever") else "top_n"
             notes.append(f"{stage.name}: {what} could not be set on {'; '.join(stage.depth_fixed)}")
-        index = getattr(getattr(stage, "retriever", None), "index", None)
-        read_in_part = getattr(index, "read_in_part", None)
-        if isinstance(read_in_part, int) and read_in_part > 0:
-            notes.append(
-                f"{read_in_part:,} distinct chunks are longer than the embedding model reads and were embedded by "
-                "their beginning only"
-            )
+        notes += [
+            f"{count:,} distinct chunks are longer than the embedding model reads and were embedded by "
+            "their beginning only"
+            for count in _read_in_part(getattr(stage, "retriever", None))
+        ]
     if provenance.unknown_document and any(
         passage.doc_id for query in provenance.dataset for fact in query.facts for passage in fact.passages
     ):
@@ -82,18 +105,36 @@ def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
 
 
 def evaluation_notes(
-    run: Run, dataset: Dataset, judgements: Sequence[Judgements], truncated: Mapping[str, int]
+    run: Run,
+    dataset: Dataset,
+    judgements: Sequence[Judgements],
+    truncated: Mapping[str, int],
+    budgets: Sequence[Tokens] = (),
 ) -> list[str]:
     """Return what there is to say of an evaluation: the run's notes, and what the figures count and leave out."""
     notes = [*run.notes, *_left_out(run, dataset), *_empty(run, dataset)]
     for stage, limit in truncated.items():
         why = "no more came back, whatever was asked" if stage == run.stages[0].name else "no fair lift at a deeper k"
         notes.append(f"{stage}: returned at most {limit} hits: {why}")
+    notes += [note for budget in budgets for note in _unfilled(run, dataset, judgements[0], budget)]
     notes += _texts_that_occur_nowhere(dataset, judgements)
     alone = max((judged.by_text_alone for judged in judgements), default=0)
     if alone:
         notes.append(f"{alone:,} matches by text alone: the hit's document is not known (see doc_key)")
     return notes
+
+
+def _unfilled(run: Run, dataset: Dataset, candidates: Judgements, budget: Tokens) -> list[str]:
+    """Say how many labelled queries' candidates end before a budget does, though there are more chunks."""
+    asked = int(run.spec["candidates"])
+    ended = (context_totals(candidates) < budget.most) & (candidates.hits >= asked)
+    if run.inventory is not None:
+        ended &= candidates.hits < run.inventory.chunks
+    count = sum(query.is_labelled for query, short in zip(dataset.queries, ended.tolist(), strict=True) if short)
+    if not count:
+        return []
+    short = f"the {asked:,} candidates of {_queries(count)} come to fewer than {budget.most:,} tokens"
+    return [f"{budget}: {short}, so their figures are of smaller prompts; ask for more candidates"]
 
 
 def _texts_that_occur_nowhere(dataset: Dataset, judgements: Sequence[Judgements]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from raglift.metrics import mean_title
+from raglift.metrics import MEASURES, mean_title
 from raglift.printable import printable
 from raglift.report.cost import print_cost
 from raglift.report.diagnosis import headroom_text, loss_text
@@ -70,8 +70,12 @@ def _diagnosis(evaluation: Evaluation) -> list[str]:
 def _foot(evaluation: Evaluation) -> list[str]:
     """Return what the reader of the figures should know."""
     notes = [f"! {note}" for note in evaluation.notes]
-    if any(evaluation.is_truncated(s, m) for s in evaluation.scores.stages for m in evaluation.scores.metrics):
+    scores = evaluation.scores
+    deeper = [metric for metric in scores.metrics if any(evaluation.is_truncated(s, metric) for s in scores.stages)]
+    if any(metric.budget is None for metric in deeper):
         notes.append(f"{_TRUNCATED} k is deeper than the stage returned")
+    if any(metric.budget is not None for metric in deeper):
+        notes.append(f"{_TRUNCATED} the budget has more tokens than the hits that the stage returned")
     return notes
 
 
@@ -114,7 +118,8 @@ def _cell(evaluation: Evaluation, stage: str, metric: Metric) -> str:
     mark = _TRUNCATED if evaluation.is_truncated(stage, metric) else ""
     if evaluation.scores.n(stage, metric) == 0:
         return "–"
-    return f"{evaluation.scores.mean(stage, metric):.4f}{mark}"
+    mean = evaluation.scores.mean(stage, metric)
+    return (f"{mean:,.1f}" if MEASURES[metric.name].is_cost else f"{mean:.4f}") + mark
 
 
 def _lift_cell(evaluation: Evaluation, metric: Metric) -> Text:
@@ -123,4 +128,6 @@ def _lift_cell(evaluation: Evaluation, metric: Metric) -> Text:
     lift = evaluation.mean_lift(metric)
     if lift is None:
         return Text("–")
+    if MEASURES[metric.name].is_cost:  # neither more nor less of it is better by itself
+        return Text(f"{lift:+,.1f}")
     return Text(f"{lift:+.4f}", style="green" if lift > 0 else "red" if lift < 0 else "dim")

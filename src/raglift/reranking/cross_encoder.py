@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from raglift.errors import MissingDependency
+from raglift.batches import (
+    SHAPES,
+    Counted,
+    batches_by_length,
+    can_be_padded,
+    compute_by_shape,
+    counted_batches,
+    token_counts,
+    token_limit,
+)
+from raglift.errors import ConfigurationError, MissingDependency
 from raglift.models import (
     Dtype,
     has_known_revision,
     local_or_hub,
     model_identity,
     model_not_loaded,
+    one_thread,
     quiet_loading,
     require_reachable,
     resolve_dtype,
@@ -25,11 +37,12 @@ if TYPE_CHECKING:
 
 __all__ = ["CrossEncoderReranker"]
 
-_PAIRS_PER_BATCH = 32
-
 
 class CrossEncoderReranker(PairReranker):
     """Scores pairs with a sentence-transformers `CrossEncoder`.
+
+    A score depends on its pair alone: see `raglift.batches`. A model that cannot be told what to pad to gets plain
+    batches, and then its scores depend on their batch in the last bits.
 
     Args:
         model: a hub id, a folder, or a `CrossEncoder` object (whose scores are then kept in memory only, because
@@ -51,12 +64,12 @@ class CrossEncoderReranker(PairReranker):
 
     @cached_property
     def identity(self) -> str:
-        """The model's name and revision, and the number type; of when it was first asked for, as the model is."""
+        """The model's name and revision, the number type, and how pairs are padded; of when first asked for."""
         if self._dtype is None:
-            return f"cross-encoder:{_name_of(self._given)}"
-        if not has_known_revision(self._given):
+            return f"cross-encoder:{_name_of(self._given)}:{SHAPES}"
+        if not self.has_known_identity:
             _ = self._model  # downloads it, so that its revision is known
-        return f"cross-encoder:{model_identity(self._given)}:{self._dtype}"
+        return f"cross-encoder:{model_identity(self._given)}:{self._dtype}:{SHAPES}"
 
     def check(self) -> None:
         """Raise now, not when the first pair is scored, if the model is neither here nor on a hub.
@@ -67,15 +80,54 @@ class CrossEncoderReranker(PairReranker):
         if self._dtype is not None:
             require_reachable(local_or_hub(self._given))
 
+    @property
+    def has_known_identity(self) -> bool:
+        """Whether the identity can be told without loading the model: not for a hub model not yet downloaded."""
+        return self._dtype is None or has_known_revision(self._given)
+
     def plan(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
-        """Sort by length, so that a batch is padded little."""
-        ordered = sorted(pairs, key=lambda pair: (len(pair[0]) + len(pair[1]), pair))
-        return [ordered[begin : begin + _PAIRS_PER_BATCH] for begin in range(0, len(ordered), _PAIRS_PER_BATCH)]
+        """Put pairs that are padded alike together, shortest first; the batches remember what was counted."""
+        if not can_be_padded(self._model):
+            return batches_by_length(pairs, [len(query) + len(text) for query, text in pairs])
+        return [*counted_batches(pairs, self._tokens_of(pairs), token_limit(self._model))]
 
     def score(self, batch: Sequence[Pair]) -> list[float]:
         """Return the model's relevance score for each pair."""
-        scores = self._model.predict(list(batch), batch_size=len(batch), show_progress_bar=False)
-        return [float(score) for score in scores]
+        model = self._model
+
+        def compute(pairs: list[Pair], settings: dict[str, Any]) -> list[float]:
+            with one_thread() if len(pairs) == 1 else nullcontext():
+                scores = model.predict(pairs, batch_size=len(pairs), show_progress_bar=False, **settings)
+            return [float(score) for score in scores]
+
+        if not can_be_padded(model):
+            return compute(list(batch), {})
+        return compute_by_shape(compute, batch, self._tokens_of(batch), token_limit(model))
+
+    def _tokens_of(self, pairs: Sequence[Pair]) -> list[int]:
+        """Return how many tokens each pair has, counting each distinct query and text once."""
+        if isinstance(pairs, Counted):
+            return pairs.tokens
+        model = self._model
+        queries, texts = (list(dict.fromkeys(side)) for side in zip(*pairs, strict=True))
+        prompt = model.prompts.get(model.default_prompt_name) or ""
+        of_queries = dict(zip(queries, token_counts(model, queries, prompt, marks=False), strict=True))
+        of_texts = dict(zip(texts, token_counts(model, texts, marks=False), strict=True))
+        marks = model.tokenizer.num_special_tokens_to_add(pair=True)
+        return [of_queries[query] + of_texts[text] + marks for query, text in pairs]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel as a name and settings; a model that was given as an object stays where it is.
+
+        Raises:
+            ConfigurationError: the model was given as an object.
+        """
+        if self._dtype is None:
+            raise ConfigurationError(
+                "CrossEncoderReranker: found a model given as an object; expected a hub id or a folder, so that other "
+                "processes can load it: save the model with save_pretrained() and name its folder"
+            )
+        return {name: value for name, value in super().__getstate__().items() if name != "_model"}
 
     @cached_property
     def _model(self) -> Any:

@@ -1,19 +1,21 @@
-"""Scores for (query, text) pairs: each distinct pair once, in planned batches, kept in the cache."""
+"""Scores for (query, text) pairs: each distinct pair once, kept in the cache."""
 
 from __future__ import annotations
 
 import math
 import struct
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from raglift.cache import Cache, content_key, default_cache
 from raglift.errors import ModelOutputError
 from raglift.progress import track
 from raglift.records import Hit, Ranking
+from raglift.work import HERE, Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 __all__ = ["Pair", "PairReranker"]
 
@@ -24,9 +26,8 @@ Pair = tuple[str, str]
 class PairReranker(ABC):
     """A reranker that scores a query and a text together, and sorts by the score.
 
-    A subclass says how pairs are put into batches and how a batch is scored. Batches are planned from the whole
-    sorted list before the cache is asked, and a batch with anything missing is scored whole, because the
-    composition of a batch changes the last bits of a score.
+    A subclass says how pairs are put into batches and how a batch is scored. Only the pairs that the cache lacks are
+    put into batches, so a pair's score must not depend on what else is in its batch (see `raglift.batches`).
 
     Args:
         cache: where scores are looked up and kept; by default the user's.
@@ -44,7 +45,7 @@ class PairReranker(ABC):
 
     @abstractmethod
     def plan(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
-        """Put distinct pairs into batches, in an order that depends on nothing but the pairs."""
+        """Put distinct pairs into batches, longest last."""
 
     @abstractmethod
     def score(self, batch: Sequence[Pair]) -> list[float]:
@@ -66,27 +67,61 @@ class PairReranker(ABC):
             for query, ranking in zip(queries, rankings, strict=True)
         ]
 
-    def scores(self, pairs: Sequence[Pair]) -> dict[Pair, float]:
-        """Score distinct pairs.
+    def scores(self, pairs: Sequence[Pair], *, workers: Workers = HERE) -> dict[Pair, float]:
+        """Score distinct pairs, asking the cache first; only what it lacks goes through the model.
+
+        Args:
+            pairs: queries with texts.
+            workers: who computes the batches; the calling process alone writes to the cache.
 
         Raises:
             ModelOutputError: the model gave a score that is not a number.
         """
         if not pairs:
             return {}
-        cache = default_cache() if self._cache is None else self._cache
+        cache = self._used_cache()
         identity = self.identity
-        keys = {pair: content_key("score", identity, *pair) for pair in pairs}
+        keys = _keys(identity, pairs)
         entries = cache.get_many(keys.values())
-        missing = [batch for batch in self.plan(pairs) if any(keys[pair] not in entries for pair in batch)]
-        with track("rerank", sum(map(len, missing)), "pairs", show=self._progress) as advance:
-            for batch in reversed(missing):  # longest first, so that the time left is not underestimated
-                made = {keys[pair]: _packed(pair, score) for pair, score in zip(batch, self.score(batch), strict=True)}
-                new = {key: value for key, value in made.items() if key not in entries}
-                cache.put_many(new)
-                entries.update(new)
+        missing = sorted(pair for pair, key in keys.items() if key not in entries)
+        with track("rerank", len(missing), "pairs", show=self._progress) as advance:
+            batches = self.plan(missing) if missing else []
+            # Longest first, so that the time left is not underestimated
+            for batch, made in workers.map(partial(_entries_of, self, identity), batches[::-1]):
+                cache.put_many(made)
+                entries.update(made)
                 advance(len(batch))
         return {pair: struct.unpack("<d", entries[keys[pair]])[0] for pair in pairs}
+
+    def missing(self, pairs: Sequence[Pair]) -> list[Pair]:
+        """Return the distinct pairs whose scores the cache lacks, sorted, without loading the model."""
+        if not self.has_known_identity:
+            return sorted(set(pairs))
+        keys = _keys(self.identity, pairs)
+        entries = self._used_cache().get_many(keys.values())
+        return sorted(pair for pair, key in keys.items() if key not in entries)
+
+    @property
+    def has_known_identity(self) -> bool:
+        """Whether the identity can be told without loading the model."""
+        return True
+
+    def _used_cache(self) -> Cache:
+        return default_cache() if self._cache is None else self._cache
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel without the cache: whoever receives the reranker computes, and the sender keeps the scores."""
+        return vars(self) | {"_cache": None}
+
+
+def _keys(identity: str, pairs: Iterable[Pair]) -> dict[Pair, bytes]:
+    return {pair: content_key("score", identity, *pair) for pair in dict.fromkeys(pairs)}
+
+
+def _entries_of(reranker: PairReranker, identity: str, batch: Sequence[Pair]) -> dict[bytes, bytes]:
+    """Score one batch, for the identity of whoever asked: another machine may know the same model by another."""
+    keys = _keys(identity, batch)
+    return {keys[pair]: _packed(pair, score) for pair, score in zip(batch, reranker.score(batch), strict=True)}
 
 
 def _packed(pair: Pair, score: float) -> bytes:

@@ -2,6 +2,20 @@
 
 from raglift.retrieval.bm25 import BM25Retriever
 from raglift.retrieval.dense import DenseRetriever
+from raglift.retrieval.hybrid import HybridRetriever, fuse
+from raglift.retrieval.notation import RETRIEVERS, RetrieverSpec, parse_retriever
 from raglift.retrieval.protocol import AsyncQueryRetriever, Indexed, QueryRetriever, Retriever
 
-__all__ = ["AsyncQueryRetriever", "BM25Retriever", "DenseRetriever", "Indexed", "QueryRetriever", "Retriever"]
+__all__ = [
+    "RETRIEVERS",
+    "AsyncQueryRetriever",
+    "BM25Retriever",
+    "DenseRetriever",
+    "HybridRetriever",
+    "Indexed",
+    "QueryRetriever",
+    "Retriever",
+    "RetrieverSpec",
+    "fuse",
+    "parse_retriever",
+]

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raglift.indexing import DenseIndex
-    from raglift.records import IndexCost
+    from raglift.records import Chunk, IndexCost
 
 __all__ = ["DenseRetriever"]
 
@@ -24,6 +24,11 @@ class DenseRetriever:
 
     def __init__(self, index: DenseIndex) -> None:
         self.index = index
+
+    @property
+    def chunks(self) -> tuple[Chunk, ...]:
+        """All chunks that it chooses from, in index order."""
+        return self.index.chunks
 
     def __str__(self) -> str:
         return f"dense ({self.index.embedder.identity}, {len(self.index.chunks):,} chunks)"

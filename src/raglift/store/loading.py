@@ -123,6 +123,7 @@ def _evaluation(
         scores=_read_scores(source / SCORES, tuple(query.id for query in queries), names, metrics),
         profile=head["profile"],
         truncated=head["truncated"],
+        truncated_tokens=head.get("truncated_tokens", {}),
         notes=tuple(head["notes"]),
     )
 

@@ -106,6 +106,7 @@ def _write(evaluation: Evaluation, folder: Path) -> None:
         "profile": evaluation.profile,
         "metrics": [str(metric) for metric in evaluation.scores.metrics],
         "truncated": evaluation.truncated,
+        "truncated_tokens": evaluation.truncated_tokens,
         "notes": evaluation.notes,
         "inventory": inventory,
         "cost": cost_line(run.cost),

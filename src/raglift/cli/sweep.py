@@ -1,0 +1,131 @@
+"""`raglift sweep`."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from raglift.errors import QueryFailed
+from raglift.sweep import load_sweep_result, plan_sweep, run_sweep
+from raglift.sweep.terminal import print_plan, print_result
+from raglift.sweep.yaml_file import load_sweep
+
+if TYPE_CHECKING:
+    from raglift.sweep import SweepResult
+    from raglift.sweep.plan import Plan
+    from raglift.sweep.running import EngineName
+
+__all__ = ["Request", "run", "show"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """The command line, parsed."""
+
+    file: Path
+    out: Path | None
+    plan: bool
+    resume: bool
+    engine: str
+    address: str | None
+    include_cut: bool
+    as_json: bool
+
+    @property
+    def folder(self) -> Path:
+        """Where the sweep is kept: by default `runs/` and the file's name."""
+        return Path("runs") / self.file.stem if self.out is None else self.out
+
+
+def run(request: Request) -> None:
+    """Check, plan, run, print."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    sweep = load_sweep(request.file)
+    if request.plan:
+        plan = plan_sweep(sweep, request.folder)
+        if request.as_json:
+            sys.stdout.write(json.dumps(_plan_as_json(plan), ensure_ascii=False, indent=2) + "\n")
+        else:
+            print_plan(plan, Console())
+        return
+    try:
+        result = run_sweep(
+            sweep,
+            request.folder,
+            resume=request.resume,
+            engine=cast("EngineName", request.engine),
+            address=request.address,
+            announce=lambda plan: print_plan(plan, console),
+        )
+    except KeyboardInterrupt:
+        sys.stderr.write(f"\nwhat is finished is kept in {request.folder}: go on with --resume\n")
+        raise
+    _print(result, include_cut=request.include_cut, as_json=request.as_json)
+    sys.stderr.write(f"kept in {result.folder}\n")
+    if not result.finished:
+        raise QueryFailed(f"every cell failed; the first: {result.failed[0].error}")
+
+
+def show(folder: Path, *, include_cut: bool, as_json: bool) -> None:
+    """Print what is finished of a sweep."""
+    _print(load_sweep_result(folder), include_cut=include_cut, as_json=as_json)
+
+
+def _print(result: SweepResult, *, include_cut: bool, as_json: bool) -> None:
+    from rich.console import Console
+
+    if as_json:
+        sys.stdout.write(json.dumps(_as_json(result, include_cut), ensure_ascii=False, indent=2) + "\n")
+    else:
+        print_result(result, Console(), include_cut=include_cut)
+
+
+def _as_json(result: SweepResult, include_cut: bool) -> dict[str, Any]:
+    best = result.best(include_cut=include_cut)
+    rows = result.to_frame().to_dict(orient="records")
+    return {
+        "title": result.title,
+        "primary": str(result.primary),
+        "best": None if best is None else best.cell.name,
+        "cells": [
+            {
+                "cell": entry.cell.name,
+                "key": entry.cell.key,
+                **entry.cell.to_dict(),
+                "read_in_part": entry.read_in_part,
+                "error": entry.error,
+                "metrics": [
+                    {name: _plain(row[name]) for name in ("metric", "k", "before", "after", "lift", "n")}
+                    for row in rows
+                    if row["cell"] == entry.cell.name and entry.evaluation is not None
+                ],
+            }
+            for entry in result.results
+        ],
+    }
+
+
+def _plan_as_json(plan: Plan) -> dict[str, Any]:
+    return {
+        "title": plan.title,
+        "cells": [cell.name for cell in plan.cells],
+        "excluded": plan.excluded,
+        "finished": plan.finished,
+        "rankings": len(plan.sources),
+        "chunkings": [asdict(entry) for entry in plan.chunkings],
+        "embeddings": [asdict(entry) for entry in plan.embeddings],
+        "rerankings": [asdict(entry) for entry in plan.rerankings],
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return a cell as JSON has it: no NaN."""
+    if hasattr(value, "item"):
+        value = value.item()
+    return None if isinstance(value, float) and math.isnan(value) else value

@@ -1,0 +1,113 @@
+"""Ray: batches and cells as tasks on a cluster; whatever is lost with a worker is done again."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from raglift.errors import ConfigurationError, MissingDependency
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from types import TracebackType
+    from typing import Self
+
+__all__ = ["RayWorkers"]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_TRIES_OF_A_LOST_TASK = 5
+_TASKS_PER_PROCESSOR = 3
+"""Under way at once: enough that no worker waits, few enough that results are kept soon after they are finished."""
+
+
+class RayWorkers:
+    """Sends work to a Ray cluster; a context manager that ends what it started.
+
+    Each task takes one processor. The function and what it carries are sent once. Results come back to the process
+    that asked, which alone keeps them; a task whose worker is lost is done again by another.
+
+    Args:
+        address: of the cluster, as `ray://host:10001` or `auto`; None for the cluster that Ray finds (a running one of
+            this machine, or `RAY_ADDRESS`), else one that is started here, on this machine alone.
+
+    Raises:
+        MissingDependency: Ray is not installed.
+        ConfigurationError: no cluster answers at the address.
+    """
+
+    def __init__(self, address: str | None = None) -> None:
+        try:
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report its use to its makers
+            os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else Ray warns of a later default
+            import ray
+        except ImportError:
+            raise MissingDependency("ray", "ray", "the engine 'ray'") from None
+        self._ray: Any = ray
+        self._started = not ray.is_initialized()
+        if self._started:
+            self._begin(address)
+
+    def _begin(self, address: str | None) -> None:
+        options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+        wanted = address or os.environ.get("RAY_ADDRESS")
+        try:
+            if wanted is None:
+                self._ray.init(**options, include_dashboard=False, _node_ip_address="127.0.0.1")
+            else:
+                self._ray.init(address=wanted, **options)
+        except Exception as error:
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            raise ConfigurationError(
+                f"Ray: no cluster at {wanted!r}: {reason}; expected the address of a running one, as auto or "
+                "ray://host:10001, or none, to start one on this machine"
+            ) from error
+
+    def map(self, function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[tuple[Item, Result]]:
+        """Yield each item with its result as it is finished, in any order.
+
+        Raises:
+            Exception: what the function raised for an item; what is still under way is given up.
+        """
+        task: Any = self._ray.remote(num_cpus=1, max_retries=_TRIES_OF_A_LOST_TASK)(_applied)
+        sent = self._ray.put(function)
+        most = max(int(self._ray.cluster_resources().get("CPU", 1)), 1) * _TASKS_PER_PROCESSOR
+        waiting = list(enumerate(items))[::-1]
+        under_way: dict[Any, int] = {}
+        try:
+            while waiting or under_way:
+                while waiting and len(under_way) < most:
+                    number, item = waiting.pop()
+                    under_way[task.remote(sent, item)] = number
+                (done, *_), _ = self._ray.wait(list(under_way), num_returns=1)
+                number = under_way.pop(done)
+                yield items[number], self._result(done)
+        finally:
+            for left in under_way:
+                self._ray.cancel(left, force=True)
+
+    def _result(self, done: Any) -> Any:
+        try:
+            return self._ray.get(done)
+        except self._ray.exceptions.RayTaskError as error:
+            raise error.cause if isinstance(error.cause, Exception) else error from None
+
+    def close(self) -> None:
+        """End what was started here."""
+        if self._started:
+            self._ray.shutdown()
+            self._started = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _applied(function: Callable[[Item], Result], item: Item) -> Result:
+    os.environ["RAGLIFT_PROGRESS"] = "0"  # a bar belongs to the process that asked
+    return function(item)

@@ -1,0 +1,82 @@
+"""Rankings at a budget of tokens: the longest beginning that fits, and what fell short of it.
+
+Five chunks of 200 characters and five of 1,000 are not the same prompt. At an equal budget each ranking is cut where
+its hits would come to more tokens than the budget has, and the metric is that of the whole ranking that is left.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.records import Tokens
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from raglift.matching import Judgements
+    from raglift.records import Metric
+
+__all__ = ["context_tokens", "context_totals", "prefix_lengths", "tokens", "within_budget"]
+
+
+def tokens(most: int) -> Tokens:
+    """Make a depth out of a number of tokens of context.
+
+    As in `Recall @ tokens(2000)`, whose text is `recall@tokens(2000)`.
+
+    Args:
+        most: how many tokens of tiktoken's cl100k_base the hits may have together.
+
+    Raises:
+        ConfigurationError: not an integer from 1 to 999,999,999.
+    """
+    return Tokens(most)
+
+
+def context_tokens(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+    """ContextTokens@k = tokens of the first k hits; at a budget, the tokens that are used. Range [0, ∞).
+
+    Tokens of tiktoken's cl100k_base, hit by hit: what a prompt puts around and between them is not counted, and what
+    overlapping hits share counts twice, as it does in the prompt. It is a cost, so more of it is not better.
+    """
+    query, place = _places(judgements)
+    early = slice(None) if metric.k is None else place < metric.k
+    sums = np.bincount(query[early], weights=judgements.tokens[early], minlength=judgements.queries)
+    return sums.astype(np.float64)
+
+
+def within_budget(judgements: Judgements, budget: Tokens) -> Judgements:
+    """Return what was judged of the longest beginning of each ranking whose tokens add up to at most the budget."""
+    cut = judgements.beginnings.get(budget.most)
+    if cut is None:
+        cut = judgements.beginnings[budget.most] = judgements.cut(prefix_lengths(judgements, budget))
+    return cut
+
+
+def prefix_lengths(judgements: Judgements, budget: Tokens) -> NDArray[np.int64]:
+    """Return how many hits of each ranking fit; the first that does not fit ends it, though a later one might."""
+    query, _ = _places(judgements)
+    return np.bincount(query[_tokens_so_far(judgements) <= budget.most], minlength=judgements.queries).astype(np.int64)
+
+
+def context_totals(judgements: Judgements) -> NDArray[np.int64]:
+    """Return the tokens of all hits of each ranking."""
+    query, _ = _places(judgements)
+    return np.bincount(query, weights=judgements.tokens, minlength=judgements.queries).astype(np.int64)
+
+
+def _tokens_so_far(judgements: Judgements) -> NDArray[np.int64]:
+    """Return for each hit the tokens of its ranking up to and with it."""
+    sums = np.concatenate(([0], np.cumsum(judgements.tokens)))
+    before = sums[np.cumsum(judgements.hits) - judgements.hits]
+    query, _ = _places(judgements)
+    return np.asarray(sums[1:] - before[query], dtype=np.int64)
+
+
+def _places(judgements: Judgements) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return for each hit, query after query, its query and how many hits come before it."""
+    query = np.repeat(np.arange(judgements.queries), judgements.hits)
+    first = np.cumsum(judgements.hits) - judgements.hits
+    return query, np.asarray(np.arange(len(query)) - first[query], dtype=np.int64)

@@ -1,0 +1,77 @@
+"""Which metrics are taken: each measure at each depth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral
+from typing import TYPE_CHECKING
+
+from raglift.errors import ConfigurationError
+from raglift.metrics.definitions import MEASURES, parse, parse_depth, refuse_budget
+from raglift.records import Metric, Tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["DEFAULT_METRICS", "choose_metrics"]
+
+DEFAULT_METRICS = ("hit_rate", "precision", "recall", "f1", "rr", "ap", "ndcg")
+"""The measures that are taken unless others are asked for."""
+
+
+def choose_metrics(metrics: Sequence[Metric | str], ks: Sequence[int | Tokens | str]) -> tuple[Metric, ...]:
+    """Return each measure at each depth, ordered by measure; one that names its own depth is taken at that.
+
+    A measure that divides by k is taken at the numbers of hits alone. Where there is none, it is refused, or left out
+    of the default measures.
+
+    Args:
+        metrics: measures, or metrics with their depths.
+        ks: numbers of hits, and token budgets, also as their text.
+
+    Raises:
+        ConfigurationError: no metric, no such metric, or something that is no depth.
+    """
+    if isinstance(metrics, (str, Metric)):
+        metrics = (metrics,)
+    depths = _depths(ks)
+    numbers = [depth for depth in depths if not isinstance(depth, Tokens)]
+    chosen: dict[Metric, None] = {}
+    for given in metrics:
+        metric = parse(given) if isinstance(given, str) else parse(str(given))
+        measure = MEASURES[metric.name]
+        if metric.depth is not None or not measure.takes_k:
+            chosen[metric] = None
+            continue
+        if measure.needs_k and not numbers and tuple(metrics) != DEFAULT_METRICS:
+            refuse_budget(metric @ depths[0])
+        chosen |= dict.fromkeys(metric @ depth for depth in (numbers if measure.needs_k else depths))
+    if not chosen:
+        raise ConfigurationError("metrics: found none; expected at least one, as ['ndcg@10']")
+    return tuple(chosen)
+
+
+def _depths(ks: Sequence[int | Tokens | str]) -> list[int | Tokens]:
+    """Return the depths in order: numbers of hits, then token budgets."""
+    given: object = ks
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        given = ()
+    found = {_depth(depth) for depth in given}
+    if not found:
+        raise ConfigurationError(
+            f"ks: found {ks!r}; expected a list of depths, as (1, 3, 5, 10) or (5, 'tokens(2000)')"
+        )
+    budgets = sorted(depth for depth in found if isinstance(depth, Tokens))
+    return [*sorted(depth for depth in found if not isinstance(depth, Tokens)), *budgets]
+
+
+def _depth(given: object) -> int | Tokens:
+    """Return one depth: a positive integer, or a token budget, also as its text."""
+    depth = parse_depth(given) if isinstance(given, str) else given
+    if isinstance(depth, Tokens):
+        return depth
+    if isinstance(given, bool) or not isinstance(given, Integral) or int(given) < 1:
+        raise ConfigurationError(
+            f"ks: found {given!r}; expected an integer, 1 or more, or a budget of tokens, as tokens(2000)"
+        )
+    return int(given)

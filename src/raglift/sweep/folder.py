@@ -1,0 +1,178 @@
+"""A sweep on disk: what is finished, so that a stopped sweep goes on from there.
+
+sweep.json       what is swept over, and a hash of it and of the dataset
+cells/KEY/       one finished cell: a saved evaluation
+retrieved/KEY/   retrieval that only cells with a reranker use: a saved evaluation without one
+failures.json    for each cell that failed, why
+
+A folder appears under its name only when all of it is written, so whatever is there is whole.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from raglift.errors import ConfigurationError, RunError
+from raglift.store import load_evaluation
+from raglift.store.plain_files import read_json, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from raglift.records import Dataset, Evaluation
+
+__all__ = ["SweepFolder"]
+
+FORMAT = 1
+_SWEEP, _FAILURES, _CELLS, _RETRIEVED = "sweep.json", "failures.json", "cells", "retrieved"
+
+
+@dataclass(frozen=True)
+class SweepFolder:
+    """The state of one sweep."""
+
+    path: Path
+    """Where it is."""
+
+    @classmethod
+    def begin(cls, path: Path, head: Mapping[str, Any], *, resume: bool) -> SweepFolder:
+        """Begin a sweep in a new folder, or go on with one that was stopped.
+
+        Args:
+            path: where.
+            head: what is swept over, JSON-able; its `hash` must be that of the sweep that was stopped.
+            resume: go on with what is there.
+
+        Raises:
+            ConfigurationError: the folder holds a sweep and `resume` is false, or another sweep.
+            RunError: the folder holds something else, or cannot be written.
+        """
+        folder = cls(path)
+        if folder.exists():
+            folder.check(head, resume=resume)
+            folder.sweep_up()
+        else:
+            if path.exists() and (not path.is_dir() or any(path.iterdir())):
+                raise RunError(f"{path}: found something there that is no sweep; expected a new or empty folder")
+            try:
+                (path / _CELLS).mkdir(parents=True, exist_ok=True)
+                write_whole(path / _SWEEP, {"format": FORMAT, **head})
+            except OSError as error:
+                raise RunError(f"{path}: cannot be written: {error}") from error
+        return folder
+
+    def exists(self) -> bool:
+        """Whether a sweep was begun here."""
+        return (self.path / _SWEEP).is_file()
+
+    def check(self, head: Mapping[str, Any], *, resume: bool) -> None:
+        """Raise unless what is here may be gone on with.
+
+        Raises:
+            ConfigurationError: `resume` is false, or the sweep or its dataset is another one.
+        """
+        if not resume:
+            raise ConfigurationError(
+                f"{self.path}: found a sweep there already ({len(self.finished())} cells finished); expected a new "
+                "folder: go on with it (--resume, or resume=True), or choose another folder (--out)"
+            )
+        found = self.head()
+        if found.get("hash") != head["hash"]:
+            changed = _changed(found.get("sweep", {}), head["sweep"])
+            raise ConfigurationError(
+                f"{self.path}: found another sweep there: {changed}; expected the same to go on with: "
+                "choose another folder (--out) — what the models computed is in the cache and is not computed again"
+            )
+
+    def head(self) -> dict[str, Any]:
+        """Return what is swept over, as it was written.
+
+        Raises:
+            RunError: there is no sweep, or it was written by a newer raglift.
+        """
+        if not self.exists():
+            raise RunError(f"{self.path}: found no {_SWEEP}; expected the folder of a sweep")
+        head = read_json(self.path / _SWEEP)
+        if not isinstance(head, dict) or not isinstance(head.get("format"), int):
+            raise RunError(f"{self.path / _SWEEP}: damaged; expected what raglift sweep writes")
+        if head["format"] > FORMAT:
+            raise RunError(f"{self.path / _SWEEP}: found format {head['format']}; expected {FORMAT} or lower")
+        return head
+
+    def finished(self) -> set[str]:
+        """Return the keys of the cells that are finished."""
+        return _names(self.path / _CELLS)
+
+    def place(self, key: str, *, is_cell: bool) -> Path:
+        """Return where an evaluation is kept."""
+        return self.path / (_CELLS if is_cell else _RETRIEVED) / key
+
+    def save(self, key: str, evaluation: Evaluation, *, is_cell: bool) -> None:
+        """Keep an evaluation, whole or not at all.
+
+        Raises:
+            RunError: it cannot be written.
+        """
+        evaluation.save(self.place(key, is_cell=is_cell), overwrite=True)
+
+    def load(self, key: str, dataset: Dataset | None, *, is_cell: bool) -> Evaluation:
+        """Return an evaluation that was kept.
+
+        Args:
+            key: of the cell.
+            dataset: what it was measured on, with its documents; None for the queries alone, as they were kept.
+            is_cell: whether it is a cell of the sweep, or only retrieval for others.
+
+        Raises:
+            RunError: it is missing or damaged.
+        """
+        evaluation = load_evaluation(self.place(key, is_cell=is_cell))
+        return evaluation if dataset is None else replace(evaluation, dataset=dataset)
+
+    def failures(self) -> dict[str, str]:
+        """Return why each cell failed that did, by its key."""
+        path = self.path / _FAILURES
+        found = read_json(path) if path.is_file() else {}
+        return {str(key): str(reason) for key, reason in found.items()} if isinstance(found, dict) else {}
+
+    def set_failures(self, failures: Mapping[str, str]) -> None:
+        """Keep why cells failed."""
+        if failures or (self.path / _FAILURES).exists():
+            write_whole(self.path / _FAILURES, dict(failures))
+
+    def sweep_up(self) -> None:
+        """Remove what a killed process had half written."""
+        for part in (self.path, self.path / _CELLS, self.path / _RETRIEVED):
+            for left in part.glob(".*") if part.is_dir() else ():
+                if left.is_dir():
+                    shutil.rmtree(left, ignore_errors=True)
+                else:
+                    left.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, content: Any) -> None:
+    """Write a JSON file, all of it or nothing."""
+    part = path.with_name(f".{path.name}.part")
+    write_json(part, content)
+    part.replace(path)
+
+
+def _names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir() if path.name[0] != "."} if folder.is_dir() else set()
+
+
+def _changed(found: Any, wanted: Any) -> str:
+    """Return which settings differ."""
+    if not isinstance(found, dict) or not isinstance(wanted, dict):
+        return "it cannot be told in what it differs"
+    names = [name for name in {**found, **wanted} if _plain(found.get(name)) != _plain(wanted.get(name))]
+    shown = [f"{name} was {_plain(found.get(name))} and is {_plain(wanted.get(name))}" for name in names[:3]]
+    return "; ".join(shown) + (f" and {len(names) - 3} more" if len(names) > 3 else "") or "the dataset has changed"
+
+
+def _plain(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)

@@ -1,0 +1,169 @@
+"""`Sweep`: what is to be measured, as the user writes it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from raglift.evaluation import DEFAULT_METRICS
+from raglift.matching import MatchRule
+from raglift.sweep.cells import Cell, Exclusion, RetrieverSpec, grid
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from raglift.models import Dtype
+    from raglift.records import Dataset
+
+__all__ = ["Sweep", "SystemSpec"]
+
+_HASH_LENGTH = 16
+
+
+@dataclass(frozen=True)
+class SystemSpec:
+    """A system of the user's that takes part in a sweep."""
+
+    name: str
+    """What it is called; unique in the sweep."""
+    system: Any
+    """`module:factory`, or a retriever, or a function without arguments that makes one."""
+    rerankers: Sequence[str] | None = None
+    """What it is measured with; None for the sweep's rerankers."""
+
+    @property
+    def reference(self) -> str | None:
+        """The `module:factory`; None for an object."""
+        return self.system if isinstance(self.system, str) else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep:
+    """Systems to be measured on one dataset: a grid, what is left out of it, what is added, and the user's own.
+
+    What is accepted is what a YAML file may hold (see `load_sweep` and docs/sweeps.md), and objects where a field says
+    so; what is kept is checked and in its shortest text form, so two sweeps that mean the same are equal.
+
+    Raises:
+        SweepError: something that raglift cannot use; every fault is listed.
+    """
+
+    dataset: str | Dataset
+    """Labelled queries: the name of a corpus, a path, or a Dataset."""
+    documents: str | None = None
+    """The documents, where the dataset does not bring them: a path."""
+    chunkers: Sequence[Any] | None = None
+    """Ways to split documents, as `recursive:1000/100`, `token:250/125` or `llama_index.SentenceSplitter:256/20`; by
+    default `recursive:1000/100`."""
+    embeddings: Sequence[str] | None = None
+    """Embedding models: `minilm` (the default), `minilm-static`, a path, a hub id, or `provider:model`."""
+    retrievers: Sequence[Any] | None = None
+    """`dense` (the default), `bm25`, `hybrid`, `hybrid(dense=0.7,bm25=0.3)`."""
+    rerankers: Sequence[str | None] | None = None
+    """`none` (the default), `late-interaction`, or a cross-encoder's name or path."""
+    exclude: Sequence[Any] = ()
+    """Which cells of the grid are left out: mappings from `chunker`, `embedding`, `retriever`, `reranker` to a value or
+    to a list of values; one that names several parts leaves out the cells that match in all of them."""
+    include: Sequence[Any] = ()
+    """Cells besides the grid: mappings from the same parts to one value each. Where this or `systems` is given, and no
+    chunker, embedding or retriever, there is no grid."""
+    systems: Any = ()
+    """Systems of the user's: `module:factory`, or a mapping from a name to one or to an object, or `SystemSpec`s."""
+    candidates: int = 50
+    """How many hits are retrieved for the rerankers."""
+    ks: Sequence[int | str] = (1, 5, 10)
+    """The depths at which metrics are taken."""
+    metrics: Sequence[Any] = DEFAULT_METRICS
+    """Measures to take, at each of `ks` where they name no depth of their own."""
+    primary: str = "ndcg@10"
+    """The metric by which cells are compared."""
+    match: str = "coverage"
+    """What counts as a match; with coverage, chunk sizes are compared fairly."""
+    match_threshold: float | None = None
+    """The part to be covered, or how alike texts must be; None for the match's own."""
+    profile: str = "default"
+    """Whose metric conventions."""
+    dtype: Dtype = "auto"
+    """What models compute in."""
+    doc_key: str | None = None
+    """The metadata key of the hits of the user's systems that holds document ids."""
+    latency: int = 0
+    """How many queries each cell's stages are timed on, in a pass of their own; 0 for none."""
+    seed: int = 0
+    """Of everything that is drawn at random."""
+    name: str | None = None
+    """A title; by default the dataset's."""
+
+    def __post_init__(self) -> None:
+        from raglift.sweep.spec import checked
+
+        for name, value in checked({field.name: getattr(self, field.name) for field in fields(self)}).items():
+            object.__setattr__(self, name, value)
+
+    def cells(self) -> tuple[Cell, ...]:
+        """Return the systems to be measured, each once: what is left of the grid, what is included, the user's own."""
+        kept = [cell for cell in self.grid() if not any(exclusion.matches(cell) for exclusion in self.exclude)]
+        return tuple(dict.fromkeys([*kept, *self.include, *self._own_cells()]))
+
+    def grid(self) -> list[Cell]:
+        """Return every combination of the sweep's parts, without regard to exclusions."""
+        return grid(self.chunkers or (), self.embeddings or (), self.retrievers or (), self._reranker_names)
+
+    def _own_cells(self) -> Iterator[Cell]:
+        for system in self.systems:
+            for reranker in self._reranker_names if system.rerankers is None else system.rerankers:
+                yield Cell(reranker=reranker, system=system.name)
+
+    @property
+    def _reranker_names(self) -> Sequence[str]:
+        return [reranker for reranker in self.rerankers or () if reranker is not None]
+
+    def system(self, name: str) -> SystemSpec:
+        """Return one of the sweep's systems.
+
+        Raises:
+            KeyError: none has that name.
+        """
+        by_name: dict[str, SystemSpec] = {system.name: system for system in self.systems}
+        return by_name[name]
+
+    @property
+    def title(self) -> str:
+        """The name, or else the dataset's."""
+        if self.name is not None:
+            return self.name
+        return self.dataset if isinstance(self.dataset, str) else self.dataset.name
+
+    @property
+    def rule(self) -> MatchRule:
+        """What counts as a match, with the threshold and the profile's guards."""
+        return MatchRule.for_profile(self.profile, self.match, threshold=self.match_threshold)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sweep as JSON has it: `Sweep(**d)` is the same sweep where no object takes part.
+
+        Objects are there by their names: a dataset by its own, a system as None.
+        """
+        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+
+    @property
+    def hash(self) -> str:
+        """What tells whether two sweeps are the same, in hexadecimal; of objects it knows only the names."""
+        text = json.dumps(self.to_dict(), sort_keys=True)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_LENGTH]
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a checked sweep as JSON has it."""
+    if isinstance(value, (Cell, Exclusion)):
+        return value.to_dict()
+    if isinstance(value, SystemSpec):
+        rerankers = None if value.rerankers is None else list(value.rerankers)
+        return {"name": value.name, "system": value.reference, "rerankers": rerankers}
+    if isinstance(value, RetrieverSpec):
+        return str(value)
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value if value is None or isinstance(value, (str, int, float)) else value.name

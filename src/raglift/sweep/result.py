@@ -1,0 +1,136 @@
+"""What a sweep found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from raglift.errors import ConfigurationError
+from raglift.sweep.cells import NO_RERANKER, Cell
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
+    from raglift.records import Comparison, Evaluation, Metric
+
+__all__ = ["CellResult", "SweepResult"]
+
+
+@dataclass(frozen=True, eq=False)
+class CellResult:
+    """What became of one cell."""
+
+    cell: Cell
+    """The system."""
+    evaluation: Evaluation | None = None
+    """How it did; None where it failed, or was not come to."""
+    error: str | None = None
+    """Why it failed."""
+    read_in_part: int = 0
+    """How many distinct chunks are longer than its embedding model reads, and were embedded by their beginning."""
+
+    def value(self, metric: Metric) -> float:
+        """Return the mean of a metric after the last stage; NaN where the cell failed."""
+        return float("nan") if self.evaluation is None else self.evaluation.scores.mean(self.evaluation.after, metric)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SweepResult:
+    """Every cell of a sweep, measured or failed."""
+
+    title: str
+    """What was swept over."""
+    primary: Metric
+    """The metric by which cells are compared."""
+    seed: int
+    """Of what is drawn at random in comparisons."""
+    results: tuple[CellResult, ...]
+    """One a cell, in the order of the sweep."""
+    folder: Path
+    """Where it is kept."""
+
+    @property
+    def finished(self) -> tuple[CellResult, ...]:
+        """The cells that were measured."""
+        return tuple(result for result in self.results if result.evaluation is not None)
+
+    @property
+    def failed(self) -> tuple[CellResult, ...]:
+        """The cells that failed."""
+        return tuple(result for result in self.results if result.error is not None)
+
+    @cached_property
+    def ranked(self) -> tuple[CellResult, ...]:
+        """The cells that were measured, best first by the primary metric; equal ones in the order of the sweep."""
+        return tuple(sorted(self.finished, key=lambda result: -result.value(self.primary)))
+
+    def best(self, *, include_cut: bool = False) -> CellResult | None:
+        """Return the cell with the highest mean of the primary metric; None when no cell can be it.
+
+        Args:
+            include_cut: also consider cells whose embedding model reads some chunks only in part.
+        """
+        return next((result for result in self.ranked if include_cut or not result.read_in_part), None)
+
+    def evaluation(self, name: str) -> Evaluation:
+        """Return the evaluation of a cell.
+
+        Args:
+            name: the cell's name, or its key.
+
+        Raises:
+            ConfigurationError: no cell has that name, or it failed.
+        """
+        for result in self.results:
+            if name in (result.cell.name, result.cell.key):
+                if result.evaluation is None:
+                    raise ConfigurationError(f"{name}: failed: {result.error or 'not measured yet'}")
+                return result.evaluation
+        raise ConfigurationError(
+            f"cell: found {name!r}; expected one of {'; '.join(result.cell.name for result in self.results)}"
+        )
+
+    def compare(self, *, baseline: str | None = None, hold_out: bool = False, include_cut: bool = False) -> Comparison:
+        """Compare the cells, with paired statistics: see `raglift.compare`.
+
+        Args:
+            baseline: the name of the cell that the others are compared with; by default the first measured.
+            hold_out: pick the best on one half of the queries, and measure it on the other.
+            include_cut: also compare cells whose embedding model reads some chunks only in part.
+        """
+        from raglift.comparison import compare
+
+        cells = {
+            result.cell.name: result.evaluation
+            for result in self.finished
+            if result.evaluation is not None and (include_cut or not result.read_in_part)
+        }
+        return compare(cells, baseline=baseline, primary=str(self.primary), seed=self.seed, hold_out=hold_out)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a cell and metric: the cell's parts, before, after, lift, n, chunks read in part, error."""
+        import pandas as pd
+
+        rows: list[dict[str, object]] = []
+        for result in self.results:
+            parts = {"cell": result.cell.name, **dict.fromkeys(("system", "chunker", "embedding", "retriever"))}
+            parts |= {"reranker": NO_RERANKER, **result.cell.to_dict()}
+            parts |= {"read_in_part": result.read_in_part, "error": result.error}
+            if result.evaluation is None:
+                rows.append(parts)
+                continue
+            frame = result.evaluation.to_frame()[["metric", "k", "before", "after", "lift", "n"]]
+            rows += [{**parts, **{str(name): value for name, value in row.items()}} for row in frame.to_dict("records")]
+        return pd.DataFrame(rows)
+
+    def __repr__(self) -> str:
+        failed = f", {len(self.failed)} failed" if self.failed else ""
+        return f"SweepResult({self.title!r}, {len(self.finished)} of {len(self.results)} cells{failed})"
+
+    def __str__(self) -> str:
+        from raglift.sweep.terminal import result_text
+
+        return result_text(self)

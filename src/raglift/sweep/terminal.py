@@ -1,0 +1,186 @@
+"""Plans and results of sweeps as text for a terminal."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from raglift.metrics import mean_title
+from raglift.printable import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from raglift.sweep.plan import ChunkingPlan, EmbeddingPlan, Plan, RerankingPlan
+    from raglift.sweep.result import CellResult, SweepResult
+
+__all__ = ["plan_text", "print_plan", "print_result", "result_text"]
+
+_WIDTH = 100
+_CUT = "✂"
+
+
+def plan_text(plan: Plan) -> str:
+    """Return a plan as plain text."""
+    return _plain(lambda console: print_plan(plan, console))
+
+
+def result_text(result: SweepResult) -> str:
+    """Return the result of a sweep as plain text."""
+    return _plain(lambda console: print_result(result, console))
+
+
+def print_plan(plan: Plan, console: Console) -> None:
+    """Print what a sweep has to do: chunks, texts to embed, pairs to score, and what the cache has already."""
+    from rich.text import Text
+
+    for line in _plan_lines(plan):
+        console.print(Text(printable(line)), soft_wrap=True)
+
+
+def print_result(result: SweepResult, console: Console, *, include_cut: bool = False) -> None:
+    """Print the cells of a sweep, best first, then what failed and what to beware of.
+
+    Args:
+        result: what a sweep found.
+        console: where.
+        include_cut: also call a cell the best whose embedding model reads some chunks only in part.
+    """
+    from rich.text import Text
+
+    counts = f"{len(result.finished)} of {len(result.results)} cells measured"
+    console.print(Text(printable(f"{result.title}: {counts}, by {mean_title(result.primary)}")), soft_wrap=True)
+    if result.finished:
+        console.print(_table(result))
+    for line in _foot(result, include_cut=include_cut):
+        console.print(Text(printable(line)), soft_wrap=True)
+
+
+def _plain(show: Callable[[Console], None]) -> str:
+    from rich.console import Console
+
+    console = Console(file=io.StringIO(), width=_WIDTH, color_system=None, force_terminal=False)
+    show(console)
+    text: str = console.file.getvalue()  # type: ignore[attr-defined]
+    return "\n".join(line.rstrip() for line in text.splitlines())
+
+
+def _plan_lines(plan: Plan) -> Iterator[str]:
+    documents = f" and {plan.documents:,} documents" if plan.documents else ""
+    told = [f"{plan.excluded:,} excluded"] if plan.excluded else []
+    told += [f"{plan.finished:,} finished already"] if plan.finished else []
+    aside = f" ({', '.join(told)})" if told else ""
+    yield (
+        f"{plan.title}: {len(plan.cells):,} cells{aside} over {plan.queries:,} queries{documents} of {plan.dataset}, "
+        f"{plan.candidates:,} candidates"
+    )
+    named = [entry.chunker for entry in plan.chunkings] + [entry.model for entry in plan.embeddings]
+    width = max(map(len, [*named, *(entry.reranker for entry in plan.rerankings)]), default=0)
+    yield from _section("split", [(entry.chunker, _chunking(entry)) for entry in plan.chunkings], width)
+    yield from _section("embed", [(entry.model, _embedding(entry)) for entry in plan.embeddings], width)
+    if plan.sources:
+        one = "ranking" if len(plan.sources) == 1 else "rankings"
+        yield f"  retrieve  {len(plan.sources):,} {one} of {plan.queries:,} queries"
+    yield from _section("rerank", [(entry.reranker, _reranking(entry)) for entry in plan.rerankings], width)
+
+
+def _section(verb: str, entries: list[tuple[str, str]], width: int) -> Iterator[str]:
+    for number, (name, what) in enumerate(entries):
+        yield f"  {verb if number == 0 else '':8}  {name:{width}}  {what}"
+
+
+def _chunking(entry: ChunkingPlan) -> str:
+    if entry.error is not None:
+        return f"cannot be used: {entry.error}"
+    return f"{entry.chunks:,} chunks, {entry.distinct:,} of them distinct"
+
+
+def _embedding(entry: EmbeddingPlan) -> str:
+    if entry.error is not None:
+        return f"cannot be used: {entry.error}"
+    if entry.missing is None or entry.missing_queries is None:
+        return f"{entry.texts:,} texts and {entry.queries:,} queries; what the cache has shows when the model is here"
+    told = _to_do(entry.texts, entry.missing, "texts", "to embed")
+    told += "; " + _to_do(entry.queries, entry.missing_queries, "queries", "to embed")
+    if entry.tokens:
+        price = "price not known" if entry.dollars is None else f"US$ {entry.dollars:.4f}"
+        told += f"; about {entry.tokens:,} tokens, {price}"
+    return told
+
+
+def _reranking(entry: RerankingPlan) -> str:
+    if entry.error is not None:
+        return f"cannot be used: {entry.error}"
+    if not entry.is_exact or entry.missing is None:
+        return f"at most {entry.pairs:,} pairs; exactly how many shows when the candidates are known"
+    return _to_do(entry.pairs, entry.missing, "pairs", "to score")
+
+
+def _to_do(total: int, missing: int, unit: str, verb: str) -> str:
+    if not missing:
+        return f"{total:,} {unit}, all in the cache"
+    if missing == total:
+        return f"{total:,} {unit} {verb}"
+    return f"{total:,} {unit}, {total - missing:,} in the cache, {missing:,} {verb}"
+
+
+def _table(result: SweepResult) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    reranked = any(len(entry.evaluation.scores.stages) > 1 for entry in result.finished if entry.evaluation)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("cell", overflow="fold")
+    for title in ("retrieved", "reranked", "lift", "n") if reranked else ("retrieved", "n"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for entry in result.ranked:
+        mark = f" {_CUT}" if entry.read_in_part else ""
+        table.add_row(Text(printable(entry.cell.name) + mark), *_figures(entry, result, reranked=reranked))
+    return table
+
+
+def _figures(entry: CellResult, result: SweepResult, *, reranked: bool) -> list[str]:
+    evaluation, metric = entry.evaluation, result.primary
+    if evaluation is None:
+        return []
+    before = f"{evaluation.scores.mean(evaluation.before, metric):.4f}"
+    n = f"{evaluation.scores.n(evaluation.after, metric):,}"
+    if not reranked:
+        return [before, n]
+    lift = evaluation.mean_lift(metric)
+    if len(evaluation.scores.stages) == 1:
+        return [before, "", "", n]
+    return [before, f"{entry.value(metric):.4f}", "–" if lift is None else f"{lift:+.4f}", n]
+
+
+def _foot(result: SweepResult, *, include_cut: bool) -> Iterator[str]:
+    cut = [entry for entry in result.finished if entry.read_in_part]
+    best = result.best(include_cut=include_cut)
+    if best is not None:
+        aside = f" of those without {_CUT}" if cut and not include_cut else ""
+        yield f"best{aside}: {best.cell.name}"
+    elif result.finished:
+        yield "best: none, because every cell's embedding model reads some chunks only in part"
+    if cut:
+        yield (
+            f"{_CUT} the embedding model reads some chunks only in part, so these cells measure the cut as well"
+            + ("" if include_cut else ": left out of best unless asked (--include-cut)")
+        )
+    waiting = [entry for entry in result.results if entry.evaluation is None and entry.error is None]
+    if waiting:
+        yield f"! {len(waiting):,} cells not measured yet: go on with --resume"
+    for reason, cells in _by_reason(result).items():
+        names = "; ".join(cells[:3]) + (f" and {len(cells) - 3} more" if len(cells) > 3 else "")
+        yield f"! {len(cells)} failed: {reason}"
+        yield f"    {names}"
+
+
+def _by_reason(result: SweepResult) -> dict[str, list[str]]:
+    reasons: dict[str, list[str]] = {}
+    for entry in result.failed:
+        reasons.setdefault(str(entry.error), []).append(entry.cell.name)
+    return reasons

@@ -1,0 +1,146 @@
+"""What the fields of a sweep must be together; each fault is noted where the user would mend it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, TypeAlias
+
+from raglift.dataset.faults import nearest, quoted
+from raglift.errors import ConfigurationError
+from raglift.matching import MatchRule
+from raglift.metrics import MEASURES, parse
+from raglift.models import EMBEDDED_MODEL
+from raglift.records import Dataset
+from raglift.retrieval.notation import RetrieverSpec
+from raglift.sweep.cells import NO_RERANKER, Exclusion, grid
+
+__all__ = ["DEFAULT_CHUNKER", "Keys", "Note", "note_disagreements"]
+
+DEFAULT_CHUNKER = "recursive:1000/100"
+
+Keys: TypeAlias = tuple[str | int, ...]
+"""The keys and list places that lead to a value."""
+Note: TypeAlias = Callable[[Keys, str, str], None]
+"""Notes that something else was found at a place than was expected."""
+
+_GRID: dict[str, tuple[Any, ...]] = {
+    "chunkers": (DEFAULT_CHUNKER,),
+    "embeddings": (EMBEDDED_MODEL,),
+    "retrievers": (RetrieverSpec(),),
+}
+"""The parts of the grid, and what they are unless said otherwise."""
+_CELLS = {*_GRID, "rerankers", "exclude", "include", "systems"}
+
+
+def note_disagreements(values: dict[str, Any], faulty: set[str], note: Note) -> None:
+    """Fill in the parts of the grid that were not named, and note what does not go together.
+
+    Args:
+        values: every field, each right by itself.
+        faulty: the fields that were not, for which `values` holds something else.
+        note: where faults go.
+    """
+    if not faulty & _CELLS:
+        _fill_grid(values, note)
+        _note_exclusions(values, note)
+        _note_names(values, note)
+    if not faulty & {"ks", "metrics", "candidates"}:
+        _note_depths(values, note)
+    if not faulty & {"ks", "metrics", "primary"}:
+        _note_primary(values, note)
+    if not faulty & {"match", "match_threshold", "profile"}:
+        _note_threshold(values, note)
+    if isinstance(values["dataset"], Dataset) and "dataset" not in faulty and values["documents"] is not None:
+        note(("documents",), quoted(values["documents"]), "none: a Dataset brings its own documents")
+
+
+def _fill_grid(values: dict[str, Any], note: Note) -> None:
+    values["rerankers"] = values["rerankers"] or (NO_RERANKER,)
+    if (values["include"] or values["systems"]) and not any(values[name] for name in _GRID):
+        values |= dict.fromkeys(_GRID, ())
+        return
+    for name, default in _GRID.items():
+        if values[name] is None:
+            values[name] = default
+        elif not values[name]:
+            note((name,), "an empty list", "at least one")
+
+
+def _note_exclusions(values: Mapping[str, Any], note: Note) -> None:
+    """Note exclusions that name what the grid does not have, or that leave out nothing, or everything."""
+    lists = (values["chunkers"], values["embeddings"], values["retrievers"], values["rerankers"])
+    cells = grid(*lists) if all(lists[::2]) else []
+    known = dict(zip((field.name for field in fields(Exclusion)), lists, strict=True))
+    for place, exclusion in enumerate(values["exclude"]):
+        keys = ("exclude", place)
+        if not _note_unknown(exclusion, known, keys, note) and not any(exclusion.matches(cell) for cell in cells):
+            note(keys, "an exclusion that leaves out no cell", _expected_of(exclusion))
+    left = [cell for cell in cells if not any(exclusion.matches(cell) for exclusion in values["exclude"])]
+    if values["exclude"] and cells and not left and not (values["include"] or values["systems"]):
+        note(("exclude",), "exclusions that leave out every cell", "at least one cell that is left")
+
+
+def _note_unknown(exclusion: Exclusion, known: Mapping[str, Sequence[Any]], keys: Keys, note: Note) -> bool:
+    """Note each value that is not among the grid's; return whether there is one."""
+    found = False
+    for part, grid_values in known.items():
+        for place, value in enumerate(getattr(exclusion, part) or ()):
+            if value not in grid_values:
+                found = True
+                note((*keys, part, place), quoted(value), nearest(str(value), [str(each) for each in grid_values]))
+    return found
+
+
+def _expected_of(exclusion: Exclusion) -> str:
+    lexical = exclusion.retriever is not None and not any(each.needs_embedding for each in exclusion.retriever)
+    if lexical and exclusion.embedding is not None:
+        return "no embedding with bm25, which uses none"
+    return "parts that stand together in a cell of the grid"
+
+
+def _note_names(values: Mapping[str, Any], note: Note) -> None:
+    """Note systems that share a name."""
+    count = Counter(system.name for system in values["systems"])
+    for place, system in enumerate(values["systems"]):
+        if count[system.name] > 1:
+            note(("systems", place), f"the name {quoted(system.name)} {count[system.name]} times", "a name of its own")
+
+
+def _note_depths(values: Mapping[str, Any], note: Note) -> None:
+    """Note depths that the candidates do not reach."""
+    candidates = values["candidates"]
+    expected = f"at most {candidates}, the number of candidates; or more candidates"
+    for place, k in enumerate(values["ks"]):
+        if isinstance(k, int) and k > candidates:
+            note(("ks", place), str(k), expected)
+    for place, text in enumerate(values["metrics"]):
+        k = parse(text).k
+        if isinstance(k, int) and k > candidates:
+            note(("metrics", place), quoted(text), f"a depth of {expected}")
+
+
+def _note_primary(values: Mapping[str, Any], note: Note) -> None:
+    """Note a primary metric that is not taken."""
+    try:
+        taken = [metric for text in values["metrics"] for metric in _at_depths(text, values["ks"])]
+    except ConfigurationError:  # a metric that cannot be taken at one of the depths
+        return
+    if values["primary"] not in taken:
+        note(("primary",), quoted(values["primary"]), f"a metric that is taken, {nearest(values['primary'], taken)}")
+
+
+def _at_depths(text: str, ks: Sequence[int | str]) -> list[str]:
+    metric = parse(text)
+    alone = metric.k is not None or not MEASURES[metric.name].takes_k
+    return [text] if alone else [str(parse(f"{text}@{k}")) for k in ks]
+
+
+def _note_threshold(values: Mapping[str, Any], note: Note) -> None:
+    """Note a threshold that the match does not have."""
+    try:
+        MatchRule.for_profile(values["profile"], values["match"], threshold=values["match_threshold"])
+    except ConfigurationError as error:
+        found, _, expected = str(error).removeprefix("match threshold: found ").partition("; expected ")
+        note(("match_threshold",), found, expected)
