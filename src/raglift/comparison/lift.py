@@ -86,8 +86,8 @@ def reranker_lift(
 def _lifted(evaluation: Evaluation, metric: Metric, difference: PairedDifference, method: Method) -> Lifted:
     before = evaluation.scores.of(evaluation.before, metric)
     after = evaluation.scores.of(evaluation.after, metric)
-    truncated = any(evaluation.is_truncated(stage, metric) for stage in evaluation.scores.stages[1:])
-    if not truncated:  # the same queries on both sides, also where a profile leaves one out of one side's mean
+    is_fair = evaluation.has_fair_lift(metric)
+    if is_fair:  # the same queries on both sides, also where a profile leaves one out of one side's mean
         both = ~np.isnan(before) & ~np.isnan(after)
         before, after = before[both], after[both]
     return Lifted(
@@ -97,8 +97,8 @@ def _lifted(evaluation: Evaluation, metric: Metric, difference: PairedDifference
         after=mean_of(after),
         after_interval=interval_of(metric, after, method.confidence),
         n=int(np.count_nonzero(~np.isnan(after))),
-        difference=None if truncated else difference,
-        truncated=truncated,
+        difference=difference if is_fair else None,
+        truncated=not is_fair,
     )
 
 

@@ -109,7 +109,7 @@ def _costs_of(
 def _context_tokens(comparison: Comparison, name: str, metric: Metric) -> float | None:
     """Return the mean tokens of the hits that the quality looks at; None where they were not counted."""
     for row in comparison.rows:
-        if row.system == name and row.metric.name == _CONTEXT and row.metric.k == metric.k:
+        if row.system == name and row.metric.name == _CONTEXT and row.metric.depth == metric.depth:
             return row.mean
     return None
 

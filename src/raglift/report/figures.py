@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Union
 from raglift.printable import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rich.console import Console
     from rich.table import Table
@@ -24,6 +24,8 @@ __all__ = [
     "difference_text",
     "effect_text",
     "interval_text",
+    "labels_of",
+    "legend",
     "level",
     "p_text",
     "signed",
@@ -36,6 +38,8 @@ Part = Union[str, "Table"]
 
 WIDTH = 100
 """The most columns of a table that is not printed on a terminal."""
+LONGEST = 24
+"""The longest name of a system that has room in a table beside its figures."""
 _SMALLEST_P = 0.0001
 
 
@@ -76,6 +80,19 @@ def effect_text(effect_size: float) -> str:
 def level(method: Method) -> str:
     """Return the confidence of the intervals: `95 %`."""
     return f"{method.confidence * 100:g} %"
+
+
+def labels_of(names: Sequence[str], most: int = LONGEST) -> dict[str, str]:
+    """Return what to call systems in a table: their names, or numbers where a name is too long for one."""
+    if max(map(len, names), default=0) <= most:
+        return {name: name for name in names}
+    return {name: f"[{number}]" for number, name in enumerate(names, start=1)}
+
+
+def legend(labels: Mapping[str, str]) -> list[str]:
+    """Return a line for each name that has a number, and an empty one after them."""
+    lines = [f"{label:>5} {name}" for name, label in labels.items() if label != name]
+    return [*lines, ""] if lines else []
 
 
 def table_of(columns: Sequence[str], rows: Iterable[Sequence[str]], *, left: Sequence[int] = (0,)) -> Table:
