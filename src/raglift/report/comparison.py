@@ -112,7 +112,7 @@ def _detail_table(comparison: Comparison, labels: Mapping[str, str]) -> Table:
     rows = []
     for row in _sorted(comparison):
         found = row.difference
-        if row.system == comparison.baseline or found is None:
+        if found is None or not found.n:
             continue
         cells = [
             labels[row.system],
@@ -184,7 +184,7 @@ def _exploratory_row(comparison: Comparison, metric: Metric, systems: list[str])
     cells = []
     for name in systems:
         row = comparison.row(name, metric)
-        if row.difference is None:
+        if row.difference is None or not row.difference.n:
             cells.append(_TRUNCATED if row.truncated else "–")
         else:
             cells.append(signed(row.difference.mean) + ("*" if row.difference.p <= comparison.method.alpha else " "))

@@ -62,7 +62,7 @@ def _sentences(lift: Lift) -> Iterator[str]:
     """Say what was found on the primary metric."""
     row, evaluation = lift.row(), lift.evaluation
     name = mean_title(lift.primary)
-    if row.difference is None:
+    if row.difference is None or not row.difference.n:
         yield f"{name}: no fair pair, so nothing is said about the lift."
         return
     yield (
