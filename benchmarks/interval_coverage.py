@@ -5,7 +5,7 @@ looked at: ours, and others in use. Populations are like the differences of HitR
 between 1, 1/2, 1/3, …), of NDCG and of token counts. With a saved evaluation (as of `raglift evaluate shop_support
 --save FOLDER`) its own differences after minus before are populations too. Run it as
 
-    python benchmarks/interval_coverage.py [--samples 10000] [--evaluation FOLDER]
+    python benchmarks/interval_coverage.py [--samples 10000] [--evaluation FOLDER] [--random 40]
 """
 
 from __future__ import annotations
@@ -75,8 +75,10 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--evaluation", help="the folder of a saved evaluation with a reranker")
+    parser.add_argument("--random", type=int, default=0, help="take so many populations made at random instead")
     asked = parser.parse_args()
-    everything = [*made_up(), *(measured(asked.evaluation) if asked.evaluation else ())]
+    given = measured(asked.evaluation) if asked.evaluation else ()
+    everything = list(at_random(asked.random)) if asked.random else [*made_up(), *given]
     error = math.sqrt(CONFIDENCE * (1 - CONFIDENCE) / asked.samples)
     say(f"{asked.samples:,} samples each, seed {asked.seed}: standard error {error:.4f}; * is outside {BAND}")
     for n in QUERIES:
@@ -138,6 +140,17 @@ def dense() -> Iterator[Population]:
     yield even("tokens, all about 500", generator.normal(500, 10, size))
     yield even("tokens, skewed", generator.lognormal(5, 0.6, size))
     yield even("tokens, very skewed", generator.lognormal(5, 1.0, size))
+
+
+def at_random(count: int) -> Iterator[Population]:
+    """Yield populations of a few changes of reciprocal rank each, of 8 to 40 % of the queries."""
+    generator = np.random.default_rng(0)
+    for number in range(count):
+        changes = int(generator.integers(3, 9))
+        ranks = generator.integers(1, 12, size=(changes, 2))
+        before, after = np.where(ranks == 11, 0.0, 1.0 / ranks).T
+        shares = generator.dirichlet(np.ones(changes)) * generator.uniform(0.08, 0.4)
+        yield Population(f"RR at random {number}", np.r_[after - before, 0.0], np.r_[shares, 1 - shares.sum()])
 
 
 def measured(folder: str) -> Iterator[Population]:

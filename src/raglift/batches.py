@@ -3,9 +3,11 @@
 The last bits of a vector, or of a score, change with the length that its batch is padded to, and in bfloat16 a ranking
 can then come out differently. So every text is padded to a length that follows from its own number of tokens, and only
 texts padded to the same length share a batch. With that, neither the number of rows in a batch, nor what the others
-are, nor the number of threads changes a bit (MiniLM on an x86 processor, float32 and bfloat16; held by tests). Lengths
-are multiples of 16, which costs 1 % more padding than batches merely sorted by length, and is faster than they are: at
-other lengths the kernels have remainders to take care of.
+are, nor the number of threads changes a bit of a token's embedding (MiniLM on an x86 processor, float32 and bfloat16;
+held by tests). Where a model has a layer over whole texts, as a cross-encoder has, the number of rows is fixed too.
+
+Lengths are multiples of 16, which costs 1 % more padding than batches merely sorted by length, and is faster than they
+are: at other lengths the kernels have remainders to take care of, and it is those that change the last bits.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ __all__ = [
     "compute_by_shape",
     "counted_batches",
     "document_prompt",
+    "fixed_rows",
     "shape_of",
     "token_counts",
     "token_limit",
@@ -32,6 +35,7 @@ __all__ = [
 
 ROWS = 32
 """The most rows of a batch."""
+_FIXED_ROWS = 16  # where the number of rows matters; more would have to be filled up where there are few
 _STEP = 16
 SHAPES = f"padded{_STEP}"
 """How texts are padded: part of the identity of what is computed so."""
@@ -80,12 +84,14 @@ def batches_by_length(items: Sequence[Item], lengths: Sequence[int]) -> list[lis
     return [ordered[begin : begin + ROWS] for begin in range(0, len(ordered), ROWS)]
 
 
-def counted_batches(items: Sequence[Item], tokens: Sequence[int], limit: int | None) -> list[Counted[Item]]:
+def counted_batches(
+    items: Sequence[Item], tokens: Sequence[int], limit: int | None, most: int = ROWS
+) -> list[Counted[Item]]:
     """Return the items in batches of one shape each, shortest first; items of equal length in their given order."""
     groups: dict[Shape, list[int]] = {}
     for place in sorted(range(len(items)), key=lambda place: tokens[place]):
         groups.setdefault(shape_of(tokens[place], limit), []).append(place)
-    rows = [group[begin : begin + ROWS] for group in groups.values() for begin in range(0, len(group), ROWS)]
+    rows = [group[begin : begin + most] for group in groups.values() for begin in range(0, len(group), most)]
     return [Counted([items[place] for place in row], [tokens[place] for place in row]) for row in rows]
 
 
@@ -93,7 +99,9 @@ def compute_by_shape(
     compute: Callable[[list[Item], dict[str, Any]], Sequence[Result]],
     items: Sequence[Item],
     tokens: Sequence[int],
+    *,
     limit: int | None,
+    rows: int | None,
 ) -> list[Result]:
     """Return what a model makes of each item, in their order.
 
@@ -102,13 +110,29 @@ def compute_by_shape(
         items: of any shapes; those of one shape go through the model together.
         tokens: how many tokens each has.
         limit: how many tokens the model reads; None for any number.
+        rows: how many rows every batch must have, filled up where there are too few; None where any number will do.
     """
     results: dict[int, Result] = {}
-    for batch in counted_batches(range(len(items)), tokens, limit):
+    for batch in counted_batches(range(len(items)), tokens, limit, rows or ROWS):
         text = {"padding": "max_length", "max_length": shape_of(batch.tokens[0], limit).length}
-        made = compute([items[place] for place in batch], {"processing_kwargs": {"text": text}})
-        results.update(zip(batch, made, strict=True))
+        filled = [*batch, *batch[:1] * ((rows or 0) - len(batch))]
+        made = compute([items[place] for place in filled], {"processing_kwargs": {"text": text}})
+        results.update(zip(filled, made, strict=True))
     return [results[place] for place in range(len(items))]
+
+
+def fixed_rows(model: Any) -> int | None:
+    """Return how many rows each batch of a sentence-transformers model must have; None where any number will do.
+
+    A layer that computes on whole texts (a classification head, a dense layer behind the pooling) has one row a text,
+    and its kernel is chosen by their number.
+    """
+    from sentence_transformers import CrossEncoder
+    from sentence_transformers.base.modules import Normalize, Transformer
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    by_token = all(isinstance(module, Transformer | Pooling | Normalize) for module in model)
+    return None if by_token and not isinstance(model, CrossEncoder) else _FIXED_ROWS
 
 
 def can_be_padded(model: Any) -> bool:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EMBEDDED_MODEL",
+    "STATIC_MODEL",
     "Dtype",
     "embedded_model_path",
     "has_known_revision",
@@ -41,6 +42,9 @@ __all__ = [
 
 EMBEDDED_MODEL = "minilm"
 """The short name of the embedded embedding model."""
+
+STATIC_MODEL = "minilm-static"
+"""The short name of the second embedded embedding model: static vectors distilled from the first."""
 
 _EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 _UNKNOWN_REVISION = "unknown"

@@ -1,12 +1,18 @@
-"""Untrusted text made safe to print."""
+"""Untrusted text made safe to print, or to hand to what takes UTF-8 only."""
 
 from __future__ import annotations
 
 import re
 
-__all__ = ["printable"]
+__all__ = ["encodable", "printable"]
 
 _UNPRINTABLE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def encodable(text: str) -> str:
+    """Return a text of the same length that UTF-8 can write: lone surrogates come out as �."""
+    return _SURROGATE.sub("�", text)
 
 
 def printable(text: str) -> str:

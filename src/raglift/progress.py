@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress
 
-__all__ = ["is_shown", "listen", "quiet", "show_status", "track"]
+__all__ = ["is_shown", "listen", "notice", "quiet", "show_status", "track"]
 
 _SECONDS_BETWEEN_LINES = 5.0
 _is_quiet: ContextVar[bool] = ContextVar("raglift progress quiet", default=False)
@@ -44,6 +44,8 @@ def is_shown(show: bool | None) -> bool:
         show: True for always, False for never, None for when standard error is a terminal or `RAGLIFT_PROGRESS=1`
             is set.
     """
+    if sys.stderr is None:
+        return False
     if show is not None:
         return show
     return _is_terminal() or os.environ.get("RAGLIFT_PROGRESS") == "1"
@@ -83,6 +85,22 @@ def track(
             yield advance
     else:
         yield _lines(label, total, unit)
+
+
+def notice(text: str, *, show: bool | None = None) -> None:
+    """Say in one line on standard error what is being waited for.
+
+    Args:
+        text: the line.
+        show: as for `track`.
+    """
+    if not is_shown(show):
+        return
+    if _state.display is not None:
+        _state.display.console.print(text, markup=False, highlight=False)
+    else:
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
 
 
 @contextmanager
@@ -200,13 +218,13 @@ def _lines(label: str, total: int, unit: str) -> Callable[[int], None]:
 
 
 def _status_lines() -> Callable[[str], None]:
-    last = -_SECONDS_BETWEEN_LINES
+    last, shown = -_SECONDS_BETWEEN_LINES, ""
 
     def show(text: str) -> None:
-        nonlocal last
+        nonlocal last, shown
         now = time.perf_counter()
-        if now - last >= _SECONDS_BETWEEN_LINES:
-            last = now
+        if now - last >= _SECONDS_BETWEEN_LINES and text != shown:
+            last, shown = now, text
             sys.stderr.write(text + "\n")
             sys.stderr.flush()
 

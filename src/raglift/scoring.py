@@ -9,7 +9,7 @@ import numpy as np
 
 from raglift.errors import ConfigurationError
 from raglift.matching import judge_ids
-from raglift.metrics import MEASURES, compute, mean_title, parse
+from raglift.metrics import MEASURES, compute, counts_tokens, mean_title, parse
 from raglift.records import Metric, Ranking, Scores
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def _metrics_of_ids(metrics: Sequence[Metric | str]) -> tuple[Metric, ...]:
     if not chosen:
         raise ConfigurationError("metrics: found none; expected at least one, as ['ndcg@10']")
     for metric in chosen:
-        if MEASURES[metric.name].needs_text or not (metric.k is None or isinstance(metric.k, int)):
+        if MEASURES[metric.name].needs_text or counts_tokens(metric):
             raise ConfigurationError(
                 f"{metric}: found ids alone; expected the texts of the hits, which evaluate() has, or another metric"
             )

@@ -1,16 +1,21 @@
 from __future__ import annotations
 
+import pickle
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pytest
 
+from raglift.batches import batches_by_length
 from raglift.cache import Cache
-from raglift.indexing import SentenceTransformerEmbedder, embed
-from raglift.indexing.embedding import BATCH_SIZE, batches_by_length
+from raglift.indexing import SentenceTransformerEmbedder, embed, missing_texts
 from raglift.models import embedded_model_path, load_sentence_transformer
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 class LetterEmbedder:
@@ -18,8 +23,9 @@ class LetterEmbedder:
 
     identity = "letters"
 
-    def __init__(self, fail_after: int | None = None) -> None:
+    def __init__(self, fail_after: int | None = None, error: type[BaseException] = RuntimeError) -> None:
         self.batches: list[list[str]] = []
+        self.error = error
         self.fail_after = fail_after
 
     def plan(self, texts: Sequence[str]) -> list[list[str]]:
@@ -27,7 +33,7 @@ class LetterEmbedder:
 
     def embed(self, texts: Sequence[str], kind: str) -> np.ndarray:
         if self.fail_after is not None and len(self.batches) == self.fail_after:
-            raise RuntimeError("stopped")
+            raise self.error
         self.batches.append(list(texts))
         return np.array([[text.count(letter) + 0.5 for letter in "abc"] for text in texts], dtype=np.float32)
 
@@ -70,27 +76,62 @@ def test_queries_and_documents_are_kept_apart() -> None:
     assert embed(LetterEmbedder(), TEXTS, "query", cache).computed == len(set(TEXTS))
 
 
-def test_a_stopped_run_goes_on_in_the_batches_of_an_uninterrupted_one() -> None:
-    uninterrupted = LetterEmbedder()
-    embed(uninterrupted, TEXTS, "document", Cache(None))
+@pytest.mark.parametrize("stop", [RuntimeError, KeyboardInterrupt])
+def test_a_stopped_run_keeps_its_finished_batches_and_repeats_none(stop: type[BaseException]) -> None:
     cache = Cache(None)
-    stopped = LetterEmbedder(fail_after=2)
-    with pytest.raises(RuntimeError, match="stopped"):
+    stopped = LetterEmbedder(fail_after=2, error=stop)
+    with pytest.raises(stop):
         embed(stopped, TEXTS, "document", cache)
     resumed = LetterEmbedder()
     embed(resumed, TEXTS, "document", cache)
-    assert stopped.batches + resumed.batches == uninterrupted.batches
+    seen = [text for batch in stopped.batches + resumed.batches for text in batch]
+    assert len(stopped.batches) == 2
+    assert sorted(seen) == sorted(set(TEXTS))
 
 
-def test_a_batch_with_anything_missing_is_computed_whole_and_keeps_what_was_cached() -> None:
+def test_only_what_is_missing_goes_through_the_model() -> None:
     cache = Cache(None)
-    few = sorted(set(TEXTS), key=lambda text: (len(text), text))[:3]
+    few = sorted(set(TEXTS))[::7]
     embed(LetterEmbedder(), few, "document", cache)
+    rest = sorted(set(TEXTS) - set(few))
+    assert missing_texts(LetterEmbedder(), [*TEXTS, *TEXTS], "document", cache) == rest
     embedder = LetterEmbedder()
-    embedding = embed(embedder, TEXTS, "document", cache)
-    assert max(map(len, embedder.batches)) == BATCH_SIZE
-    assert set(few) <= {text for batch in embedder.batches for text in batch}
-    assert embedding.computed == len(set(TEXTS)) - 3
+    assert embed(embedder, TEXTS, "document", cache).computed == len(rest)
+    assert sorted(text for batch in embedder.batches for text in batch) == rest
+    assert missing_texts(LetterEmbedder(), TEXTS, "document", cache) == []
+    assert missing_texts(LetterEmbedder(), TEXTS[:3], "query", cache) == sorted(TEXTS[:3])
+
+
+class Elsewhere:
+    """Computes on what arrives after a journey, in another order."""
+
+    def map(self, function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[tuple[Item, Result]]:
+        for item in sorted(items, key=str):
+            there, what = pickle.loads(pickle.dumps((function, item)))  # noqa: S301 — our own
+            yield item, there(what)
+
+
+def test_workers_compute_and_only_the_caller_keeps() -> None:
+    cache = Cache(None)
+    embedder = LetterEmbedder()
+    found = embed(embedder, TEXTS, "document", cache, workers=Elsewhere())
+    assert embedder.batches == []  # the journey made copies
+    assert np.array_equal(found.vectors, embed(LetterEmbedder(), TEXTS, "document", Cache(None)).vectors)
+    assert missing_texts(embedder, TEXTS, "document", cache) == []
+
+
+def test_minilm_travels_as_a_name_and_settings_and_computes_the_same_there() -> None:
+    embedder = SentenceTransformerEmbedder(dtype="float32")
+    texts = ["The lamp is lit at dusk.", "Herring were sold by the barrel.", "The keeper's boat. " * 20]
+    here = embed(embedder, texts, "document", Cache(None))
+    assert len(pickle.dumps(embedder)) < 500
+    there = embed(embedder, texts, "document", Cache(None), workers=Elsewhere())
+    assert here.vectors.tobytes() == there.vectors.tobytes()
+
+
+def test_what_a_model_not_yet_downloaded_lacks_is_said_without_downloading_it() -> None:
+    embedder = SentenceTransformerEmbedder("no-such/model")
+    assert missing_texts(embedder, ["b", "a", "b"], "document", Cache(None)) == ["a", "b"]
 
 
 def test_texts_longer_than_the_model_reads_are_counted_once_each() -> None:
@@ -124,11 +165,12 @@ def test_bfloat16_vectors_are_close_to_float32_and_are_not_mistaken_for_them() -
 
 def test_minilm_is_given_batches_that_are_hardly_padded() -> None:
     embedder = SentenceTransformerEmbedder()
-    texts = [("lamp " * number) + "." * (300 - number) for number in range(100)]  # characters mislead: dots are tokens
+    texts = [("lamp " * number) + "." * (200 - number) for number in range(100)]  # characters mislead: dots are tokens
     batches = embedder.plan(texts)
     tokenizer = load_sentence_transformer("minilm", embedder.dtype).tokenizer
-    counts = [len(tokenizer(text)["input_ids"]) for batch in batches for text in batch]
-    assert counts == sorted(counts)
+    counts = [[len(tokenizer(text)["input_ids"]) for text in batch] for batch in batches]
+    assert all(max(batch) - min(batch) < 16 for batch in counts)
+    assert [batch[0] for batch in counts] == sorted(batch[0] for batch in counts)
     assert sorted(text for batch in batches for text in batch) == sorted(texts)
 
 

@@ -9,7 +9,7 @@ import pytest
 from raglift import models
 from raglift.cache import Cache
 from raglift.errors import ConfigurationError
-from raglift.indexing import SentenceTransformerEmbedder, build_index
+from raglift.indexing import SentenceTransformerEmbedder, build_index, embed
 from raglift.records import Chunk
 
 CHUNKS = [Chunk("The lamp is lit at dusk."), Chunk("Herring were sold by the barrel."), Chunk("The horn sounds.")]
@@ -31,7 +31,7 @@ def test_no_more_hits_come_back_than_there_are_chunks() -> None:
 
 def test_the_search_is_exact() -> None:
     index = build_index(CHUNKS, SentenceTransformerEmbedder(), cache=Cache(None))
-    query = build_index([Chunk("fog horn")], SentenceTransformerEmbedder(), cache=Cache(None)).vectors[0]
+    query = embed(SentenceTransformerEmbedder(), ["fog horn"], "query", Cache(None)).vectors[0]
     scores, numbers = index.search(["fog horn"], 3)
     assert np.sort(index.vectors @ query)[::-1] == pytest.approx(scores[0], abs=1e-5)
     assert sorted(numbers[0]) == [0, 1, 2]

@@ -130,8 +130,8 @@ def test_what_is_no_ranking_is_said(ranking: Any, found: str) -> None:
             {"x": True},
             'relevant: "a"."x": found true; expected a grade: an integer, 0 for what was judged irrelevant',
         ),
-        ({"x": 1001}, 'relevant: "a": found the grade 1001; expected grades up to 1000'),
-        ({"x": 10**30}, f'relevant: "a": found the grade {10**30}; expected grades up to 1000'),
+        ({"x": 1001}, 'relevant: "a"."x": found the grade 1001; expected grades up to 1000'),
+        ({"x": 10**30}, f'relevant: "a"."x": found the grade {10**30}; expected grades up to 1000'),
     ],
     ids=repr,
 )

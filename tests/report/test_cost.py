@@ -26,10 +26,10 @@ def text_of(cost, environment=MACHINE):
 
 GOLDEN = """\
 Latency of 50 queries, one at a time, models warm, cache off, on A Fast One (2 cores)
-stage          p50       p95   queries/s, all at once
-─────────────────────────────────────────────────────
-retrieve   4.10 ms   6.02 ms                      240
-rerank      210 ms    1.25 s           from the cache
+stage          p50       p95   queries/s in the run
+───────────────────────────────────────────────────
+retrieve   4.10 ms   6.02 ms                    240
+rerank      210 ms    1.25 s         from the cache
 together    214 ms    1.26 s
 rerank: 2 of these queries failed and are left out
 Index: 1,200 chunks, 1.8 MB, built in 3.25 s

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from raglift.cache import Cache
-from raglift.errors import ModelError
+from raglift.errors import ConfigurationError, ModelError
 from raglift.records import Chunk, Ranking
 from raglift.reranking import CrossEncoderReranker, Reranker
 
@@ -40,7 +42,7 @@ def test_each_distinct_pair_is_scored_once_and_kept(tiny_cross_encoder: Path) ->
     model = CrossEncoder(str(tiny_cross_encoder))
     asked: list[int] = []
     predict = model.predict
-    model.predict = lambda pairs, **settings: asked.append(len(pairs)) or predict(pairs, **settings)  # type: ignore[method-assign]
+    model.predict = lambda pairs, **settings: asked.append(len(set(pairs))) or predict(pairs, **settings)  # type: ignore[method-assign]
     reranker = CrossEncoderReranker(model)
     twice = Ranking.of((Chunk(text, id=str(number)), None) for number, text in enumerate([*TEXTS, *TEXTS]))
     reranker.rerank([QUERIES[0]], [twice])
@@ -60,3 +62,56 @@ def test_a_score_that_is_not_a_number_is_an_error(tiny_cross_encoder: Path) -> N
 def test_a_model_that_cannot_be_loaded_says_so() -> None:
     with pytest.raises(ModelError, match="'no-such/cross-encoder' cannot be loaded"):
         CrossEncoderReranker("no-such/cross-encoder", cache=Cache(None)).rerank(QUERIES[:1], [RANKING])
+
+
+LONG = [*TEXTS, *("the lamp of the island " * number for number in range(1, 16))]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("as_object", [False, True])
+def test_a_score_depends_on_its_pair_alone(tiny_cross_encoder: Path, dtype: str, as_object: bool) -> None:
+    """Among others, in another order, and after others that are in the cache."""
+    import torch
+    from sentence_transformers import CrossEncoder
+
+    given: Any = str(tiny_cross_encoder)
+    if as_object:
+        given = CrossEncoder(given, model_kwargs={"dtype": getattr(torch, dtype)})
+
+    def reranker() -> CrossEncoderReranker:
+        return CrossEncoderReranker(given, dtype=dtype, cache=Cache(None))
+
+    pairs = [(query, text) for query in QUERIES for text in LONG]
+    alone = {pair: reranker().scores([pair])[pair] for pair in pairs[::3]}
+    together = reranker().scores(pairs[::-1])
+    half = reranker()
+    half.scores(pairs[5:20])
+    assert half.missing(pairs) == sorted(set(pairs) - set(pairs[5:20]))
+    assert half.scores(pairs) == together
+    assert {pair: together[pair] for pair in alone} == alone
+    batch = pairs[::2]  # in no planned batch
+    assert reranker().score(batch) == [together[pair] for pair in batch]
+
+
+def test_batches_hold_pairs_that_are_padded_alike(tiny_cross_encoder: Path) -> None:
+    reranker = CrossEncoderReranker(str(tiny_cross_encoder), cache=Cache(None))
+    pairs = [(query, text) for query in QUERIES for text in LONG]
+    batches = reranker.plan(pairs)
+    assert sorted(pair for batch in batches for pair in batch) == sorted(pairs)
+    tokenizer = reranker._model.tokenizer
+    counts = [[len(tokenizer(*pair)["input_ids"]) for pair in batch] for batch in batches]
+    assert [batch.tokens for batch in batches] == counts
+    assert all(min(batch) >= 64 or max(batch) - min(batch) < 16 for batch in counts)
+
+
+def test_a_named_model_travels_and_an_object_says_that_it_cannot(tiny_cross_encoder: Path) -> None:
+    from sentence_transformers import CrossEncoder
+
+    pair = (QUERIES[0], TEXTS[0])
+    reranker = CrossEncoderReranker(str(tiny_cross_encoder), cache=Cache(None))
+    score = reranker.scores([pair])[pair]
+    sent = pickle.dumps(reranker)
+    assert len(sent) < 1000
+    assert pickle.loads(sent).score([pair]) == [score]  # noqa: S301 — our own
+    with pytest.raises(ConfigurationError, match="found a model given as an object"):
+        pickle.dumps(CrossEncoderReranker(CrossEncoder(str(tiny_cross_encoder))))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -59,12 +61,54 @@ def test_a_second_run_loads_no_model() -> None:
     assert "_encoder" not in vars(second)
 
 
-def test_a_batch_holds_whole_texts_sorted_by_length() -> None:
-    pairs = [(f"query {number % 3}", "x" * (number % 70)) for number in range(210)]
+def test_a_batch_holds_all_pairs_on_its_texts_shortest_first() -> None:
+    pairs = [(f"query {number % 3}", "lamp " * (number % 70)) for number in range(210)]
     batches = LateInteractionReranker(cache=Cache(None)).plan(pairs)
     assert sorted(pair for batch in batches for pair in batch) == sorted(pairs)
     texts = [list(dict.fromkeys(text for _, text in batch)) for batch in batches]
-    assert [len(text) for batch in texts for text in batch] == sorted(range(70))
+    assert [len(text) for batch in texts for text in batch] == [5 * number for number in range(70)]
+    assert max(map(len, texts)) <= 32
+
+
+def test_each_text_and_each_query_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    reranker = LateInteractionReranker(cache=Cache(None))
+    encoder = reranker._encoder
+    encoded: list[str] = []
+    for name in ("encode_document", "encode_query"):
+        method = getattr(encoder, name)
+        seen = lambda texts, method=method, **given: encoded.extend(texts) or method(texts, **given)  # noqa: E731
+        monkeypatch.setattr(encoder, name, seen)
+    texts = [f"{'The lamp is lit at dusk. ' * 10}{number}" for number in range(40)]
+    queries = [QUERY, "Who keeps the boat?"]
+    reranker.scores([(query, text) for query in queries for text in texts])
+    assert sorted(encoded) == sorted(queries + texts)
+
+
+def test_what_is_missing_is_said_without_loading_the_model() -> None:
+    cache = Cache(None)
+    LateInteractionReranker(cache=cache).scores([(QUERY, TEXTS[0])])
+    reranker = LateInteractionReranker(cache=cache)
+    assert reranker.missing([(QUERY, text) for text in [*TEXTS, *TEXTS]]) == sorted((QUERY, text) for text in TEXTS[1:])
+    assert "_encoder" not in vars(reranker)
+    assert LateInteractionReranker("no-such/model", cache=cache).missing([(QUERY, "a")]) == [(QUERY, "a")]
+
+
+class Elsewhere:
+    """Scores what arrives after a journey."""
+
+    def map(self, function, items):
+        for item in items:
+            there, what = pickle.loads(pickle.dumps((function, item)))  # noqa: S301 — our own
+            yield item, there(what)
+
+
+def test_it_travels_as_a_name_and_settings_and_scores_the_same_there() -> None:
+    reranker = LateInteractionReranker(cache=Cache(None))
+    here = scores_of(reranker)
+    assert len(pickle.dumps(reranker)) < 500
+    away = LateInteractionReranker(cache=Cache(None))
+    assert away.scores(list(here), workers=Elsewhere()) == here
+    assert away.missing(list(here)) == []
 
 
 def test_equal_scores_keep_their_order_and_empty_rankings_stay_empty() -> None:

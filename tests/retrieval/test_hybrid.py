@@ -176,6 +176,14 @@ def test_its_chunks_are_those_of_its_parts_where_all_tell() -> None:
     assert all_chunks(adapt_system(one_silent), None, doc_key=None) is None
 
 
+def test_its_cost_is_that_of_all_its_parts_where_all_tell() -> None:
+    parts = [BM25Retriever([Chunk("the lamp")]), BM25Retriever([Chunk("the lamp"), Chunk("a horn")])]
+    cost = HybridRetriever(parts).cost
+    assert cost is not None
+    assert (cost.chunks, cost.bytes) == (2, parts[0].cost.bytes + parts[1].cost.bytes)
+    assert HybridRetriever([parts[0], Known("ab")]).cost is None
+
+
 def test_chunks_that_the_model_read_in_part_are_told() -> None:
     hybrid = HybridRetriever([WithDepthOfAPart("abc", 7), WithDepthOfAPart("abc", 0)])
     notes = evaluate(hybrid, load_dataset("lighthouse"), ks=(1,), candidates=3).run.notes

@@ -34,7 +34,7 @@ UnicodeFolding = Annotated[
 Embedding = Annotated[
     str,
     typer.Option(
-        help="minilm (embedded, needs no network), a folder, a hub id, or provider:model, "
+        help="minilm or minilm-static (embedded, need no network), a folder, a hub id, or provider:model, "
         "as openai:text-embedding-3-small."
     ),
 ]

@@ -16,6 +16,7 @@ from raglift.cli.evaluate import numbers_of_hits
 from raglift.corpora.catalogue import QUERIES, find_corpus
 from raglift.dataset.faults import quoted
 from raglift.errors import ConfigurationError, DatasetError
+from raglift.integrations.splitters import chunker_by_name
 from raglift.loading import load_dataset
 from raglift.matching import MatchRule
 from raglift.printable import printable
@@ -60,7 +61,8 @@ def run(request: Request) -> None:
     except DatasetError as error:
         raise typer.Exit(_show_faults(error, request)) from None
     chunkers = request.chunkers or ([_DEFAULT_CHUNKER] if dataset.documents else [])
-    audited = audit(dataset, chunkers=chunkers, match=rule, ks=ks, embedding=request.embedding)
+    ways = [chunker_by_name(chunker) for chunker in chunkers]
+    audited = audit(dataset, chunkers=ways, match=rule, ks=ks, embedding=request.embedding)
     if request.as_json:
         _write_json(_as_json(audited))
     else:

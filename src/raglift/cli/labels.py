@@ -26,7 +26,10 @@ def audit(
     documents: Documents = None,
     chunker: Annotated[
         list[str] | None,
-        typer.Option(help="A way to chunk the documents, as recursive:250/125:tokens; may be given several times."),
+        typer.Option(
+            help="A way to chunk the documents, as recursive:250/125:tokens or llama_index.SentenceSplitter:256/20; "
+            "may be given several times."
+        ),
     ] = None,
     match: Annotated[str, typer.Option(help="coverage or containment, for the attainable recall.")] = "coverage",
     unicode_folding: UnicodeFolding = False,

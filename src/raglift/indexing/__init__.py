@@ -2,12 +2,14 @@
 
 from raglift.indexing.embedding import Embedder, Embedding, SentenceTransformerEmbedder, embed, missing_texts
 from raglift.indexing.index import DenseIndex, build_index
+from raglift.indexing.static import StaticEmbedder
 
 __all__ = [
     "DenseIndex",
     "Embedder",
     "Embedding",
     "SentenceTransformerEmbedder",
+    "StaticEmbedder",
     "build_index",
     "embed",
     "missing_texts",

@@ -17,6 +17,7 @@ from raglift.batches import (
     compute_by_shape,
     counted_batches,
     document_prompt,
+    fixed_rows,
     token_counts,
     token_limit,
 )
@@ -125,7 +126,8 @@ class SentenceTransformerEmbedder:
 
         if kind == "query" or not can_be_padded(model):
             return np.stack(compute(list(texts), {}))
-        return np.stack(compute_by_shape(compute, texts, _tokens_of(model, texts), token_limit(model)))
+        limit, rows = token_limit(model), fixed_rows(model)
+        return np.stack(compute_by_shape(compute, texts, _tokens_of(model, texts), limit=limit, rows=rows))
 
     def read_in_part(self, texts: Sequence[str]) -> list[bool] | None:
         """Count the tokens of each text against the model's maximum."""

@@ -11,8 +11,9 @@ import numpy as np
 
 from raglift.errors import ConfigurationError, MissingDependency, ModelOutputError
 from raglift.execution.policy import describe_error
-from raglift.indexing import Embedder, SentenceTransformerEmbedder
+from raglift.indexing import Embedder, SentenceTransformerEmbedder, StaticEmbedder
 from raglift.indexing.embedding import batches_by_length
+from raglift.models import STATIC_MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,9 +32,10 @@ def embedder_by_name(name: str, *, dtype: Dtype = "auto") -> Embedder:
     """Return an embedding model.
 
     Args:
-        name: `minilm` (the embedded model); `provider:model`, as `openai:text-embedding-3-small`, for any provider that
+        name: `minilm` (the embedded model); `minilm-static` (static vectors distilled from it);
+            `provider:model`, as `openai:text-embedding-3-small`, for any provider that
             `langchain.embeddings.init_embeddings` knows; else a folder or a hub id for sentence-transformers.
-        dtype: what a sentence-transformers model computes in.
+        dtype: what a sentence-transformers model computes in; `minilm-static` always computes in float32.
 
     Raises:
         ConfigurationError: an empty name, an unknown provider, or a provider without its API key.
@@ -41,6 +43,8 @@ def embedder_by_name(name: str, *, dtype: Dtype = "auto") -> Embedder:
     """
     if not name.strip():
         raise ConfigurationError("embedding: found an empty name; expected 'minilm', a path, or 'provider:model'")
+    if name == STATIC_MODEL:
+        return StaticEmbedder()
     if not _PROVIDER.fullmatch(name):
         return SentenceTransformerEmbedder(name, dtype=dtype)
     try:

@@ -17,6 +17,12 @@ __all__ = ["RayWorkers"]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+_SETTINGS = {
+    "RAY_USAGE_STATS_ENABLED": "0",  # Ray would report its use to its makers
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # else it warns of a default to come
+}
+_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+"""Ray's way to say that a cluster is one machine: it then listens at 127.0.0.1 alone."""
 _TRIES_OF_A_LOST_TASK = 5
 _TASKS_PER_PROCESSOR = 3
 """Under way at once: enough that no worker waits, few enough that results are kept soon after they are finished."""
@@ -29,8 +35,8 @@ class RayWorkers:
     that asked, which alone keeps them; a task whose worker is lost is done again by another.
 
     Args:
-        address: of the cluster, as `ray://host:10001` or `auto`; None for the cluster that Ray finds (a running one of
-            this machine, or `RAY_ADDRESS`), else one that is started here, on this machine alone.
+        address: of a running cluster, as `auto` for this machine's or `ray://host:10001`; None for that of
+            `RAY_ADDRESS`, else for one that is started here, reached by this machine alone.
 
     Raises:
         MissingDependency: Ray is not installed.
@@ -38,29 +44,29 @@ class RayWorkers:
     """
 
     def __init__(self, address: str | None = None) -> None:
+        wanted = address or os.environ.get("RAY_ADDRESS")
+        for name, value in {**_SETTINGS, **({} if wanted else _LOOPBACK)}.items():
+            os.environ.setdefault(name, value)
         try:
-            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report its use to its makers
-            os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else Ray warns of a later default
             import ray
         except ImportError:
             raise MissingDependency("ray", "ray", "the engine 'ray'") from None
         self._ray: Any = ray
         self._started = not ray.is_initialized()
         if self._started:
-            self._begin(address)
+            self._begin(wanted)
 
     def _begin(self, address: str | None) -> None:
         options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
-        wanted = address or os.environ.get("RAY_ADDRESS")
         try:
-            if wanted is None:
-                self._ray.init(**options, include_dashboard=False, _node_ip_address="127.0.0.1")
+            if address is None:
+                self._ray.init(address="local", include_dashboard=False, **options)
             else:
-                self._ray.init(address=wanted, **options)
+                self._ray.init(address=address, **options)
         except Exception as error:
             reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise ConfigurationError(
-                f"Ray: no cluster at {wanted!r}: {reason}; expected the address of a running one, as auto or "
+                f"Ray: no cluster at {address!r}: {reason}; expected the address of a running one, as auto or "
                 "ray://host:10001, or none, to start one on this machine"
             ) from error
 

@@ -54,11 +54,13 @@ def judge_ids(
     place = Place("rankings", faults)
     found = _read_queries(rankings, place, _RANKING)
     checked = (_read_ids(query, found.get(query, ()), place, _RANKING, in_order=True) for query in grades)
-    hits, fact, rank = _matching(checked, grades.values())
+    hits, label, rank = _matching(checked, grades.values())
     if faults:
         raise DatasetError("rankings of ids", faults, "nothing was scored")
-    facts = _fact_table(grades.values())
-    matches = _matches(fact, rank, facts)
+    facts, is_fact = _fact_table(grades.values())
+    proves = is_fact[label]
+    fact = (np.cumsum(is_fact) - 1)[label[proves]]
+    matches = _matches(fact, rank[proves], facts)
     return Judgements(
         queries=len(grades),
         hits=hits,
@@ -71,29 +73,39 @@ def judge_ids(
     )
 
 
-def _matching(rankings: Iterable[Sequence[str]], grades: Iterable[Mapping[str, int]]) -> tuple[NDArray[np.int64], ...]:
-    """Return the hits of each query; fact and rank of each hit that matches, sorted by query, then rank."""
+def _matching(rankings: Iterable[Sequence[str]], labels: Iterable[Mapping[str, int]]) -> tuple[NDArray[np.int64], ...]:
+    """Return the hits of each query; label and rank of each hit that has a label, sorted by query, then rank.
+
+    Labels are numbered through, query after query.
+    """
     hits: list[int] = []
-    facts: list[int] = []
+    found: list[int] = []
     ranks: list[int] = []
-    first_fact = 0
+    first_label = 0
     # One ranking after the other is checked and looked up, while its ids are still in the processor's cache
-    for ids, labels in zip(rankings, grades, strict=True):
+    for ids, of_query in zip(rankings, labels, strict=True):
         hits.append(len(ids))
-        matched = list(compress(count(1), map(labels.__contains__, ids)))
-        if matched:
-            fact_of = dict(zip(labels, count(first_fact)))
-            facts += [fact_of[ids[rank - 1]] for rank in matched]
-            ranks += matched
-        first_fact += len(labels)
-    return tuple(np.array(column, dtype=np.int64) for column in (hits, facts, ranks))
+        labelled = list(compress(count(1), map(of_query.__contains__, ids)))
+        if labelled:
+            number = dict(zip(of_query, count(first_label)))
+            found += [number[ids[rank - 1]] for rank in labelled]
+            ranks += labelled
+        first_label += len(of_query)
+    return tuple(np.array(column, dtype=np.int64) for column in (hits, found, ranks))
 
 
-def _fact_table(grades: Collection[Mapping[str, int]]) -> FactTable:
-    lengths = np.fromiter(map(len, grades), dtype=np.int64, count=len(grades))
-    every = chain.from_iterable(of_query.values() for of_query in grades)
-    grade = np.fromiter(every, dtype=np.int64, count=int(lengths.sum()))
-    return FactTable(np.repeat(np.arange(len(grades)), lengths), grade, np.ones_like(grade))
+def _fact_table(labels: Collection[Mapping[str, int]]) -> tuple[FactTable, NDArray[np.bool_]]:
+    """Return the facts, and which of the labels are: what was judged irrelevant is none."""
+    lengths = np.fromiter(map(len, labels), dtype=np.int64, count=len(labels))
+    query = np.repeat(np.arange(len(labels)), lengths)
+    grade = np.fromiter(_grades(labels), dtype=np.int64, count=len(query))
+    is_fact = grade >= 1
+    grade = grade[is_fact]
+    return FactTable(query[is_fact], grade, np.ones_like(grade)), is_fact
+
+
+def _grades(labels: Iterable[Mapping[str, int]]) -> Iterable[int]:
+    return chain.from_iterable(of_query.values() for of_query in labels)
 
 
 def _matches(fact: NDArray[np.int64], rank: NDArray[np.int64], facts: FactTable) -> Matches:
@@ -115,18 +127,19 @@ def _matches(fact: NDArray[np.int64], rank: NDArray[np.int64], facts: FactTable)
 
 
 def _read_labels(relevant: object, place: Place) -> dict[str, Mapping[str, int]]:
-    """Return the relevant ids of each query with their grades; empty for a query that has none."""
+    """Return the grades of the labels of each query."""
     expected = f"{_IDS}, or a mapping from id to grade"
     labels = {
-        query: given if isinstance(given, Mapping) else dict.fromkeys(_read_ids(query, given, place, expected), 1)
+        query: given
+        if isinstance(given, (dict, Mapping))  # a dict is told at once
+        else dict.fromkeys(_read_ids(query, given, place, expected), 1)
         for query, given in _read_queries(relevant, place, expected).items()
     }
-    grades = list(chain.from_iterable(of_query.values() for of_query in labels.values()))
-    if not _are_texts(chain.from_iterable(labels.values())) or not set(map(type, grades)) <= {int}:
+    are_integers = set(map(type, _grades(labels.values()))) <= {int}
+    if not _are_texts(chain.from_iterable(labels.values())) or not are_integers:
         labels = {query: _checked(query, of_query, place) for query, of_query in labels.items()}
-        grades = list(chain.from_iterable(of_query.values() for of_query in labels.values()))
-    if grades and not (min(grades) >= 1 and max(grades) <= _HIGHEST_GRADE):
-        return {query: _relevant(query, of_query, place) for query, of_query in labels.items()}
+    if max(map(abs, _grades(labels.values())), default=0) > _HIGHEST_GRADE:
+        labels = {query: _within_range(query, of_query, place) for query, of_query in labels.items()}
     return labels
 
 
@@ -140,14 +153,12 @@ def _checked(query: str, given: Mapping[Any, Any], place: Place) -> dict[str, in
     return {name: int(grade) for name, grade in given.items() if isinstance(grade, Integral)}
 
 
-def _relevant(query: str, grades: Mapping[str, int], place: Place) -> Mapping[str, int]:
-    """Return the grades of one query without those of what was judged irrelevant; one that is too high is noted."""
-    highest = max(grades.values(), default=0)
-    if highest > _HIGHEST_GRADE:
-        (place / shown(query)).fault(f"the grade {highest}", f"grades up to {_HIGHEST_GRADE}")
-    if highest <= _HIGHEST_GRADE and min(grades.values(), default=1) >= 1:
-        return grades
-    return {name: grade for name, grade in grades.items() if 1 <= grade <= _HIGHEST_GRADE}
+def _within_range(query: str, grades: Mapping[str, int], place: Place) -> dict[str, int]:
+    """Return the grades of one query; one that is too high is noted."""
+    for name, grade in grades.items():
+        if grade > _HIGHEST_GRADE:
+            (place / shown(query) / shown(name)).fault(f"the grade {grade}", f"grades up to {_HIGHEST_GRADE}")
+    return {name: min(max(grade, 0), _HIGHEST_GRADE) for name, grade in grades.items()}
 
 
 def _read_queries(given: object, place: Place, of_each: str) -> Mapping[str, Any]:
@@ -155,7 +166,7 @@ def _read_queries(given: object, place: Place, of_each: str) -> Mapping[str, Any
     if not isinstance(given, Mapping):
         place.fault(f"an object of type {type(given).__name__}", f"a mapping from query id to {of_each}")
         return {}
-    for query in given:
+    for query in () if _are_texts(given) else given:
         if not isinstance(query, str):
             place.fault(f"the query id {shown(query)}", "a text")
     return given

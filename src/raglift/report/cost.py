@@ -72,7 +72,7 @@ def _table(cost: Cost) -> Table:
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("stage")
-    for title in ("p50", "p95", "queries/s, all at once"):
+    for title in ("p50", "p95", "queries/s in the run"):
         table.add_column(title, justify="right")
     for latency in cost.latencies:
         rate = cost.throughput.get(latency.stage, math.nan)

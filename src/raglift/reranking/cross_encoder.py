@@ -13,6 +13,7 @@ from raglift.batches import (
     can_be_padded,
     compute_by_shape,
     counted_batches,
+    fixed_rows,
     token_counts,
     token_limit,
 )
@@ -102,7 +103,8 @@ class CrossEncoderReranker(PairReranker):
 
         if not can_be_padded(model):
             return compute(list(batch), {})
-        return compute_by_shape(compute, batch, self._tokens_of(batch), token_limit(model))
+        limit, rows = token_limit(model), fixed_rows(model)
+        return compute_by_shape(compute, batch, self._tokens_of(batch), limit=limit, rows=rows)
 
     def _tokens_of(self, pairs: Sequence[Pair]) -> list[int]:
         """Return how many tokens each pair has, counting each distinct query and text once."""

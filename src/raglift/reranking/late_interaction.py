@@ -117,7 +117,7 @@ class LateInteractionReranker(PairReranker):
         texts = list(counts)
         if not can_be_padded(self._encoder):
             return {text: compute([text], {})[0] for text in texts}
-        made = compute_by_shape(compute, texts, list(counts.values()), token_limit(self._encoder))
+        made = compute_by_shape(compute, texts, list(counts.values()), limit=token_limit(self._encoder), rows=None)
         return dict(zip(texts, made, strict=True))
 
     def __getstate__(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
-from raglift.records import Ranking
+from raglift.records import IndexCost, Ranking
 from raglift.retrieval.notation import RRF_CONSTANT, checked_constant, checked_weights
 from raglift.retrieval.protocol import Retriever
 
@@ -61,6 +61,13 @@ class HybridRetriever:
         """All chunks that the retrievers choose from, each once; empty where one does not tell its own."""
         parts: list[Sequence[Chunk]] = [getattr(retriever, "chunks", ()) for retriever in self.retrievers]
         return tuple({chunk.id: chunk for part in parts for chunk in part}.values()) if all(parts) else ()
+
+    @property
+    def cost(self) -> IndexCost | None:
+        """What the retrievers' indexes took together; None where one does not say."""
+        costs = [getattr(retriever, "cost", None) for retriever in self.retrievers]
+        told = [cost for cost in costs if isinstance(cost, IndexCost)]
+        return IndexCost.together(told) if len(told) == len(costs) else None
 
     def __str__(self) -> str:
         parts = " + ".join(

@@ -22,8 +22,9 @@ def detectable_difference(standard_deviation: float, n: int, power: float = 0.8,
     """Return the smallest true mean difference that a two-sided paired test would find with the given power.
 
     It solves P(|T| > t₁₋α/₂) = power, where T is noncentral t with n − 1 degrees of freedom and noncentrality
-    difference · √n / standard deviation: the power of a paired t test, which a permutation test of the mean shares.
-    For large n it is (z₁₋α/₂ + z_power) · standard deviation / √n.
+    difference · √n / standard deviation: the power of a paired t test. For large n it is
+    (z₁₋α/₂ + z_power) · standard deviation / √n. The sign-flip test has the same power where differences are dense, and
+    0.75 instead of 0.8 where they are few and of one size, as those of HitRate at 60 queries.
 
     Args:
         standard_deviation: of the differences between queries, in the metric's unit.

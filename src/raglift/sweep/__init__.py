@@ -1,9 +1,16 @@
 """Many systems over one dataset: what is to be measured, its cells, and the engine that shares their work."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from raglift.sweep.cells import Cell, Exclusion, RetrieverSpec
 from raglift.sweep.record import Sweep, SystemSpec
 from raglift.sweep.result import CellResult, SweepResult
 from raglift.sweep.running import load_sweep_result, plan_sweep, run_sweep
+
+if TYPE_CHECKING:
+    import os
 
 __all__ = [
     "Cell",
@@ -13,7 +20,15 @@ __all__ = [
     "Sweep",
     "SweepResult",
     "SystemSpec",
+    "load_sweep",
     "load_sweep_result",
     "plan_sweep",
     "run_sweep",
 ]
+
+
+def load_sweep(path: str | os.PathLike[str]) -> Sweep:
+    """Read a sweep from a YAML file: see `raglift.sweep.yaml_file.load_sweep`."""
+    from raglift.sweep.yaml_file import load_sweep as load
+
+    return load(path)

@@ -82,6 +82,12 @@ def _not_empty(value: Any) -> Any:
     return value
 
 
+def _not_null(value: Any) -> Any:
+    if value is None:
+        raise values.wrong("null", "a value, or the part left out for any")
+    return value
+
+
 def _distinct(value: list[Any]) -> tuple[Any, ...]:
     return tuple(dict.fromkeys(value))
 
@@ -92,6 +98,8 @@ _Number = Annotated[float, PlainValidator(values.number)]
 _AsList = BeforeValidator(values.as_list)
 _Distinct = AfterValidator(_distinct)
 _NotEmpty = AfterValidator(_not_empty)
+_Given = AfterValidator(_not_null)
+_NoneIsNone = BeforeValidator(lambda value: NO_RERANKER if value is None else value)
 
 
 class _Model(BaseModel):
@@ -102,15 +110,17 @@ class _Chunker(_Model):
     """A chunker as a mapping."""
 
     splitter: _Text
-    size: _Integer
-    overlap: _Integer
+    size: _Integer | None = None
+    overlap: _Integer | None = None
     unit: Annotated[str, _one_of(UNITS)] | None = None
     encoding: _Text | None = None
 
     def read(self) -> str:
-        unit = self.unit or ("tokens" if self.encoding is not None else None)
-        parts = [self.splitter, f"{self.size}/{self.overlap}", unit, self.encoding]
-        return values.short_chunker(":".join(part for part in parts if part is not None))
+        if (self.size is None) != (self.overlap is None):
+            raise values.wrong("a size without an overlap, or an overlap without a size", "both; 0 for no overlap")
+        unit = self.unit or (None if self.encoding is None else "tokens")
+        sizes = None if self.size is None else f"{self.size}/{self.overlap}"
+        return values.short_chunker(":".join(filter(None, (self.splitter, sizes, unit, self.encoding))))
 
 
 class _Fusion(_Model):
@@ -168,11 +178,11 @@ class _Cell(_Model):
 class _Exclusion(_Model):
     """An exclusion as a mapping."""
 
-    chunker: Annotated[list[_ChunkerName], _AsList, _NotEmpty, _Distinct] | None = None
-    embedding: Annotated[list[_EmbeddingName], _AsList, _NotEmpty, _Distinct] | None = None
-    retriever: Annotated[list[_RetrieverName], _AsList, _NotEmpty, _Distinct] | None = None
-    # null is written for `none`, so it counts where it is given
-    reranker: Annotated[list[_RerankerName], _AsList, _NotEmpty, _Distinct] | None = None
+    # what is not named is None; null is refused, and for a reranker it is `none`
+    chunker: Annotated[list[_ChunkerName] | None, _Given, _AsList, _NotEmpty, _Distinct] = None
+    embedding: Annotated[list[_EmbeddingName] | None, _Given, _AsList, _NotEmpty, _Distinct] = None
+    retriever: Annotated[list[_RetrieverName] | None, _Given, _AsList, _NotEmpty, _Distinct] = None
+    reranker: Annotated[list[_RerankerName] | None, _AsList, _NoneIsNone, _NotEmpty, _Distinct] = None
 
     def read(self) -> Exclusion:
         if not self.model_fields_set:

@@ -32,8 +32,6 @@ _DICT_KEY = "[key]"  # what pydantic adds to the path of a mapping's key
 _REQUIRED = {
     "dataset": "the name of a corpus, or a path",
     "splitter": "a splitter, as recursive or langchain.RecursiveCharacterTextSplitter",
-    "size": "the most characters or tokens in a chunk",
-    "overlap": "how many characters or tokens neighbours share; 0 for none",
     "hybrid": "the weights, as hybrid: {dense: 0.7, bm25: 0.3}",
     "system": "module:name, as my_rag:retriever",
 }

@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 from raglift.dataset.faults import nearest, quoted
 from raglift.errors import ConfigurationError
 from raglift.matching import MatchRule
-from raglift.metrics import MEASURES, parse
+from raglift.metrics import parse
+from raglift.metrics.choosing import choose_metrics
 from raglift.models import EMBEDDED_MODEL
 from raglift.records import Dataset
 from raglift.retrieval.notation import RetrieverSpec
@@ -124,17 +125,11 @@ def _note_depths(values: Mapping[str, Any], note: Note) -> None:
 def _note_primary(values: Mapping[str, Any], note: Note) -> None:
     """Note a primary metric that is not taken."""
     try:
-        taken = [metric for text in values["metrics"] for metric in _at_depths(text, values["ks"])]
+        taken = [str(metric) for metric in choose_metrics(values["metrics"], values["ks"])]
     except ConfigurationError:  # a metric that cannot be taken at one of the depths
         return
     if values["primary"] not in taken:
         note(("primary",), quoted(values["primary"]), f"a metric that is taken, {nearest(values['primary'], taken)}")
-
-
-def _at_depths(text: str, ks: Sequence[int | str]) -> list[str]:
-    metric = parse(text)
-    alone = metric.k is not None or not MEASURES[metric.name].takes_k
-    return [text] if alone else [str(parse(f"{text}@{k}")) for k in ks]
 
 
 def _note_threshold(values: Mapping[str, Any], note: Note) -> None:

@@ -11,11 +11,12 @@ from typing import Any
 
 from pydantic_core import PydanticCustomError
 
-from raglift.chunking import Chunker, parse_chunker
+from raglift.chunking import Chunker
 from raglift.corpora.catalogue import find_corpus
 from raglift.dataset.faults import quoted, shown
 from raglift.errors import ConfigurationError, CorpusError, MissingDependency
 from raglift.integrations.adapt import adapt_reranker
+from raglift.integrations.splitters import chunker_by_name
 from raglift.metrics import parse
 from raglift.models import EMBEDDED_MODEL
 from raglift.retrieval.notation import RetrieverSpec, parse_retriever
@@ -43,6 +44,8 @@ __all__ = [
 
 _EMBEDDED = (EMBEDDED_MODEL, "minilm-static")
 _REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
+# a grammar, and after it what in particular is wrong
+_INNER = re.compile(r"; expected KIND.*?: ((?:chunker|chunk \w+|encoding): found .*)", re.DOTALL)
 _PATH_STARTS = ("/", "./", "../", "~")
 _NOT_TRUTH = "a text; YAML reads yes, no, on and off as true and false, unless they stand in quotation marks"
 
@@ -54,13 +57,13 @@ def wrong(found: str, expected: str) -> PydanticCustomError:
 
 def told(error: ConfigurationError, value: object) -> PydanticCustomError:
     """Return the error of a value in the words of the part of raglift that refused it."""
-    head, _, expected = str(error).partition("; expected ")
+    inner = _INNER.search(str(error))
+    head, _, expected = (inner[1] if inner else str(error)).partition("; expected ")
     about, _, found = head.rpartition("found ")
     subject = about.removesuffix(": ").rpartition(": ")[2]
     if not expected:
         return wrong(shown(value), str(error))
-    known = subject in ("", "chunker", "metric", "retriever", "reranker", "embedding", "match", "profile", "dtype")
-    return wrong(found if known else f"{subject} {found}", expected)
+    return wrong(f"{subject} {found}" if subject.startswith(("chunk ", "fusion ")) else found, expected)
 
 
 def as_list(value: Any) -> Any:
@@ -133,7 +136,7 @@ def short_chunker(value: Any) -> str:
 
 @lru_cache(maxsize=256)
 def _chunker(given: str) -> Chunker:
-    return parse_chunker(given)
+    return chunker_by_name(given)
 
 
 def embedding(value: Any, folder: Path | None) -> str:

@@ -1,4 +1,4 @@
-"""Test doubles that raglift is tested with, for users to test with too."""
+"""A retriever and a reranker that answer from tables."""
 
 from __future__ import annotations
 

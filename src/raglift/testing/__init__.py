@@ -1,0 +1,6 @@
+"""Test doubles that raglift is tested with, for users to test with too."""
+
+from raglift.testing.fakes import FakeReranker, FakeRetriever
+from raglift.testing.openai_server import Answer, OpenAIServer, Request
+
+__all__ = ["Answer", "FakeReranker", "FakeRetriever", "OpenAIServer", "Request"]

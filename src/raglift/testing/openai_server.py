@@ -1,0 +1,193 @@
+"""A small OpenAI-compatible server on this machine, which can have a bad day by script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import Self
+
+__all__ = ["Answer", "OpenAIServer", "Request"]
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How the server answers one request: as it should, unless told otherwise.
+
+    `Answer(status=429, headers={"Retry-After": "7"})` is a rate limit, `Answer(seconds=90)` a slow answer,
+    `Answer(cut_off=True)` a connection that is lost in the middle of the reply, `Answer(body=b"<html>")` no JSON,
+    `Answer(vectors="fewer")` a vector too few.
+    """
+
+    status: int = 200
+    """The HTTP status; other than 200, an error in OpenAI's form is sent."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """What is sent besides Content-Type and Content-Length."""
+    seconds: float = 0.0
+    """How long the answer takes."""
+    cut_off: bool = False
+    """Whether the connection is closed after half of the reply."""
+    body: bytes | Json | None = None
+    """What is sent instead of the right answer: bytes as they are, or an object as JSON."""
+    vectors: Literal["all", "fewer", "none", "nan"] = "all"
+    """What is wrong with the vectors of a right answer, if anything."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the server was asked. The API key is not kept."""
+
+    path: str
+    """As `/v1/embeddings`."""
+    body: Json
+    """The JSON that was sent."""
+    at: float
+    """When it came, on `time.monotonic()`."""
+
+
+class OpenAIServer:
+    """A server on 127.0.0.1 that speaks `/v1/embeddings`; a context manager.
+
+    A text's vector counts its words, hashed into the dimensions: the same text always has the same vector, and texts
+    that share words are near each other. A request's usage is its number of words, or of tokens where these are sent.
+
+    Args:
+        key: the API key that is asked for, with 401 for any other; None takes every key.
+        dimensions: of the vectors, where a request does not say.
+    """
+
+    def __init__(self, *, key: str | None = None, dimensions: int = 64) -> None:
+        self.key = key
+        self.dimensions = dimensions
+        self.requests: list[Request] = []
+        """Every request so far, in the order of their arrival."""
+        self.answers: deque[Answer] = deque()
+        """How the next requests are answered, one each; after these, as they should be."""
+        self.paths: dict[str, Callable[[Json, Answer], Json]] = {"/v1/embeddings": self._embeddings}
+        """What makes the right answer to a request's body, by path; add others as you need them."""
+        self._closing = threading.Event()
+        self._server = _Server(("127.0.0.1", 0), _handler_of(self))
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+
+    @property
+    def base_url(self) -> str:
+        """What `OPENAI_BASE_URL` is set to to reach the server."""
+        return f"http://127.0.0.1:{self._server.server_port}/v1"
+
+    @property
+    def inputs(self) -> list[Any]:
+        """The texts (or lists of tokens) of all requests for embeddings, in order."""
+        return [given for request in self.requests for given in _inputs(request.body)]
+
+    def answer_next(self, *answers: Answer) -> None:
+        """Say how the next requests are answered, one each."""
+        self.answers.extend(answers)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closing.set()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    def _embeddings(self, body: Json, answer: Answer) -> Json:
+        inputs = _inputs(body)
+        dimensions = body.get("dimensions") or self.dimensions
+        vectors = [_vector_of(given, dimensions) for given in inputs]
+        if answer.vectors == "nan":
+            vectors[-1][0] = np.nan
+        kept = {"fewer": vectors[:-1], "none": []}.get(answer.vectors, vectors)
+        in_base64 = body.get("encoding_format") == "base64"
+        data = [
+            {"object": "embedding", "index": index, "embedding": _base64(row) if in_base64 else row.tolist()}
+            for index, row in enumerate(kept)
+        ]
+        tokens = sum(len(_words(given)) for given in inputs)
+        usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+        return {"object": "list", "data": data, "model": body.get("model"), "usage": usage}
+
+    def _reply(self, request: Request, authorization: str) -> tuple[Answer, bytes]:
+        answer = self.answers.popleft() if self.answers else Answer()
+        self._closing.wait(answer.seconds)
+        if isinstance(answer.body, bytes):
+            return answer, answer.body
+        if answer.body is not None:
+            return answer, json.dumps(answer.body).encode()
+        if self.key is not None and authorization != f"Bearer {self.key}":
+            answer = Answer(status=401)
+        elif request.path not in self.paths:
+            answer = Answer(status=404)
+        if answer.status != 200:
+            code = {401: "invalid_api_key", 429: "rate_limit_exceeded"}.get(answer.status)
+            error = {"message": f"scripted status {answer.status}", "type": "scripted", "param": None, "code": code}
+            return answer, json.dumps({"error": error}).encode()
+        return answer, json.dumps(self.paths[request.path](request.body, answer)).encode()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False  # a client that has given up is not waited for
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a client that went away while it was answered."""
+
+
+def _handler_of(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            length = int(self.headers.get("Content-Length") or 0)
+            body = json.loads(self.rfile.read(length) or b"{}")
+            request = Request(self.path, body, time.monotonic())
+            server.requests.append(request)
+            answer, content = server._reply(request, self.headers.get("Authorization") or "")  # noqa: SLF001 — one class
+            self.send_response(answer.status)
+            headers = {"Content-Type": "application/json", "Content-Length": str(len(content)), **answer.headers}
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(content[: len(content) // 2] if answer.cut_off else content)
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 — its name in http.server
+            """Log nothing."""
+
+    return Handler
+
+
+def _inputs(body: Json) -> list[Any]:
+    given = body.get("input", [])
+    return given if isinstance(given, list) and not (given and isinstance(given[0], int)) else [given]
+
+
+def _words(given: str | list[int]) -> list[str]:
+    return given.lower().split() if isinstance(given, str) else [str(token) for token in given]
+
+
+def _vector_of(given: str | list[int], dimensions: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+    vector = np.full(dimensions, 0.01, dtype=np.float32)  # so that no vector is zero
+    for word in _words(given):
+        vector[int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "big") % dimensions] += 1
+    return vector / np.linalg.norm(vector)
+
+
+def _base64(vector: np.ndarray[Any, np.dtype[np.float32]]) -> str:
+    return base64.b64encode(vector.astype("<f4").tobytes()).decode()

@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import raglift as rl
+from raglift.chunking import RecursiveChunker
+from raglift.errors import SweepError
+from raglift.matching import MatchRule
+from raglift.retrieval import RetrieverSpec
+from raglift.sweep import Cell, Sweep, SystemSpec
+
+
+def sweep(**fields: Any) -> Sweep:
+    return rl.Sweep(**{"dataset": "lighthouse", **fields})
+
+
+def names(**fields: Any) -> list[str]:
+    return [cell.name for cell in sweep(**fields).cells()]
+
+
+def faults(**fields: Any) -> dict[str, tuple[str, str]]:
+    with pytest.raises(SweepError) as caught:
+        sweep(**fields)
+    return {fault.where: (fault.found, fault.expected) for fault in caught.value.faults}
+
+
+def test_a_sweep_of_nothing_but_a_dataset_is_one_cell() -> None:
+    assert names() == ["recursive:1000/100 · minilm · dense · none"]
+
+
+def test_the_grid_is_every_combination() -> None:
+    both = sweep(
+        chunkers=["recursive:1000/100", "recursive:200/0"],
+        embeddings=["minilm", "minilm-static"],
+        retrievers=["dense", "bm25", "hybrid"],
+        rerankers=["none", "late-interaction"],
+    )
+    # 2 chunkers × (2 models × 2 retrievers, and bm25) × 2 rerankers
+    assert len(both.cells()) == 2 * 5 * 2
+    assert len({cell.name for cell in both.cells()}) == len({cell.key for cell in both.cells()}) == 20
+
+
+def test_what_is_excluded_is_left_out_and_what_is_included_is_added_once() -> None:
+    assert names(
+        rerankers=["none", "late-interaction"],
+        retrievers=["dense", "bm25"],
+        exclude=[{"retriever": "bm25", "reranker": "late-interaction"}, {"retriever": ["dense"], "reranker": None}],
+        include=[
+            {"retriever": "bm25"},
+            {"chunker": "token:250/0", "embedding": "minilm-static", "reranker": "late-interaction"},
+        ],
+    ) == [
+        "recursive:1000/100 · minilm · dense · late-interaction",
+        "recursive:1000/100 · bm25 · none",
+        "token:250/0 · minilm-static · dense · late-interaction",
+    ]
+
+
+def test_without_parts_of_its_own_a_list_or_systems_have_no_grid_beside_them() -> None:
+    assert names(include={"retriever": "bm25"}) == ["recursive:1000/100 · bm25 · none"]
+    assert names(systems="my_rag:build", rerankers=["none", "late-interaction"]) == [
+        "my_rag:build · none",
+        "my_rag:build · late-interaction",
+    ]
+    assert names(systems="my_rag:build", retrievers="bm25") == [
+        "recursive:1000/100 · bm25 · none",
+        "my_rag:build · none",
+    ]
+
+
+def test_systems_are_references_or_objects_each_with_its_own_rerankers_or_the_sweeps() -> None:
+    system = object()
+    made = sweep(
+        systems={
+            "mine": system,
+            "theirs": "their_rag:build",
+            "with its own": {"system": system, "rerankers": ["late-interaction"]},
+        },
+        rerankers=[None, "late-interaction"],
+    )
+    assert [cell.name for cell in made.cells()] == [
+        "mine · none",
+        "mine · late-interaction",
+        "theirs · none",
+        "theirs · late-interaction",
+        "with its own · late-interaction",
+    ]
+    assert made.system("mine").system is system
+    assert made.system("mine").reference is None
+    assert made.system("theirs").reference == "their_rag:build"
+    listed = sweep(systems=["a:b", {"name": "n", "system": "a:c", "rerankers": "none"}, SystemSpec("m", system)])
+    assert [cell.system for cell in listed.cells()] == ["a:b", "n", "m"]
+
+
+def test_values_are_kept_in_their_shortest_form() -> None:
+    made = sweep(
+        chunkers=[
+            "recursive:1000/100:characters",
+            RecursiveChunker(1000, 100),
+            {"splitter": "recursive", "size": 1000, "overlap": 100, "unit": "characters"},
+            {"splitter": "langchain.TokenTextSplitter", "size": 9, "overlap": 1, "unit": "tokens"},
+            {"splitter": "token", "size": 9, "overlap": 1, "encoding": "o200k_base"},
+            {"splitter": "llama_index.MarkdownNodeParser"},
+        ],
+        retrievers=["hybrid(dense=1.0, bm25=1)", {"hybrid": {"constant": 60}}, RetrieverSpec("hybrid"), "bm25"],
+        rerankers=["None", None, "none"],
+        metrics=["MRR", "ndcg@ 7"],
+        ks=range(2, 4),
+        primary="NDCG@7",
+    )
+    assert made.chunkers == (
+        "recursive:1000/100",
+        "langchain.TokenTextSplitter:9/1",
+        "token:9/1:tokens:o200k_base",
+        "llama_index.MarkdownNodeParser",
+    )
+    assert made.retrievers == (RetrieverSpec("hybrid"), RetrieverSpec("bm25"))
+    assert made.rerankers == ("none",)
+    assert made.metrics == ("rr", "ndcg@7")
+    assert made.ks == (2, 3)
+    assert made.primary == "ndcg@7"
+
+
+def test_single_values_may_stand_for_lists_of_one() -> None:
+    one = sweep(
+        chunkers="recursive:200/0", embeddings="minilm", retrievers="dense", rerankers="none", ks=10, metrics="ndcg"
+    )
+    assert one == sweep(chunkers=["recursive:200/0"], ks=[10], metrics=["ndcg"])
+
+
+PARTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "chunkers": st.lists(st.sampled_from(["recursive:9/1", "token:9/1", "recursive:9/1:characters"]), min_size=1),
+        "embeddings": st.lists(st.sampled_from(["minilm", "minilm-static", "openai:x"]), min_size=1),
+        "retrievers": st.lists(st.sampled_from(["dense", "bm25", "hybrid", "hybrid(dense=2,bm25=1)"]), min_size=1),
+        "rerankers": st.lists(st.sampled_from(["none", None, "late-interaction"]), min_size=1),
+        "include": st.lists(st.sampled_from([{}, {"retriever": "bm25"}, {"chunker": "token:7/0"}])),
+        "systems": st.sampled_from([(), "a:b", {"m": "a:b", "n": {"system": "c:d", "rerankers": None}}]),
+    },
+)
+
+
+@given(PARTS)
+def test_a_sweep_comes_back_from_json(parts: dict[str, Any]) -> None:
+    made = sweep(**parts)
+    again = rl.Sweep(**json.loads(json.dumps(made.to_dict())))
+    assert again == made
+    assert again.hash == made.hash
+    assert again.cells() == made.cells()
+    assert len({cell.key for cell in made.cells()}) == len(made.cells()) > 0
+
+
+def test_the_hash_changes_with_every_field() -> None:
+    changed = {
+        "dataset": "shop_support",
+        "documents": ".",
+        "chunkers": "token:9/1",
+        "embeddings": "minilm-static",
+        "retrievers": "bm25",
+        "rerankers": "late-interaction",
+        "exclude": None,
+        "include": {"retriever": "bm25"},
+        "systems": "a:b",
+        "candidates": 51,
+        "ks": [1, 10],
+        "metrics": "ndcg",
+        "primary": "recall@5",
+        "match": "containment",
+        "match_threshold": 0.4,
+        "profile": "tutorial",
+        "dtype": "float32",
+        "doc_key": "source",
+        "latency": 9,
+        "seed": 1,
+        "name": "a name",
+    }
+    assert set(changed) == {field.name for field in dataclasses.fields(Sweep)}
+    base: dict[str, Any] = {"retrievers": ["dense", "bm25"]}
+    hashes = {sweep(**{**base, name: value}).hash for name, value in changed.items() if value is not None}
+    hashes |= {sweep(**base).hash, sweep(**base, exclude={"retriever": "bm25"}).hash}
+    assert len(hashes) == len(changed) + 1
+
+
+def test_a_dataset_object_is_told_by_its_name() -> None:
+    data = rl.load_dataset("lighthouse")
+    made = sweep(dataset=data)
+    assert made.dataset is data
+    assert made.title == made.to_dict()["dataset"] == "lighthouse"
+    assert sweep(name="chunk sizes").title == "chunk sizes"
+    assert faults(dataset=data, documents=".")["documents"][1] == "none: a Dataset brings its own documents"
+
+
+def test_the_rule_is_that_of_the_profile_with_the_threshold() -> None:
+    assert sweep().rule == MatchRule("coverage")
+    assert sweep(match="fuzzy", match_threshold=0.8).rule == MatchRule("fuzzy", threshold=0.8)
+    assert sweep(profile="tutorial").rule.minimum_length == 0
+
+
+def test_a_sweep_cannot_be_changed_and_keeps_nothing_of_what_was_given() -> None:
+    chunkers = ["recursive:9/1"]
+    made = sweep(chunkers=chunkers)
+    chunkers.append("token:9/1")
+    assert made.chunkers == ("recursive:9/1",)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        made.seed = 1  # type: ignore[misc]
+    assert isinstance(made.cells()[0], Cell)
+
+
+def test_faults_are_named_by_their_place_in_the_record() -> None:
+    found = faults(chunkers=["recursive:9/1", "recursiv:9/1"], retrievers={"hybrid": {"dense": "a"}}, seed="1")
+    assert found == {
+        "chunkers[1]": ("'recursiv'", "one of recursive, token"),
+        "retrievers.hybrid.dense": ('"a"', "a number without quotation marks"),
+        "seed": ('"1"', "an integer without quotation marks"),
+    }

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from raglift.errors import SweepError
+from raglift.sweep import Sweep
+
+GRID: dict[str, Any] = {"embeddings": ["minilm", "minilm-static"], "retrievers": ["dense", "bm25"]}
+
+
+def faults(**fields: Any) -> list[str]:
+    with pytest.raises(SweepError) as caught:
+        Sweep(**{"dataset": "lighthouse", **fields})
+    return [str(fault) for fault in caught.value.faults]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (
+            {"exclude": {"embedding": "minilm-static"}},
+            'exclude.embedding: found "minilm-static"; expected one of "minilm"',
+        ),
+        (
+            {**GRID, "exclude": [{"retriever": ["bm25", "hybrid"]}]},
+            'exclude[0].retriever[1]: found "hybrid"; expected one of "bm25", "dense"',
+        ),
+        (
+            {**GRID, "exclude": {"retriever": "bm25", "embedding": "minilm"}},
+            "exclude: found an exclusion that leaves out no cell; expected no embedding with bm25, which uses none",
+        ),
+        (
+            {**GRID, "exclude": [{"retriever": "bm25"}, {"retriever": "dense"}]},
+            "exclude: found exclusions that leave out every cell; expected at least one cell that is left",
+        ),
+        (
+            {"systems": "a:b", "exclude": {"reranker": "none"}},
+            "exclude: found an exclusion that leaves out no cell; expected parts that stand together in a cell",
+        ),
+        ({"retrievers": [], "systems": "a:b", "chunkers": "token:9/1"}, "retrievers: found an empty list"),
+        ({"systems": [{"name": "a", "system": "b:c"}, {"name": "a", "system": "d:e"}]}, 'found the name "a" 2 times'),
+        ({"ks": [1, 10, 100]}, "ks[2]: found 100; expected at most 50, the number of candidates; or more candidates"),
+        ({"metrics": ["ndcg", "recall@70"]}, 'metrics[1]: found "recall@70"; expected a depth of at most 50'),
+        ({"ks": [5]}, 'primary: found "ndcg@10"; expected a metric that is taken, one of'),
+        ({"metrics": ["recall"], "primary": "ndcg@10"}, 'primary: found "ndcg@10"'),
+        (
+            {"match": "containment", "match_threshold": 0.5},
+            "match_threshold: found 0.5 with containment, which has none",
+        ),
+        ({"match_threshold": 1.5}, "match_threshold: found 1.5; expected a number above 0, at most 1"),
+    ],
+)
+def test_what_does_not_go_together_is_said_where_it_can_be_mended(fields: dict[str, Any], message: str) -> None:
+    assert message in "\n".join(faults(**fields))
+
+
+def test_a_metric_with_a_depth_of_its_own_may_be_primary() -> None:
+    assert Sweep(dataset="lighthouse", metrics=["recall", "ndcg@7"], primary="ndcg@7").primary == "ndcg@7"
+    assert Sweep(dataset="lighthouse", metrics=["span_precision_omega"], primary="span_precision_omega").primary
+
+
+def test_faults_of_fields_do_not_hide_what_others_say_together() -> None:
+    found = faults(dtype="float8", ks=[1, 100], seed="x", match_threshold=2)
+    assert [each.partition(":")[0] for each in found] == ["ks[1]", "primary", "match_threshold", "dtype", "seed"]
+
+
+def test_what_hangs_on_a_faulty_field_is_not_guessed_at() -> None:
+    found = faults(embeddings=["minilm-statik"], exclude={"embedding": "minilm"}, ks=["a"], primary="ndcg@3")
+    assert [each.partition(":")[0] for each in found] == ["embeddings[0]", "ks[0]"]
