@@ -73,12 +73,12 @@ def test_no_query_that_all_share():
     [
         (
             query("q1", text="another answer that is long enough"),
-            "the labels of 1 query differs between 'a' and 'b': f",
+            "the labels of 1 query differ between 'a' and 'b': f",
         ),
-        (query("q1", answerable=False), "the labels of 1 query differs between 'a' and 'b': found q1"),
-        (query("q1", facts=()), "the labels of 1 query differs"),
+        (query("q1", answerable=False), "the labels of 1 query differ between 'a' and 'b': found q1"),
+        (query("q1", facts=()), "the labels of 1 query differ"),
         (query("q1", text="What was it?"), "the labels of 1 query"),
-        (dataclasses.replace(query("q1"), text="What was q1?"), "the text of 1 query differs between 'a' and 'b'"),
+        (dataclasses.replace(query("q1"), text="What was q1?"), "the text of 1 query differ between 'a' and 'b'"),
     ],
 )
 def test_changed_labels_are_no_fair_pair(changed, message):

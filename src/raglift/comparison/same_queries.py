@@ -103,7 +103,7 @@ def _check_labels(baseline: str, common: Mapping[str, Query], name: str, theirs:
         changed = [key for key, query in common.items() if key in theirs and part(query) != part(theirs[key])]
         if changed:
             raise ConfigurationError(
-                f"compare: the {what} of {_queries(len(changed))} differ{'s' * (len(changed) == 1)} between "
+                f"compare: the {what} of {_queries(len(changed))} differ between "
                 f"{baseline!r} and {name!r}: found {_named(changed)}; expected the same {what} for a fair pair: "
                 "evaluate both on one version of the dataset"
             )

@@ -10,6 +10,7 @@ from raglift.metrics import mean_title
 from raglift.report.figures import (
     WIDTH,
     as_text,
+    decimals_of,
     difference_text,
     effect_text,
     interval_text,
@@ -181,13 +182,15 @@ def _fitting(labels: Mapping[str, str], baseline: str, others: Sequence[str]) ->
 
 
 def _exploratory_row(comparison: Comparison, metric: Metric, systems: list[str]) -> tuple[str, ...]:
-    cells = []
+    cells, decimals = [], decimals_of(metric)
     for name in systems:
         row = comparison.row(name, metric)
         if row.difference is None or not row.difference.n:
             cells.append(_TRUNCATED if row.truncated else "–")
         else:
-            cells.append(signed(row.difference.mean) + ("*" if row.difference.p <= comparison.method.alpha else " "))
+            cells.append(
+                signed(row.difference.mean, decimals) + ("*" if row.difference.p <= comparison.method.alpha else " ")
+            )
     baseline = comparison.row(comparison.baseline, metric)
-    mean = "–" if baseline.n == 0 else f"{baseline.mean:.3f}"
+    mean = "–" if baseline.n == 0 else f"{baseline.mean:,.{decimals}f}"
     return (mean_title(metric), mean + (_TRUNCATED if baseline.truncated else ""), *cells)

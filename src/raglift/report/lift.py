@@ -8,6 +8,7 @@ from raglift.metrics import mean_title, title
 from raglift.report.figures import (
     WIDTH,
     as_text,
+    decimals_of,
     difference_text,
     effect_text,
     interval_text,
@@ -46,7 +47,7 @@ def lift_parts(lift: Lift) -> Iterator[Part]:
     yield from _sentences(lift)
     yield ""
     percent = level(lift.method)
-    columns = ("metric", "before", "after", f"lift [{percent}]", "p", "win/tie/loss", "effect size")
+    columns = ("metric", "before", "after", f"lift [{percent}]", "p", "win/tie/loss", "effect")
     yield table_of(columns, _rows(lift))
     yield f"{mean_title(lift.primary)} decides; the other metrics are exploratory, and their p-values not corrected."
     if any(row.truncated for row in lift.rows):
@@ -92,7 +93,8 @@ def _rows(lift: Lift) -> list[tuple[str, ...]]:
 
 def _row(row: Lifted) -> tuple[str, ...]:
     mark = _TRUNCATED if row.truncated else ""
-    means = (interval_text(row.before, None), interval_text(row.after, None) + mark)
+    decimals = decimals_of(row.metric)
+    means = (interval_text(row.before, None, decimals), interval_text(row.after, None, decimals) + mark)
     found = row.difference
     if found is None or not found.n:
         return (mean_title(row.metric), *means, "–", "–", "–", "–")
@@ -100,7 +102,7 @@ def _row(row: Lifted) -> tuple[str, ...]:
     return (
         mean_title(row.metric),
         *means,
-        difference_text(found),
+        difference_text(found, decimals),
         p_text(found.p),
         counts,
         effect_text(found.effect_size),

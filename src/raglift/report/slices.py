@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raglift.metrics import mean_title
-from raglift.report.figures import as_text, difference_text, interval_text, labels_of, legend, level, p_text, table_of
+from raglift.report.figures import (
+    as_text,
+    decimals_of,
+    difference_text,
+    interval_text,
+    labels_of,
+    legend,
+    level,
+    p_text,
+    table_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,10 +28,10 @@ __all__ = ["slices_parts", "slices_text", "tradeoff_parts", "tradeoff_text"]
 _FEW = "‡"
 _LONGEST = 15
 _TITLES = {
-    "latency_p50": "latency p50, s",
-    "latency_p95": "latency p95, s",
-    "index_seconds": "index, s",
-    "index_bytes": "index, MB",
+    "latency_p50": "latency p50 (s)",
+    "latency_p95": "latency p95 (s)",
+    "index_seconds": "index (s)",
+    "index_bytes": "index (MB)",
     "context_tokens": "context tokens",
     "dollars": "US dollars",
 }
@@ -60,6 +70,7 @@ def slices_parts(slices: TagSlices) -> Iterator[Part]:
 
 
 def _slice_rows(slices: TagSlices, labels: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    decimals = decimals_of(slices.metric)
     tag: str | None = ""
     for one in slices.slices:
         is_first = one.tag != tag
@@ -68,21 +79,21 @@ def _slice_rows(slices: TagSlices, labels: Mapping[str, str]) -> Iterator[tuple[
         tag = one.tag
         label = "(no tag)" if one.tag is None else one.tag
         cells = [label if is_first else "", *([labels[one.system]] if labels else []), f"{one.n:,}" + _FEW * one.few]
-        cells.append(interval_text(one.mean, one.interval))
-        cells += _slice_difference(one) if slices.baseline is not None else []
+        cells.append(interval_text(one.mean, one.interval, decimals))
+        cells += _slice_difference(one, decimals) if slices.baseline is not None else []
         yield tuple(cells)
 
 
-def _slice_difference(one: TagSlice) -> list[str]:
+def _slice_difference(one: TagSlice, decimals: int) -> list[str]:
     if one.baseline_mean is None:
         return ["baseline", ""]
-    return [difference_text(one.difference), p_text(None if one.difference is None else one.difference.p)]
+    return [difference_text(one.difference, decimals), p_text(None if one.difference is None else one.difference.p)]
 
 
 def tradeoff_parts(tradeoff: Tradeoff) -> Iterator[Part]:
     """Yield the lines and the table of quality and costs."""
     name = mean_title(tradeoff.quality)
-    yield f"{name} beside {', '.join(map(_cost_title, tradeoff.costs))}"
+    yield f"{name} beside {' and '.join(map(_cost_title, tradeoff.costs))}"
     labels = labels_of([one.system for one in tradeoff.systems])
     yield from legend(labels)
     rows = sorted(tradeoff.systems, key=lambda one: (one.left_out is not None, -one.quality))
