@@ -7,7 +7,7 @@ import pytest
 from raglift.comparison import compare
 from raglift.execution import RetrieveStage
 from raglift.matching import Provenance
-from raglift.records import Dataset
+from raglift.records import Dataset, Ranking, StageTrace
 from raglift.report.notes import run_notes
 
 
@@ -43,6 +43,26 @@ def test_failures_that_differ(ranked):
 def test_a_failure_of_an_unlabelled_query_does_not_matter(ranked):
     down = RuntimeError("down")
     assert warnings(ranked([down, *[1] * 30], unlabelled=[0]), ranked([1] * 31, unlabelled=[0])) == ()
+
+
+def test_hits_that_are_much_longer_are_another_prompt(ranked):
+    short = ranked([1] * 30)
+
+    def longer(times):
+        run = short.run
+        chunk = run.traces[0].stages[0].ranking[1].chunk
+        long = dataclasses.replace(chunk, text=chunk.text * times)
+        ranking = Ranking.of([(long, None)] * 3)
+        traces = [dataclasses.replace(t, stages=(StageTrace("retrieve", ranking, 0.0),)) for t in run.traces]
+        return dataclasses.replace(short, run=dataclasses.replace(run, traces=tuple(traces)))
+
+    (warning,) = warnings(short, longer(60), names=["short", "long"])
+    assert warning.startswith(
+        "the same k is not the same prompt: the first 3 hits have 4,860 characters in long and 10"
+    )
+    assert warning.endswith("in short; look at equal budgets too, as rr@tokens(100)")
+    assert warnings(longer(2), longer(2)) == ()
+    assert warnings(longer(4), longer(5)) == ()
 
 
 def test_candidates_that_differ(ranked):
