@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from raglift.batches import ROWS, Counted, can_be_padded, compute_by_shape, counted_batches, document_prompt, shape_of
+from raglift.batches import ROWS, Counted, can_be_padded, compute_by_shape, counted_batches, prompt_of, shape_of
 from raglift.cache import Cache
 from raglift.indexing import SentenceTransformerEmbedder, embed
 from raglift.indexing.index import build_index
@@ -215,9 +215,10 @@ def test_minilm_can_be_padded_and_a_model_with_ways_of_its_own_is_left_alone(mon
 
 def test_the_prompt_that_a_model_puts_before_documents_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     model = load_sentence_transformer("minilm", "float32")
-    assert document_prompt(model) == ""
+    assert prompt_of(model, "document") == ""
     monkeypatch.setattr(model, "prompts", {"query": "ask: ", "passage": "read: "})
-    assert document_prompt(model) == "read: "
+    assert prompt_of(model, "document") == "read: "
+    assert prompt_of(model, "query") == "ask: "
     monkeypatch.setattr(model, "prompts", {"query": "ask: "})
     monkeypatch.setattr(model, "default_prompt_name", "query")
-    assert document_prompt(model) == "ask: "
+    assert prompt_of(model, "document") == "ask: "

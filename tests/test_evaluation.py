@@ -1,6 +1,7 @@
 """evaluate() and rescore(): the figures, who counts in them, and what the reader is told."""
 
 import copy
+import hashlib
 import json
 import math
 import threading
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from raglift.errors import ConfigurationError, QueryFailed, UnsupportedSystem
-from raglift.evaluation import evaluate, rescore
+from raglift.evaluation import dataset_hash, evaluate, rescore
 from raglift.matching import MatchRule
 from raglift.metrics import NDCG, RR, HitRate, Metric, Precision, Recall
 from raglift.records import Chunk, Dataset, Document, Fact, Passage, Query, Ranking
@@ -571,3 +572,11 @@ def test_a_batch_that_fails_for_a_passing_reason_is_tried_again_also_when_failur
     evaluation = evaluate(shaky, data, ks=(1,), on_error="raise", retries=1)
     assert shaky.calls == 2
     assert evaluation.scores.values.min() == 1.0
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_the_hash_of_a_dataset_is_that_of_its_documents_and_queries_written_out(count: int) -> None:
+    queries = tuple(Query(f"q{number}", "where is \ud800?", tags=("easy",)) for number in range(count))
+    dataset = Dataset(queries, (Document("a", "text"),))
+    written = b"a\x00text\x00" + repr(queries).encode("utf-8", "surrogatepass")
+    assert dataset_hash(dataset) == hashlib.sha256(written).hexdigest()[:16]

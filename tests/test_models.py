@@ -61,3 +61,22 @@ def test_the_identity_of_a_folder_changes_with_its_files(tmp_path: Path) -> None
 def test_a_hub_model_that_is_not_downloaded_has_no_known_revision() -> None:
     assert not models.has_known_revision("no-such/model")
     assert models.has_known_revision("minilm")
+
+
+def test_time_spent_loading_is_counted_once_where_one_load_needs_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(models.time, "perf_counter", lambda: now[0])
+    before = models.seconds_loading()
+
+    def wait(seconds: float) -> None:
+        now[0] += seconds
+
+    with models.loading():
+        wait(1.0)
+        with models.loading():
+            wait(2.0)
+        wait(4.0)
+    wait(8.0)
+    with pytest.raises(TypeError), models.loading():
+        wait(str(wait(16.0)))  # type: ignore[arg-type,func-returns-value]
+    assert models.seconds_loading() - before == 23.0

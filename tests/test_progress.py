@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from raglift import progress
-from raglift.progress import quiet, track
+from raglift.progress import notice, quiet, track
 
 
 class Terminal(io.StringIO):
@@ -42,6 +42,18 @@ def test_lines_without_a_terminal_when_asked(capsys, monkeypatch, how):
     out, err = capsys.readouterr()
     assert out == ""
     assert re.fullmatch(r"embed: 1,234/1,234 chunks \([\d,]+/s\)\n", err)
+
+
+def test_a_notice_is_one_line_where_progress_is_shown(capsys, monkeypatch):
+    notice("waiting 7 s")
+    notice("waiting 8 s", show=True)
+    assert capsys.readouterr() == ("", "waiting 8 s\n")
+    monkeypatch.setenv("RAGLIFT_PROGRESS", "1")
+    notice("waiting 9 s")
+    notice("waiting 10 s", show=False)
+    assert capsys.readouterr() == ("", "waiting 9 s\n")
+    monkeypatch.setattr(sys, "stderr", None)
+    notice("nobody hears", show=True)
 
 
 def test_an_argument_silences_what_the_environment_asks(capsys, monkeypatch):
@@ -97,7 +109,7 @@ def test_without_standard_error_the_work_is_done_in_silence(monkeypatch, capsys)
 
 
 BAR = """
-from raglift.progress import quiet, track
+from raglift.progress import notice, quiet, track
 with track("embed", 50, "chunks") as advance:
     for _ in range(50):
         advance(1)

@@ -157,7 +157,7 @@ def test_a_frame_has_a_row_a_query_and_a_column_a_metric() -> None:
     assert frame.index.name == "query_id"
 
 
-@pytest.mark.parametrize("name", [name for name in MEASURES if name not in OF_IDS])
+@pytest.mark.parametrize("name", [*(name for name in MEASURES if name not in OF_IDS), "recall@tokens(2000)"])
 def test_what_needs_texts_is_refused(name: str) -> None:
     with pytest.raises(ConfigurationError, match="found ids alone; expected the texts of the hits"):
         score_rankings(RANKINGS, RELEVANT, [name])

@@ -12,7 +12,7 @@ are: at other lengths the kernels have remainders to take care of, and it is tho
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,8 +26,8 @@ __all__ = [
     "can_be_padded",
     "compute_by_shape",
     "counted_batches",
-    "document_prompt",
     "fixed_rows",
+    "prompt_of",
     "shape_of",
     "token_counts",
     "token_limit",
@@ -157,10 +157,11 @@ def token_limit(model: Any) -> int | None:
     return limit
 
 
-def document_prompt(model: Any) -> str:
-    """Return what the model's `encode_document` puts before each text, as sentence-transformers chooses it."""
-    named = (name for name in ("document", "passage", "corpus") if name in model.prompts)
-    return model.prompts.get(next(named, model.default_prompt_name)) or ""
+def prompt_of(model: Any, kind: Literal["document", "query"]) -> str:
+    """Return what the model's `encode_document` or `encode_query` puts before each text."""
+    candidates = ("query",) if kind == "query" else ("document", "passage", "corpus")
+    name = next((name for name in candidates if name in model.prompts), model.default_prompt_name)
+    return model.prompts.get(name) or ""
 
 
 def token_counts(model: Any, texts: Sequence[str], prompt: str = "", *, marks: bool = True) -> list[int]:

@@ -30,6 +30,7 @@ __all__ = [
     "embedded_model_path",
     "has_known_revision",
     "load_sentence_transformer",
+    "loading",
     "local_or_hub",
     "model_identity",
     "model_not_loaded",
@@ -148,12 +149,19 @@ def load_sentence_transformer(name: str, dtype: str) -> SentenceTransformer:
         MissingDependency: sentence-transformers is not installed.
         ModelError: the model cannot be loaded.
     """
-    started = time.perf_counter()
-    try:
+    with loading():
         path = str(embedded_model_path()) if name == EMBEDDED_MODEL else local_or_hub(name)
         return _load_sentence_transformer(path, dtype, model_identity(name))
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """Count the time of the block as loading a model, once where blocks are nested."""
+    before, started = seconds_loading(), time.perf_counter()
+    try:
+        yield
     finally:
-        _loading.seconds = seconds_loading() + time.perf_counter() - started
+        _loading.seconds = before + time.perf_counter() - started
 
 
 def seconds_loading() -> float:

@@ -9,8 +9,10 @@ import pytest
 from raglift.cache import Cache
 from raglift.indexing import StaticEmbedder, build_index, distillation, embed
 from raglift.integrations.embeddings import embedder_by_name
+from raglift.loading import load_dataset
 from raglift.records import Chunk
 from raglift.retrieval import DenseRetriever
+from raglift.systems import LocalSystem, build_retriever
 
 TEXTS = [" ".join(["the lamp keeper", "fog horn", "island boat the"][: 1 + n % 3] * (1 + n % 7)) for n in range(21)]
 
@@ -80,6 +82,14 @@ def test_it_retrieves() -> None:
     assert index.read_in_part == 0
     (ranking,) = DenseRetriever(index).retrieve(["the keeper of the lamp"], 3)
     assert ranking[0].chunk.text == "lamp keeper"
+
+
+def test_a_system_is_made_of_it_by_name() -> None:
+    parts = LocalSystem(embedding="minilm-static")
+    retriever = build_retriever(load_dataset("lighthouse"), parts, progress=False)
+    assert "model2vec-" in str(retriever)
+    (ranking,) = retriever.retrieve(["When does the ferry leave?"], 3)
+    assert len(ranking) == 3
 
 
 def test_it_travels_to_another_process_without_its_vectors() -> None:

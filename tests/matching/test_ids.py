@@ -101,7 +101,7 @@ def test_labels_are_ids_or_grades_of_ids(labels: Any) -> None:
         ("xy", 'rankings: "a": found "xy"; expected a list of ids, best first'),
         (b"xy", "rankings: \"a\": found b'xy'; expected a list of ids, best first"),
         ({"x": 0.5}, 'rankings: "a": found an object of type dict; expected a list of ids, best first'),
-        ({"x", "y"}, 'rankings: "a": found an object of type set; expected a list of ids, best first'),
+        ({"x"}, 'rankings: "a": found an object of type set; expected a list of ids, best first'),
         (None, 'rankings: "a": found an object of type NoneType; expected a list of ids, best first'),
         (["x", 7], 'rankings: "a"[1]: found 7; expected an id, which is a text'),
         ([("x", 0.5)], 'rankings: "a"[0]: found a list of 2; expected an id, which is a text'),

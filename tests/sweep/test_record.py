@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import raglift as rl
@@ -213,6 +213,46 @@ def test_a_sweep_cannot_be_changed_and_keeps_nothing_of_what_was_given() -> None
     assert isinstance(made.cells()[0], Cell)
 
 
+WORDS = st.sampled_from(
+    [
+        "dense",
+        "bm25",
+        "hybrid",
+        "minilm",
+        "none",
+        "recursive:9/1",
+        "a:b",
+        "ndcg@10",
+        "chunker",
+        "retriever",
+        "tokens(9)",
+    ]
+)
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9) | WORDS | st.builds(object)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            WORDS | st.sampled_from(["system", "name", "splitter", "size", "hybrid", "rerankers"]), inner, max_size=3
+        )
+        | st.tuples(inner)
+    ),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from([field.name for field in dataclasses.fields(Sweep)]), VALUES)
+def test_whatever_a_field_holds_is_a_sweep_or_a_fault(name: str, value: Any) -> None:
+    try:
+        made = sweep(**{name: value})
+    except SweepError:
+        return  # any other exception would be a defect
+    assert len({cell.name for cell in made.cells()}) == len(made.cells()) > 0
+    assert made.hash
+
+
 def test_faults_are_named_by_their_place_in_the_record() -> None:
     found = faults(chunkers=["recursive:9/1", "recursiv:9/1"], retrievers={"hybrid": {"dense": "a"}}, seed="1")
     assert found == {
@@ -220,3 +260,29 @@ def test_faults_are_named_by_their_place_in_the_record() -> None:
         "retrievers.hybrid.dense": ('"a"', "a number without quotation marks"),
         "seed": ('"1"', "an integer without quotation marks"),
     }
+
+
+def test_records_are_taken_where_they_belong_and_are_checked() -> None:
+    made = sweep(
+        retrievers="dense",
+        rerankers=["none", "late-interaction"],
+        exclude={"reranker": "none"},
+        include={"retriever": "bm25"},
+    )
+    again = sweep(
+        retrievers="dense",
+        rerankers=made.rerankers,
+        exclude=made.exclude,
+        include=[*made.include, Cell("token:9/1:tokens", "minilm", RetrieverSpec("dense"))],
+        systems=SystemSpec("m", "a:b", ["none", None]),
+    )
+    assert [cell.name for cell in again.cells()] == [
+        "recursive:1000/100 · minilm · dense · late-interaction",
+        "recursive:1000/100 · bm25 · none",
+        "token:9/1 · minilm · dense · none",
+        "m · none",
+    ]
+    assert set(faults(include=made.exclude)) == {"include[0]"}
+    assert "include[0]" in faults(include=[Cell(system="a:b")])
+    assert faults(systems=[SystemSpec("m", "nothing")])["systems[0]"][0] == '"nothing"'
+    assert faults(include=[Cell("recursiv:9/1", None, RetrieverSpec("bm25"))])["include[0]"][0] == "'recursiv'"

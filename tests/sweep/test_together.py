@@ -37,13 +37,21 @@ def faults(**fields: Any) -> list[str]:
         ),
         (
             {"systems": "a:b", "exclude": {"reranker": "none"}},
-            "exclude: found an exclusion that leaves out no cell; expected parts that stand together in a cell",
+            "exclude: found exclusions without a grid; expected chunkers, embeddings or retrievers to make one",
+        ),
+        (
+            {"retrievers": "bm25", "exclude": {"embedding": "minilm"}},
+            "exclude: found an exclusion that leaves out no cell; expected no embedding with bm25",
         ),
         ({"retrievers": [], "systems": "a:b", "chunkers": "token:9/1"}, "retrievers: found an empty list"),
         ({"systems": [{"name": "a", "system": "b:c"}, {"name": "a", "system": "d:e"}]}, 'found the name "a" 2 times'),
         ({"ks": [1, 10, 100]}, "ks[2]: found 100; expected at most 50, the number of candidates; or more candidates"),
         ({"metrics": ["ndcg", "recall@70"]}, 'metrics[1]: found "recall@70"; expected a depth of at most 50'),
         ({"ks": [5]}, 'primary: found "ndcg@10"; expected a metric that is taken, one of'),
+        (
+            {"metrics": ["recall", "precision"], "ks": ["tokens(200)"], "primary": "recall@tokens(200)"},
+            "metrics: found precision@tokens(200); expected precision at a number of hits",
+        ),
         ({"metrics": ["recall"], "primary": "ndcg@10"}, 'primary: found "ndcg@10"'),
         (
             {"match": "containment", "match_threshold": 0.5},

@@ -11,6 +11,7 @@ import pytest
 
 from raglift.chunking import RecursiveChunker
 from raglift.errors import SweepError
+from raglift.metrics import tokens
 from raglift.sweep import Sweep
 
 
@@ -73,9 +74,10 @@ def fault(name: str, value: Any) -> str:
         ("candidates", "50", 'candidates: found "50"; expected an integer without quotation marks'),
         ("candidates", 50.0, "candidates: found 50.0; expected an integer"),
         ("ks", [], "ks: found an empty list; expected at least one"),
-        ("ks", [1, 0], "ks[1]: found 0; expected a depth, an integer of 1 or more"),
+        ("ks", [1, 0], "ks[1]: found 0; expected an integer of 1 or more, or a budget of tokens, as tokens(2000)"),
+        ("ks", [10, "tokens(0)"], 'ks[1]: found "tokens(0)"; expected an integer of 1 or more, or a budget'),
         ("ks", [1.5], "ks[0]: found 1.5; expected an integer of 1 or more"),
-        ("ks", "1,5,10", 'ks: found "1,5,10"; expected a depth'),
+        ("ks", "1,5,10", 'ks: found "1,5,10"; expected an integer of 1 or more, or'),
         ("metrics", "ndgc", "metrics: found 'ndgc' (did you mean 'ndcg'?); expected one of hit_rate"),
         ("primary", "ndcg @", "primary: found 'ndcg @'; expected a name and a depth"),
         ("match", "cover", 'match: found "cover"; expected one of "containment", "coverage", "fuzzy"'),
@@ -109,8 +111,10 @@ def test_numbers_of_numpy_are_numbers() -> None:
     assert [type(number) for number in (made.candidates, made.seed)] == [int, int]
 
 
-def test_a_depth_in_quotation_marks_is_a_depth() -> None:
-    assert Sweep(dataset="lighthouse", ks=["10"]).ks == (10,)
+def test_a_depth_is_a_number_of_hits_or_a_budget_of_tokens() -> None:
+    made = Sweep(dataset="lighthouse", ks=["10", " tokens( 2000 )", tokens(2000), 5], primary="recall@tokens(2000)")  # type: ignore[list-item]
+    assert made.ks == (10, "tokens(2000)", 5)
+    assert Sweep(**made.to_dict()) == made
 
 
 def test_folders_of_models_are_names_of_models(tmp_path: Path) -> None:

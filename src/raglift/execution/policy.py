@@ -11,6 +11,8 @@ from raglift.errors import ConfigurationError
 from raglift.printable import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tenacity import RetryCallState
 
 __all__ = ["Policy", "describe_error", "is_transient", "retry_settings"]
@@ -123,11 +125,18 @@ def _status(error: BaseException) -> int | None:
     return None
 
 
-def describe_error(error: BaseException) -> str:
-    """Return an error as one short line without secrets."""
+def describe_error(error: BaseException, *, secrets: Iterable[str] = ()) -> str:
+    """Return an error as one short line without secrets.
+
+    Args:
+        error: what was raised.
+        secrets: what must not be shown, besides what the environment and its own shape show to be secret.
+    """
     message = str(error)
-    secrets = {value for name, value in os.environ.items() if len(value) >= 8 and _SECRET_NAME.search(name)}
-    for secret in sorted(secrets, key=len, reverse=True):  # the longest first: one may begin with another
+    named = {value for name, value in os.environ.items() if len(value) >= 8 and _SECRET_NAME.search(name)}
+    for secret in sorted(
+        named.union(filter(None, secrets)), key=len, reverse=True
+    ):  # the longest first: one may begin with another
         message = message.replace(secret, "***")
     message = printable(_SECRET_SHAPE.sub("***", " ".join(message.split())))
     if len(message) > _LONGEST_MESSAGE:

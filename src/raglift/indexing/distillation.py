@@ -21,7 +21,15 @@ import numpy as np
 
 from raglift.cache import cache_folder, content_key
 from raglift.errors import CacheError, MissingDependency, ModelError
-from raglift.models import EMBEDDED_MODEL, STATIC_MODEL, embedded_model_path, model_identity, one_thread, quiet_loading
+from raglift.models import (
+    EMBEDDED_MODEL,
+    STATIC_MODEL,
+    embedded_model_path,
+    loading,
+    model_identity,
+    one_thread,
+    quiet_loading,
+)
 from raglift.progress import notice
 
 if TYPE_CHECKING:
@@ -89,7 +97,8 @@ def load_static_model() -> StaticModel:
 def _load(folder: Path, _identity: str) -> StaticModel:
     """Load the model once for each state of its files: `_identity` changes when they do."""
     try:
-        return _read(folder)
+        with loading():
+            return _read(folder)
     except ImportError as error:
         raise _missing(error.name or "model2vec") from None
     except Exception as error:
@@ -123,7 +132,7 @@ def _kept() -> Path:
     if _is_whole(folder):
         return folder
     try:
-        with _only_one_process(folder):
+        with loading(), _only_one_process(folder):
             if not _is_whole(folder):  # another process may have made it while this one waited
                 _make(folder)
     except OSError as error:
@@ -137,7 +146,10 @@ def _kept() -> Path:
 @contextmanager
 def _only_one_process(folder: Path) -> Iterator[None]:
     """Let one process at a time make a folder. The system frees the lock of a process that is killed."""
-    from filelock import FileLock  # torch needs it, so it is always there where MiniLM is
+    try:
+        from filelock import FileLock
+    except ImportError:
+        raise _missing("filelock") from None
 
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_name(f"{folder.name}.lock")):

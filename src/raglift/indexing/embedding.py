@@ -16,8 +16,8 @@ from raglift.batches import (
     can_be_padded,
     compute_by_shape,
     counted_batches,
-    document_prompt,
     fixed_rows,
+    prompt_of,
     token_counts,
     token_limit,
 )
@@ -124,10 +124,10 @@ class SentenceTransformerEmbedder:
                 vectors = encode(batch, batch_size=len(batch), show_progress_bar=False, **settings)
             return [*np.asarray(vectors, dtype=np.float32)]
 
-        if kind == "query" or not can_be_padded(model):
+        if not can_be_padded(model):
             return np.stack(compute(list(texts), {}))
         limit, rows = token_limit(model), fixed_rows(model)
-        return np.stack(compute_by_shape(compute, texts, _tokens_of(model, texts), limit=limit, rows=rows))
+        return np.stack(compute_by_shape(compute, texts, _tokens_of(model, texts, kind), limit=limit, rows=rows))
 
     def read_in_part(self, texts: Sequence[str]) -> list[bool] | None:
         """Count the tokens of each text against the model's maximum."""
@@ -138,8 +138,8 @@ class SentenceTransformerEmbedder:
         return [count > limit for count in _tokens_of(model, texts)]
 
 
-def _tokens_of(model: SentenceTransformer, texts: Sequence[str]) -> list[int]:
-    return texts.tokens if isinstance(texts, Counted) else token_counts(model, texts, document_prompt(model))
+def _tokens_of(model: SentenceTransformer, texts: Sequence[str], kind: Kind = "document") -> list[int]:
+    return texts.tokens if isinstance(texts, Counted) else token_counts(model, texts, prompt_of(model, kind))
 
 
 def embed(

@@ -43,7 +43,7 @@ class DenseIndex:
     computed: int
     """How many distinct chunks went through the model when the index was built."""
     seconds: float | None = None
-    """Wall time of embedding and indexing, without the loading of the model; None when vectors came from the cache."""
+    """Wall time of embedding and indexing, without loading the model; None when vectors came from the cache."""
 
     @property
     def cost(self) -> IndexCost:

@@ -27,6 +27,9 @@ class StaticEmbedder:
     It computes in float32 always, and reads texts of any length to their end.
     """
 
+    batches_queries = True
+    """Whether queries may be embedded many at a time: a vector does not depend on its batch."""
+
     @property
     def identity(self) -> str:
         """The source's weights, the dimensions, how they were distilled, and a hash of the vectors."""

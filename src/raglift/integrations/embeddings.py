@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import os
 import re
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
-import numpy as np
-
-from raglift.errors import ConfigurationError, MissingDependency, ModelOutputError
+from raglift.errors import ConfigurationError, MissingDependency
 from raglift.execution.policy import describe_error
 from raglift.indexing import Embedder, SentenceTransformerEmbedder, StaticEmbedder
-from raglift.indexing.embedding import batches_by_length
+from raglift.integrations._patience import Patience, ask_patiently
+from raglift.integrations.openai_embeddings import OpenAIEmbedder, checked_vectors, load_dot_env, server_of
 from raglift.models import STATIC_MODEL
+from raglift.printable import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from raglift.indexing.embedding import Kind
     from raglift.models import Dtype
 
-__all__ = ["LangChainEmbedder", "embedder_by_name"]
+__all__ = ["LangChainEmbedder", "OpenAIEmbedder", "Patience", "embedder_by_name"]
 
+_BATCH_SIZE = 32
 _PROVIDER = re.compile(r"[a-z][a-z0-9_]+:.+")
 
 
@@ -47,20 +47,25 @@ def embedder_by_name(name: str, *, dtype: Dtype = "auto") -> Embedder:
         return StaticEmbedder()
     if not _PROVIDER.fullmatch(name):
         return SentenceTransformerEmbedder(name, dtype=dtype)
+    provider, _, model = name.partition(":")
+    return OpenAIEmbedder(model) if provider == "openai" else LangChainEmbedder.by_name(name)
+
+
+def _by_provider(name: str) -> Any:
+    """Return the LangChain object for `provider:model`."""
     try:
         from langchain.embeddings import init_embeddings
     except ImportError as error:
         raise MissingDependency(error.name or "langchain", "langchain", f"the embedding model {name}") from None
-    _load_dot_env()
+    load_dot_env()
     try:
-        return LangChainEmbedder(init_embeddings(name), name)
-    except Exception as error:
-        if isinstance(error, ImportError) and name.startswith("openai:"):
-            raise MissingDependency("langchain_openai", "openai", f"the embedding model {name}") from None
-        raise ConfigurationError(
-            f"embedding: {name!r} cannot be used: {describe_error(error)}. Is the provider's API key in the "
-            "environment or in .env (see .env.example)? 'minilm' needs no key"
-        ) from error
+        return init_embeddings(name)
+    except Exception as error:  # noqa: BLE001 — of the provider's package
+        reason = describe_error(error)
+    raise ConfigurationError(
+        f"embedding: {name!r} cannot be used: {reason}. Is the provider's API key in the environment or in .env "
+        "(see .env.example)? 'minilm' needs no key"
+    )
 
 
 class LangChainEmbedder:
@@ -68,13 +73,32 @@ class LangChainEmbedder:
 
     Args:
         embeddings: the LangChain object.
-        name: what it is, as `openai:text-embedding-3-small`; part of the cache key.
+        name: what it is, as `cohere:embed-v4.0`; part of the cache key.
+        patience: how long a request is made again.
     """
 
-    def __init__(self, embeddings: Any, name: str) -> None:
+    def __init__(self, embeddings: Any, name: str, *, patience: Patience | None = None) -> None:
         self._embeddings = embeddings
-        self._server = _server_of(embeddings)
+        self._patience = patience or Patience()
+        self._server = server_of(embeddings)
+        self._made_by_name = False
         self.name = name
+
+    @classmethod
+    def by_name(cls, name: str) -> LangChainEmbedder:
+        """Return the model that LangChain makes of `provider:model`.
+
+        Raises:
+            ConfigurationError: the provider is not known, or has no API key.
+            MissingDependency: LangChain is not installed.
+        """
+        embedder = cls(_by_provider(name), name)
+        embedder._made_by_name = True
+        return embedder
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        """Travel to another process by name where it was made by name: the object may hold connections, and the key."""
+        return (LangChainEmbedder.by_name, (self.name,)) if self._made_by_name else super().__reduce_ex__(protocol)
 
     @property
     def identity(self) -> str:
@@ -85,7 +109,8 @@ class LangChainEmbedder:
 
     def plan(self, texts: Sequence[str]) -> list[list[str]]:
         """Sort by characters: what a provider counts is not known."""
-        return batches_by_length(texts, [len(text) for text in texts])
+        ordered = sorted(texts, key=lambda text: (len(text), text))
+        return [ordered[begin : begin + _BATCH_SIZE] for begin in range(0, len(ordered), _BATCH_SIZE)]
 
     def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
         """Return one row a text.
@@ -93,40 +118,15 @@ class LangChainEmbedder:
         Raises:
             ModelOutputError: the provider failed, or returned something that is not one vector a text.
         """
-        try:
+        sent = [encodable(text) for text in texts]
+
+        def ask() -> NDArray[np.float32]:
             if kind == "query":
-                vectors = [self._embeddings.embed_query(text) for text in texts]
-            else:
-                vectors = self._embeddings.embed_documents(list(texts))
-            rows = np.asarray(vectors, dtype=np.float32)
-        except Exception as error:
-            raise ModelOutputError(
-                f"the embedding model {self.name} failed: {describe_error(error)}. "
-                "The vectors of the batches before are kept: run again to go on from there"
-            ) from error
-        if rows.ndim != 2 or len(rows) != len(texts) or not np.isfinite(rows).all():
-            raise ModelOutputError(
-                f"{self.name}: found vectors of shape {rows.shape}; expected {len(texts)} rows of numbers"
-            )
-        return rows
+                return checked_vectors([self._embeddings.embed_query(text) for text in sent], len(sent))
+            return checked_vectors(self._embeddings.embed_documents(sent), len(sent))
+
+        return ask_patiently(ask, self._patience, self.name)
 
     def read_in_part(self, texts: Sequence[str]) -> list[bool] | None:  # noqa: ARG002
         """Return None: a provider does not say what it cut."""
         return None
-
-
-def _server_of(embeddings: Any) -> str:
-    """Return which OpenAI-compatible server is asked, without what may be secret in its address; "" for OpenAI's."""
-    if not hasattr(embeddings, "openai_api_base"):
-        return ""
-    address = urlsplit(embeddings.openai_api_base or os.environ.get("OPENAI_BASE_URL") or "")
-    return address.netloc.rpartition("@")[2] + address.path.rstrip("/")
-
-
-def _load_dot_env() -> None:
-    """Read `.env` of the working directory, if python-dotenv is installed; the environment wins."""
-    try:
-        from dotenv import load_dotenv
-    except ImportError:
-        return
-    load_dotenv(".env")

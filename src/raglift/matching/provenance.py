@@ -13,6 +13,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from raglift.matching.places import is_at
+from raglift.records import Hit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +51,13 @@ class Provenance:
         """Return the ranking with each hit's document resolved and its offsets kept only where they are true."""
         if not self.dataset.documents:
             return ranking
-        return replace(ranking, hits=tuple(replace(hit, chunk=self.check_chunk(hit.chunk)) for hit in ranking.hits))
+        checked = [self.check_chunk(hit.chunk) for hit in ranking.hits]
+        if all(chunk is hit.chunk for chunk, hit in zip(checked, ranking.hits, strict=True)):
+            return ranking
+        return replace(
+            ranking,
+            hits=tuple(Hit(chunk, hit.rank, hit.score) for chunk, hit in zip(checked, ranking.hits, strict=True)),
+        )
 
     def check_chunk(self, chunk: Chunk) -> Chunk:
         """Return the chunk with its document resolved and its offsets kept only where they are true."""
@@ -95,8 +102,8 @@ class Provenance:
 
 def _names_of(chunk: Chunk) -> tuple[str, ...]:
     """Return everything that may name the chunk's document, the likeliest first."""
-    named = (chunk.doc_id, *(chunk.metadata.get(name) for name in _NAMES))
-    return tuple(str(name) for name in named if name is not None)
+    named = [chunk.doc_id, *map(chunk.metadata.get, _NAMES)] if chunk.metadata else [chunk.doc_id]
+    return tuple([str(name) for name in named if name is not None])
 
 
 def _key(chunk: Chunk) -> tuple[object, ...]:

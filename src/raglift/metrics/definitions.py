@@ -127,6 +127,7 @@ MEASURES: dict[str, Measure] = {
             "tokens of the first k hits",
             budgets.context_tokens,
             is_cost=True,
+            needs_text=True,
         ),
     )
 }

@@ -42,7 +42,7 @@ class IndexCost:
     """How many distinct texts went through the embedding model when the index was built; the vectors of the others
     were in the cache. 0 for an index without vectors."""
     seconds: float | None
-    """Wall time of embedding and indexing, without the loading of the model; None when vectors came from the cache,
+    """Wall time of embedding and indexing, without loading the model; None when vectors came from the cache,
     because then nobody waited for them."""
     bytes: int
     """Size of the vectors, or of the postings and the vocabulary; the chunks' texts are not counted."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from raglift.matching.occurrences import find_occurrences
 from raglift.metrics.budgets import context_totals
 from raglift.text import normalize
 
@@ -150,16 +151,26 @@ def _texts_that_occur_nowhere(dataset: Dataset, judgements: Sequence[Judgements]
         for passage in fact.passages
         if passage.text is not None and passage.start is None
     ]
-    if not literal:
-        return []
-    texts = [normalize(document.text) for document in dataset.documents]
-    nowhere = [(query_id, text) for query_id, text in literal if not any(normalize(text) in whole for whole in texts)]
+    occurring = _occurring({normalize(text) for _, text in literal}, dataset)
+    nowhere = [(query_id, text) for query_id, text in literal if normalize(text) not in occurring]
     if not nowhere:
         return []
     query_id, text = nowhere[0]
     return [
         f"{len(nowhere):,} label texts occur in none of the documents; the first, of query {query_id}: {text[:60]!r}"
     ]
+
+
+def _occurring(texts: set[str], dataset: Dataset) -> set[str]:
+    """Return those of some normalized texts that occur in a document; all are looked for in one pass."""
+    wanted = sorted(texts - {""})
+    is_missing = np.ones(len(wanted), dtype=np.bool_)
+    documents = (normalize(document.text) for document in dataset.documents) if wanted else ()
+    for found in find_occurrences(wanted, documents):
+        is_missing[found.pattern] = False
+        if not is_missing.any():
+            break
+    return texts - {wanted[place] for place in np.flatnonzero(is_missing).tolist()}
 
 
 def _left_out(run: Run, dataset: Dataset) -> list[str]:

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -36,5 +38,12 @@ def score_keys(query_ids: tuple[str, ...], stages: tuple[str, ...], metrics: tup
     import pandas as pd
 
     texts = [str(metric) for metric in metrics]
-    rows = [(query, stage, metric) for stage in stages for metric in texts for query in query_ids]
-    return pd.DataFrame(rows, columns=["query_id", "stage", "metric"], dtype=object)
+    of_stage = np.repeat(np.array(texts, dtype=object), len(query_ids))
+    return pd.DataFrame(
+        {
+            "query_id": np.tile(np.array(query_ids, dtype=object), len(stages) * len(texts)),
+            "stage": np.repeat(np.array(stages, dtype=object), len(of_stage)),
+            "metric": np.tile(of_stage, len(stages)),
+        },
+        dtype=object,
+    )

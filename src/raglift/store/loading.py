@@ -97,11 +97,13 @@ def _read_scores(
     keys = score_keys(query_ids, stages, metrics)
     try:
         frame = pd.read_parquet(path)
-        found = frame[list(keys.columns)].astype(object)
+        of_them = len(frame) == len(keys) and all(
+            (frame[name].to_numpy(dtype=object, na_value=None) == keys[name].to_numpy()).all() for name in keys.columns
+        )
         values = frame["value"].to_numpy(dtype=np.float64)
     except (OSError, KeyError, TypeError, ValueError) as error:  # pyarrow's own errors are among these
         raise RunError(f"{path}: cannot be read: {error}; run the evaluation again") from error
-    if found.to_numpy().tolist() != keys.to_numpy().tolist():
+    if not of_them:
         raise _damaged(path, "found other queries, stages or metrics than in the other files")
     return Scores(query_ids, stages, metrics, values.reshape(len(stages), len(metrics), len(query_ids)).copy())
 

@@ -25,18 +25,21 @@ DAMAGE = (AttributeError, IndexError, KeyError, RecursionError, TypeError, Value
 
 def plain(value: Any) -> Any:
     """Return a value as JSON can hold it: NumPy's numbers as Python's; NaN, infinities and anything unknown as text."""
-    if value is None or isinstance(value, (str, bool)):
+    # What there is most of comes first, and is told at once: a run has many hits
+    if value is None or isinstance(value, (str, bool, int)):
         return value
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else str(float(value))
+    if isinstance(value, (list, tuple)):
+        return [plain(part) for part in value]
+    if isinstance(value, (dict, Mapping)):
+        return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, np.bool_):
         return bool(value)
     if isinstance(value, Integral):
         return int(value)
     if isinstance(value, Real):
-        return float(value) if math.isfinite(value) else str(float(value))
-    if isinstance(value, Mapping):
-        return {str(key): plain(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(part) for part in value]
+        return plain(float(value))
     return plain(value.tolist()) if isinstance(value, np.ndarray) else str(value)
 
 

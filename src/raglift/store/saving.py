@@ -6,13 +6,16 @@ import json
 import tempfile
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from raglift.errors import RunError
 from raglift.records import Chunk, Evaluation, Inventory, Passage, Query, Trace
 from raglift.store.costs import cost_line
 from raglift.store.layout import CHUNK_FIELDS, CHUNKS, FORMAT, QUERIES, RUN, SCORES, TRACES, score_keys
 from raglift.store.plain_files import plain, write_json, write_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["check_free", "save_evaluation"]
 
@@ -86,16 +89,10 @@ def _put(written: Path, target: Path, retired: Path) -> None:
 
 def _write(evaluation: Evaluation, folder: Path) -> None:
     run = evaluation.run
-    chunks: dict[tuple[Any, ...], int] = {}
+    chunks = _Chunks()
     write_lines(folder / TRACES, (_trace_line(trace, chunks) for trace in run.traces))
     inventory = None if run.inventory is None else _inventory_line(run.inventory, chunks)
-    write_lines(
-        folder / CHUNKS,
-        (
-            dict(zip(CHUNK_FIELDS, values, strict=True)) | {"metadata": json.loads(metadata)}
-            for *values, metadata in chunks
-        ),
-    )
+    write_lines(folder / CHUNKS, chunks.lines())
     write_lines(folder / QUERIES, (_without_defaults(asdict(query)) for query in evaluation.dataset.queries))
     head = {
         "format": FORMAT,
@@ -117,29 +114,45 @@ def _write(evaluation: Evaluation, folder: Path) -> None:
     frame.assign(value=scores.values.ravel()).to_parquet(folder / SCORES, index=False)
 
 
-def _number(chunk: Chunk, chunks: dict[tuple[Any, ...], int]) -> int:
-    """Return the number of a chunk among those that are saved; a new one is added to them."""
-    metadata = json.dumps(plain(chunk.metadata), sort_keys=True)
-    key = (*(getattr(chunk, name) for name in CHUNK_FIELDS), metadata)
-    return chunks.setdefault(key, len(chunks))
+class _Chunks:
+    """The chunks that are saved: each distinct one once, under a number."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[Any, ...], int] = {}
+        self._of_object: dict[int, int] = {}
+
+    def number(self, chunk: Chunk) -> int:
+        """Return the number of a chunk; a new one is added."""
+        # The stages of a run share their chunks, and so do the queries of some systems
+        known = self._of_object.get(id(chunk))
+        if known is None:
+            metadata = json.dumps(plain(chunk.metadata), sort_keys=True) if chunk.metadata else "{}"
+            key = (*(getattr(chunk, name) for name in CHUNK_FIELDS), metadata)
+            known = self._of_object[id(chunk)] = self._numbers.setdefault(key, len(self._numbers))
+        return known
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """Yield the chunks by number."""
+        for *values, metadata in self._numbers:
+            yield dict(zip(CHUNK_FIELDS, values, strict=True)) | {"metadata": json.loads(metadata)}
 
 
-def _inventory_line(inventory: Inventory, chunks: dict[tuple[Any, ...], int]) -> dict[str, Any]:
+def _inventory_line(inventory: Inventory, chunks: _Chunks) -> dict[str, Any]:
     return {
         "chunks": inventory.chunks,
-        "touching": [_number(chunk, chunks) for chunk in inventory.touching],
+        "touching": [chunks.number(chunk) for chunk in inventory.touching],
         "touches": inventory.touches,
         "minimum_length": inventory.minimum_length,
         "unicode_folding": inventory.unicode_folding,
     }
 
 
-def _trace_line(trace: Trace, chunks: dict[tuple[Any, ...], int]) -> dict[str, Any]:
+def _trace_line(trace: Trace, chunks: _Chunks) -> dict[str, Any]:
     stages = [
         {
             "stage": stage.stage,
             "seconds": stage.seconds,
-            "hits": [[_number(hit.chunk, chunks), hit.score] for hit in stage.ranking],
+            "hits": [[chunks.number(hit.chunk), hit.score] for hit in stage.ranking],
         }
         for stage in trace.stages
     ]

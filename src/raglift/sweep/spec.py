@@ -11,7 +11,8 @@ from pydantic import ValidationError
 from raglift.dataset.faults import nearest, quoted
 from raglift.errors import Fault, SweepError
 from raglift.records import Dataset
-from raglift.sweep.models import TAGS, SweepModel, fields_at
+from raglift.sweep.kinds import TAGS
+from raglift.sweep.models import SweepModel, fields_at
 from raglift.sweep.record import Sweep
 from raglift.sweep.together import note_disagreements
 from raglift.sweep.values import kind

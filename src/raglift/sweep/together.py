@@ -44,40 +44,45 @@ def note_disagreements(values: dict[str, Any], faulty: set[str], note: Note) -> 
         note: where faults go.
     """
     if not faulty & _CELLS:
-        _fill_grid(values, note)
-        _note_exclusions(values, note)
+        if _fill_grid(values, note):
+            _note_exclusions(values, note)
         _note_names(values, note)
     if not faulty & {"ks", "metrics", "candidates"}:
         _note_depths(values, note)
-    if not faulty & {"ks", "metrics", "primary"}:
-        _note_primary(values, note)
+    if not faulty & {"ks", "metrics"}:
+        _note_primary(values, faulty, note)
     if not faulty & {"match", "match_threshold", "profile"}:
         _note_threshold(values, note)
     if isinstance(values["dataset"], Dataset) and "dataset" not in faulty and values["documents"] is not None:
         note(("documents",), quoted(values["documents"]), "none: a Dataset brings its own documents")
 
 
-def _fill_grid(values: dict[str, Any], note: Note) -> None:
+def _fill_grid(values: dict[str, Any], note: Note) -> bool:
+    """Put in the defaults of the grid; return whether it has all that it needs, or is not wanted."""
     values["rerankers"] = values["rerankers"] or (NO_RERANKER,)
     if (values["include"] or values["systems"]) and not any(values[name] for name in _GRID):
         values |= dict.fromkeys(_GRID, ())
-        return
+        return True
     for name, default in _GRID.items():
         if values[name] is None:
             values[name] = default
         elif not values[name]:
             note((name,), "an empty list", "at least one")
+    return all(values[name] for name in _GRID)
 
 
 def _note_exclusions(values: Mapping[str, Any], note: Note) -> None:
     """Note exclusions that name what the grid does not have, or that leave out nothing, or everything."""
     lists = (values["chunkers"], values["embeddings"], values["retrievers"], values["rerankers"])
     cells = grid(*lists) if all(lists[::2]) else []
+    if values["exclude"] and not any(values[name] for name in _GRID):
+        note(("exclude",), "exclusions without a grid", "chunkers, embeddings or retrievers to make one, or none")
+        return
     known = dict(zip((field.name for field in fields(Exclusion)), lists, strict=True))
     for place, exclusion in enumerate(values["exclude"]):
         keys = ("exclude", place)
         if not _note_unknown(exclusion, known, keys, note) and not any(exclusion.matches(cell) for cell in cells):
-            note(keys, "an exclusion that leaves out no cell", _expected_of(exclusion))
+            note(keys, "an exclusion that leaves out no cell", "no embedding with bm25, which uses none")
     left = [cell for cell in cells if not any(exclusion.matches(cell) for exclusion in values["exclude"])]
     if values["exclude"] and cells and not left and not (values["include"] or values["systems"]):
         note(("exclude",), "exclusions that leave out every cell", "at least one cell that is left")
@@ -92,13 +97,6 @@ def _note_unknown(exclusion: Exclusion, known: Mapping[str, Sequence[Any]], keys
                 found = True
                 note((*keys, part, place), quoted(value), nearest(str(value), [str(each) for each in grid_values]))
     return found
-
-
-def _expected_of(exclusion: Exclusion) -> str:
-    lexical = exclusion.retriever is not None and not any(each.needs_embedding for each in exclusion.retriever)
-    if lexical and exclusion.embedding is not None:
-        return "no embedding with bm25, which uses none"
-    return "parts that stand together in a cell of the grid"
 
 
 def _note_names(values: Mapping[str, Any], note: Note) -> None:
@@ -122,13 +120,15 @@ def _note_depths(values: Mapping[str, Any], note: Note) -> None:
             note(("metrics", place), quoted(text), f"a depth of {expected}")
 
 
-def _note_primary(values: Mapping[str, Any], note: Note) -> None:
-    """Note a primary metric that is not taken."""
+def _note_primary(values: Mapping[str, Any], faulty: set[str], note: Note) -> None:
+    """Note measures that cannot be taken at these depths, and a primary metric that is not taken."""
     try:
         taken = [str(metric) for metric in choose_metrics(values["metrics"], values["ks"])]
-    except ConfigurationError:  # a metric that cannot be taken at one of the depths
+    except ConfigurationError as error:
+        found, _, expected = str(error).removeprefix("metric: found ").partition("; expected ")
+        note(("metrics",), found, expected)
         return
-    if values["primary"] not in taken:
+    if "primary" not in faulty and values["primary"] not in taken:
         note(("primary",), quoted(values["primary"]), f"a metric that is taken, {nearest(values['primary'], taken)}")
 
 

@@ -17,8 +17,9 @@ from raglift.dataset.faults import quoted, shown
 from raglift.errors import ConfigurationError, CorpusError, MissingDependency
 from raglift.integrations.adapt import adapt_reranker
 from raglift.integrations.splitters import chunker_by_name
-from raglift.metrics import parse
+from raglift.metrics import parse, parse_depth
 from raglift.models import EMBEDDED_MODEL
+from raglift.records import Tokens
 from raglift.retrieval.notation import RetrieverSpec, parse_retriever
 from raglift.sweep.cells import NO_RERANKER
 
@@ -209,14 +210,14 @@ def metric(value: Any) -> str:
 
 
 def depth(value: Any) -> int | str:
-    """Read a depth at which metrics are taken: whatever may stand behind the @ of a metric."""
-    if isinstance(value, bool) or not isinstance(value, (Integral, str)):
-        raise wrong(kind(value), "an integer of 1 or more")
-    try:
-        found = str(parse(f"recall@{value}")).removeprefix("recall@")
-    except ConfigurationError:
-        raise wrong(shown(value), "a depth, an integer of 1 or more") from None
-    return int(found) if found.isdecimal() else found
+    """Read a depth at which metrics are taken: a number of hits, or the text of a budget of tokens."""
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        found: int | Tokens | None = int(value) if int(value) >= 1 else None
+    else:
+        found = parse_depth(value) if isinstance(value, str) else value if isinstance(value, Tokens) else None
+    if found is None:
+        raise wrong(kind(value), "an integer of 1 or more, or a budget of tokens, as tokens(2000)")
+    return found if isinstance(found, int) else str(found)
 
 
 def reference(value: str) -> str:
