@@ -58,8 +58,8 @@ def test_hits_that_are_much_longer_are_another_prompt(ranked):
 
     (warning,) = warnings(short, longer(60), names=["short", "long"])
     assert warning == (
-        "the same k is not the same prompt: hits are 1,680 characters long in long and 34 in short, on average; look at "
-        "equal budgets too, as rr@tokens(100)"
+        "the same k is not the same prompt: hits are 1,680 characters long in long and 34 in short, on average; look "
+        "at equal budgets too, as rr@tokens(100)"
     )
     assert warnings(longer(2), longer(2)) == ()
     assert warnings(longer(4), longer(5)) == ()
