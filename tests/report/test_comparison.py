@@ -14,23 +14,23 @@ from raglift.report.figures import write
 GOLDEN = """\
 stones: 12 queries, 11 of them scored, match by containment
 
-system           MRR@3 [95 %]         difference [95 %]        p
-─────────────────────────────────────────────────────────────────────────
-sparse   0.591 [{base.low:.3f}, {base.high:.3f}]                  baseline
-dense    0.909 [{other.low:.3f}, {other.high:.3f}]   +0.318 [{gain.low:+.3f}, {gain.high:+.3f}]   0.0391   better
+system          MRR@3 [95 %]        difference [95 %]       p
+─────────────────────────────────────────────────────────────────────
+sparse  0.591 [{base.low:.3f}, {base.high:.3f}]                 baseline
+dense   0.909 [{other.low:.3f}, {other.high:.3f}]  +0.318 [{gain.low:+.3f}, {gain.high:+.3f}]  0.0391  better
 
-query by query   wins   ties   losses   effect size
-───────────────────────────────────────────────────
-dense               8      2        1         +0.94
+query by query  wins  ties  losses  effect size
+───────────────────────────────────────────────
+dense              8     2       1        +0.94
 
 So many queries show a true difference in MRR@3 of {detectable:.3f} four times in five; a smaller one often
 goes unseen.
 
 Exploratory: differences to sparse in the other metrics. * is p ≤ 0.05, uncorrected: one such mark
 in 20 comes by chance where nothing differs.
-metric   sparse     dense
-─────────────────────────
-MRR@1     0.182   +0.727*
+metric  sparse    dense
+───────────────────────
+MRR@1    0.182  +0.727*
 """
 
 

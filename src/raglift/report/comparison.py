@@ -35,7 +35,7 @@ __all__ = ["comparison_parts", "comparison_text"]
 
 _TRUNCATED = "†"
 _MOST_COLUMNS = 6
-_METRIC, _FIGURE, _GAP = 20, 8, 3
+_METRIC, _FIGURE, _GAP = 20, 8, 2
 """Columns that a metric's title, a figure and the space between two of them take."""
 
 

@@ -114,7 +114,7 @@ def table_of(columns: Sequence[str], rows: Iterable[Sequence[str]], *, left: Seq
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     for number, title in enumerate(columns):
         table.add_column(
             Text(printable(title)),

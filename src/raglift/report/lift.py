@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["lift_parts", "lift_text"]
 
 _TRUNCATED = "†"
-_BESIDE = 33
+_BESIDE = 30
 """Columns that the figures and gaps take beside a query's id and question."""
 _LEAST = 20
 
@@ -47,7 +47,7 @@ def lift_parts(lift: Lift) -> Iterator[Part]:
     yield from _sentences(lift)
     yield ""
     percent = level(lift.method)
-    columns = ("metric", "before", "after", f"lift [{percent}]", "p", "win/tie/loss", "effect")
+    columns = ("metric", "before", "after", f"lift [{percent}]", "p", "win/tie/loss")
     yield table_of(columns, _rows(lift))
     yield f"{mean_title(lift.primary)} decides; the other metrics are exploratory, and their p-values not corrected."
     if any(row.truncated for row in lift.rows):
@@ -73,6 +73,11 @@ def _sentences(lift: Lift) -> Iterator[str]:
     yield (
         f"Lift {difference_text(row.difference)} at {level(lift.method)}, p {p_text(row.difference.p)}: {row.verdict}."
     )
+    found = row.difference
+    yield (
+        f"{found.wins:,} queries won, {found.ties:,} tied, {found.losses:,} lost; effect size "
+        f"{effect_text(found.effect_size)}."
+    )
     if row.detectable is not None:
         yield (
             f"So many queries show a true lift of {row.detectable:.3f} four times in five; a smaller one often goes "
@@ -97,7 +102,7 @@ def _row(row: Lifted) -> tuple[str, ...]:
     means = (interval_text(row.before, None, decimals), interval_text(row.after, None, decimals) + mark)
     found = row.difference
     if found is None or not found.n:
-        return (mean_title(row.metric), *means, "–", "–", "–", "–")
+        return (mean_title(row.metric), *means, "–", "–", "–")
     counts = f"{found.wins}/{found.ties}/{found.losses}"
     return (
         mean_title(row.metric),
@@ -105,7 +110,6 @@ def _row(row: Lifted) -> tuple[str, ...]:
         difference_text(found, decimals),
         p_text(found.p),
         counts,
-        effect_text(found.effect_size),
     )
 
 
