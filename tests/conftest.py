@@ -2,11 +2,15 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from raglift.evaluation import evaluate
+from raglift.records import Dataset, Evaluation, Fact, Passage, Query
+from raglift.testing import FakeReranker, FakeRetriever
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Workers that share the cores and wait for each other's threads are many times slower than one thread each
@@ -93,3 +97,75 @@ def tiny_cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     BertForSequenceClassification(config).save_pretrained(folder)
     BertTokenizer(str(folder / "vocab.txt"), model_max_length=64).save_pretrained(folder)
     return folder
+
+
+STONES = 6
+
+
+def stone_question(number: int) -> str:
+    return f"Where does stone number {number:04d} lie?"
+
+
+def stone_answer(number: int) -> str:
+    return f"the stone with the number {number:04d} lies at the ford"
+
+
+def stone_filler(rank: int) -> str:
+    return f"nothing to the point, line {rank}"
+
+
+def stones(count: int, tags: Sequence[Sequence[str]] = (), unlabelled: Sequence[int] = ()) -> Dataset:
+    return Dataset(
+        tuple(
+            Query(
+                f"q{number:04d}",
+                stone_question(number),
+                () if number in unlabelled else (Fact((Passage(stone_answer(number)),)),),
+                tuple(tags[number]) if tags else (),
+            )
+            for number in range(count)
+        ),
+        name="stones",
+    )
+
+
+def stone_results(number: int, rank: int | None) -> list[str]:
+    """Return six hits, with the answer at its rank; None for a query that does not find it."""
+    hits = [stone_filler(place) for place in range(1, STONES + 1)]
+    return hits if rank is None else [*hits[: rank - 1], stone_answer(number), *hits[rank - 1 : -1]]
+
+
+@pytest.fixture
+def ranked() -> Callable[..., Evaluation]:
+    """Build the evaluation of a system that finds the fact of query i at `ranks[i]`, None for not at all.
+
+    An exception instead of a rank makes the query fail. With `reranked`, a reranker moves the facts there.
+    """
+
+    def build(
+        ranks: Sequence[int | Exception | None],
+        *,
+        reranked: Sequence[int | None] | None = None,
+        tags: Sequence[Sequence[str]] = (),
+        unlabelled: Sequence[int] = (),
+        top_n: int | None = None,
+        depth: int = STONES,
+        **options: Any,
+    ) -> Evaluation:
+        table = {
+            stone_question(number): rank if isinstance(rank, Exception) else stone_results(number, rank)[:depth]
+            for number, rank in enumerate(ranks)
+        }
+        reranker = None
+        if reranked is not None or top_n is not None:
+            scores = {stone_filler(place): 100.0 - place for place in range(1, STONES + 1)}
+            scores |= {
+                stone_answer(number): 100.5 - rank for number, rank in enumerate(reranked or ()) if rank is not None
+            }
+            reranker = FakeReranker(scores, top_n=top_n)
+        settings = {"ks": (1, 3), "candidates": STONES, "metrics": ("rr", "recall")} | options
+        return evaluate(
+            FakeRetriever(table), stones(len(ranks), tags, unlabelled), reranker=reranker, retries=0, **settings
+        )
+
+    return build

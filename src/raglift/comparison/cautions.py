@@ -12,11 +12,15 @@ if TYPE_CHECKING:
 
     from raglift.comparison.pairs import Paired
     from raglift.comparison.same_queries import SharedQueries
-    from raglift.records import Compared, Evaluation
+    from raglift.records import Compared, Evaluation, Metric
 
 __all__ = ["cautions", "few_queries", "read_in_part"]
 
 _SHOWN = 3
+_LONGER = 1.5
+"""From how many times the characters on the reader is told."""
+_CHARACTERS_A_TOKEN = 4
+"""Roughly, in English: for a budget to start from."""
 _READ_IN_PART = "embedded by their beginning only"
 
 
@@ -38,6 +42,7 @@ def cautions(
         *_differing(
             "candidates were asked for", {name: int(one.run.spec["candidates"]) for name, one in systems.items()}
         ),
+        *_lengths(systems, paired.metrics[0]),
         *_cut_chunks(systems),
     ]
 
@@ -53,6 +58,31 @@ def few_queries(n: int) -> list[str]:
 def read_in_part(evaluation: Evaluation) -> list[str]:
     """Return the evaluation's own notes of chunks that the embedding model did not read to their end."""
     return [note for note in evaluation.notes if _READ_IN_PART in note]
+
+
+def _lengths(systems: Mapping[str, Evaluation], metric: Metric) -> list[str]:
+    """Warn of systems whose hits are much longer than others': as many of them are another prompt."""
+    if metric.k is None:
+        return []
+    found = {name: _characters(evaluation, metric.k) for name, evaluation in systems.items()}
+    shortest, longest = min(found, key=found.__getitem__), max(found, key=found.__getitem__)
+    if not 0 < found[shortest] * _LONGER < found[longest]:
+        return []
+    budget = max(round(found[shortest] * metric.k / _CHARACTERS_A_TOKEN, -2), 100.0)
+    return [
+        (
+            f"the same k is not the same prompt: hits are {found[longest]:,.0f} characters long in {longest} and "
+            f"{found[shortest]:,.0f} in {shortest}, on average; look at equal budgets too, as "
+            f"{metric.name}@tokens({budget:.0f})"
+        )
+    ]
+
+
+def _characters(evaluation: Evaluation, k: int) -> float:
+    """Return how long the first k hits of the last stage are, on average."""
+    last = [done.ranking for trace in evaluation.run.traces for done in trace.stages if done.stage == evaluation.after]
+    lengths = [len(hit.chunk.text) for ranking in last for hit in ranking.hits[:k]]
+    return sum(lengths) / len(lengths) if lengths else 0.0
 
 
 def _cut_chunks(systems: Mapping[str, Evaluation]) -> list[str]:

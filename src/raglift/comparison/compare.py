@@ -160,7 +160,7 @@ def _adjusted(paired: Paired, described: Mapping[tuple[int, int], PairedDifferen
 
 def _decided(row: Compared, paired: Paired, p_holm: float | None, method: Method) -> Compared:
     """Return a row of the primary metric with what was decided."""
-    if row.difference is None or p_holm is None:
+    if row.difference is None or not row.difference.n or p_holm is None:
         return replace(row, exploratory=False)
     number = paired.names.index(row.system)
     return replace(

@@ -23,6 +23,7 @@ from raglift.metrics import mean_title
 from raglift.metrics.satisfied import first_satisfactions
 from raglift.records import Lift, Lifted, Moved
 from raglift.significance import paired_differences
+from raglift.significance.arguments import checked_integer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,6 +64,7 @@ def reranker_lift(
             "evaluate(system, dataset, reranker='late-interaction')"
         )
     method = method_of(seed, confidence)
+    most = checked_integer("moved", moved, least=0)
     decides = primary_of(primary, evaluation.scores.metrics)
     metrics = (decides, *(metric for metric in evaluation.scores.metrics if metric != decides))
     lifts = np.stack([evaluation.lift(metric) for metric in metrics], axis=1)
@@ -71,7 +73,7 @@ def reranker_lift(
         _lifted(evaluation, metric, difference, method) for metric, difference in zip(metrics, described, strict=True)
     )
     text = method_text([rows[0].difference], "nothing to correct for: one comparison")
-    up, down = _moved(evaluation, decides, lifts[:, 0], moved)
+    up, down = _moved(evaluation, decides, lifts[:, 0], most)
     return Lift(
         evaluation,
         decides,
@@ -86,8 +88,8 @@ def reranker_lift(
 def _lifted(evaluation: Evaluation, metric: Metric, difference: PairedDifference, method: Method) -> Lifted:
     before = evaluation.scores.of(evaluation.before, metric)
     after = evaluation.scores.of(evaluation.after, metric)
-    truncated = any(evaluation.is_truncated(stage, metric) for stage in evaluation.scores.stages[1:])
-    if not truncated:  # the same queries on both sides, also where a profile leaves one out of one side's mean
+    is_fair = evaluation.has_fair_lift(metric)
+    if is_fair:  # the same queries on both sides, also where a profile leaves one out of one side's mean
         both = ~np.isnan(before) & ~np.isnan(after)
         before, after = before[both], after[both]
     return Lifted(
@@ -97,31 +99,27 @@ def _lifted(evaluation: Evaluation, metric: Metric, difference: PairedDifference
         after=mean_of(after),
         after_interval=interval_of(metric, after, method.confidence),
         n=int(np.count_nonzero(~np.isnan(after))),
-        difference=None if truncated else difference,
-        truncated=truncated,
+        difference=difference if is_fair else None,
+        truncated=not is_fair,
     )
 
 
 def _decided(row: Lifted, lift: NDArray[np.float64], method: Method) -> Lifted:
-    if row.difference is None:
+    if row.difference is None or not row.difference.n:
         return replace(row, exploratory=False)
     said = verdict(row.difference, row.difference.p, method)
     return replace(row, detectable=detectable(lift, method, 1), verdict=said, exploratory=False)
 
 
 def _warnings(evaluation: Evaluation, row: Lifted) -> list[str]:
-    cut = []
-    if row.truncated:
-        limit = min(
-            evaluation.truncated[stage] for stage in evaluation.scores.stages[1:] if stage in evaluation.truncated
-        )
-        cut = [
-            (
-                f"no fair pair on {mean_title(row.metric)}: no more than {limit} hits come back after reranking, "
-                f"whatever is asked; choose a primary metric at k ≤ {limit}"
-            )
-        ]
-    return [*few_queries(row.n), *cut, *read_in_part(evaluation)]
+    cut = [stage for stage in evaluation.scores.stages if evaluation.is_truncated(stage, row.metric)]
+    unfair = [
+        f"no fair pair on {mean_title(row.metric)}: {stage} returns no more than {evaluation.truncated[stage]} hits, "
+        "whatever is asked; choose a primary metric at a smaller depth"
+        for stage in cut
+        if row.truncated
+    ]
+    return [*few_queries(row.n), *unfair, *read_in_part(evaluation)]
 
 
 def _moved(

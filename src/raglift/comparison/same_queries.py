@@ -103,7 +103,7 @@ def _check_labels(baseline: str, common: Mapping[str, Query], name: str, theirs:
         changed = [key for key, query in common.items() if key in theirs and part(query) != part(theirs[key])]
         if changed:
             raise ConfigurationError(
-                f"compare: the {what} of {_queries(len(changed))} differ{'s' * (len(changed) == 1)} between "
+                f"compare: the {what} of {_queries(len(changed))} differ between "
                 f"{baseline!r} and {name!r}: found {_named(changed)}; expected the same {what} for a fair pair: "
                 "evaluate both on one version of the dataset"
             )
@@ -123,7 +123,8 @@ def _differences(baseline: str, reference: Evaluation, name: str, evaluation: Ev
     shared = [(query, theirs[key]) for key, query in ours.items() if key in theirs]
     if any(query.tags != other.tags for query, other in shared):
         notes.append(f"tags differ between {baseline} and {name}: those of {baseline} are used")
-    if not notes and _hash(reference) != _hash(evaluation) and all(query == other for query, other in shared):
+    # the hash is of queries and documents: where the queries are the same, in the same order, it is the documents
+    if reference.dataset.queries == evaluation.dataset.queries and _hash(reference) != _hash(evaluation):
         notes.append(f"the documents of the dataset differ between {baseline} and {name}; queries and labels do not")
     return notes
 
@@ -144,7 +145,8 @@ def _settings(mine: object, other: object) -> str:
     """Return a setting as text; of a rule its mode, and what else is not as in the other."""
     if not isinstance(mine, dict) or not isinstance(other, dict):
         return str(mine)
-    differing = [f"{key}={value!r}" for key, value in mine.items() if key != "mode" and value != other.get(key)]
+    others = {key: value for key, value in mine.items() if key != "mode" and value is not None}
+    differing = [f"{key}={value!r}" for key, value in others.items() if value != other.get(key)]
     return f"{mine.get('mode')}" + (f" ({', '.join(differing)})" if differing else "")
 
 

@@ -70,8 +70,7 @@ def evaluation_by_tag(
     wanted = scored(metric, evaluation.scores.metrics, "metric")
     after = evaluation.scores.of(evaluation.after, wanted)
     before = None if evaluation.before == evaluation.after else evaluation.scores.of(evaluation.before, wanted)
-    cut = any(evaluation.is_truncated(stage, wanted) for stage in evaluation.scores.stages[1:])
-    system = _System(evaluation.after, after, before, is_fair=not cut)
+    system = _System(evaluation.after, after, before, is_fair=evaluation.has_fair_lift(wanted))
     baseline = None if before is None else evaluation.before
     return TagSlices(wanted, baseline, _slices(evaluation.dataset.queries, [system], wanted, method), method)
 

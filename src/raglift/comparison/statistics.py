@@ -77,7 +77,8 @@ def primary_of(metric: Metric | str, known: Sequence[Metric]) -> Metric:
         ConfigurationError: it was not scored, or is no measure of quality.
     """
     wanted = scored(metric, known, "primary")
-    if not MEASURES[wanted.name].is_earned:
+    measure = MEASURES[wanted.name]
+    if measure.is_cost or not measure.is_earned:
         raise ConfigurationError(
             f"primary: found {wanted}, which is no measure of quality; expected one of which more is better, as ndcg@10"
         )
@@ -94,8 +95,8 @@ def interval_of(metric: Metric, values: NDArray[np.float64], confidence: float) 
     """Return where the mean may lie; None where that cannot be told."""
     counted = values[~np.isnan(values)]
     measure = MEASURES[metric.name]
-    bounded = measure.is_earned and metric.name not in _UNBOUNDED and bool(np.all((counted >= 0) & (counted <= 1)))
-    found = mean_interval(counted, confidence=confidence, bounds=(0.0, 1.0) if bounded else None)
+    is_bounded = not measure.is_cost and metric.name not in _UNBOUNDED
+    found = mean_interval(counted, confidence=confidence, bounds=(0.0, 1.0) if is_bounded else None)
     return None if math.isnan(found.low) else found
 
 

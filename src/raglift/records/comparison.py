@@ -66,7 +66,13 @@ class Compared:
     exploratory: bool = True
     """Whether the p-value is not corrected: a hint to look, and no finding."""
     truncated: bool = False
-    """Whether the metric looks deeper than the system, or the baseline, could return: then there is no fair pair."""
+    """Whether the metric looks deeper than the system could return: then neither it nor what is compared with it has a
+    fair pair."""
+
+    @property
+    def p(self) -> float | None:
+        """The p-value of the difference, not corrected; None where there is none."""
+        return None if self.difference is None else self.difference.p
 
 
 @dataclass(frozen=True)

@@ -113,11 +113,12 @@ class Evaluation:
         """
         before = self.scores.of(self.before, metric)
         after = self.scores.of(self.after, metric)
+        return after - before if self.has_fair_lift(metric) else np.full_like(before, np.nan)
+
+    def has_fair_lift(self, metric: Metric) -> bool:
+        """Whether the metric before and after reranking is a fair pair, as `lift` says."""
         stages = self.scores.stages if metric.budget is not None else self.scores.stages[1:]
-        unfair = any(self.is_truncated(stage, metric) for stage in stages)
-        if unfair or len(self.scores.stages) == 1:
-            return np.full_like(before, np.nan)
-        return after - before
+        return len(self.scores.stages) > 1 and not any(self.is_truncated(stage, metric) for stage in stages)
 
     def mean_lift(self, metric: Metric) -> float | None:
         """Return the mean lift; None where there is no fair pair."""

@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING
 from raglift.comparison import has_costs
 from raglift.metrics import mean_title
 from raglift.report.figures import (
+    WIDTH,
     as_text,
+    decimals_of,
     difference_text,
     effect_text,
     interval_text,
+    labels_of,
+    legend,
     level,
     p_text,
     signed,
@@ -20,7 +24,7 @@ from raglift.report.figures import (
 from raglift.report.slices import tradeoff_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.table import Table
 
@@ -30,7 +34,9 @@ if TYPE_CHECKING:
 __all__ = ["comparison_parts", "comparison_text"]
 
 _TRUNCATED = "†"
-_MOST_COLUMNS = 5
+_MOST_COLUMNS = 6
+_METRIC, _FIGURE, _GAP = 20, 8, 2
+"""Columns that a metric's title, a figure and the space between two of them take."""
 
 
 def comparison_text(comparison: Comparison) -> str:
@@ -40,16 +46,18 @@ def comparison_text(comparison: Comparison) -> str:
 
 def comparison_parts(comparison: Comparison) -> Iterator[Part]:
     """Yield the lines and tables of a comparison."""
+    labels = labels_of(comparison.names)
     yield _head(comparison)
     yield ""
-    yield _primary_table(comparison)
+    yield from legend(labels)
+    yield _primary_table(comparison, labels)
     yield ""
-    yield _detail_table(comparison)
+    yield _detail_table(comparison, labels)
     yield ""
     yield from _sentences(comparison)
     if len(comparison.metrics) > 1:
         yield ""
-        yield from _exploratory(comparison)
+        yield from _exploratory(comparison, labels)
     if has_costs(comparison):
         yield ""
         yield from tradeoff_parts(comparison.pareto())
@@ -79,7 +87,7 @@ def _or_least(mean: float) -> float:
     return -1.0 if math.isnan(mean) else mean
 
 
-def _primary_table(comparison: Comparison) -> Table:
+def _primary_table(comparison: Comparison, labels: Mapping[str, str]) -> Table:
     several = len(comparison.others) > 1
     percent = level(comparison.method)
     title = mean_title(comparison.primary)
@@ -89,7 +97,7 @@ def _primary_table(comparison: Comparison) -> Table:
         is_baseline = row.system == comparison.baseline
         rows.append(
             (
-                row.system,
+                labels[row.system],
                 interval_text(row.mean, row.interval) + mark,
                 "baseline" if is_baseline else difference_text(row.difference),
                 "" if is_baseline else p_text(row.p_holm),
@@ -100,14 +108,20 @@ def _primary_table(comparison: Comparison) -> Table:
     return table_of(columns, rows, left=(0, 4))
 
 
-def _detail_table(comparison: Comparison) -> Table:
+def _detail_table(comparison: Comparison, labels: Mapping[str, str]) -> Table:
     several = len(comparison.others) > 1
     rows = []
     for row in _sorted(comparison):
         found = row.difference
-        if row.system == comparison.baseline or found is None:
+        if found is None or not found.n:
             continue
-        cells = [row.system, f"{found.wins:,}", f"{found.ties:,}", f"{found.losses:,}", effect_text(found.effect_size)]
+        cells = [
+            labels[row.system],
+            f"{found.wins:,}",
+            f"{found.ties:,}",
+            f"{found.losses:,}",
+            effect_text(found.effect_size),
+        ]
         rows.append([*cells, *([p_text(found.p)] if several else [])])
     columns = ["query by query", "wins", "ties", "losses", "effect size", *(["p uncorrected"] if several else [])]
     return table_of(columns, rows)
@@ -134,10 +148,10 @@ def _sentences(comparison: Comparison) -> Iterator[str]:
         )
 
 
-def _exploratory(comparison: Comparison) -> Iterator[Part]:
+def _exploratory(comparison: Comparison, labels: Mapping[str, str]) -> Iterator[Part]:
     """Show the differences in every other metric, of as many systems as fit."""
     others = [row.system for row in _sorted(comparison) if row.system != comparison.baseline]
-    shown = others[:_MOST_COLUMNS]
+    shown = _fitting(labels, comparison.baseline, others)
     alpha = f"{comparison.method.alpha:g}"
     yield (
         f"Exploratory: differences to {comparison.baseline} in the other metrics. * is p ≤ {alpha}, uncorrected: one "
@@ -150,19 +164,33 @@ def _exploratory(comparison: Comparison) -> Iterator[Part]:
             rows.append(())
         family = metric.name
         rows.append(_exploratory_row(comparison, metric, shown))
-    yield table_of(("metric", comparison.baseline, *shown), rows)
+    yield table_of(("metric", *(labels[name] for name in (comparison.baseline, *shown))), rows)
     if len(shown) < len(others):
-        yield f"{len(others) - len(shown)} more systems are in to_frame() and --json."
+        yield f"The {len(shown)} best in {mean_title(comparison.primary)}; the others are in to_frame() and --json."
+
+
+def _fitting(labels: Mapping[str, str], baseline: str, others: Sequence[str]) -> list[str]:
+    """Return the first systems, as many as fit beside the metric and the baseline: one in any case."""
+    room = WIDTH - _METRIC - max(len(labels[baseline]), _FIGURE) - _GAP
+    shown: list[str] = []
+    for name in others:
+        room -= max(len(labels[name]), _FIGURE) + _GAP
+        if shown and (room < 0 or len(shown) == _MOST_COLUMNS):
+            break
+        shown.append(name)
+    return shown
 
 
 def _exploratory_row(comparison: Comparison, metric: Metric, systems: list[str]) -> tuple[str, ...]:
-    cells = []
+    cells, decimals = [], decimals_of(metric)
     for name in systems:
         row = comparison.row(name, metric)
-        if row.difference is None:
+        if row.difference is None or not row.difference.n:
             cells.append(_TRUNCATED if row.truncated else "–")
         else:
-            cells.append(signed(row.difference.mean) + ("*" if row.difference.p <= comparison.method.alpha else " "))
+            cells.append(
+                signed(row.difference.mean, decimals) + ("*" if row.difference.p <= comparison.method.alpha else " ")
+            )
     baseline = comparison.row(comparison.baseline, metric)
-    mean = "–" if baseline.n == 0 else f"{baseline.mean:.3f}"
+    mean = "–" if baseline.n == 0 else f"{baseline.mean:,.{decimals}f}"
     return (mean_title(metric), mean + (_TRUNCATED if baseline.truncated else ""), *cells)

@@ -6,24 +6,28 @@ import io
 import math
 from typing import TYPE_CHECKING, Union
 
+from raglift.metrics import MEASURES
 from raglift.printable import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rich.console import Console
     from rich.table import Table
 
-    from raglift.records import Method
+    from raglift.records import Method, Metric
     from raglift.significance import Interval, PairedDifference
 
 __all__ = [
     "WIDTH",
     "Part",
     "as_text",
+    "decimals_of",
     "difference_text",
     "effect_text",
     "interval_text",
+    "labels_of",
+    "legend",
     "level",
     "p_text",
     "signed",
@@ -36,29 +40,36 @@ Part = Union[str, "Table"]
 
 WIDTH = 100
 """The most columns of a table that is not printed on a terminal."""
+LONGEST = 24
+"""The longest name of a system that has room in a table beside its figures."""
 _SMALLEST_P = 0.0001
 
 
-def interval_text(mean: float, interval: Interval | None) -> str:
+def decimals_of(metric: Metric) -> int:
+    """Return how many decimals a metric is shown with: 3, and 1 for a count of tokens."""
+    return 1 if MEASURES[metric.name].is_cost else 3
+
+
+def interval_text(mean: float, interval: Interval | None, decimals: int = 3) -> str:
     """Return a mean with its interval: `0.682 [0.641, 0.721]`."""
     if math.isnan(mean):
         return "–"
-    return f"{mean:.3f}" if interval is None else f"{mean:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
+    text = f"{mean:,.{decimals}f}"
+    return text if interval is None else f"{text} [{interval.low:,.{decimals}f}, {interval.high:,.{decimals}f}]"
 
 
-def difference_text(difference: PairedDifference | None) -> str:
+def difference_text(difference: PairedDifference | None, decimals: int = 3) -> str:
     """Return a difference with its interval: `+0.192 [+0.147, +0.234]`."""
     if difference is None or math.isnan(difference.mean):
         return "–"
-    if math.isnan(difference.low):
-        return signed(difference.mean)
-    return f"{signed(difference.mean)} [{signed(difference.low)}, {signed(difference.high)}]"
+    mean, low, high = (signed(value, decimals) for value in (difference.mean, difference.low, difference.high))
+    return mean if math.isnan(difference.low) else f"{mean} [{low}, {high}]"
 
 
-def signed(value: float) -> str:
+def signed(value: float, decimals: int = 3) -> str:
     """Return a difference with its sign; what rounds to 0 has none: `+0.192`, `0.000`."""
-    text = f"{value:+.3f}"
-    return text[1:] if float(text) == 0.0 else text
+    text = f"{value:+,.{decimals}f}"
+    return text if text.strip("+-0.,") else text[1:]
 
 
 def p_text(p: float | None) -> str:
@@ -78,6 +89,19 @@ def level(method: Method) -> str:
     return f"{method.confidence * 100:g} %"
 
 
+def labels_of(names: Sequence[str], most: int = LONGEST) -> dict[str, str]:
+    """Return what to call systems in a table: their names, or numbers where a name is too long for one."""
+    if max(map(len, names), default=0) <= most:
+        return {name: name for name in names}
+    return {name: f"[{number}]" for number, name in enumerate(names, start=1)}
+
+
+def legend(labels: Mapping[str, str]) -> list[str]:
+    """Return a line for each name that has a number, and an empty one after them."""
+    lines = [f"{label:>5} {name}" for name, label in labels.items() if label != name]
+    return [*lines, ""] if lines else []
+
+
 def table_of(columns: Sequence[str], rows: Iterable[Sequence[str]], *, left: Sequence[int] = (0,)) -> Table:
     """Return a table of texts; numbers are never broken, names are where they must.
 
@@ -90,7 +114,7 @@ def table_of(columns: Sequence[str], rows: Iterable[Sequence[str]], *, left: Seq
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     for number, title in enumerate(columns):
         table.add_column(
             Text(printable(title)),

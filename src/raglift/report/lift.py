@@ -8,6 +8,7 @@ from raglift.metrics import mean_title, title
 from raglift.report.figures import (
     WIDTH,
     as_text,
+    decimals_of,
     difference_text,
     effect_text,
     interval_text,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["lift_parts", "lift_text"]
 
 _TRUNCATED = "†"
-_BESIDE = 33
+_BESIDE = 30
 """Columns that the figures and gaps take beside a query's id and question."""
 _LEAST = 20
 
@@ -46,7 +47,7 @@ def lift_parts(lift: Lift) -> Iterator[Part]:
     yield from _sentences(lift)
     yield ""
     percent = level(lift.method)
-    columns = ("metric", "before", "after", f"lift [{percent}]", "p", "win/tie/loss", "effect size")
+    columns = ("metric", "before", "after", f"lift [{percent}]", "p", "win/tie/loss")
     yield table_of(columns, _rows(lift))
     yield f"{mean_title(lift.primary)} decides; the other metrics are exploratory, and their p-values not corrected."
     if any(row.truncated for row in lift.rows):
@@ -62,7 +63,7 @@ def _sentences(lift: Lift) -> Iterator[str]:
     """Say what was found on the primary metric."""
     row, evaluation = lift.row(), lift.evaluation
     name = mean_title(lift.primary)
-    if row.difference is None:
+    if row.difference is None or not row.difference.n:
         yield f"{name}: no fair pair, so nothing is said about the lift."
         return
     yield (
@@ -71,6 +72,11 @@ def _sentences(lift: Lift) -> Iterator[str]:
     )
     yield (
         f"Lift {difference_text(row.difference)} at {level(lift.method)}, p {p_text(row.difference.p)}: {row.verdict}."
+    )
+    found = row.difference
+    yield (
+        f"{found.wins:,} queries won, {found.ties:,} tied, {found.losses:,} lost; effect size "
+        f"{effect_text(found.effect_size)}."
     )
     if row.detectable is not None:
         yield (
@@ -92,18 +98,18 @@ def _rows(lift: Lift) -> list[tuple[str, ...]]:
 
 def _row(row: Lifted) -> tuple[str, ...]:
     mark = _TRUNCATED if row.truncated else ""
-    means = (interval_text(row.before, None), interval_text(row.after, None) + mark)
+    decimals = decimals_of(row.metric)
+    means = (interval_text(row.before, None, decimals), interval_text(row.after, None, decimals) + mark)
     found = row.difference
     if found is None or not found.n:
-        return (mean_title(row.metric), *means, "–", "–", "–", "–")
+        return (mean_title(row.metric), *means, "–", "–", "–")
     counts = f"{found.wins}/{found.ties}/{found.losses}"
     return (
         mean_title(row.metric),
         *means,
-        difference_text(found),
+        difference_text(found, decimals),
         p_text(found.p),
         counts,
-        effect_text(found.effect_size),
     )
 
 

@@ -5,10 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raglift.metrics import mean_title
-from raglift.report.figures import as_text, difference_text, interval_text, level, p_text, table_of
+from raglift.report.figures import (
+    as_text,
+    decimals_of,
+    difference_text,
+    interval_text,
+    labels_of,
+    legend,
+    level,
+    p_text,
+    table_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from raglift.records import Costed, TagSlice, TagSlices, Tradeoff
     from raglift.report.figures import Part
@@ -16,11 +26,12 @@ if TYPE_CHECKING:
 __all__ = ["slices_parts", "slices_text", "tradeoff_parts", "tradeoff_text"]
 
 _FEW = "‡"
+_LONGEST = 15
 _TITLES = {
-    "latency_p50": "latency p50, s",
-    "latency_p95": "latency p95, s",
-    "index_seconds": "index, s",
-    "index_bytes": "index, MB",
+    "latency_p50": "latency p50 (s)",
+    "latency_p95": "latency p95 (s)",
+    "index_seconds": "index (s)",
+    "index_bytes": "index (MB)",
     "context_tokens": "context tokens",
     "dollars": "US dollars",
 }
@@ -46,42 +57,49 @@ def slices_parts(slices: TagSlices) -> Iterator[Part]:
     beside = f", and the difference to {slices.baseline}" if slices.baseline is not None else ""
     yield f"{name} by tag{beside}. Exploratory: no p-value is corrected, and a query of several tags counts in each."
     percent = level(slices.method)
-    several = len({one.system for one in slices.slices}) > 1
+    systems = list(dict.fromkeys(one.system for one in slices.slices))
+    several = len(systems) > 1
+    labels = labels_of(systems, _LONGEST)
+    yield from legend(labels) if several else ()
     columns = ["tag", "n", f"mean [{percent}]"]
     columns[1:1] = ["system"] if several else []
     columns += [f"difference [{percent}]", "p"] if slices.baseline is not None else []
-    yield table_of(columns, _slice_rows(slices, several=several), left=(0, 1) if several else (0,))
+    yield table_of(columns, _slice_rows(slices, labels if several else {}), left=(0, 1) if several else (0,))
     if any(one.few for one in slices.slices):
         yield f"{_FEW} fewer than {slices.slices[0].FEW} queries: these figures say little"
 
 
-def _slice_rows(slices: TagSlices, *, several: bool) -> Iterator[tuple[str, ...]]:
+def _slice_rows(slices: TagSlices, labels: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    decimals = decimals_of(slices.metric)
     tag: str | None = ""
     for one in slices.slices:
         is_first = one.tag != tag
-        if several and is_first and tag != "":
+        if labels and is_first and tag != "":
             yield ()
         tag = one.tag
         label = "(no tag)" if one.tag is None else one.tag
-        cells = [label if is_first else "", *([one.system] if several else []), f"{one.n:,}" + _FEW * one.few]
-        cells.append(interval_text(one.mean, one.interval))
-        cells += _slice_difference(one) if slices.baseline is not None else []
+        cells = [label if is_first else "", *([labels[one.system]] if labels else []), f"{one.n:,}" + _FEW * one.few]
+        cells.append(interval_text(one.mean, one.interval, decimals))
+        cells += _slice_difference(one, decimals) if slices.baseline is not None else []
         yield tuple(cells)
 
 
-def _slice_difference(one: TagSlice) -> list[str]:
+def _slice_difference(one: TagSlice, decimals: int) -> list[str]:
     if one.baseline_mean is None:
         return ["baseline", ""]
-    return [difference_text(one.difference), p_text(None if one.difference is None else one.difference.p)]
+    return [difference_text(one.difference, decimals), p_text(None if one.difference is None else one.difference.p)]
 
 
 def tradeoff_parts(tradeoff: Tradeoff) -> Iterator[Part]:
     """Yield the lines and the table of quality and costs."""
     name = mean_title(tradeoff.quality)
-    yield f"{name} beside {', '.join(map(_cost_title, tradeoff.costs))}"
+    yield f"{name} beside {' and '.join(map(_cost_title, tradeoff.costs))}"
+    labels = labels_of([one.system for one in tradeoff.systems])
+    yield from legend(labels)
     rows = sorted(tradeoff.systems, key=lambda one: (one.left_out is not None, -one.quality))
     cells = [
-        (one.system, f"{one.quality:.3f}", *(_cost(one, cost) for cost in tradeoff.costs), _place(one)) for one in rows
+        (labels[one.system], f"{one.quality:.3f}", *(_cost(one, cost) for cost in tradeoff.costs), _place(one, labels))
+        for one in rows
     ]
     columns = ("system", name, *map(_cost_title, tradeoff.costs), "")
     yield table_of(columns, cells, left=(0, len(columns) - 1))
@@ -89,13 +107,13 @@ def tradeoff_parts(tradeoff: Tradeoff) -> Iterator[Part]:
     yield from (f"! {note}" for note in tradeoff.notes)
 
 
-def _place(one: Costed) -> str:
+def _place(one: Costed, labels: Mapping[str, str]) -> str:
     if one.left_out is not None:
         return "left out"
     if one.on_front:
         return "on the front"
     more = f" and {len(one.beaten_by) - 1} more" if len(one.beaten_by) > 1 else ""
-    return f"beaten by {one.beaten_by[0]}{more}"
+    return f"beaten by {labels[one.beaten_by[0]]}{more}"
 
 
 def _cost(one: Costed, cost: str) -> str:

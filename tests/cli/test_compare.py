@@ -1,0 +1,151 @@
+"""`raglift compare`: saved runs beside each other, and one run's reranker lift."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import raglift as rl
+from raglift import cli
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """Run the command line in this process; returns (exit code, standard output, standard error)."""
+
+    def command(*arguments: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["raglift", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(stopped.value.code or 0), out, err
+
+    return command
+
+
+@pytest.fixture
+def runs(ranked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of saved runs: `base`, `better` and `reranked`."""
+    tags = [["hard"], ["easy"], []] * 10
+    ranked([2] * 30, tags=tags).save(tmp_path / "base")
+    ranked([1] * 20 + [2] * 10, tags=tags).save(tmp_path / "better")
+    ranked([2] * 30, reranked=[1] * 25 + [3] * 5, tags=tags).save(tmp_path / "reranked")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_two_runs_are_compared_and_printed_as_the_library_prints_them(run, runs) -> None:
+    code, out, err = run("compare", "base", "better", "--primary", "mrr@3", "--seed", "4")
+    assert (code, err) == (0, "")
+    assert out == f"{rl.compare(['base', 'better'], primary='mrr@3', seed=4)}\n"
+    assert "seed 4" in out
+
+
+def test_real_systems_on_real_questions(run, tmp_path: Path) -> None:
+    data = rl.load_dataset("lighthouse")
+    from raglift.systems import LocalSystem, build_retriever
+
+    for name, size in (("small", 300), ("large", 1000)):
+        system = build_retriever(data, LocalSystem("bm25", rl.RecursiveChunker(size, 0), "minilm", "float32"))
+        rl.evaluate(system, data, match="coverage").save(tmp_path / name)
+    code, out, _ = run("compare", tmp_path / "small", tmp_path / "large", "--by-tag")
+    assert code == 0
+    assert f"lighthouse: {len(data)} queries" in out
+    assert "NDCG@10 by tag, and the difference to small" in out
+    small, large = (rl.load_evaluation(tmp_path / name) for name in ("small", "large"))
+    metric = rl.compare([small, large]).primary
+    assert re.search(rf"^large +{large.scores.mean('retrieve', metric):.3f} \[", out, re.MULTILINE)
+
+
+def test_names_baseline_confidence_and_halves_are_passed_on(run, runs) -> None:
+    options = ("--names", "a, b,c", "--baseline", "c", "--confidence", "0.9", "--hold-out", "--primary", "rr@3")
+    code, out, _ = run("compare", "base", "better", "reranked", *options)
+    assert code == 0
+    expected = rl.compare(
+        ["base", "better", "reranked"],
+        names=["a", "b", "c"],
+        baseline="c",
+        confidence=0.9,
+        hold_out=True,
+        primary="rr@3",
+    )
+    assert out == f"{expected}\n"
+    assert "Held out: " in out
+    assert "90 %" in out
+
+
+def test_json_is_complete_and_agrees_with_the_library(run, runs) -> None:
+    code, out, _ = run("compare", "base", "better", "reranked", "--primary", "rr@3", "--hold-out", "--by-tag", "--json")
+    told = json.loads(out)
+    comparison = rl.compare(["base", "better", "reranked"], primary="rr@3", hold_out=True)
+    assert code == 0
+    assert (told["dataset"], told["primary"], told["baseline"]) == ("stones", "rr@3", "base")
+    assert [system["name"] for system in told["systems"]] == ["base", "better", "reranked"]
+    assert [system["stage"] for system in told["systems"]] == ["retrieve", "retrieve", "rerank"]
+    assert told["query_ids"] == list(comparison.query_ids)
+    assert told["method"] == {"text": comparison.method.text, "confidence": 0.95, "seed": 0}
+    assert len(told["rows"]) == len(comparison.rows)
+    row = told["rows"][1]
+    found = comparison.row("better")
+    assert found.difference is not None
+    assert (row["difference"], row["p"], row["p_holm"]) == (found.difference.mean, found.difference.p, found.p_holm)
+    assert (row["wins"], row["exploratory"], row["verdict"]) == (20, False, "better")
+    assert told["rows"][0]["difference"] is None
+    assert comparison.held_out is not None
+    assert told["held_out"]["system"] == comparison.held_out.system
+    assert told["held_out"]["held_out"] == list(comparison.held_out.held_out)
+    assert told["held_out"]["difference"]["p"] == comparison.held_out.difference.p
+    assert told["tradeoff"] is None
+    assert told["warnings"] == list(comparison.warnings)
+    assert {(one["tag"], one["n"]) for one in told["by_tag"]["slices"]} == {("hard", 10), ("easy", 10), (None, 10)}
+
+
+def test_one_run_shows_its_reranker_lift(run, runs) -> None:
+    code, out, _ = run("compare", "reranked", "--primary", "rr@3")
+    lift = rl.load_evaluation("reranked").reranker_lift("rr@3")
+    assert code == 0
+    assert out == f"{lift}\n"
+    _, out, _ = run("compare", "reranked", "--primary", "rr@3", "--json", "--by-tag")
+    told = json.loads(out)
+    assert (told["before"], told["after"]) == ("retrieve", "rerank")
+    assert told["rows"][0]["wins"] == 25
+    assert told["moved_down"][0] == {
+        "query_id": "q0025",
+        "text": "Where does stone number 0025 lie?",
+        "before": 0.5,
+        "after": 1 / 3,
+        "rank_before": 2,
+        "rank_after": 3,
+    }
+    assert told["by_tag"]["metric"] == "rr@3"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("base",), "compare: found one run, base, of one stage (retrieve); expected a run with a reranker, or"),
+        (("reranked", "--hold-out"), "compare: found --hold-out with one run; expected two runs or more"),
+        (("reranked", "--names", "a"), "compare: found --names with one run"),
+        (("base", "nowhere"), "nowhere: found no run.json; expected the folder of a saved evaluation"),
+        (("base", "better"), "primary: found ndcg@10, which was not scored; expected one of rr@1, rr@3"),
+        (("base", "better", "--primary", "rr@3", "--baseline", "1"), "baseline: found '1'; expected one of 'base', 'b"),
+        (("base", "better", "--primary", "rr@3", "--names", "a,a"), "names: found 'a' more than once"),
+        (("base", "better", "--primary", "rr@3", "--seed", "-1"), "seed: found -1"),
+    ],
+)
+def test_mistakes_end_with_one_message_and_code_2(run, runs, arguments, message) -> None:
+    code, out, err = run("compare", *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("raglift: error: ")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_no_run_at_all_is_a_usage_error(run) -> None:
+    code, _, err = run("compare")
+    assert code == 2
+    assert "RUNS" in err.upper()
