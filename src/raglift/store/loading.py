@@ -97,9 +97,8 @@ def _read_scores(
     keys = score_keys(query_ids, stages, metrics)
     try:
         frame = pd.read_parquet(path)
-        of_them = len(frame) == len(keys) and all(
-            (frame[name].astype(object).to_numpy() == keys[name].to_numpy()).all() for name in keys.columns
-        )
+        # Compared as the column holds them: as Python's texts they take many times the memory
+        of_them = all(frame[name].equals(keys[name].astype(frame[name].dtype)) for name in keys.columns)
         values = frame["value"].to_numpy(dtype=np.float64)
     except (OSError, KeyError, TypeError, ValueError) as error:  # pyarrow's own errors are among these
         raise RunError(f"{path}: cannot be read: {error}; run the evaluation again") from error
