@@ -13,9 +13,13 @@ from raglift.sweep.cells import Cell, Exclusion, RetrieverSpec, grid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from raglift.models import Dtype
     from raglift.records import Dataset
+    from raglift.sweep.plan import Plan
+    from raglift.sweep.result import SweepResult
+    from raglift.sweep.running import EngineName
 
 __all__ = ["Sweep", "SystemSpec"]
 
@@ -128,6 +132,41 @@ class Sweep:
         """
         by_name: dict[str, SystemSpec] = {system.name: system for system in self.systems}
         return by_name[name]
+
+    def plan(self, folder: str | Path | None = None) -> Plan:
+        """Count what the sweep would do, without running a model or paying for anything: see `plan_sweep`.
+
+        Args:
+            folder: where it was begun, to count what is finished there.
+        """
+        from raglift.sweep.running import plan_sweep
+
+        return plan_sweep(self, folder)
+
+    def run(
+        self,
+        folder: str | Path,
+        *,
+        resume: bool = False,
+        engine: EngineName = "local",
+        address: str | None = None,
+        progress: bool | None = None,
+    ) -> SweepResult:
+        """Measure every cell, each distinct piece of work once.
+
+        Args:
+            folder: where what is finished is kept; new, or that of the same sweep with `resume`.
+            resume: go on with a sweep that was stopped, or killed.
+            engine: `local`, or `ray` to send models' batches and cells to a Ray cluster.
+            address: of the Ray cluster; by default one is started here.
+            progress: whether to show progress; None decides by the terminal.
+
+        Raises:
+            RagliftError: as `raglift.sweep.run_sweep` says.
+        """
+        from raglift.sweep.running import run_sweep
+
+        return run_sweep(self, folder, resume=resume, engine=engine, address=address, progress=progress)
 
     @property
     def title(self) -> str:
