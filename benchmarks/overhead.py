@@ -72,6 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--measure", choices=["time", "memory"], help="measure one size in this process, print JSON")
     asked = parser.parse_args(arguments)
+    if asked.repetitions < 1 or min(asked.sizes) < 1:
+        parser.error("--repetitions and --sizes: expected 1 or more")
     if asked.measure:
         measure = times if asked.measure == "time" else memory
         say(json.dumps(measure(asked.sizes[0])))

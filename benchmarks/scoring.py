@@ -60,6 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--hits", type=int, default=100)
     parser.add_argument("--repetitions", type=int, default=7)
     asked = parser.parse_args(arguments)
+    if min(asked.queries, asked.hits, asked.repetitions) < 1:
+        parser.error("expected numbers of 1 or more")
     say(
         f"{asked.queries:,} queries × {asked.hits:,} hits, {len(METRICS)} metrics; processor time, "
         f"median (least to most) of {asked.repetitions} rounds in which each has its turn"
