@@ -54,6 +54,7 @@ ci-full: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python benchmarks/scoring.py
 	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/python benchmarks/sweep.py --defaults
 
 clean:
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from raglift.errors import CorpusMissing
 from raglift.loading import load_dataset
-from raglift.models import embedded_model_path, resolve_dtype
+from raglift.models import embedded_model_path, quiet_loading, resolve_dtype
 from raglift.records import Dataset, Document
 from raglift.sweep import Sweep, SweepResult, run_sweep
 
@@ -50,7 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--defaults", action="store_true", help="Also the loop in its libraries' default number type.")
     asked = parser.parse_args(arguments)
-    dataset = first_part(load_dataset("war_and_peace"), asked.characters, asked.queries)
+    try:
+        book = load_dataset("war_and_peace")
+    except CorpusMissing as missing:
+        say(str(missing))
+        return 1
+    dataset = first_part(book, asked.characters, asked.queries)
     dtype = resolve_dtype("auto")
     say(
         f"{asked.characters:,} characters, {len(dataset)} queries, {len(SIZES)} chunk sizes × {len(RETRIEVERS)} "
@@ -104,6 +110,7 @@ def sweep(dataset: Dataset, dtype: str) -> SweepResult:
             rerankers=["none", "late-interaction"],
             candidates=CANDIDATES,
             ks=KS,
+            primary=f"ndcg@{KS[-1]}",
             dtype=dtype,  # type: ignore[arg-type]
         )
         result = run_sweep(asked, Path(folder) / "sweep", progress=False)
@@ -120,7 +127,8 @@ def models(dtype: str) -> tuple[Any, Any]:
         from sentence_transformers.base.modules import Normalize
         from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
 
-        dense = SentenceTransformer(str(embedded_model_path()), model_kwargs={"dtype": getattr(torch, dtype)})
+        with quiet_loading():
+            dense = SentenceTransformer(str(embedded_model_path()), model_kwargs={"dtype": getattr(torch, dtype)})
         late = MultiVectorEncoder(modules=[dense[0], MultiVectorMask(), Normalize("token_embeddings")])
         _loaded[dtype] = (dense, late)
     return _loaded[dtype]

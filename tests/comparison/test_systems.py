@@ -1,5 +1,6 @@
 """What can be compared, and what the systems are called."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,12 @@ def test_a_single_evaluation_is_no_list(ranked):
 def test_the_baseline_is_the_first_or_one_by_name_or_number():
     names = ["a", "b", "c"]
     assert [baseline_of(names, given) for given in (None, "b", 2, -1)] == ["a", "b", "c", "c"]
+
+
+def test_cells_of_a_sweep_are_called_by_their_parts(ranked, tmp_path):
+    cells = []
+    for name in ("recursive:200/0 · bm25 · none", "recursive:900/0 · bm25 · none"):
+        plain = ranked([1])
+        run = replace(plain.run, spec={**plain.run.spec, "sweep": {"name": name}})
+        cells.append(replace(plain, run=run).save(tmp_path / f"cells-{len(cells)}"))
+    assert list(named_evaluations(cells, None)) == ["recursive:200/0 · bm25 · none", "recursive:900/0 · bm25 · none"]

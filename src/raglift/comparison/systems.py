@@ -25,7 +25,7 @@ def named_evaluations(
 ) -> dict[str, Evaluation]:
     """Return the evaluations by name, in the order given.
 
-    Saved ones are called by their folder; others by their stages, as `dense + late-interaction`, numbered where that
+    Cells of a sweep have names; saved evaluations are called by their folder; others by their stages, as `dense + late-interaction`, numbered where that
     is not enough.
 
     Raises:
@@ -123,6 +123,9 @@ def _told_apart(sources: Sequence[Source], opened: Sequence[Evaluation]) -> list
 
 
 def _plain_name(source: Source, evaluation: Evaluation) -> str:
+    cell = evaluation.run.spec.get("sweep")
+    if isinstance(cell, Mapping) and cell.get("name"):
+        return str(cell["name"])
     if not isinstance(source, Evaluation):
         return Path(source).expanduser().resolve().name or str(source)
     work = (_WORK.match(stage.system) for stage in evaluation.run.stages)

@@ -171,7 +171,7 @@ class Engine:
 
     def _keep(self, cell: Cell, evaluation: Evaluation, read_in_part: int) -> None:
         """Write an evaluation, with what it is in the sweep."""
-        mark = {"cell": cell.to_dict(), "read_in_part": read_in_part}
+        mark = {"name": cell.name, "cell": cell.to_dict(), "read_in_part": read_in_part}
         cost = evaluation.run.cost
         if cost is not None:  # what was billed was for all cells of the model
             cost = replace(cost, tokens_billed=None, dollars=None)
