@@ -44,7 +44,6 @@ ORDER = (
     "testing",
     "evaluation",
     "references",
-    "reranked",
     "systems",
     "sweep",
     "walkthrough",

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from raglift.evaluation import evaluate
+from raglift.evaluation import evaluate, rerank
 from raglift.execution import Policy
 from raglift.execution.policy import describe_error
 from raglift.latency import OneAtATime, measure_latency
 from raglift.matching import Provenance
 from raglift.records import Cost
 from raglift.references import load_system
-from raglift.reranked import rerank
 from raglift.sweep.parts import KnownScores
 
 if TYPE_CHECKING:

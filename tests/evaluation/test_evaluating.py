@@ -409,7 +409,7 @@ def test_the_spec_is_plain_and_says_what_ran():
     assert spec["started"].endswith("+00:00")
 
 
-def test_thedataset_hash_is_of_what_is_in_it():
+def test_the_dataset_hash_is_of_what_is_in_it():
     def hash_of(queries, documents=()):
         return measure(data=Dataset(tuple(queries), tuple(documents))).run.spec["dataset"]["hash"]
 

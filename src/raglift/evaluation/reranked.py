@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.chunking.token_counts import TokenCounts
 from raglift.errors import ConfigurationError
-from raglift.evaluation import evaluation_of
+from raglift.evaluation.scored import evaluation_of
 from raglift.execution import Policy, run_stages
 from raglift.execution.traces import is_batched
 from raglift.integrations.adapt import adapt_reranker, named_stages

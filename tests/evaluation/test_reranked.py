@@ -5,9 +5,8 @@ import pytest
 
 import raglift as rl
 from raglift.errors import ConfigurationError
-from raglift.evaluation import evaluate
+from raglift.evaluation import evaluate, rerank
 from raglift.records import Dataset, Ranking
-from raglift.reranked import rerank
 from raglift.retrieval import BM25Retriever
 
 LABELS = {

@@ -1,0 +1,115 @@
+"""`evaluate()`: one system over one dataset, every metric at every stage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Unpack
+
+from raglift.chunking.token_counts import TokenCounts
+from raglift.errors import ConfigurationError
+from raglift.evaluation.options import DEFAULT_KS, Config, Options, positive
+from raglift.evaluation.scored import checked_rule, evaluation_of, require_chunks, require_encoding
+from raglift.evaluation.spec import spec_of
+from raglift.execution import run_stages
+from raglift.execution.traces import is_batched
+from raglift.integrations.adapt import adapt_reranker, adapt_system, named_stages
+from raglift.integrations.inventory import all_chunks
+from raglift.latency import CostMeter, OneAtATime
+from raglift.matching import MatchRule, Provenance, inventory_of
+from raglift.metrics.choosing import choose_metrics
+from raglift.records import Dataset, Evaluation, Run, StageInfo
+from raglift.report.notes import run_notes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from raglift.execution import Stage
+    from raglift.records import Inventory, Tokens
+
+__all__ = ["evaluate"]
+
+
+def evaluate(
+    system: Any,
+    dataset: Dataset,
+    *,
+    reranker: Any = None,
+    ks: Sequence[int | Tokens | str] = DEFAULT_KS,
+    candidates: int = 50,
+    match: str | MatchRule = "containment",
+    profile: str = "default",
+    **options: Unpack[Options],
+) -> Evaluation:
+    """Measure a retrieval system, before and after reranking.
+
+    Every query runs once; each stage's ranking is kept, matched to the labels, and scored.
+
+    Args:
+        system: a LangChain retriever, vector store or Runnable; a LlamaIndex retriever, query engine or index; a
+            function from a query's text to results; or an object with `retrieve(queries, k)`. A composite (a
+            `ContextualCompressionRetriever`, a query engine with postprocessors) is opened into its stages. It is
+            never changed: depths are set on copies.
+        dataset: labelled queries, from `load_dataset` or `Dataset.from_dict`.
+        reranker: "late-interaction" (embedded, needs no network), a cross-encoder's name or path, a `CrossEncoder`, a
+            LangChain compressor, a LlamaIndex postprocessor, a function, or a list of these.
+        ks: the depths at which metrics are taken: numbers of hits, and budgets of context tokens as `tokens(2000)`
+            (from `raglift.metrics`, or as a text), which make the prompts of different chunk sizes comparable.
+        candidates: how many hits to retrieve for the rerankers; raised to the largest k.
+        match: "containment" (one hit proves a fact), "coverage" (the hits together cover at least half of a passage:
+            fair across chunk sizes), "fuzzy" (texts that were scanned or cleaned), or a `MatchRule` with a threshold.
+        profile: whose metric conventions: "default", "tutorial" or "autorag".
+        **options: see `Options`.
+
+    Raises:
+        ConfigurationError: an argument that cannot be used, or a system that no adapter knows.
+        MissingDependency: tokens are to be counted, and tiktoken is not installed.
+        ModelError: a model cannot be loaded.
+        QueryFailed: a query failed and `on_error="raise"`.
+    """
+    config = Config.of(options)
+    metrics = choose_metrics(config.metrics, ks)
+    require_encoding(metrics)
+    rule = checked_rule(match, profile)
+    depth = max(positive("candidates", candidates), *(metric.k or 0 for metric in metrics))
+    timed = positive("latency", config.latency) if config.latency else 0
+    _check_queries(dataset)
+    policy = config.policy
+    stages = named_stages(
+        [
+            *adapt_system(system, as_deployed=config.as_deployed, doc_key=config.doc_key),
+            *adapt_reranker(reranker, as_deployed=config.as_deployed, dtype=config.dtype, progress=config.progress),
+        ]
+    )
+    inventory = _inventory(stages, dataset, config, rule)
+    require_chunks(metrics, inventory)
+    provenance = Provenance(dataset, config.doc_key)
+    alone = OneAtATime(stages, depth, policy, Provenance(dataset, config.doc_key))
+    meter = CostMeter(alone, dataset.queries, timed)
+    meter.warm_up()
+    traces = run_stages(stages, dataset.queries, depth, policy, provenance, watch=meter.watch)
+    infos = tuple(StageInfo(s.name, s.system, s.depth_fixed, is_batched(s)) for s in stages)
+    notes = run_notes(stages, provenance)
+    batched = [info.name for info in infos if info.batched]
+    if config.timeout is not None and batched:
+        notes.append(f"{', '.join(batched)}: takes all queries at once, so the timeout of one query does not apply")
+    run = Run(infos, traces, spec_of(dataset, config, depth), tuple(notes), inventory, meter.cost(traces))
+    return evaluation_of(run, dataset, metrics, rule, profile, TokenCounts(progress=config.progress))
+
+
+def _check_queries(dataset: Any) -> None:
+    """Raise unless there are queries to ask."""
+    if not isinstance(dataset, Dataset):
+        raise ConfigurationError(
+            f"dataset: found a {type(dataset).__name__}; expected a Dataset, from load_dataset() or Dataset.from_dict()"
+        )
+    if not dataset.queries:
+        raise ConfigurationError(f"dataset: found no queries in {dataset.name!r}; expected at least one")
+
+
+def _inventory(stages: Sequence[Stage], dataset: Dataset, config: Config, rule: MatchRule) -> Inventory | None:
+    """Return what is known of all chunks of the index; None when they are not known."""
+    chunks = all_chunks(stages, config.chunks, doc_key=config.doc_key)
+    if chunks is None:
+        return None
+    provenance = Provenance(dataset, config.doc_key)
+    checked = [provenance.check_chunk(chunk) for chunk in chunks]
+    return inventory_of(dataset.queries, checked, dataset.documents, rule, progress=config.progress)
