@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import math
 import shlex
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.comparison.cautions import few_queries
 from raglift.integrations.prices import dollars_of
 from raglift.metrics import mean_title
 from raglift.printable import printable
+from raglift.records import Metric
 from raglift.report.cost import seconds_text
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _columns(result: SweepResult) -> dict[str, Callable[[Evaluation], str]]:
         columns["reranked"] = lambda one: _if_reranked(one, f"{one.scores.mean(one.after, metric):.4f}")
         columns["lift"] = lambda one: _if_reranked(one, _signed(one.mean_lift(metric)))
     columns["n"] = lambda one: f"{one.scores.n(one.after, metric):,}"
-    context = replace(metric, name=_CONTEXT)
+    context = Metric(_CONTEXT, metric.depth)
     if any(context in one.scores.metrics for one in measured):
         columns["tokens"] = lambda one: _number(one.scores.mean(one.after, context))
     if any(_p50(one) is not None for one in measured):
