@@ -5,9 +5,18 @@ from __future__ import annotations
 import io
 import sys
 
-__all__ = ["main"]
+__all__ = ["Stopped", "main"]
 
 _INTERRUPTED = 130
+_HOW_TO_GO_ON = "what the models finished is kept: the same command goes on from there"
+
+
+class Stopped(SystemExit):
+    """Ctrl-C, where there is something to say of how to go on."""
+
+    def __init__(self, how_to_go_on: str) -> None:
+        super().__init__(_INTERRUPTED)
+        self.how_to_go_on = how_to_go_on
 
 
 def main() -> None:
@@ -26,9 +35,8 @@ def main() -> None:
         sys.exit(2)
     except SystemExit as end:
         if end.code == _INTERRUPTED:  # typer turns Ctrl-C into this exit code without a word
-            sys.stderr.write(
-                "\nraglift: stopped. What the models finished is kept: the same command goes on from there\n"
-            )
+            told = printable(getattr(end, "how_to_go_on", _HOW_TO_GO_ON))
+            sys.stderr.write(f"\nraglift: stopped: {told}\n")
         raise
     except BrokenPipeError:
         # The reader of our output has gone, as with `raglift … | head`

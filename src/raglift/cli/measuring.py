@@ -209,7 +209,9 @@ def demo() -> None:
 
 @group.command()
 def sweep(
-    file: Annotated[Path, typer.Argument(help="A YAML file that says what to measure (see docs/sweeps.md).")],
+    file: Annotated[
+        Path, typer.Argument(help="A YAML file that says what to measure; or the folder of a sweep, to print it.")
+    ],
     out: Annotated[
         Path | None, typer.Option(help="Where the sweep is kept; by default runs/ and the file's name.")
     ] = None,

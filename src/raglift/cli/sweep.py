@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from raglift.errors import QueryFailed
+from raglift.cli import Stopped
+from raglift.errors import ConfigurationError, QueryFailed
 from raglift.sweep import load_sweep_result, plan_sweep, run_sweep
 from raglift.sweep.terminal import print_plan, print_result
 from raglift.sweep.yaml_file import load_sweep
@@ -42,9 +43,12 @@ class Request:
 
 
 def run(request: Request) -> None:
-    """Check, plan, run, print."""
+    """Check, plan, run, print; of a sweep's folder, print what is there."""
     from rich.console import Console
 
+    if request.file.is_dir():
+        show(request)
+        return
     console = Console(stderr=True)
     sweep = load_sweep(request.file)
     if request.plan:
@@ -64,17 +68,26 @@ def run(request: Request) -> None:
             announce=lambda plan: print_plan(plan, console),
         )
     except KeyboardInterrupt:
-        sys.stderr.write(f"\nwhat is finished is kept in {request.folder}: go on with --resume\n")
-        raise
+        raise Stopped(f"what is finished is kept in {request.folder}: go on with --resume") from None
     _print(result, include_cut=request.include_cut, as_json=request.as_json)
     sys.stderr.write(f"kept in {result.folder}\n")
     if not result.finished:
         raise QueryFailed(f"every cell failed; the first: {result.failed[0].error}")
 
 
-def show(folder: Path, *, include_cut: bool, as_json: bool) -> None:
-    """Print what is finished of a sweep."""
-    _print(load_sweep_result(folder), include_cut=include_cut, as_json=as_json)
+def show(request: Request) -> None:
+    """Print what is finished of a sweep.
+
+    Raises:
+        ConfigurationError: it is to be planned or run, which needs its file.
+        RunError: the folder is not that of a sweep, or is damaged.
+    """
+    if request.plan or request.resume or request.out is not None:
+        wanted = "--plan" if request.plan else "--resume" if request.resume else "--out"
+        raise ConfigurationError(
+            f"{request.file}: found a folder with {wanted}; expected the sweep's YAML file, and the folder with --out"
+        )
+    _print(load_sweep_result(request.file), include_cut=request.include_cut, as_json=request.as_json)
 
 
 def _print(result: SweepResult, *, include_cut: bool, as_json: bool) -> None:

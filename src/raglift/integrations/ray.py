@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from raglift.errors import ConfigurationError, MissingDependency
@@ -31,8 +32,9 @@ _TASKS_PER_PROCESSOR = 3
 class RayWorkers:
     """Sends work to a Ray cluster; a context manager that ends what it started.
 
-    Each task takes one processor. The function and what it carries are sent once. Results come back to the process
-    that asked, which alone keeps them; a task whose worker is lost is done again by another.
+    Each task takes one processor, and works in the working folder of the process that asked where its machine has that
+    folder, so that users' modules are found there. The function and what it carries are sent once. Results come back
+    to the process that asked, which alone keeps them; a task whose worker is lost is done again by another.
 
     Args:
         address: of a running cluster, as `auto` for this machine's or `ray://host:10001`; None for that of
@@ -77,7 +79,7 @@ class RayWorkers:
             Exception: what the function raised for an item; what is still under way is given up.
         """
         task: Any = self._ray.remote(num_cpus=1, max_retries=_TRIES_OF_A_LOST_TASK)(_applied)
-        sent = self._ray.put(function)
+        sent = self._ray.put((function, os.getcwd()))  # noqa: PTH109 — sys.path holds texts
         most = max(int(self._ray.cluster_resources().get("CPU", 1)), 1) * _TASKS_PER_PROCESSOR
         waiting = list(enumerate(items))[::-1]
         under_way: dict[Any, int] = {}
@@ -114,6 +116,11 @@ class RayWorkers:
         self.close()
 
 
-def _applied(function: Callable[[Item], Result], item: Item) -> Result:
+def _applied(sent: tuple[Callable[[Item], Result], str], item: Item) -> Result:
+    function, folder = sent
     os.environ["RAGLIFT_PROGRESS"] = "0"  # a bar belongs to the process that asked
+    if os.path.isdir(folder):  # noqa: PTH112 — as it was sent
+        os.chdir(folder)
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
     return function(item)

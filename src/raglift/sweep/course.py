@@ -78,10 +78,10 @@ class Course:
             step.total = step.done
             self._now = None
 
-    def skip(self, label: str) -> None:
-        """Say that a step will not be taken: something that it needs has failed."""
+    def skip(self, *labels: str) -> None:
+        """Say that nothing more is done in some steps: something that they need has failed."""
         for step in self.steps:
-            if step.label == label:
+            if step.label in labels:
                 step.total = step.done
 
     def advance(self, unit: str, count: int) -> None:

@@ -13,10 +13,19 @@ from raglift.indexing import embed
 from raglift.metrics import parse
 from raglift.progress import listen, show_status
 from raglift.sweep.cells import NO_RERANKER, Cell
-from raglift.sweep.course import Course, Step
+from raglift.sweep.course import Course
 from raglift.sweep.measuring import Measurement, Outcome, ask_system, candidate_pairs, evaluated, latency_of, measure
 from raglift.sweep.parts import parts_of, source_of
 from raglift.sweep.result import CellResult, SweepResult
+from raglift.sweep.steps import (
+    TIMING_LABEL,
+    embedding_label,
+    measuring_label,
+    query_label,
+    retrieval_label,
+    scoring_label,
+    steps_of,
+)
 from raglift.work import HERE, Workers
 
 if TYPE_CHECKING:
@@ -32,7 +41,6 @@ if TYPE_CHECKING:
 __all__ = ["Engine", "read_result"]
 
 _EVALUATIONS_AT_HAND = 32
-_TIMING_LABEL = "time the cells"
 
 
 @dataclass
@@ -65,7 +73,7 @@ class Engine:
         missing = [s for s in self.plan.sources if not self.folder.place(s.key, is_cell=self._is_cell(s)).is_dir()]
         own = [source for source in missing if source.system is None]
         with show_status(show=self.progress) as say:
-            self._course = Course(_steps(self.plan, todo, missing, latency=self.parts.sweep.latency), say)
+            self._course = Course(steps_of(self.plan, todo, missing, latency=self.parts.sweep.latency), say)
             with listen(self._course.advance):
                 self._embed(own)
                 self._retrieve(own)
@@ -88,10 +96,11 @@ class Engine:
                 workers = HERE if hasattr(embedder, "tokens_billed") else self.workers
                 texts = self._texts([part for part in needed if part.embedding == model])
                 with self._billing(model, embedder):
-                    with self._course.taking(_embedding_label(model)):
+                    with self._course.taking(embedding_label(model)):
                         embed(embedder, texts, "document", cache, progress=show, workers=workers)
-                    with self._course.taking(_query_label(model)):
+                    with self._course.taking(query_label(model)):
                         embed(embedder, self.parts.queries, "query", cache, progress=show)
+            self._course.skip(embedding_label(model), query_label(model))  # what failed is not waited for
 
     def _texts(self, needed: Sequence[Cell]) -> list[str]:
         """Return the distinct texts of the chunks of some cells; a chunker that fails takes its cells with it."""
@@ -106,9 +115,9 @@ class Engine:
         for chunker in dict.fromkeys(source.chunker for source in sources):
             for source in (source for source in sources if source.chunker == chunker):
                 if source.key in self._failures:
-                    self._course.skip(_retrieval_label(source))
+                    self._course.skip(retrieval_label(source))
                     continue
-                with self._failing([source]), self._course.taking(_retrieval_label(source)):
+                with self._failing([source]), self._course.taking(retrieval_label(source)):
                     retriever = self.parts.retriever(source)
                     evaluation = evaluated(retriever, self.parts.sweep, self.parts.dataset, progress=self.progress)
                     self._keep(source, evaluation, self.parts.read_in_part(source))
@@ -123,24 +132,35 @@ class Engine:
             progress = self.progress if workers is HERE else False
             ask = partial(ask_system, self.parts.sweep, self.parts.dataset, progress)
             for source, outcome in workers.map(ask, asked):
-                with self._course.taking(_retrieval_label(source)):
+                with self._course.taking(retrieval_label(source)):
                     self._settle(source, outcome, 0)
                     self._course.advance("rankings", 1)
 
     def _rerank(self, name: str, cells: Sequence[Cell]) -> None:
         """Score every distinct pair once, then measure the cells."""
+        pairs = self._pairs(list(dict.fromkeys(map(source_of, cells))))
         alive = [cell for cell in cells if source_of(cell).key not in self._failures]
         with self._failing(alive):
             reranker = self.parts.reranker(name)
-            pairs: set[Pair] = set()
-            for source in dict.fromkeys(map(source_of, alive)):
-                pairs |= candidate_pairs(self._evaluation(source))
-            with self._course.taking(_scoring_label(name), len(pairs)):
+            with self._course.taking(scoring_label(name), len(pairs)):
                 scores = reranker.scores(sorted(pairs), workers=self.workers)
-            with self._course.taking(_measuring_label(name)):
+            with self._course.taking(measuring_label(name)):
                 for item, outcome in self.workers.map(measure, list(self._measurements(name, alive, scores))):
                     self._settle(item.cell, outcome, item.source.run.spec["sweep"]["read_in_part"])
                     self._course.advance("cells", 1)
+        self._course.skip(scoring_label(name), measuring_label(name))
+
+    def _pairs(self, sources: Sequence[Cell]) -> set[Pair]:
+        """Return the distinct pairs of all candidates; a source that cannot be read takes its cells with it."""
+        pairs: set[Pair] = set()
+        for source in sources:
+            if source.key in self._failures:
+                continue
+            try:
+                pairs |= candidate_pairs(self._evaluation(source))
+            except RunError as error:  # it was read here, and written by another process
+                self._fail([source], str(error))
+        return pairs
 
     def _measurements(self, name: str, cells: Sequence[Cell], scores: dict[Pair, float]) -> Iterator[Measurement]:
         title = self.parts.reranker_title(name)
@@ -150,18 +170,25 @@ class Engine:
 
     def _time(self) -> None:
         """Time the cells' stages, here and one query at a time: what was shared above was not done for one query."""
-        with self._course.taking(_TIMING_LABEL):
+        finished = self.folder.finished()
+        with self._course.taking(TIMING_LABEL):
             for cell in self.plan.cells:
-                if cell.key not in self.folder.finished():
-                    continue
-                evaluation = self.folder.load(cell.key, self.parts.dataset, is_cell=True)
-                if evaluation.run.cost is None or not evaluation.run.cost.latencies:
+                if cell.key in finished:
                     with self._failing([cell]):
-                        cost = latency_of(evaluation, self.parts.stages(cell), self.parts.sweep, self.progress)
-                        self.folder.save(
-                            cell.key, replace(evaluation, run=replace(evaluation.run, cost=cost)), is_cell=True
-                        )
+                        self._time_cell(cell)
                 self._course.advance("cells", 1)
+
+    def _time_cell(self, cell: Cell) -> None:
+        try:
+            evaluation = self.folder.load(cell.key, self.parts.dataset, is_cell=True)
+        except RunError:  # said where the result is read
+            return
+        if evaluation.run.cost is not None and evaluation.run.cost.latencies:
+            return
+        embedder = None if cell.embedding is None else self.parts.embedder(cell.embedding)
+        with self._billing(str(cell.embedding), embedder):
+            cost = latency_of(evaluation, self.parts.stages(cell), self.parts.sweep, self.progress)
+        self.folder.save(cell.key, replace(evaluation, run=replace(evaluation.run, cost=cost)), is_cell=True)
 
     def _settle(self, cell: Cell, outcome: Outcome, read_in_part: int) -> None:
         if outcome.evaluation is None:
@@ -196,13 +223,21 @@ class Engine:
         return cell in self.plan.cells
 
     @contextmanager
-    def _billing(self, model: str, embedder: Embedder) -> Iterator[None]:
-        """Keep what the work inside was billed for, however it ends."""
-        before = getattr(embedder, "tokens_billed", 0)
+    def _billing(self, model: str, embedder: Embedder | None) -> Iterator[None]:
+        """Keep what the work inside is billed for, batch by batch: a killed process has no last word."""
+        kept = getattr(embedder, "tokens_billed", 0)
+
+        def keep(_unit: str = "", _count: int = 0) -> None:
+            nonlocal kept
+            now = getattr(embedder, "tokens_billed", 0)
+            self.folder.add_bill(model, now - kept)
+            kept = now
+
         try:
-            yield
+            with listen(keep):
+                yield
         finally:
-            self.folder.add_bill(model, getattr(embedder, "tokens_billed", 0) - before)
+            keep()
 
     @contextmanager
     def _failing(self, cells: Sequence[Cell]) -> Iterator[None]:
@@ -228,7 +263,7 @@ def read_result(folder: SweepFolder, dataset: Dataset | None = None) -> SweepRes
         dataset: what it was measured on, with its documents; without it, evaluations have the queries alone.
 
     Raises:
-        RunError: something in the folder is damaged.
+        RunError: what is swept over cannot be read. A cell that cannot be read counts as failed.
     """
     head, failures, finished = folder.head(), folder.failures(), folder.finished()
     results = []
@@ -236,48 +271,13 @@ def read_result(folder: SweepFolder, dataset: Dataset | None = None) -> SweepRes
         if cell.key not in finished:
             results.append(CellResult(cell, error=failures.get(cell.key)))
             continue
-        evaluation = folder.load(cell.key, dataset, is_cell=True)
-        results.append(CellResult(cell, evaluation, read_in_part=int(evaluation.run.spec["sweep"]["read_in_part"])))
+        try:
+            evaluation = folder.load(cell.key, dataset, is_cell=True)
+        except RunError as error:
+            results.append(CellResult(cell, error=str(error)))
+            continue
+        mark = evaluation.run.spec.get("sweep", {})
+        results.append(CellResult(cell, evaluation, read_in_part=int(mark.get("read_in_part", 0))))
     return SweepResult(
         head["title"], parse(head["primary"]), int(head["seed"]), tuple(results), folder.path, folder.billed()
     )
-
-
-def _steps(plan: Plan, todo: Sequence[Cell], missing: Sequence[Cell], *, latency: int) -> list[Step]:
-    """Return what is to be done, in the order in which it is."""
-    steps = []
-    for entry in plan.embeddings:
-        steps.append(Step(_embedding_label(entry.model), "chunks", _known(entry.missing, entry.texts)))
-        steps.append(Step(_query_label(entry.model), "queries", _known(entry.missing_queries, entry.queries)))
-    steps += [Step(_retrieval_label(source), "rankings", 1) for source in missing]
-    for planned in plan.rerankings:
-        cells = sum(cell.reranker == planned.reranker for cell in todo)
-        steps.append(Step(_scoring_label(planned.reranker), "pairs", _known(planned.missing, planned.pairs)))
-        steps.append(Step(_measuring_label(planned.reranker), "cells", cells))
-    if latency:
-        steps.append(Step(_TIMING_LABEL, "cells", len(plan.cells)))
-    return steps
-
-
-def _known(exact: int | None, most: int) -> int:
-    return most if exact is None else exact
-
-
-def _embedding_label(model: str) -> str:
-    return f"embed with {model}"
-
-
-def _query_label(model: str) -> str:
-    return f"embed queries with {model}"
-
-
-def _retrieval_label(source: Cell) -> str:
-    return f"retrieve {source.name.removesuffix(f' · {NO_RERANKER}')}"
-
-
-def _scoring_label(reranker: str) -> str:
-    return f"score with {reranker}"
-
-
-def _measuring_label(reranker: str) -> str:
-    return f"measure with {reranker}"

@@ -5,6 +5,7 @@ cells/KEY/       one finished cell: a saved evaluation
 retrieved/KEY/   retrieval that only cells with a reranker use: a saved evaluation without one
 failures.json    for each cell that failed, why
 billed.json      for each embedding model of a provider, how many tokens it has billed
+sweep.lock       held by the process that is working on the sweep
 
 A folder appears under its name only when all of it is written, so whatever is there is whole.
 """
@@ -13,15 +14,17 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import ConfigurationError, RunError
 from raglift.store import load_evaluation
 from raglift.store.plain_files import read_json, write_json
+from raglift.sweep.lock import hold
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from raglift.records import Dataset, Evaluation
@@ -31,6 +34,8 @@ __all__ = ["SweepFolder"]
 FORMAT = 1
 _SWEEP, _FAILURES, _BILLED = "sweep.json", "failures.json", "billed.json"
 _CELLS, _RETRIEVED = "cells", "retrieved"
+_LOCK = "sweep.lock"
+_HEAD = {"title": str, "primary": str, "seed": int, "hash": str, "sweep": dict, "cells": list}
 
 
 @dataclass(frozen=True)
@@ -41,8 +46,9 @@ class SweepFolder:
     """Where it is."""
 
     @classmethod
-    def begin(cls, path: Path, head: Mapping[str, Any], *, resume: bool) -> SweepFolder:
-        """Begin a sweep in a new folder, or go on with one that was stopped.
+    @contextmanager
+    def begin(cls, path: Path, head: Mapping[str, Any], *, resume: bool) -> Iterator[SweepFolder]:
+        """Begin a sweep in a new folder, or go on with one that was stopped; the folder is held until the block ends.
 
         Args:
             path: where.
@@ -51,21 +57,24 @@ class SweepFolder:
 
         Raises:
             ConfigurationError: the folder holds a sweep and `resume` is false, or another sweep.
-            RunError: the folder holds something else, or cannot be written.
+            RunError: the folder holds something else, cannot be written, or another process works on it.
         """
         folder = cls(path)
-        if folder.exists():
-            folder.check(head, resume=resume)
-            folder.sweep_up()
-        else:
-            if path.exists() and (not path.is_dir() or any(path.iterdir())):
-                raise RunError(f"{path}: found something there that is no sweep; expected a new or empty folder")
-            try:
-                (path / _CELLS).mkdir(parents=True, exist_ok=True)
+        try:
+            foreign = not folder.exists() and path.exists() and (not path.is_dir() or bool(_content(path)))
+            if not foreign:
+                path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RunError(f"{path}: cannot be written: {error}") from error
+        if foreign:
+            raise RunError(f"{path}: found something there that is no sweep; expected a new or empty folder")
+        with hold(path / _LOCK):
+            if folder.exists():
+                folder.check(head, resume=resume)
+                folder.sweep_up()
+            else:
                 write_whole(path / _SWEEP, {"format": FORMAT, **head})
-            except OSError as error:
-                raise RunError(f"{path}: cannot be written: {error}") from error
-        return folder
+            yield folder
 
     def exists(self) -> bool:
         """Whether a sweep was begun here."""
@@ -102,7 +111,13 @@ class SweepFolder:
         if not isinstance(head, dict) or not isinstance(head.get("format"), int):
             raise RunError(f"{self.path / _SWEEP}: damaged; expected what raglift sweep writes")
         if head["format"] > FORMAT:
-            raise RunError(f"{self.path / _SWEEP}: found format {head['format']}; expected {FORMAT} or lower")
+            raise RunError(
+                f"{self.path / _SWEEP}: found format {head['format']}; expected {FORMAT} or lower: "
+                "it was written by a newer raglift; upgrade with pip install -U raglift"
+            )
+        for name, kind in _HEAD.items():
+            if not isinstance(head.get(name), kind):
+                raise RunError(f"{self.path / _SWEEP}: damaged: found no {name}; expected what raglift sweep writes")
         return head
 
     def finished(self) -> set[str]:
@@ -132,14 +147,16 @@ class SweepFolder:
         Raises:
             RunError: it is missing or damaged.
         """
-        evaluation = load_evaluation(self.place(key, is_cell=is_cell))
+        place = self.place(key, is_cell=is_cell)
+        try:
+            evaluation = load_evaluation(place)
+        except RunError as error:
+            raise RunError(f"{error}; remove the folder {place}, and go on with --resume to measure it again") from None
         return evaluation if dataset is None else replace(evaluation, dataset=dataset)
 
     def failures(self) -> dict[str, str]:
         """Return why each cell failed that did, by its key."""
-        path = self.path / _FAILURES
-        found = read_json(path) if path.is_file() else {}
-        return {str(key): str(reason) for key, reason in found.items()} if isinstance(found, dict) else {}
+        return {key: str(reason) for key, reason in self._table(_FAILURES).items()}
 
     def set_failures(self, failures: Mapping[str, str]) -> None:
         """Keep why cells failed."""
@@ -148,15 +165,23 @@ class SweepFolder:
 
     def billed(self) -> dict[str, int]:
         """Return how many tokens providers have billed for each embedding model, over all processes of the sweep."""
-        path = self.path / _BILLED
-        found = read_json(path) if path.is_file() else {}
-        return {str(model): int(tokens) for model, tokens in found.items()} if isinstance(found, dict) else {}
+        found = self._table(_BILLED)
+        if not all(isinstance(tokens, int) for tokens in found.values()):
+            raise RunError(f"{self.path / _BILLED}: damaged: expected numbers of tokens; remove it")
+        return found
 
     def add_bill(self, model: str, tokens: int) -> None:
         """Keep what a provider has billed for a model since it was last asked."""
         if tokens:
             billed = self.billed()
             write_whole(self.path / _BILLED, {**billed, model: billed.get(model, 0) + tokens})
+
+    def _table(self, name: str) -> dict[str, Any]:
+        path = self.path / name
+        found = read_json(path) if path.is_file() else {}
+        if not isinstance(found, dict):
+            raise RunError(f"{path}: damaged: found a {type(found).__name__}; expected an object: remove it")
+        return found
 
     def sweep_up(self) -> None:
         """Remove what a killed process had half written."""
@@ -169,23 +194,43 @@ class SweepFolder:
 
 
 def write_whole(path: Path, content: Any) -> None:
-    """Write a JSON file, all of it or nothing."""
+    """Write a JSON file, all of it or nothing.
+
+    Raises:
+        RunError: it cannot be written.
+    """
     part = path.with_name(f".{path.name}.part")
-    write_json(part, content)
-    part.replace(path)
+    try:
+        write_json(part, content)
+        part.replace(path)
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written: {error}") from error
 
 
 def _names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir() if path.name[0] != "."} if folder.is_dir() else set()
 
 
+def _content(folder: Path) -> set[str]:
+    """Return what is in a folder, besides what a process that was killed at its first step leaves."""
+    return {path.name for path in folder.iterdir()} - {_LOCK, f".{_SWEEP}.part"}
+
+
 def _changed(found: Any, wanted: Any) -> str:
     """Return which settings differ."""
-    if not isinstance(found, dict) or not isinstance(wanted, dict):
-        return "it cannot be told in what it differs"
     names = [name for name in {**found, **wanted} if _plain(found.get(name)) != _plain(wanted.get(name))]
-    shown = [f"{name} was {_plain(found.get(name))} and is {_plain(wanted.get(name))}" for name in names[:3]]
+    shown = [_difference(name, found.get(name), wanted.get(name)) for name in names[:3]]
     return "; ".join(shown) + (f" and {len(names) - 3} more" if len(names) > 3 else "") or "the dataset has changed"
+
+
+def _difference(name: str, found: Any, wanted: Any) -> str:
+    """Say how one setting differs: of lists, what is only in one of them."""
+    if not isinstance(found, list) or not isinstance(wanted, list):
+        return f"{name} was {_plain(found)} and is {_plain(wanted)}"
+    gone = [_plain(value) for value in found if value not in wanted]
+    new = [_plain(value) for value in wanted if value not in found]
+    told = [f"{', '.join(values)} {what}" for values, what in ((gone, "no longer there"), (new, "new")) if values]
+    return f"{name}: {', '.join(told) or 'another order'}"
 
 
 def _plain(value: Any) -> str:

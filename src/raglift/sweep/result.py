@@ -10,14 +10,17 @@ from raglift.errors import ConfigurationError
 from raglift.sweep.cells import NO_RERANKER, Cell
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
 
-    from raglift.records import Comparison, Evaluation, Metric
+    from raglift.records import Comparison, Evaluation, Metric, Tradeoff
 
 __all__ = ["CellResult", "SweepResult"]
+
+_FEWEST = 2
+"""As many cells as it takes to compare."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,18 +103,52 @@ class SweepResult:
         """Compare the cells, with paired statistics: see `raglift.compare`.
 
         Args:
-            baseline: the name of the cell that the others are compared with; by default the first measured.
+            baseline: the name or key of the cell that the others are compared with; by default the first measured.
             hold_out: pick the best on one half of the queries, and measure it on the other.
             include_cut: also compare cells whose embedding model reads some chunks only in part.
+
+        Raises:
+            ConfigurationError: fewer than two cells are left to compare, or the baseline is none of them.
         """
         from raglift.comparison import compare
 
-        cells = {
-            result.cell.name: result.evaluation
-            for result in self.finished
-            if result.evaluation is not None and (include_cut or not result.read_in_part)
-        }
-        return compare(cells, baseline=baseline, primary=str(self.primary), seed=self.seed, hold_out=hold_out)
+        taken = [result for result in self.finished if include_cut or not result.read_in_part]
+        if len(taken) < _FEWEST and len(self.finished) >= _FEWEST:
+            raise ConfigurationError(
+                f"compare: found {len(taken)} cells whose embedding model reads every chunk to its end, of "
+                f"{len(self.finished)} measured; expected two or more: include_cut=True compares the others too"
+            )
+        cells = {result.cell.name: result.evaluation for result in taken if result.evaluation is not None}
+        named = {result.cell.key: result.cell.name for result in taken}
+        return compare(
+            cells,
+            baseline=None if baseline is None else named.get(baseline, baseline),
+            primary=str(self.primary),
+            seed=self.seed,
+            hold_out=hold_out,
+        )
+
+    def pareto(
+        self,
+        quality: Metric | str | None = None,
+        costs: Sequence[str] | None = None,
+        *,
+        known: Mapping[str, Mapping[str, float]] | None = None,
+        include_cut: bool = False,
+    ) -> Tradeoff:
+        """Return cost beside quality, and the cells that no other beats in all: see `Comparison.pareto`.
+
+        Args:
+            quality: more is better; by default the primary metric.
+            costs: less is better; by default latency (where the sweep has `latency`) and context tokens (where they are
+                among its metrics).
+            known: costs that you know, by name, then by the cell's name.
+            include_cut: also take cells whose embedding model reads some chunks only in part.
+
+        Raises:
+            ConfigurationError: a cost that does not exist, or that is known of no cell; or fewer than two cells.
+        """
+        return self.compare(include_cut=include_cut).pareto(quality, costs, known=known)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a cell and metric: the cell's parts, before, after, lift, n, chunks read in part, error."""

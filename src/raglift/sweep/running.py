@@ -74,22 +74,22 @@ def run_sweep(
     Raises:
         ConfigurationError: the folder holds another sweep, or one that is not to be gone on with.
         DatasetError, CorpusError: the dataset cannot be loaded.
-        RunError: the folder cannot be written, or something in it is damaged.
+        RunError: the folder cannot be written, something in it is damaged, or another process works on it.
         MissingDependency: Ray is not installed.
     """
     if engine not in ENGINES:
         raise ConfigurationError(f"engine: found {engine!r}; expected one of {', '.join(ENGINES)}")
     dataset = dataset_of(sweep)
-    kept = SweepFolder.begin(Path(folder).expanduser(), _head(sweep, dataset), resume=resume)
-    parts = Parts(sweep, dataset, progress)
-    plan = make_plan(parts, kept.finished())
-    announce(plan)
-    if engine == "local":
-        return Engine(parts, kept, plan, HERE, progress).run()
-    from raglift.integrations.ray import RayWorkers
+    with SweepFolder.begin(Path(folder).expanduser(), _head(sweep, dataset), resume=resume) as kept:
+        parts = Parts(sweep, dataset, progress)
+        plan = make_plan(parts, kept.finished())
+        announce(plan)
+        if engine == "local":
+            return Engine(parts, kept, plan, HERE, progress).run()
+        from raglift.integrations.ray import RayWorkers
 
-    with RayWorkers(address) as workers:
-        return Engine(parts, kept, plan, workers, progress).run()
+        with RayWorkers(address) as workers:
+            return Engine(parts, kept, plan, workers, progress).run()
 
 
 def load_sweep_result(folder: str | Path) -> SweepResult:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import io
+import math
+import shlex
 from typing import TYPE_CHECKING
 
+from raglift.comparison.cautions import few_queries
 from raglift.integrations.prices import dollars_of
 from raglift.metrics import mean_title
 from raglift.printable import printable
+from raglift.records import Metric
+from raglift.report.cost import seconds_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -15,13 +20,17 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from raglift.records import Evaluation
     from raglift.sweep.plan import ChunkingPlan, EmbeddingPlan, Plan, RerankingPlan
-    from raglift.sweep.result import CellResult, SweepResult
+    from raglift.sweep.result import SweepResult
 
 __all__ = ["plan_text", "print_plan", "print_result", "result_text"]
 
 _WIDTH = 100
 _CUT = "✂"
+_CONTEXT = "context_tokens"
+_FEW_CELLS = 2
+"""The better of two is what a comparison says; the best of more is partly the luckiest."""
 
 
 def plan_text(plan: Plan) -> str:
@@ -75,7 +84,7 @@ def _plan_lines(plan: Plan) -> Iterator[str]:
     told += [f"{plan.finished:,} finished already"] if plan.finished else []
     aside = f" ({', '.join(told)})" if told else ""
     yield (
-        f"{plan.title}: {len(plan.cells):,} cells{aside} over {plan.queries:,} queries{documents} of {plan.dataset}, "
+        f"{plan.title}: {_cells(len(plan.cells))}{aside} over {plan.queries:,} queries{documents} of {plan.dataset}, "
         f"{plan.candidates:,} candidates"
     )
     named = [entry.chunker for entry in plan.chunkings] + [entry.model for entry in plan.embeddings]
@@ -133,34 +142,82 @@ def _table(result: SweepResult) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    reranked = any(len(entry.evaluation.scores.stages) > 1 for entry in result.finished if entry.evaluation)
+    columns = _columns(result)
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("cell", overflow="fold")
-    for title in ("retrieved", "reranked", "lift", "n") if reranked else ("retrieved", "n"):
+    for title in columns:
         table.add_column(title, justify="right", no_wrap=True)
     for entry in result.ranked:
-        mark = f" {_CUT}" if entry.read_in_part else ""
-        table.add_row(Text(printable(entry.cell.name) + mark), *_figures(entry, result, reranked=reranked))
+        if entry.evaluation is not None:
+            mark = f" {_CUT}" if entry.read_in_part else ""
+            figures = [of(entry.evaluation) for of in columns.values()]
+            table.add_row(Text(printable(entry.cell.name) + mark), *figures)
     return table
 
 
-def _figures(entry: CellResult, result: SweepResult, *, reranked: bool) -> list[str]:
-    evaluation, metric = entry.evaluation, result.primary
-    if evaluation is None:
-        return []
-    before = f"{evaluation.scores.mean(evaluation.before, metric):.4f}"
-    n = f"{evaluation.scores.n(evaluation.after, metric):,}"
-    if not reranked:
-        return [before, n]
-    lift = evaluation.mean_lift(metric)
-    if len(evaluation.scores.stages) == 1:
-        return [before, "", "", n]
-    return [before, f"{entry.value(metric):.4f}", "–" if lift is None else f"{lift:+.4f}", n]
+def _columns(result: SweepResult) -> dict[str, Callable[[Evaluation], str]]:
+    """Return what is shown of each cell, by title; costs where they are known of some cell."""
+    metric = result.primary
+    measured = [entry.evaluation for entry in result.finished if entry.evaluation is not None]
+    columns: dict[str, Callable[[Evaluation], str]] = {
+        "retrieved": lambda one: f"{one.scores.mean(one.before, metric):.4f}"
+    }
+    if any(len(one.scores.stages) > 1 for one in measured):
+        columns["reranked"] = lambda one: _if_reranked(one, f"{one.scores.mean(one.after, metric):.4f}")
+        columns["lift"] = lambda one: _if_reranked(one, _signed(one.mean_lift(metric)))
+    columns["n"] = lambda one: f"{one.scores.n(one.after, metric):,}"
+    context = Metric(_CONTEXT, metric.depth)
+    if any(context in one.scores.metrics for one in measured):
+        columns["tokens"] = lambda one: _number(one.scores.mean(one.after, context))
+    if any(_p50(one) is not None for one in measured):
+        columns["p50"] = lambda one: "–" if (p50 := _p50(one)) is None else seconds_text(p50)
+    return columns
+
+
+def _if_reranked(evaluation: Evaluation, figure: str) -> str:
+    return figure if len(evaluation.scores.stages) > 1 else ""
+
+
+def _signed(lift: float | None) -> str:
+    return "–" if lift is None else f"{lift:+.4f}"
+
+
+def _number(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:,.0f}"
+
+
+def _p50(evaluation: Evaluation) -> float | None:
+    """Return the median seconds of one query through all stages; None where it was not measured."""
+    cost = evaluation.run.cost
+    return None if cost is None or cost.whole is None else cost.whole.p50
 
 
 def _foot(result: SweepResult, *, include_cut: bool) -> Iterator[str]:
+    yield from _best(result, include_cut=include_cut)
+    for model, tokens in result.billed.items():
+        dollars = dollars_of(model.partition(":")[2], tokens)
+        price = "" if dollars is None else f", US$ {dollars:.4f} at list price"
+        yield f"billed for {model}: {tokens:,} tokens{price}"
+    waiting = [entry for entry in result.results if entry.evaluation is None and entry.error is None]
+    if waiting:
+        yield f"! {_cells(len(waiting))} not measured yet: go on with --resume"
+    for reason, names in _by_reason(result).items():
+        shown = "; ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
+        yield f"! {_cells(len(names))} failed: {reason}"
+        yield f"    {shown}"
+    if len(result.finished) > 1:
+        runs, primary = f"{shlex.quote(str(result.folder))}/cells/*", shlex.quote(str(result.primary))
+        yield (
+            f"which differences are real: raglift compare {runs} --primary {primary}, or "
+            "result.compare(hold_out=True) in Python"
+        )
+
+
+def _best(result: SweepResult, *, include_cut: bool) -> Iterator[str]:
+    """Name the best cell, and say what to beware of."""
     cut = [entry for entry in result.finished if entry.read_in_part]
     best = result.best(include_cut=include_cut)
+    chosen_from = len(result.finished) if include_cut else len(result.finished) - len(cut)
     if best is not None:
         aside = f" of those without {_CUT}" if cut and not include_cut else ""
         yield f"best{aside}: {best.cell.name}"
@@ -171,17 +228,19 @@ def _foot(result: SweepResult, *, include_cut: bool) -> Iterator[str]:
             f"{_CUT} the embedding model reads some chunks only in part, so these cells measure the cut as well"
             + ("" if include_cut else ": left out of best unless asked (--include-cut)")
         )
-    for model, tokens in result.billed.items():
-        dollars = dollars_of(model.partition(":")[2], tokens)
-        price = "" if dollars is None else f", US$ {dollars:.4f} at list price"
-        yield f"billed for {model}: {tokens:,} tokens{price}"
-    waiting = [entry for entry in result.results if entry.evaluation is None and entry.error is None]
-    if waiting:
-        yield f"! {len(waiting):,} cells not measured yet: go on with --resume"
-    for reason, cells in _by_reason(result).items():
-        names = "; ".join(cells[:3]) + (f" and {len(cells) - 3} more" if len(cells) > 3 else "")
-        yield f"! {len(cells)} failed: {reason}"
-        yield f"    {names}"
+    if best is None or best.evaluation is None:
+        return
+    if chosen_from > _FEW_CELLS:
+        yield (
+            f"! the best of {chosen_from:,} on the queries that it was chosen on, so its lead is likely too large: "
+            "--hold-out (hold_out=True) of the comparison chooses on one half of them and measures on the other"
+        )
+    for caution in few_queries(best.evaluation.scores.n(best.evaluation.after, result.primary)):
+        yield f"! {caution}"
+
+
+def _cells(count: int) -> str:
+    return f"{count:,} cell" if count == 1 else f"{count:,} cells"
 
 
 def _by_reason(result: SweepResult) -> dict[str, list[str]]:

@@ -1,0 +1,182 @@
+"""A sweep's folder: what may be gone on with, and what is told of what may not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from raglift.errors import ConfigurationError, RunError
+from raglift.sweep import Sweep, load_sweep_result, run_sweep
+from raglift.sweep.folder import SweepFolder
+
+HEAD: dict[str, Any] = {
+    "title": "island",
+    "primary": "ndcg@3",
+    "seed": 0,
+    "hash": "one",
+    "sweep": {"chunkers": ["recursive:200/0", "recursive:90/30"], "candidates": 6},
+    "cells": [],
+}
+
+
+def begun(path: Path, **changes: Any) -> Path:
+    with SweepFolder.begin(path, {**HEAD, **changes}, resume=False) as folder:
+        assert folder.head()["format"] == 1
+    return path
+
+
+def go_on(path: Path, **changes: Any) -> None:
+    with SweepFolder.begin(path, {**HEAD, **changes}, resume=True):
+        pass
+
+
+def test_a_sweep_is_not_gone_on_with_unless_asked(tmp_path: Path) -> None:
+    begun(tmp_path / "sweep")
+    with pytest.raises(ConfigurationError, match=r"found a sweep there already \(0 cells finished\).*--resume.*--out"):
+        begun(tmp_path / "sweep")
+    go_on(tmp_path / "sweep")
+
+
+def test_what_has_changed_is_named(tmp_path: Path) -> None:
+    begun(tmp_path / "sweep")
+    changed = {"chunkers": ["recursive:200/0", "token:64/8"], "candidates": 8}
+    with pytest.raises(ConfigurationError) as caught:
+        go_on(tmp_path / "sweep", hash="two", sweep=changed)
+    told = str(caught.value)
+    assert 'chunkers: "recursive:90/30" no longer there, "token:64/8" new; candidates was 6 and is 8;' in told
+    assert "choose another folder (--out)" in told
+
+
+def test_another_order_and_a_changed_dataset_are_named(tmp_path: Path) -> None:
+    begun(tmp_path / "sweep")
+    turned = {"chunkers": ["recursive:90/30", "recursive:200/0"], "candidates": 6}
+    with pytest.raises(ConfigurationError, match="another sweep there: chunkers: another order;"):
+        go_on(tmp_path / "sweep", hash="two", sweep=turned)
+    with pytest.raises(ConfigurationError, match="another sweep there: the dataset has changed;"):
+        go_on(tmp_path / "sweep", hash="two")
+
+
+def test_many_changes_are_counted(tmp_path: Path) -> None:
+    begun(tmp_path / "sweep")
+    with pytest.raises(ConfigurationError, match="; and 2 more|c was null and is 3 and 2 more"):
+        go_on(tmp_path / "sweep", hash="two", sweep={**HEAD["sweep"], "a": 1, "b": 2, "c": 3, "d": 4, "e": 5})
+
+
+def test_something_that_is_no_sweep_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
+    for path in (tmp_path, tmp_path / "notes.txt"):
+        with pytest.raises(RunError, match="found something there that is no sweep"):
+            begun(path)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+    with pytest.raises(RunError, match="cannot be written"):
+        begun(tmp_path / "notes.txt" / "below")
+
+
+def test_what_a_process_killed_at_its_first_step_left_does_not_block(tmp_path: Path) -> None:
+    for name in ("sweep.lock", ".sweep.json.part"):
+        (tmp_path / name).touch()
+    begun(tmp_path)
+
+
+def test_half_written_leftovers_are_removed_and_what_is_whole_is_kept(tmp_path: Path) -> None:
+    begun(tmp_path / "sweep")
+    whole, half = tmp_path / "sweep/cells/one-1234", tmp_path / "sweep/cells/.two-5678.abc"
+    for folder in (whole, half, tmp_path / "sweep/retrieved/.three.x"):
+        folder.mkdir(parents=True)
+        (folder / "run.json").write_text("{", encoding="utf-8")
+    (tmp_path / "sweep/.failures.json.part").write_text("{", encoding="utf-8")
+    go_on(tmp_path / "sweep")
+    left = {str(path.relative_to(tmp_path / "sweep")) for path in (tmp_path / "sweep").rglob("*")}
+    assert left == {"sweep.json", "sweep.lock", "cells", "cells/one-1234", "cells/one-1234/run.json", "retrieved"}
+    assert SweepFolder(tmp_path / "sweep").finished() == {"one-1234"}
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("{", "cannot be read"),
+        ("[]", "damaged"),
+        ('{"format": 1}', "damaged: found no title"),
+        (json.dumps({"format": 1, **HEAD, "cells": "all"}), "damaged: found no cells"),
+        (json.dumps({"format": 2, **HEAD}), "found format 2; expected 1 or lower: it was written by a newer raglift"),
+    ],
+)
+def test_a_head_that_cannot_be_read_is_named(tmp_path: Path, content: str, told: str) -> None:
+    begun(tmp_path / "sweep")
+    (tmp_path / "sweep/sweep.json").write_text(content, encoding="utf-8")
+    with pytest.raises(RunError, match=f"sweep.json: {told}"):
+        go_on(tmp_path / "sweep")
+    with pytest.raises(RunError, match=f"sweep.json: {told}"):
+        load_sweep_result(tmp_path / "sweep")
+
+
+@pytest.mark.parametrize(("name", "content"), [("failures.json", "[]"), ("billed.json", '{"openai:x": "many"}')])
+def test_a_damaged_table_is_named(tmp_path: Path, name: str, content: str) -> None:
+    begun(tmp_path / "sweep")
+    (tmp_path / "sweep" / name).write_text(content, encoding="utf-8")
+    with pytest.raises(RunError, match=f"{name}: damaged"):
+        load_sweep_result(tmp_path / "sweep")
+
+
+def test_no_sweep_at_all_is_said(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"found no sweep\.json; expected the folder of a sweep"):
+        load_sweep_result(tmp_path)
+
+
+def test_bills_add_up(tmp_path: Path) -> None:
+    folder = SweepFolder(begun(tmp_path / "sweep"))
+    for tokens in (10, 0, 5):
+        folder.add_bill("openai:small", tokens)
+    assert folder.billed() == {"openai:small": 15}
+
+
+def test_a_file_that_cannot_be_written_is_no_traceback(tmp_path: Path) -> None:
+    folder = SweepFolder(begun(tmp_path / "sweep"))
+    (tmp_path / "sweep/failures.json").mkdir()
+    with pytest.raises(RunError, match=r"failures\.json: cannot be written"):
+        folder.set_failures({"a": "b"})
+
+
+def test_a_damaged_cell_fails_by_itself_and_can_be_measured_again(island: Any, tmp_path: Path) -> None:
+    sweep = Sweep(
+        dataset=island, chunkers=["recursive:200/0", "recursive:90/30"], retrievers="bm25", ks=1, primary="ndcg@1"
+    )
+    whole = run_sweep(sweep, tmp_path / "sweep", progress=False)
+    damaged = whole.results[0].cell
+    place = tmp_path / "sweep" / "cells" / damaged.key
+    (place / "run.json").write_text("{", encoding="utf-8")
+    again = run_sweep(sweep, tmp_path / "sweep", resume=True, progress=False)
+    assert [entry.cell for entry in again.failed] == [damaged]
+    assert f"remove the folder {place}, and go on with --resume" in str(again.failed[0].error)
+    for file in place.iterdir():
+        file.unlink()
+    place.rmdir()
+    assert len(run_sweep(sweep, tmp_path / "sweep", resume=True, progress=False).finished) == 2
+
+
+def test_retrieval_that_is_damaged_fails_its_cells_and_no_others(
+    island: Any, tmp_path: Path, tiny_cross_encoder: Path
+) -> None:
+    sweep = Sweep(
+        dataset=island,
+        chunkers=["recursive:200/0", "recursive:90/30"],
+        retrievers="bm25",
+        rerankers=[str(tiny_cross_encoder)],
+        candidates=3,
+        ks=1,
+        primary="ndcg@1",
+        dtype="float32",
+    )
+    run_sweep(sweep, tmp_path / "sweep", progress=False)
+    for cell in (tmp_path / "sweep/cells").iterdir():
+        for file in cell.iterdir():
+            file.unlink()
+        cell.rmdir()
+    first = next((tmp_path / "sweep/retrieved").iterdir())
+    (first / "run.json").write_text("{", encoding="utf-8")
+    again = run_sweep(sweep, tmp_path / "sweep", resume=True, progress=False)
+    assert (len(again.failed), len(again.finished)) == (1, 1)
+    assert "remove the folder" in str(again.failed[0].error)

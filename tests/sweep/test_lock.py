@@ -1,0 +1,51 @@
+"""One process at a time works on a sweep, and a dead one holds nothing."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from raglift.errors import RunError
+from raglift.sweep.lock import hold
+
+HOLDS = """
+import sys, time
+from pathlib import Path
+from raglift.sweep.lock import hold
+with hold(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_another_process_is_told_and_a_killed_one_holds_nothing(tmp_path: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", HOLDS, str(tmp_path / "lock")], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        with pytest.raises(RunError, match="another process is working on this sweep"), hold(tmp_path / "lock"):
+            pass
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=30)
+    with hold(tmp_path / "lock"):
+        pass
+
+
+def test_it_is_given_back_at_the_end_of_the_block(tmp_path: Path) -> None:
+    with pytest.raises(LookupError), hold(tmp_path / "lock"):
+        with pytest.raises(RunError, match="another process"), hold(tmp_path / "lock"):
+            pass
+        raise LookupError
+    with hold(tmp_path / "lock"):
+        pass
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "lock").mkdir()
+    with pytest.raises(RunError, match="cannot be written"), hold(tmp_path / "lock"):
+        pass
