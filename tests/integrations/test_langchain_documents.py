@@ -44,6 +44,22 @@ def test_a_document_becomes_a_chunk_and_back():
     assert chunk_of(document_of(foreign)).doc_id == "b.txt"
 
 
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        ({"_id": "5a81"}, "5a81"),
+        ({"_id": 0}, "0"),
+        ({"_id": True}, None),
+        ({"_id": None}, None),
+        ({"_id": ["5a81"]}, None),
+    ],
+)
+def test_an_id_that_only_the_metadata_holds_is_the_chunks(metadata, expected):
+    text = "Genoa and Lucca"
+    assert chunk_of(Document(page_content=text, metadata=metadata)).id == (expected or Chunk(text).id)
+    assert chunk_of(Document(page_content=text, metadata=metadata, id="7")).id == "7"
+
+
 @pytest.mark.parametrize("start", [-1, None, "12", True, 1.5])
 def test_an_unknown_offset_stays_unknown(start):
     chunk = chunk_of(Document(page_content="text", metadata={"start_index": start}))

@@ -39,13 +39,21 @@ def chunk_of(document: Document, doc_key: str | None = None) -> Chunk:
         start = None
     return Chunk(
         text=document.page_content,
-        id=document.id or "",
+        id=_id_of(document),
         doc_id=doc_id,
         start=start,
         end=None if start is None else start + len(document.page_content),
         metadata=metadata,
         origin=document,
     )
+
+
+def _id_of(document: Document) -> str:
+    """Return the id of a document, or the one that its store noted in the metadata; else none."""
+    if document.id:
+        return document.id
+    noted = document.metadata.get("_id")  # Qdrant's store tells a point's id nowhere else
+    return str(noted) if isinstance(noted, str | int) and not isinstance(noted, bool) else ""
 
 
 def document_of(chunk: Chunk) -> Document:
