@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from raglift.cli import Stopped
 from raglift.errors import ConfigurationError, QueryFailed
 from raglift.sweep import load_sweep_result, plan_sweep, run_sweep
-from raglift.sweep.terminal import print_plan, print_result
+from raglift.sweep.terminal import print_plan, print_result, result_text
 from raglift.sweep.yaml_file import load_sweep
 
 if TYPE_CHECKING:
@@ -95,8 +95,12 @@ def _print(result: SweepResult, *, include_cut: bool, as_json: bool) -> None:
 
     if as_json:
         sys.stdout.write(json.dumps(_as_json(result, include_cut), ensure_ascii=False, indent=2) + "\n")
+        return
+    console = Console()
+    if console.is_terminal:
+        print_result(result, console, include_cut=include_cut)
     else:
-        print_result(result, Console(), include_cut=include_cut)
+        sys.stdout.write(result_text(result, include_cut=include_cut) + "\n")
 
 
 def _as_json(result: SweepResult, include_cut: bool) -> dict[str, Any]:

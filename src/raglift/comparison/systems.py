@@ -25,8 +25,8 @@ def named_evaluations(
 ) -> dict[str, Evaluation]:
     """Return the evaluations by name, in the order given.
 
-    Cells of a sweep have names; saved evaluations are called by their folder; others by their stages, as `dense + late-interaction`, numbered where that
-    is not enough.
+    Cells of a sweep have names; other saved evaluations are called by their folder, and what is not saved by its
+    stages, as `dense + late-interaction`, numbered where that is not enough.
 
     Raises:
         ConfigurationError: fewer than two, something that is no evaluation, or names that do not fit them.

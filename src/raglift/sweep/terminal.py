@@ -13,6 +13,7 @@ from raglift.metrics import mean_title
 from raglift.printable import printable
 from raglift.records import Metric
 from raglift.report.cost import seconds_text
+from raglift.sweep.cells import PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plan_text", "print_plan", "print_result", "result_text"]
 
-_WIDTH = 100
+_WIDTH = 120
 _CUT = "✂"
 _CONTEXT = "context_tokens"
 _FEW_CELLS = 2
@@ -38,9 +39,9 @@ def plan_text(plan: Plan) -> str:
     return _plain(lambda console: print_plan(plan, console))
 
 
-def result_text(result: SweepResult) -> str:
-    """Return the result of a sweep as plain text."""
-    return _plain(lambda console: print_result(result, console))
+def result_text(result: SweepResult, *, include_cut: bool = False) -> str:
+    """Return the result of a sweep as plain text, as wide as it needs to be."""
+    return _plain(lambda console: print_result(result, console, include_cut=include_cut))
 
 
 def print_plan(plan: Plan, console: Console) -> None:
@@ -62,7 +63,9 @@ def print_result(result: SweepResult, console: Console, *, include_cut: bool = F
     from rich.text import Text
 
     counts = f"{len(result.finished)} of {len(result.results)} cells measured"
-    console.print(Text(printable(f"{result.title}: {counts}, by {mean_title(result.primary)}")), soft_wrap=True)
+    alike = f"; all with {told}" if result.finished and (told := _alike(result)) else ""
+    head = f"{result.title}: {counts}, by {mean_title(result.primary)}{alike}"
+    console.print(Text(printable(head)), soft_wrap=True)
     if result.finished:
         console.print(_table(result))
     for line in _foot(result, include_cut=include_cut):
@@ -142,17 +145,33 @@ def _table(result: SweepResult) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    columns = _columns(result)
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("cell", overflow="fold")
+    parts, columns = _varying(result), _columns(result)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    for part in parts:
+        table.add_column(part, overflow="fold")
     for title in columns:
         table.add_column(title, justify="right", no_wrap=True)
     for entry in result.ranked:
         if entry.evaluation is not None:
-            mark = f" {_CUT}" if entry.read_in_part else ""
-            figures = [of(entry.evaluation) for of in columns.values()]
-            table.add_row(Text(printable(entry.cell.name) + mark), *figures)
+            told = entry.cell.to_dict()
+            names = [Text(printable(told.get(part, "–"))) for part in parts]
+            if entry.read_in_part:
+                names[0].append(f" {_CUT}")
+            table.add_row(*names, *(of(entry.evaluation) for of in columns.values()))
     return table
+
+
+def _varying(result: SweepResult) -> list[str]:
+    """Return the parts in which the measured cells differ; where there is one cell, all that it has."""
+    told = [entry.cell.to_dict() for entry in result.finished]
+    named = [part for part in PARTS if any(part in parts for parts in told)]
+    return [part for part in named if len({parts.get(part) for parts in told}) > 1] or named
+
+
+def _alike(result: SweepResult) -> str:
+    """Return what all measured cells have in common, for the line above the table."""
+    varying, told = _varying(result), result.finished[0].cell.to_dict()
+    return ", ".join(value for part, value in told.items() if part not in varying)
 
 
 def _columns(result: SweepResult) -> dict[str, Callable[[Evaluation], str]]:
