@@ -6,6 +6,7 @@ tables `mine_1000` and `data_nodes_1000` in it are replaced.
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import os
 import re
@@ -18,12 +19,28 @@ import pytest
 import raglift as rl
 from raglift.indexing import SentenceTransformerEmbedder, build_index
 from raglift.records import Evaluation, Query
+from raglift.sweep import load_sweep, load_sweep_result
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "vector_stores.md").read_text(encoding="utf-8")
 PYTHON = "\n\n".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))
 SHELL = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
 (SWEEP,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+ONE_PYTHON = """
+import shlex, sys
+from raglift.cli import main
+for line in sys.argv[1:]:
+    program, *arguments = shlex.split(line)
+    if program == "python":
+        exec(arguments[1], {})
+        continue
+    sys.argv = [program, *arguments]
+    try:
+        main()
+    except SystemExit as end:
+        if end.code:
+            raise
+"""
 DOCUMENTS = ("lamp-and-lens.md", "visiting.md", "volunteers.md")
 
 
@@ -80,32 +97,30 @@ def commands(word: str) -> list[str]:
 
 
 def run(folder: Path, *lines: str) -> str:
-    """Run command lines with this Python; return what they print."""
-    environment = os.environ | {"RAGLIFT_PROGRESS": "0"}
+    """Run command lines one after the other in one Python, which loads the model once; return what they print."""
+    environment = os.environ | {"RAGLIFT_PROGRESS": "0", "PYTHONWARNINGS": "ignore"}
     if "RAGLIFT_TEST_POSTGRES" in os.environ:
         environment["POSTGRES_URL"] = os.environ["RAGLIFT_TEST_POSTGRES"]
     environment.pop("QDRANT_URL", None)
-    printed = ""
-    for line in lines:
-        command = re.sub(r"^raglift\b", "python -m raglift", line).replace("python", f"'{sys.executable}'", 1)
-        done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        printed += done.stdout
-    return printed
+    command = [sys.executable, "-c", ONE_PYTHON, *lines]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def ranking(system: str) -> str:
+    """The command that keeps the first ten hits of a system."""
+    return f"raglift evaluate mine --system my_rag:{system} --reranker none --candidates 10 --save runs/rank_{system}"
 
 
 def assert_ranked_as(exact: Evaluation, folder: Path, system: str) -> None:
     """Assert that a system's rankings are those of exact search, but for the order of equal scores."""
-    run(
-        folder,
-        f"raglift evaluate mine --system my_rag:{system} --reranker none --candidates 10 --save runs/rank_{system}",
-    )
     found = rl.load_evaluation(folder / "runs" / f"rank_{system}")
     for ours, theirs in zip(exact.run.traces, found.run.traces, strict=True):
-        expected, ranking = ours.stages[0].ranking, theirs.stages[0].ranking
+        expected, hits = ours.stages[0].ranking, theirs.stages[0].ranking
         scores = {place(hit.chunk): hit.score for hit in expected}
-        assert len(ranking) == len(expected)
-        for ours_hit, theirs_hit in zip(expected, ranking, strict=True):
+        assert len(hits) == len(expected) == 10
+        for ours_hit, theirs_hit in zip(expected, hits, strict=True):
             assert scores[place(theirs_hit.chunk)] == pytest.approx(ours_hit.score, abs=1e-5)
 
 
@@ -113,54 +128,63 @@ def place(chunk: rl.Chunk) -> tuple[str | None, int | None, int | None]:
     return chunk.doc_id, chunk.start, chunk.end
 
 
+def test_the_blocks_are_one_module_and_the_sweep_names_its_functions(tmp_path: Path) -> None:
+    defined = {node.name for node in ast.parse(PYTHON).body if isinstance(node, ast.FunctionDef)}
+    (tmp_path / "stores.yaml").write_text(SWEEP, encoding="utf-8")
+    sweep = load_sweep(tmp_path / "stores.yaml")
+    assert {str(system.reference).removeprefix("my_rag:") for system in sweep.systems} <= defined
+    assert set(re.findall(r"my_rag[:.](\w+)", "".join(SHELL))) <= defined
+
+
+@pytest.mark.slow
 @needs_qdrant
-def test_qdrant_through_langchain_ranks_as_exact_search(folder: Path, exact: Evaluation) -> None:
-    printed = run(folder, *commands("fill_qdrant"))
+def test_qdrant_through_langchain(folder: Path, exact: Evaluation) -> None:
+    (folder / "stores.yaml").write_text(SWEEP.replace(", my_rag:pgvector_1000", ""), encoding="utf-8")
+    count = 'python -c \'import my_rag; print(my_rag.qdrant_client().count("mine_1000").count, "chunks")\''
+    fill = commands("fill_qdrant")
+    printed = run(
+        folder, *fill, count, fill[0], count, ranking("qdrant_1000"), ranking("qdrant_1000_exact"), *commands("sweep")
+    )
     assert "retrieve: QdrantVectorStore" in printed
-    assert "late-interaction" in printed
+    assert "rerank: late-interaction" in printed
     assert_ranked_as(exact, folder, "qdrant_1000")
     assert_ranked_as(exact, folder, "qdrant_1000_exact")
+    once, twice = re.findall(r"^(\d+) chunks$", printed, re.MULTILINE)
+    assert int(once) == int(twice) > 10  # filling again replaces
+    cells = load_sweep_result(folder / "runs" / "stores").finished
+    assert len(cells) == 4
 
 
-@needs_qdrant
-def test_filling_again_replaces(folder: Path) -> None:
-    count = "print(my_rag.qdrant_client().count('mine_1000').count)"
-    once, twice = (run(folder, f'python -c "import my_rag; my_rag.fill_qdrant(1000); {count}"') for _ in range(2))
-    assert once == twice
-    assert int(once) > 10
-
-
+@pytest.mark.slow
 @needs_qdrant
 @pytest.mark.skipif(
-    not installed("llama_index.vector_stores.qdrant"), reason="LlamaIndex's Qdrant store is not installed"
+    not installed("llama_index.vector_stores.qdrant"),
+    reason="LlamaIndex's Qdrant recipe was not run: llama-index-vector-stores-qdrant is not installed",
 )
-def test_qdrant_through_llama_index_ranks_as_exact_search(folder: Path, exact: Evaluation) -> None:
-    assert "VectorIndexRetriever(QdrantVectorStore)" in run(folder, *commands("fill_llama(my_rag.llama_qdrant"))
+def test_qdrant_through_llama_index(folder: Path, exact: Evaluation) -> None:
+    printed = run(folder, *commands("fill_llama(my_rag.llama_qdrant"), ranking("llama_qdrant_1000"))
+    assert "VectorIndexRetriever(QdrantVectorStore)" in printed
     assert_ranked_as(exact, folder, "llama_qdrant_1000")
 
 
+@pytest.mark.slow
 @needs_postgres
-def test_pgvector_through_langchain_ranks_as_exact_search(folder: Path, exact: Evaluation) -> None:
-    assert "retrieve: PGVectorStore" in run(folder, *commands("fill_pgvector"))
+def test_pgvector_through_langchain(folder: Path, exact: Evaluation) -> None:
+    sweep = [line.replace("stores", "postgres") for line in commands("sweep")]
+    (folder / "postgres.yaml").write_text(re.sub(r"my_rag:qdrant_\d+, ", "", SWEEP), encoding="utf-8")
+    printed = run(folder, *commands("fill_pgvector"), ranking("pgvector_1000"), *sweep)
+    assert "retrieve: PGVectorStore" in printed
     assert_ranked_as(exact, folder, "pgvector_1000")
 
 
+@pytest.mark.slow
 @needs_postgres
 @pytest.mark.skipif(
-    not installed("llama_index.vector_stores.postgres"), reason="LlamaIndex's PostgreSQL store is not installed"
+    not installed("llama_index.vector_stores.postgres"),
+    reason="LlamaIndex's pgvector recipe was not run: llama-index-vector-stores-postgres is not installed",
 )
-def test_pgvector_through_llama_index_ranks_as_exact_search(folder: Path, exact: Evaluation) -> None:
-    drop = "import my_rag; my_rag.llama_pgvector_store(1000).clear()"
-    run(folder, f'python -c "{drop}"', *commands("fill_llama(my_rag.llama_pgvector"))
+def test_pgvector_through_llama_index(folder: Path, exact: Evaluation) -> None:
+    empty = "python -c 'import my_rag; my_rag.llama_pgvector_store(1000).clear()'"
+    printed = run(folder, empty, *commands("fill_llama(my_rag.llama_pgvector"), ranking("llama_pgvector_1000"))
+    assert "VectorIndexRetriever(PGVectorStore)" in printed
     assert_ranked_as(exact, folder, "llama_pgvector_1000")
-
-
-@needs_qdrant
-def test_the_sweep_runs_over_the_stores(folder: Path) -> None:
-    has_postgres = "RAGLIFT_TEST_POSTGRES" in os.environ
-    (folder / "stores.yaml").write_text(SWEEP if has_postgres else SWEEP.replace(", my_rag:pgvector_1000", ""))
-    printed = run(
-        folder, 'python -c "import my_rag; my_rag.fill_qdrant(1000); my_rag.fill_qdrant(300)"', *commands("sweep")
-    )
-    systems = {"qdrant_1000", "qdrant_300"} | ({"pgvector_1000"} if has_postgres else set())
-    assert all(f"my_rag:{system}" in printed for system in systems)
