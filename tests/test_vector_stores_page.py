@@ -130,7 +130,7 @@ def place(chunk: rl.Chunk) -> tuple[str | None, int | None, int | None]:
 
 def test_the_blocks_are_one_module_and_the_sweep_names_its_functions(tmp_path: Path) -> None:
     defined = {node.name for node in ast.parse(PYTHON).body if isinstance(node, ast.FunctionDef)}
-    (tmp_path / "stores.yaml").write_text(SWEEP, encoding="utf-8")
+    (tmp_path / "stores.yaml").write_text(SWEEP.replace("mine", "lighthouse"), encoding="utf-8")
     sweep = load_sweep(tmp_path / "stores.yaml")
     assert {str(system.reference).removeprefix("my_rag:") for system in sweep.systems} <= defined
     assert set(re.findall(r"my_rag[:.](\w+)", "".join(SHELL))) <= defined
