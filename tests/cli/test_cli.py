@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -64,6 +65,20 @@ def test_evaluate_prints_a_table_and_saves_what_it_printed(run, tmp_path: Path) 
     saved = rl.load_evaluation(folder)
     assert saved.run.stages[0].system.startswith("bm25")
     assert {metric.k for metric in saved.scores.metrics} == {1, 5}
+
+
+def test_an_evaluation_is_saved_though_nobody_reads_the_table(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    folder = tmp_path / "run"
+    arguments = ["evaluate", "lighthouse", "--retriever", "bm25", "--reranker", "none", "-k", "1", "--save", folder]
+    try:
+        subprocess.run(
+            [sys.executable, "-m", "raglift", *arguments], stdout=writer, stderr=subprocess.PIPE, check=False
+        )
+    finally:
+        os.close(writer)
+    assert rl.load_evaluation(folder).dataset.name == "lighthouse"
 
 
 def test_latency_is_measured_printed_and_saved_when_asked(run, tmp_path: Path) -> None:

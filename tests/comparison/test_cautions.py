@@ -2,12 +2,14 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 from raglift.comparison import compare
+from raglift.evaluation import rescore
 from raglift.execution import RetrieveStage
 from raglift.matching import Provenance
-from raglift.records import Dataset, Ranking, StageTrace
+from raglift.records import Cost, Dataset, Ranking, StageLatency, StageTrace
 from raglift.report.notes import run_notes
 
 
@@ -61,6 +63,11 @@ def test_hits_that_are_much_longer_are_another_prompt(ranked):
         "the same k is not the same prompt: hits are 1,680 characters long in long and 34 in short, on average; look "
         "at equal budgets too, as rr@tokens(100)"
     )
+    # precision counts chunks, so it cannot be taken at a budget
+    by_chunks = {"short": short, "long": longer(60)}
+    by_chunks = {name: rescore(one, metrics=["precision"], ks=(3,)) for name, one in by_chunks.items()}
+    (warning,) = (each for each in compare(by_chunks, primary="precision@3").warnings if "prompt" in each)
+    assert warning.endswith("look at equal budgets too, as recall@tokens(100)")
     assert warnings(longer(2), longer(2)) == ()
     assert warnings(longer(4), longer(5)) == ()
 
@@ -86,3 +93,26 @@ def test_chunks_that_were_read_in_part_are_passed_on_in_the_words_of_the_evaluat
     (note,) = run_notes([stage], Provenance(Dataset(())))
     cut = dataclasses.replace(ranked([1] * 30), notes=(note, "another note"))
     assert warnings(ranked([1] * 30), cut, cut, hold_out=True, names=["a", "b", "c"]) == (f"b, c: {note}",)
+
+
+def test_latency_of_different_machines(ranked):
+    def timed(processor):
+        one = ranked([1] * 30)
+        cost = Cost(whole=StageLatency("whole", 5, 0.1, 0.2))
+        spec = {**one.run.spec, "environment": {"processor": processor, "cores": "2"}}
+        return dataclasses.replace(one, run=dataclasses.replace(one.run, cost=cost, spec=spec))
+
+    (warning,) = warnings(timed("fast"), timed("slow"), names=["a", "b"])
+    assert warning == ("latency was not measured on the same kind of machine: a on fast (2 cores); b on slow (2 cores)")
+    assert warnings(timed("fast"), timed("fast")) == ()
+    assert warnings(timed("fast"), ranked([1] * 30)) == ()
+
+
+def test_queries_that_a_profile_leaves_out_of_one_system(ranked):
+    """AutoRAG's conventions leave a query out whose retrieval came back empty."""
+    whole = ranked([1, 2] * 20, profile="autorag")
+    values = whole.scores.values.copy()
+    values[:, :, :4] = np.nan
+    empty = dataclasses.replace(whole, scores=dataclasses.replace(whole.scores, values=values))
+    (warning,) = warnings(whole, empty, names=["whole", "empty"])
+    assert warning == "not the same number of queries have a value: 40 of whole; 36 of empty"

@@ -238,3 +238,37 @@ def test_a_sweep_of_thirty_systems_takes_seconds(ranked):
     comparison = compare(many, primary="ndcg@6")
     assert len(comparison.rows) == 30 * 28
     assert time.perf_counter() - started < 20
+
+
+def test_metrics_that_not_all_systems_have_scored_are_named(ranked):
+    whole, part = ranked(BASE), ranked(OTHER, ks=(3, 5))
+    comparison = compare([whole, part], primary="rr@3")
+    assert comparison.metrics == (RR @ 3, Recall @ 3)
+    assert comparison.notes == ("not scored of all systems, and so not compared: rr@1, recall@1, rr@5 and 1 more",)
+
+
+def test_a_metric_of_another_tool_that_passes_1_is_compared(ranked):
+    """AutoRAG's NDCG does where several hits match one passage."""
+    base = ranked(BASE, metrics=["ndcg"], profile="autorag")
+    scores = dataclasses.replace(base.scores, values=base.scores.values * 1.5)
+    beyond = dataclasses.replace(base, scores=scores)
+    row = compare({"base": base, "beyond": beyond}, primary="ndcg@3").of(NDCG @ 3)[1]
+    assert row.interval.low < row.mean < row.interval.high
+    assert beyond.by_tag("ndcg@3").slices[0].mean == pytest.approx(row.mean)
+
+
+def test_the_method_of_the_means_is_that_of_the_primary_metric(ranked):
+    systems = [ranked(BASE, metrics=["rr", "dcg"]), ranked(OTHER, metrics=["rr", "dcg"])]
+    assert "of means by Wilson's;" in compare(systems, primary="rr@3").method.text
+    assert "of means by t;" in compare(systems, primary="dcg@3").method.text
+
+
+def test_more_tokens_are_no_win(ranked):
+    settings = {"metrics": ("rr", "context_tokens")}
+    comparison = compare([ranked(BASE, **settings), ranked(OTHER, **settings)], primary="rr@3")
+    frame = comparison.to_frame().set_index(["metric", "system"])
+    name = comparison.others[0]
+    assert frame.loc[("rr@3", name), ["wins", "ties", "losses"]].tolist() == [3, 2, 1]
+    assert frame.loc[("context_tokens@3", name), ["wins", "ties", "losses"]].isna().all()
+    assert not np.isnan(frame.loc[("context_tokens@3", name), "difference"])
+    assert comparison.by_tag("context_tokens@3").to_frame()["wins"].isna().all()

@@ -11,6 +11,7 @@ import pytest
 
 from raglift.batches import batches_by_length
 from raglift.cache import Cache
+from raglift.errors import ModelOutputError
 from raglift.indexing import SentenceTransformerEmbedder, embed, missing_texts
 from raglift.models import embedded_model_path, load_sentence_transformer
 
@@ -58,6 +59,20 @@ def test_vectors_have_length_one_and_are_in_the_order_of_the_texts() -> None:
     assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1, 1])
     assert vectors[1].argmax() == 1
     assert np.array_equal(vectors[0], vectors[2])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_vector_that_is_no_numbers_is_refused_and_not_kept(value: float) -> None:
+    class Damaged(LetterEmbedder):
+        def embed(self, texts: Sequence[str], kind: str) -> np.ndarray:
+            vectors = super().embed(texts, kind)
+            vectors[0, 1] = value
+            return vectors
+
+    cache = Cache(None)
+    with pytest.raises(ModelOutputError, match="found 1 vectors of .* that are not numbers"):
+        embed(Damaged(), ["aa", "b"], "document", cache)
+    assert missing_texts(Damaged(), ["aa", "b"], "document", cache) != []
 
 
 def test_a_second_run_embeds_nothing() -> None:

@@ -161,3 +161,11 @@ def test_what_is_asked_of_a_comparison_by_a_wrong_name(comparison):
     with pytest.raises(ConfigurationError, match="found ndcg@3, which was not compared; expected one of rr@3, rr@1"):
         comparison.row("dense", NDCG @ 3)
     assert repr(comparison) == "Comparison('sparse', 'dense'; rr@3, 12 queries; print() shows the table)"
+
+
+def test_where_no_query_has_a_value_nothing_is_counted_and_nothing_is_nan(ranked):
+    nothing = ranked([1, 2], unlabelled=[0, 1], metrics=["rr", "context_tokens"])
+    text = str(compare({"a": nothing, "b": nothing}, primary="rr@3"))
+    assert "2 queries, 0 of them scored" in text
+    assert "query by query" not in text
+    assert "nan" not in text

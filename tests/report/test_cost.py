@@ -113,3 +113,12 @@ def test_measured_figures_print():
     shown = str(evaluate(retriever, data, reranker=FakeReranker({}), ks=(1,), latency=1))
     assert "Latency of 1 query, one at a time" in shown
     assert "together" in shown
+
+
+def test_queries_that_failed_in_the_run_are_said_to_be_missing():
+    data = Dataset.from_dict({"who kept the light?": ["Halvard kept the light"], "why?": ["because of the fog"]})
+    table = {"who kept the light?": ["Halvard kept the light"], "why?": RuntimeError("down")}
+    shown = str(evaluate(FakeRetriever(table), data, ks=(1,), latency=2, retries=0))
+    assert "Latency of 1 query, one at a time" in shown
+    assert "\nQueries that failed in the run are not among these: 1\n" in shown
+    assert "not among these" not in str(evaluate(FakeRetriever(table), data, ks=(1,), retries=0))

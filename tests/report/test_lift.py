@@ -65,3 +65,11 @@ def test_the_frame_is_complete(ranked):
     assert row["after"] - row["before"] == pytest.approx(row["difference"])
     assert (row["wins"], row["ties"], row["losses"], row["verdict"]) == (18, 12, 6, "better")
     assert repr(lift) == "Lift('stones', rr@3; print() shows the table)"
+
+
+def test_more_tokens_are_no_win(ranked):
+    lift = ranked(BEFORE, reranked=AFTER, metrics=("rr", "context_tokens")).reranker_lift("rr@3")
+    row = next(line for line in str(lift).splitlines() if line.startswith("ContextTokens@3"))
+    assert row.split()[-1] == "–"
+    assert lift.to_frame().set_index("metric").loc["context_tokens@3", ["wins", "losses"]].isna().all()
+    assert next(line for line in str(lift).splitlines() if line.startswith("MRR@1")).split()[-1].count("/") == 2

@@ -213,3 +213,20 @@ def test_a_cost_has_no_colour():
     assert "\x1b[32m" in next(line for line in lines if "MRR@1" in line)
     assert "\x1b[3" not in cost
     assert re.search(r"\+\d\.\d ", cost)
+
+
+def test_the_lift_in_ndcg_is_shown_with_its_interval_and_p(ranked):
+    before, after = [2, 3, 1, 5, 1, None] * 6, [1, 1, 2, 2, 1, 1] * 6
+    both = ranked(before, reranked=after, metrics=["ndcg", "mrr"])
+    lift = both.reranker_lift("ndcg@3").row().difference
+    line = next(line for line in str(both).splitlines() if line.startswith("Lift in"))
+    assert line == (
+        f"Lift in NDCG@3 {lift.mean:+.3f} [{lift.low:+.3f}, {lift.high:+.3f}], p {lift.p:.4f} (n = 36); "
+        "more: print(evaluation.reranker_lift('ndcg@3'))"
+    )
+    cut = str(ranked(before, reranked=after, metrics=["ndcg"], top_n=2))  # no fair pair at 3
+    assert "Lift in NDCG@1 " in cut
+    assert "Lift in" not in str(ranked(before, reranked=after, metrics=["mrr"]))
+    assert "Lift in" not in str(ranked(before, metrics=["ndcg"]))
+    at_ten = str(ranked(before, reranked=after, metrics=["ndcg"], ks=(1, 10), candidates=10))
+    assert "more: print(evaluation.reranker_lift())" in at_ten

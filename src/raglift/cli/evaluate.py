@@ -71,13 +71,14 @@ def run(request: Request) -> None:
         profile=request.profile,
         **request.options,
     )
+    # Before anything is printed: whoever reads the table may stop reading, as `head` does
+    if request.save is not None:
+        evaluation.save(request.save, overwrite=request.overwrite)
+        sys.stderr.write(f"saved to {request.save}\n")
     if request.as_json:
         sys.stdout.write(json.dumps(_as_json(evaluation), ensure_ascii=False, indent=2) + "\n")
     else:
         print_evaluation(evaluation, Console())
-    if request.save is not None:
-        evaluation.save(request.save, overwrite=request.overwrite)
-        sys.stderr.write(f"saved to {request.save}\n")
     if all(trace.error is not None for trace in evaluation.run.traces):
         raise QueryFailed(f"every query failed; the first: {evaluation.run.traces[0].error}")
 

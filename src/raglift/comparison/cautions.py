@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raglift.metrics import mean_title
+from raglift.comparison.same_queries import named
+from raglift.metrics import MEASURES, mean_title
 from raglift.significance import FEW_QUERIES
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["cautions", "few_queries", "read_in_part"]
 
-_SHOWN = 3
 _LONGER = 1.5
 """From how many times the characters on the reader is told."""
 _CHARACTERS_A_TOKEN = 4
@@ -39,11 +39,13 @@ def cautions(
         *_no_fair_pair(paired),
         *_best_of_many(paired, deciding, held_out=held_out),
         *_differing("queries failed and count 0", _failures(systems, shared)),
+        *_differing("queries have a value", {row.system: row.n for row in deciding}),
         *_differing(
             "candidates were asked for", {name: int(one.run.spec["candidates"]) for name, one in systems.items()}
         ),
         *_lengths(systems, paired.metrics[0]),
         *_cut_chunks(systems),
+        *_machines(systems),
     ]
 
 
@@ -68,12 +70,13 @@ def _lengths(systems: Mapping[str, Evaluation], metric: Metric) -> list[str]:
     shortest, longest = min(found, key=found.__getitem__), max(found, key=found.__getitem__)
     if not 0 < found[shortest] * _LONGER < found[longest]:
         return []
+    name = "recall" if MEASURES[metric.name].needs_k else metric.name
     budget = max(round(found[shortest] * metric.k / _CHARACTERS_A_TOKEN, -2), 100.0)
     return [
         (
             f"the same k is not the same prompt: hits are {found[longest]:,.0f} characters long in {longest} and "
             f"{found[shortest]:,.0f} in {shortest}, on average; look at equal budgets too, as "
-            f"{metric.name}@tokens({budget:.0f})"
+            f"{name}@tokens({budget:.0f})"
         )
     ]
 
@@ -91,7 +94,21 @@ def _cut_chunks(systems: Mapping[str, Evaluation]) -> list[str]:
     for name, evaluation in systems.items():
         for note in read_in_part(evaluation):
             by_note.setdefault(note, []).append(name)
-    return [f"{_named(names)}: {note}" for note, names in by_note.items()]
+    return [f"{named(names)}: {note}" for note, names in by_note.items()]
+
+
+def _machines(systems: Mapping[str, Evaluation]) -> list[str]:
+    """Warn of latency that was not measured on machines of one kind."""
+    by_machine: dict[str, list[str]] = {}
+    for name, evaluation in systems.items():
+        if evaluation.run.cost is not None and evaluation.run.cost.whole is not None:
+            where = evaluation.run.spec.get("environment", {})
+            machine = f"{where.get('processor', 'an unknown processor')} ({where.get('cores', '?')} cores)"
+            by_machine.setdefault(machine, []).append(name)
+    if len(by_machine) < 2:
+        return []
+    parts = "; ".join(f"{named(names)} on {machine}" for machine, names in by_machine.items())
+    return [f"latency was not measured on the same kind of machine: {parts}"]
 
 
 def _no_fair_pair(paired: Paired) -> list[str]:
@@ -102,7 +119,7 @@ def _no_fair_pair(paired: Paired) -> list[str]:
     whose = "it is" if len(cut) == 1 else "they are"
     return [
         (
-            f"{_named(cut)}: returned fewer hits than {mean_title(paired.metrics[0])} looks at, whatever was asked; "
+            f"{named(cut)}: returned fewer hits than {mean_title(paired.metrics[0])} looks at, whatever was asked; "
             f"{whose} shown with † and without a p-value"
         )
     ]
@@ -136,10 +153,5 @@ def _differing(what: str, counts: Mapping[str, int]) -> list[str]:
     by_count: dict[int, list[str]] = {}
     for name, count in counts.items():
         by_count.setdefault(count, []).append(name)
-    parts = [f"{count:,} of {_named(names)}" for count, names in sorted(by_count.items(), reverse=True)]
+    parts = [f"{count:,} of {named(names)}" for count, names in sorted(by_count.items(), reverse=True)]
     return [f"not the same number of {what}: {'; '.join(parts)}"]
-
-
-def _named(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more

@@ -10,7 +10,7 @@ import numpy as np
 from raglift.comparison.cautions import cautions
 from raglift.comparison.hold_out import hold_out_best
 from raglift.comparison.pairs import Paired, pair_up
-from raglift.comparison.same_queries import check_same_rule, shared_queries
+from raglift.comparison.same_queries import check_same_rule, named, shared_queries
 from raglift.comparison.statistics import (
     detectable,
     interval_of,
@@ -80,7 +80,7 @@ def compare(
     corrected = "nothing to correct for: one comparison"
     if len(systems) > 2:
         corrected = f"Holm over {len(systems) - 1} systems"
-    text = method_text([row.difference for row in deciding if row.system != chosen], corrected)
+    text = method_text([row.difference for row in deciding if row.system != chosen], decides, corrected)
     return Comparison(
         names=tuple(systems),
         evaluations=tuple(systems.values()),
@@ -91,7 +91,7 @@ def compare(
         method=replace(method, text=text),
         held_out=held,
         warnings=tuple(cautions(systems, shared, paired, rows, held_out=hold_out)),
-        notes=shared.notes,
+        notes=(*shared.notes, *_not_in_common(systems, metrics)),
     )
 
 
@@ -103,6 +103,13 @@ def _common_metrics(systems: Mapping[str, Evaluation], baseline: str) -> list[Me
         found = "; ".join(f"{name}: {', '.join(map(str, one.scores.metrics))}" for name, one in systems.items())
         raise ConfigurationError(f"compare: found no metric that all systems have scored ({found}); {_RESCORE}")
     return [metric for metric in systems[baseline].scores.metrics if metric in common]
+
+
+def _not_in_common(systems: Mapping[str, Evaluation], common: Sequence[Metric]) -> list[str]:
+    """Say which metrics are left out, because not all systems have scored them."""
+    every = dict.fromkeys(metric for evaluation in systems.values() for metric in evaluation.scores.metrics)
+    left_out = [str(metric) for metric in every if metric not in common]
+    return [f"not scored of all systems, and so not compared: {named(left_out)}"] if left_out else []
 
 
 _RESCORE = "expected at least one: rl.rescore adds metrics and depths without asking the system again"

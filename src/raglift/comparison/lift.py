@@ -72,7 +72,7 @@ def reranker_lift(
     rows = tuple(
         _lifted(evaluation, metric, difference, method) for metric, difference in zip(metrics, described, strict=True)
     )
-    text = method_text([rows[0].difference], "nothing to correct for: one comparison")
+    text = method_text([rows[0].difference], decides, "nothing to correct for: one comparison")
     up, down = _moved(evaluation, decides, lifts[:, 0], most)
     return Lift(
         evaluation,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from raglift.records import Evaluation, Query
 
-__all__ = ["SharedQueries", "check_same_rule", "shared_queries"]
+__all__ = ["SharedQueries", "check_same_rule", "named", "shared_queries"]
 
 _SHOWN = 3
 
@@ -92,8 +92,8 @@ def _places(evaluation: Evaluation, queries: Sequence[Query]) -> NDArray[np.intp
 def _check_overlap(baseline: str, common: Mapping[str, Query], name: str, theirs: Mapping[str, Query]) -> None:
     if common.keys().isdisjoint(theirs):
         raise ConfigurationError(
-            f"compare: {baseline!r} and {name!r} share no query id: found {_named(list(common))} and "
-            f"{_named(list(theirs))}; expected evaluations of the same dataset"
+            f"compare: {baseline!r} and {name!r} share no query id: found {named(list(common))} and "
+            f"{named(list(theirs))}; expected evaluations of the same dataset"
         )
 
 
@@ -104,7 +104,7 @@ def _check_labels(baseline: str, common: Mapping[str, Query], name: str, theirs:
         if changed:
             raise ConfigurationError(
                 f"compare: the {what} of {_queries(len(changed))} differ between "
-                f"{baseline!r} and {name!r}: found {_named(changed)}; expected the same {what} for a fair pair: "
+                f"{baseline!r} and {name!r}: found {named(changed)}; expected the same {what} for a fair pair: "
                 "evaluate both on one version of the dataset"
             )
 
@@ -113,7 +113,7 @@ def _differences(baseline: str, reference: Evaluation, name: str, evaluation: Ev
     """Say how two datasets differ beyond the questions and labels that they share."""
     ours, theirs = reference.dataset.query_by_id, evaluation.dataset.query_by_id
     notes = [
-        f"{who} was not asked {_queries(len(missing))} of {whose}: {_named(missing)}"
+        f"{who} was not asked {_queries(len(missing))} of {whose}: {named(missing)}"
         for who, whose, missing in (
             (name, baseline, [key for key in ours if key not in theirs]),
             (baseline, name, [key for key in theirs if key not in ours]),
@@ -150,7 +150,8 @@ def _settings(mine: object, other: object) -> str:
     return f"{mine.get('mode')}" + (f" ({', '.join(differing)})" if differing else "")
 
 
-def _named(ids: Sequence[str]) -> str:
+def named(ids: Sequence[str]) -> str:
+    """Return the first few ids or names, and how many more there are."""
     more = f" and {len(ids) - _SHOWN:,} more" if len(ids) > _SHOWN else ""
     return ", ".join(ids[:_SHOWN]) + more
 

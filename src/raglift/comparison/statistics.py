@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["detectable", "interval_of", "mean_of", "method_of", "method_text", "primary_of", "scored", "verdict"]
 
 _UNBOUNDED = {"dcg", "idcg"}
+_MORE = 1e-9
+"""What rounding may add to a metric that ends at 1."""
 
 
 def method_of(seed: int, confidence: float, text: str = "") -> Method:
@@ -34,18 +36,20 @@ def method_of(seed: int, confidence: float, text: str = "") -> Method:
     return Method(text, checked_fraction("confidence", confidence), checked_integer("seed", seed, least=0))
 
 
-def method_text(differences: Sequence[PairedDifference | None], correction: str) -> str:
+def method_text(differences: Sequence[PairedDifference | None], metric: Metric, correction: str) -> str:
     """Return how p-values and intervals were computed, in one sentence.
 
     Args:
         differences: of the primary metric; None where there is no fair pair.
+        metric: the primary one.
         correction: what was done about several tests.
     """
     known = [difference for difference in differences if difference is not None]
     if not known:
         return "no test: there is no fair pair on the primary metric"
     tests = " or ".join(dict.fromkeys(difference.test for difference in known))
-    return f"p by {tests}; intervals of differences by {known[0].interval}, of means by Wilson's; {correction}"
+    means = "t" if metric.name in _UNBOUNDED else "Wilson's"
+    return f"p by {tests}; intervals of differences by {known[0].interval}, of means by {means}; {correction}"
 
 
 def scored(metric: Metric | str, known: Sequence[Metric], where: str) -> Metric:
@@ -95,7 +99,9 @@ def interval_of(metric: Metric, values: NDArray[np.float64], confidence: float) 
     """Return where the mean may lie; None where that cannot be told."""
     counted = values[~np.isnan(values)]
     measure = MEASURES[metric.name]
-    is_bounded = not measure.is_cost and metric.name not in _UNBOUNDED
+    # AutoRAG's NDCG passes 1 where several hits match one passage
+    ends_at_1 = float(counted.max(initial=0.0)) <= 1.0 + _MORE
+    is_bounded = ends_at_1 and not measure.is_cost and metric.name not in _UNBOUNDED
     found = mean_interval(counted, confidence=confidence, bounds=(0.0, 1.0) if is_bounded else None)
     return None if math.isnan(found.low) else found
 

@@ -22,6 +22,7 @@ from raglift.batches import (
     token_limit,
 )
 from raglift.cache import Cache, content_key
+from raglift.errors import ModelOutputError
 from raglift.models import (
     EMBEDDED_MODEL,
     Dtype,
@@ -163,6 +164,9 @@ def embed(
         cache: where vectors are looked up and kept.
         progress: whether to show progress; None decides by the terminal.
         workers: who computes the batches.
+
+    Raises:
+        ModelOutputError: the model gave a vector that is not all finite numbers.
     """
     if not texts:
         return Embedding(np.zeros((0, 0), dtype=np.float32), 0, 0)
@@ -216,6 +220,12 @@ def _entries_of(embedder: Embedder, identity: str, kind: Kind, texts: Sequence[s
     The identity is that of whoever asked, because another machine may know the same model by another.
     """
     vectors = np.asarray(embedder.embed(texts, kind), dtype=np.float32)
+    unusable = int(np.count_nonzero(~np.isfinite(vectors).all(axis=1)))
+    if unusable:
+        raise ModelOutputError(
+            f"{identity}: found {unusable:,} vectors of {len(texts):,} texts that are not numbers; expected finite "
+            "numbers: the model's weights may be damaged, or float16 too small for them (try dtype='float32')"
+        )
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     vectors = np.divide(vectors, np.where(norms == 0, 1, norms), dtype=np.float32)
     parts = embedder.read_in_part(texts)

@@ -52,8 +52,9 @@ def comparison_parts(comparison: Comparison) -> Iterator[Part]:
     yield from legend(labels)
     yield _primary_table(comparison, labels)
     yield ""
-    yield _detail_table(comparison, labels)
-    yield ""
+    if any(row.difference is not None and row.difference.n for row in comparison.of(comparison.primary)):
+        yield _detail_table(comparison, labels)
+        yield ""
     yield from _sentences(comparison)
     if len(comparison.metrics) > 1:
         yield ""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from raglift.metrics import MEASURES
+
 if TYPE_CHECKING:
     import pandas as pd
 
-    from raglift.records import Comparison, Lift, TagSlices, Tradeoff
+    from raglift.records import Comparison, Lift, Metric, TagSlices, Tradeoff
     from raglift.significance import Interval, PairedDifference
 
 __all__ = ["comparison_frame", "lift_frame", "slices_frame", "tradeoff_frame"]
@@ -27,7 +29,7 @@ def comparison_frame(comparison: Comparison) -> pd.DataFrame:
         {"metric": str(row.metric), "system": row.system, "stage": stages[row.system], "n": row.n, "mean": row.mean}
         | _bounds("mean_", row.interval)
         | {"baseline_mean": row.baseline_mean}
-        | _difference(row.difference)
+        | _difference(row.difference, row.metric)
         | {
             "p_holm": _or_nan(row.p_holm),
             "detectable": _or_nan(row.detectable),
@@ -51,7 +53,7 @@ def lift_frame(lift: Lift) -> pd.DataFrame:
         | _bounds("before_", row.before_interval)
         | {"after": row.after}
         | _bounds("after_", row.after_interval)
-        | _difference(row.difference)
+        | _difference(row.difference, row.metric)
         | {
             "detectable": _or_nan(row.detectable),
             "verdict": row.verdict,
@@ -73,7 +75,7 @@ def slices_frame(slices: TagSlices) -> pd.DataFrame:
         {"tag": one.tag, "system": one.system, "n": one.n, "few": one.few, "mean": one.mean}
         | _bounds("mean_", one.interval)
         | {"baseline_mean": _or_nan(one.baseline_mean)}
-        | _difference(one.difference)
+        | _difference(one.difference, slices.metric)
         for one in slices.slices
     ]
     return _frame(rows)
@@ -103,16 +105,20 @@ def _bounds(prefix: str, interval: Interval | None) -> dict[str, float]:
     return {f"{prefix}low": low, f"{prefix}high": high}
 
 
-def _difference(found: PairedDifference | None) -> dict[str, Any]:
-    """Return the columns of a difference; missing values where there is none."""
+def _difference(found: PairedDifference | None, metric: Metric) -> dict[str, Any]:
+    """Return the columns of a difference; missing values where there is none.
+
+    Wins and losses are missing for a count of tokens too: more of it is no win.
+    """
+    counted = None if MEASURES[metric.name].is_cost else found
     return {
         "difference": math.nan if found is None else found.mean,
         "low": math.nan if found is None else found.low,
         "high": math.nan if found is None else found.high,
         "p": math.nan if found is None else found.p,
-        "wins": None if found is None else found.wins,
-        "ties": None if found is None else found.ties,
-        "losses": None if found is None else found.losses,
+        "wins": None if counted is None else counted.wins,
+        "ties": None if counted is None else counted.ties,
+        "losses": None if counted is None else counted.losses,
         "effect_size": math.nan if found is None else found.effect_size,
     }
 

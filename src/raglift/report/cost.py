@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from raglift.records import Cost, Evaluation, IndexCost, StageLatency
+    from raglift.records import Cost, Evaluation, IndexCost, Run, StageLatency
 
 __all__ = ["bytes_text", "print_cost", "seconds_text"]
 
@@ -29,7 +29,7 @@ def print_cost(evaluation: Evaluation, console: Console) -> None:
         title = _title(cost.latencies, evaluation.run.spec.get("environment", {}))
         console.print(Text(printable(title)), soft_wrap=True)
         console.print(_table(cost))
-    lines = _lines(cost)
+    lines = _lines(cost, evaluation.run)
     for line in lines:
         console.print(Text(printable(line)), soft_wrap=True)
     if cost.latencies or lines:
@@ -92,8 +92,10 @@ def _rate(rate: float) -> str:
     return f"{rate:,.0f}" if rate >= 10 else f"{rate:.2f}"
 
 
-def _lines(cost: Cost) -> list[str]:
-    lines = [
+def _lines(cost: Cost, run: Run) -> list[str]:
+    failed = sum(trace.error is not None for trace in run.traces) if cost.latencies else 0
+    lines = [f"Queries that failed in the run are not among these: {failed:,}"] if failed else []
+    lines += [
         f"{latency.stage}: {latency.failed:,} of these queries failed and are left out"
         for latency in cost.latencies
         if latency.failed

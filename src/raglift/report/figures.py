@@ -22,6 +22,7 @@ __all__ = [
     "WIDTH",
     "Part",
     "as_text",
+    "counts_text",
     "decimals_of",
     "difference_text",
     "effect_text",
@@ -82,6 +83,13 @@ def p_text(p: float | None) -> str:
 def effect_text(effect_size: float) -> str:
     """Return an effect size: `+0.49`."""
     return "–" if math.isnan(effect_size) else f"{effect_size:+.2f}"
+
+
+def counts_text(metric: Metric, difference: PairedDifference) -> str:
+    """Return wins, ties and losses: `129/136/47`; `–` for a count of tokens, of which more is no win."""
+    if MEASURES[metric.name].is_cost:
+        return "–"
+    return f"{difference.wins:,}/{difference.ties:,}/{difference.losses:,}"
 
 
 def level(method: Method) -> str:

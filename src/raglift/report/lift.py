@@ -8,6 +8,7 @@ from raglift.metrics import mean_title, title
 from raglift.report.figures import (
     WIDTH,
     as_text,
+    counts_text,
     decimals_of,
     difference_text,
     effect_text,
@@ -103,13 +104,12 @@ def _row(row: Lifted) -> tuple[str, ...]:
     found = row.difference
     if found is None or not found.n:
         return (mean_title(row.metric), *means, "–", "–", "–")
-    counts = f"{found.wins}/{found.ties}/{found.losses}"
     return (
         mean_title(row.metric),
         *means,
         difference_text(found, decimals),
         p_text(found.p),
-        counts,
+        counts_text(row.metric, found),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raglift.matching.occurrences import find_occurrences
-from raglift.metrics.budgets import context_totals
+from raglift.metrics.budgets import context_totals, prefix_lengths
 from raglift.text import normalize
 
 if TYPE_CHECKING:
@@ -117,12 +117,22 @@ def evaluation_notes(
     for stage, limit in truncated.items():
         why = "no more came back, whatever was asked" if stage == run.stages[0].name else "no fair lift at a deeper k"
         notes.append(f"{stage}: returned at most {limit} hits: {why}")
-    notes += [note for budget in budgets for note in _unfilled(run, dataset, judgements[0], budget)]
+    for budget in budgets:
+        notes += [*_nothing_fits(dataset, judgements[-1], budget), *_unfilled(run, dataset, judgements[0], budget)]
     notes += _texts_that_occur_nowhere(dataset, judgements)
     alone = max((judged.by_text_alone for judged in judgements), default=0)
     if alone:
         notes.append(f"{alone:,} matches by text alone: the hit's document is not known (see doc_key)")
     return notes
+
+
+def _nothing_fits(dataset: Dataset, last: Judgements, budget: Tokens) -> list[str]:
+    """Say for how many labelled queries the first hit alone is more than a budget, so that they count 0."""
+    empty = (last.hits > 0) & (prefix_lengths(last, budget) == 0)
+    count = sum(query.is_labelled for query, nothing in zip(dataset.queries, empty.tolist(), strict=True) if nothing)
+    if not count:
+        return []
+    return [f"{budget}: the first hit of {_queries(count)} has more tokens than that, so nothing fits and they count 0"]
 
 
 def _unfilled(run: Run, dataset: Dataset, candidates: Judgements, budget: Tokens) -> list[str]:

@@ -98,7 +98,12 @@ def tradeoff_parts(tradeoff: Tradeoff) -> Iterator[Part]:
     yield from legend(labels)
     rows = sorted(tradeoff.systems, key=lambda one: (one.left_out is not None, -one.quality))
     cells = [
-        (labels[one.system], f"{one.quality:.3f}", *(_cost(one, cost) for cost in tradeoff.costs), _place(one, labels))
+        (
+            labels[one.system],
+            interval_text(one.quality, None),
+            *(_cost(one, cost) for cost in tradeoff.costs),
+            _place(one, labels),
+        )
         for one in rows
     ]
     columns = ("system", name, *map(_cost_title, tradeoff.costs), "")

@@ -9,6 +9,8 @@ from raglift.metrics import MEASURES, mean_title
 from raglift.printable import printable
 from raglift.report.cost import print_cost
 from raglift.report.diagnosis import headroom_text, loss_text
+from raglift.report.figures import difference_text, p_text
+from raglift.significance import paired_difference
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,6 +42,8 @@ def print_evaluation(evaluation: Evaluation, console: Console) -> None:
     for line in _head(evaluation):
         console.print(Text(printable(line)), soft_wrap=True)
     console.print(_table(evaluation))
+    for line in _primary_lift(evaluation):
+        console.print(Text(line), soft_wrap=True)
     for line in _diagnosis(evaluation):
         console.print(Text(line), soft_wrap=True)
     print_cost(evaluation, console)
@@ -57,6 +61,23 @@ def _head(evaluation: Evaluation) -> list[str]:
     match = f"{spec['match']['mode']}" + ("" if threshold is None else f" (threshold {threshold:g})")
     first = f"{evaluation.dataset.name}: {asked}, match by {match}{profile}"
     return [first, *(f"  {stage.name}: {stage.system}" for stage in run.stages)]
+
+
+def _primary_lift(evaluation: Evaluation) -> list[str]:
+    """Return the lift in NDCG with its interval, at the deepest k that has a fair pair; nothing where none has."""
+    found = [each for each in evaluation.scores.metrics if each.name == "ndcg" and each.k is not None]
+    fair = [(each.k or 0, not each.parameters, each) for each in found if evaluation.has_fair_lift(each)]
+    if not fair:
+        return []
+    metric = max(fair)[2]
+    lift = evaluation.lift(metric)
+    difference = paired_difference(lift, seed=0)
+    if not difference.n:
+        return []
+    asked = "" if str(metric) == "ndcg@10" else repr(str(metric))
+    found_p = f"p {p_text(difference.p)} (n = {difference.n:,})"
+    more = f"print(evaluation.reranker_lift({asked}))"
+    return [f"Lift in {mean_title(metric)} {difference_text(difference)}, {found_p}; more: {more}"]
 
 
 def _diagnosis(evaluation: Evaluation) -> list[str]:

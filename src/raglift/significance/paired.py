@@ -24,7 +24,7 @@ FEW_QUERIES = 30
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """How two systems differ on the same queries; positive favours the one that was subtracted from."""
+    """How two systems differ on the same queries; where more is better, positive favours the one subtracted from."""
 
     n: int
     """How many queries have a difference."""
