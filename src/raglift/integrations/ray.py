@@ -122,7 +122,8 @@ class RayWorkers:
 
 def _knock(address: str | None) -> None:
     """Raise OSError where nothing listens at an address of a host and a port: Ray would try for minutes."""
-    place = urlsplit(address if "://" in (address or "") else f"//{address or ''}")
+    text = address or ""
+    place = urlsplit(text if "://" in text else f"//{text}")
     if place.port is not None:
         socket.create_connection((place.hostname or "127.0.0.1", place.port), timeout=_SECONDS_TO_ANSWER).close()
 
