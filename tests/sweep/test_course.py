@@ -96,6 +96,17 @@ def test_steps_in_turns_count_only_their_own_time(clock: Clock, said: list[str])
     assert step.seconds == pytest.approx(2)
 
 
+def test_steps_that_are_done_at_once_are_one(clock: Clock, said: list[str]) -> None:
+    steps = [Step("embed", "chunks", 1), *(Step(name, "queries", 40) for name in "ab"), Step("measure", "cells", 2)]
+    course = Course(steps, said.append, clock)
+    course.merge(["a", "b"], "ask")
+    assert [(step.label, step.unit, step.total) for step in course.steps] == [
+        ("embed", "chunks", 1),
+        ("ask", "queries", 80),
+        ("measure", "cells", 2),
+    ]
+
+
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [

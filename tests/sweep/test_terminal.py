@@ -175,9 +175,7 @@ def test_queries_that_failed_are_told(measured: SweepResult) -> None:
     run = replace(first.evaluation.run, traces=tuple(traces))
     partly = replace(first, evaluation=replace(first.evaluation, run=run))
     text = result_text(replace(measured, results=(partly, *measured.results[1:])))
-    assert f"! {first.cell.name}: 1 query failed and count 0; the first: TimeoutError: too slow" in text.replace(
-        "counts 0", "count 0"
-    )
+    assert f"! {first.cell.name}: 1 query failed and counts 0; the first: TimeoutError: too slow" in text
 
 
 def test_names_and_reasons_that_nobody_vouches_for_are_printed_safely(measured: SweepResult) -> None:

@@ -210,8 +210,8 @@ def _foot(result: SweepResult, *, include_cut: bool) -> Iterator[str]:
             [] if entry.evaluation is None else [trace.error for trace in entry.evaluation.run.traces if trace.error]
         )
         if errors:
-            count = "1 query" if len(errors) == 1 else f"{len(errors):,} queries"
-            yield f"! {entry.cell.name}: {count} failed and count 0; the first: {errors[0]}"
+            count = "1 query failed and counts 0" if len(errors) == 1 else f"{len(errors):,} queries failed and count 0"
+            yield f"! {entry.cell.name}: {count}; the first: {errors[0]}"
     if len(result.finished) > 1:
         runs, primary = f"{shlex.quote(str(result.folder))}/cells/*", shlex.quote(str(result.primary))
         yield (
