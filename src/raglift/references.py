@@ -31,7 +31,7 @@ def load_system(given: Any) -> Any:
     name = given if isinstance(given, str) else getattr(found, "__name__", "the system")
     try:
         return found()
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script that ends itself is no reason to end ours
         raise ConfigurationError(f"system: {name}() failed: {describe_error(error)}") from error
 
 
@@ -49,6 +49,8 @@ def _imported(reference: str) -> Any:
             f"system: the module {module_name!r} cannot be imported: {error}; "
             "expected a module in this folder or installed"
         ) from error
+    except (Exception, SystemExit) as error:
+        raise ConfigurationError(f"system: the module {module_name!r} failed: {describe_error(error)}") from error
     if not hasattr(module, name):
         public = [known for known in vars(module) if not known.startswith("_")]
         raise ConfigurationError(f"system: {module_name} has no {name!r}; expected one of {', '.join(public)}")

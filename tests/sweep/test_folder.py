@@ -61,7 +61,7 @@ def test_another_order_and_a_changed_dataset_are_named(tmp_path: Path) -> None:
 
 def test_many_changes_are_counted(tmp_path: Path) -> None:
     begun(tmp_path / "sweep")
-    with pytest.raises(ConfigurationError, match="; and 2 more|c was null and is 3 and 2 more"):
+    with pytest.raises(ConfigurationError, match="c was null and is 3 and 2 more"):
         go_on(tmp_path / "sweep", hash="two", sweep={**HEAD["sweep"], "a": 1, "b": 2, "c": 3, "d": 4, "e": 5})
 
 

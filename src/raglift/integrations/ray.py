@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
 from raglift.errors import ConfigurationError, MissingDependency
 
@@ -25,6 +27,7 @@ _SETTINGS = {
 _LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Ray's way to say that a cluster is one machine: it then listens at 127.0.0.1 alone."""
 _TRIES_OF_A_LOST_TASK = 5
+_SECONDS_TO_ANSWER = 10.0
 _TASKS_PER_PROCESSOR = 3
 """Under way at once: enough that no worker waits, few enough that results are kept soon after they are finished."""
 
@@ -61,6 +64,7 @@ class RayWorkers:
     def _begin(self, address: str | None) -> None:
         options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
         try:
+            _knock(address)
             if address is None:
                 self._ray.init(address="local", include_dashboard=False, **options)
             else:
@@ -114,6 +118,14 @@ class RayWorkers:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _knock(address: str | None) -> None:
+    """Raise OSError where nothing listens at an address of a host and a port: Ray would try for minutes."""
+    text = address or ""
+    place = urlsplit(text if "://" in text else f"//{text}")
+    if place.port is not None:
+        socket.create_connection((place.hostname or "127.0.0.1", place.port), timeout=_SECONDS_TO_ANSWER).close()
 
 
 def _applied(sent: tuple[Callable[[Item], Result], str], item: Item) -> Result:

@@ -78,6 +78,13 @@ class Course:
             step.total = step.done
             self._now = None
 
+    def merge(self, labels: Sequence[str], label: str) -> None:
+        """Make one step of some of the same unit, in the place of the first: what is done at once has no order."""
+        merged = [step for step in self.steps if step.label in labels]
+        place = self.steps.index(merged[0])
+        rest = [step for step in self.steps if step not in merged]
+        self.steps = [*rest[:place], Step(label, merged[0].unit, sum(step.total for step in merged)), *rest[place:]]
+
     def skip(self, *labels: str) -> None:
         """Say that nothing more is done in some steps: something that they need has failed."""
         for step in self.steps:

@@ -18,6 +18,7 @@ from raglift.sweep.measuring import Measurement, Outcome, ask_system, candidate_
 from raglift.sweep.parts import parts_of, source_of
 from raglift.sweep.result import CellResult, SweepResult
 from raglift.sweep.steps import (
+    ASKING_LABEL,
     TIMING_LABEL,
     embedding_label,
     measuring_label,
@@ -126,15 +127,20 @@ class Engine:
 
     def _ask_systems(self, sources: Sequence[Cell]) -> None:
         """Ask users' systems; an object cannot be sent elsewhere, so it is asked here."""
-        there = [source for source in sources if self.parts.sweep.system(str(source.system)).reference is not None]
-        here = [source for source in sources if source not in there]
-        for workers, asked in ((self.workers, there), (HERE, here)):
-            progress = self.progress if workers is HERE else False
-            ask = partial(ask_system, self.parts.sweep, self.parts.dataset, progress)
-            for source, outcome in workers.map(ask, asked):
+        sweep, dataset = self.parts.sweep, self.parts.dataset
+        there = []
+        if self.workers is not HERE:
+            there = [source for source in sources if sweep.system(str(source.system)).reference is not None]
+        for source in sources:
+            if source not in there:
                 with self._course.taking(retrieval_label(source)):
+                    self._settle(source, ask_system(sweep, dataset, self.progress, source), 0)
+        if there:
+            self._course.merge([retrieval_label(source) for source in there], ASKING_LABEL)
+            with self._course.taking(ASKING_LABEL):
+                for source, outcome in self.workers.map(partial(ask_system, sweep, dataset, False), there):
                     self._settle(source, outcome, 0)
-                    self._course.advance("rankings", 1)
+                    self._course.advance("queries", len(dataset))
 
     def _rerank(self, name: str, cells: Sequence[Cell]) -> None:
         """Score every distinct pair once, then measure the cells."""

@@ -151,7 +151,8 @@ class SweepFolder:
         try:
             evaluation = load_evaluation(place)
         except RunError as error:
-            raise RunError(f"{error}; remove the folder {place}, and go on with --resume to measure it again") from None
+            told = str(error).removesuffix("; run the evaluation again")
+            raise RunError(f"{told}; remove the folder {place}, and go on with --resume to measure it again") from None
         return evaluation if dataset is None else replace(evaluation, dataset=dataset)
 
     def failures(self) -> dict[str, str]:

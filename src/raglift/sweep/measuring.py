@@ -66,9 +66,13 @@ def ask_system(sweep: Sweep, dataset: Dataset, progress: bool | None, cell: Cell
     """Evaluate a system of the user's, made from its reference or object."""
     try:
         system = load_system(sweep.system(str(cell.system)).system)
-        return Outcome(evaluated(system, sweep, dataset, progress=progress))
-    except Exception as error:  # noqa: BLE001 — whatever a user's system raises fails its cells, not the sweep
+        evaluation = evaluated(system, sweep, dataset, progress=progress)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 — whatever a user's system does fails its cells alone
         return Outcome(error=describe_error(error))
+    errors = [trace.error for trace in evaluation.run.traces if trace.error is not None]
+    if errors and len(errors) == len(evaluation.run.traces):
+        return Outcome(error=f"every query failed; the first: {errors[0]}")
+    return Outcome(evaluation)
 
 
 def candidate_pairs(evaluation: Evaluation) -> set[Pair]:

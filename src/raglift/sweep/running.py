@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -16,10 +17,11 @@ from raglift.sweep.plan import Plan, make_plan
 from raglift.work import HERE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from raglift.sweep.record import Sweep
     from raglift.sweep.result import SweepResult
+    from raglift.work import Workers
 
 __all__ = ["ENGINES", "load_sweep_result", "plan_sweep", "run_sweep"]
 
@@ -80,16 +82,34 @@ def run_sweep(
     if engine not in ENGINES:
         raise ConfigurationError(f"engine: found {engine!r}; expected one of {', '.join(ENGINES)}")
     dataset = dataset_of(sweep)
-    with SweepFolder.begin(Path(folder).expanduser(), _head(sweep, dataset), resume=resume) as kept:
+    # Workers come first: a cluster that does not answer leaves no folder behind
+    with (
+        _workers(engine, address) as workers,
+        SweepFolder.begin(Path(folder).expanduser(), _head(sweep, dataset), resume=resume) as kept,
+    ):
         parts = Parts(sweep, dataset, progress)
         plan = make_plan(parts, kept.finished())
         announce(plan)
-        if engine == "local":
-            return Engine(parts, kept, plan, HERE, progress).run()
-        from raglift.integrations.ray import RayWorkers
+        return Engine(parts, kept, plan, workers, progress).run()
 
-        with RayWorkers(address) as workers:
-            return Engine(parts, kept, plan, workers, progress).run()
+
+@contextmanager
+def _workers(engine: EngineName, address: str | None) -> Iterator[Workers]:
+    """Yield who computes.
+
+    Raises:
+        ConfigurationError: an address for an engine that has none; or no cluster answers.
+        MissingDependency: Ray is not installed.
+    """
+    if engine == "local":
+        if address is not None:
+            raise ConfigurationError(f"address: found {address!r} with the engine 'local'; expected it with 'ray'")
+        yield HERE
+        return
+    from raglift.integrations.ray import RayWorkers
+
+    with RayWorkers(address) as workers:
+        yield workers
 
 
 def load_sweep_result(folder: str | Path) -> SweepResult:

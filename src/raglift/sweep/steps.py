@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from raglift.sweep.plan import Plan
 
 __all__ = [
+    "ASKING_LABEL",
     "TIMING_LABEL",
     "embedding_label",
     "measuring_label",
@@ -22,6 +23,7 @@ __all__ = [
     "steps_of",
 ]
 
+ASKING_LABEL = "ask systems on the cluster"
 TIMING_LABEL = "time the cells"
 
 
@@ -31,7 +33,9 @@ def steps_of(plan: Plan, todo: Sequence[Cell], missing: Sequence[Cell], *, laten
     for entry in plan.embeddings:
         steps.append(Step(embedding_label(entry.model), "chunks", _known(entry.missing, entry.texts)))
         steps.append(Step(query_label(entry.model), "queries", _known(entry.missing_queries, entry.queries)))
-    steps += [Step(retrieval_label(source), "rankings", 1) for source in missing]
+    for source in missing:  # a system of the user's may be slow, so its queries are counted
+        unit, total = ("rankings", 1) if source.system is None else ("queries", plan.queries)
+        steps.append(Step(retrieval_label(source), unit, total))
     for planned in plan.rerankings:
         cells = sum(cell.reranker == planned.reranker for cell in todo)
         steps.append(Step(scoring_label(planned.reranker), "pairs", _known(planned.missing, planned.pairs)))

@@ -224,6 +224,13 @@ def _foot(result: SweepResult, *, include_cut: bool) -> Iterator[str]:
         shown = "; ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
         yield f"! {_cells(len(names))} failed: {reason}"
         yield f"    {shown}"
+    for entry in result.finished:
+        errors = (
+            [] if entry.evaluation is None else [trace.error for trace in entry.evaluation.run.traces if trace.error]
+        )
+        if errors:
+            count = "1 query failed and counts 0" if len(errors) == 1 else f"{len(errors):,} queries failed and count 0"
+            yield f"! {entry.cell.name}: {count}; the first: {errors[0]}"
     if len(result.finished) > 1:
         runs, primary = f"{shlex.quote(str(result.folder))}/cells/*", shlex.quote(str(result.primary))
         yield (

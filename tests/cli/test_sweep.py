@@ -1,0 +1,237 @@
+"""`raglift sweep`: plan, run, stop, go on, and print what is there."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from raglift import cli
+
+SWEEP = """
+dataset: lighthouse
+chunkers: [recursive:1000/100, recursive:400/0]
+retrievers: bm25
+ks: [1, 5]
+primary: ndcg@5
+"""
+
+SYSTEMS = """
+dataset: lighthouse
+systems: [a_sleepy_system:quick, a_sleepy_system:slow]
+ks: [1, 5]
+primary: ndcg@5
+"""
+
+SLEEPY = """
+import os, time
+from pathlib import Path
+
+def quick():
+    return lambda query: ["The horn gives two blasts.", "The lamp is lit at dusk."]
+
+def slow():
+    def search(query):
+        if os.environ.get("SLEEPY"):
+            Path("asked").touch()
+            time.sleep(0.3)
+        return ["The lamp is lit at dusk."]
+    return search
+
+def broken():
+    raise OSError("no database")
+"""
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    """Run the command line in this process; returns (exit code, standard output, standard error)."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sizes.yaml").write_text(SWEEP, encoding="utf-8")
+
+    def command(*arguments: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["raglift", "sweep", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(stopped.value.code or 0), out, err
+
+    return command
+
+
+def test_a_sweep_prints_its_plan_then_its_cells_and_where_they_are(run, tmp_path: Path) -> None:
+    code, out, err = run("sizes.yaml")
+    assert code == 0
+    assert "split     recursive:1000/100" in err
+    assert err.endswith("kept in runs/sizes\n")
+    assert out.startswith("lighthouse: 2 of 2 cells measured, by NDCG@5\n")
+    assert "recursive:400/0 · bm25 · none" in out
+    assert "raglift compare runs/sizes/cells/* --primary ndcg@5" in out
+    assert len(list((tmp_path / "runs/sizes/cells").iterdir())) == 2
+
+
+def test_a_plan_is_all_there_is_with_plan(run, tmp_path: Path) -> None:
+    code, out, err = run("sizes.yaml", "--plan")
+    assert (code, err) == (0, "")
+    assert "retrieve  2 rankings of 43 queries" in out
+    code, out, _ = run("sizes.yaml", "--plan", "--json")
+    plan = json.loads(out)
+    assert (code, len(plan["cells"]), plan["rankings"], plan["finished"]) == (0, 2, 2, 0)
+    assert [entry["chunker"] for entry in plan["chunkings"]] == ["recursive:1000/100", "recursive:400/0"]
+    assert not (tmp_path / "runs").exists()
+
+
+def test_results_as_json_are_the_results_and_nothing_else(run) -> None:
+    code, out, _ = run("sizes.yaml", "--json", "--out", "here")
+    found = json.loads(out)
+    assert (code, found["title"], found["primary"], len(found["cells"])) == (0, "lighthouse", "ndcg@5", 2)
+    assert found["best"] in [entry["cell"] for entry in found["cells"]]
+    metrics = {(row["metric"], row["k"]): row for row in found["cells"][0]["metrics"]}
+    assert metrics["ndcg", 5]["n"] == 40
+    assert metrics["ndcg", 5]["lift"] is None
+    assert run("here", "--json")[:2] == (0, out)
+
+
+def test_a_folder_that_holds_a_sweep_is_gone_on_with_only_when_asked(run) -> None:
+    run("sizes.yaml", "--out", "here")
+    code, out, err = run("sizes.yaml", "--out", "here")
+    assert (code, out) == (2, "")
+    assert "raglift: error: here: found a sweep there already (2 cells finished)" in err
+    assert "--resume" in err
+    code, out, err = run("sizes.yaml", "--out", "here", "--resume")
+    assert code == 0
+    assert "2 finished already" in err
+    assert "2 of 2 cells measured" in out
+
+
+def test_a_folder_is_printed_as_it_is(run) -> None:
+    printed = run("sizes.yaml", "--out", "here")[1]
+    assert run("here") == (0, printed, "")
+    for option in (["--plan"], ["--resume"], ["--out", "there"]):
+        code, out, err = run("here", *option)
+        assert (code, out) == (2, "")
+        assert f"here: found a folder with {option[0]}; expected the sweep's YAML file" in err
+    code, _, err = run(".")
+    assert code == 2
+    assert "found no sweep.json; expected the folder of a sweep" in err
+
+
+def test_every_fault_of_a_file_is_listed_with_its_line(run, tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text("dataset: lighthouse\nks: [100]\nembedings: minilm\n", encoding="utf-8")
+    code, out, err = run("bad.yaml")
+    assert (code, out) == (2, "")
+    assert "bad.yaml: 2 faults; nothing was run" in err
+    assert "bad.yaml:2: ks[0]: found 100" in err
+    assert "bad.yaml:3: " in err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_an_engine_or_an_address_that_cannot_be_is_said_before_anything_is_made(run, tmp_path: Path) -> None:
+    assert "engine: found 'spark'; expected one of local, ray" in run("sizes.yaml", "--engine", "spark")[2]
+    assert "address: found 'auto' with the engine 'local'" in run("sizes.yaml", "--address", "auto")[2]
+    assert not (tmp_path / "runs").exists()
+
+
+def test_without_ray_the_extra_is_named(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    code, _, err = run("sizes.yaml", "--engine", "ray")
+    assert code == 2
+    assert "raglift[ray]" in err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_when_every_cell_fails_that_is_the_end(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a_broken_system.py").write_text(SLEEPY, encoding="utf-8")
+    (tmp_path / "broken.yaml").write_text(
+        SYSTEMS.replace("[a_sleepy_system:quick, a_sleepy_system:slow]", "a_broken_system:broken"), encoding="utf-8"
+    )
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    code, out, err = run("broken.yaml")
+    assert code == 2
+    assert "0 of 1 cells measured" in out
+    assert "raglift: error: every cell failed; the first: ConfigurationError: system: a_broken_system:broken()" in err
+
+
+def start(folder: Path, *arguments: str, **settings: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", **settings}
+    return subprocess.Popen(
+        [sys.executable, "-c", "from raglift.cli import main; main()", "sweep", *arguments],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for(path: Path) -> None:
+    until = time.monotonic() + 60
+    while not path.exists():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def test_ctrl_c_says_how_to_go_on_and_that_goes_on(run, tmp_path: Path) -> None:
+    (tmp_path / "a_sleepy_system.py").write_text(SLEEPY, encoding="utf-8")
+    (tmp_path / "mine.yaml").write_text(SYSTEMS, encoding="utf-8")
+    process = start(tmp_path, "mine.yaml", SLEEPY="1")
+    wait_for(tmp_path / "asked")
+    # While it runs, nobody else may work there
+    code, _, err = run("mine.yaml", "--resume")
+    assert code == 2
+    assert "runs/mine: another process is working on this sweep" in err
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert err.endswith("\nraglift: stopped: what is finished is kept in runs/mine: go on with --resume\n")
+    assert "Traceback" not in err
+    stopped = run("runs/mine")[1]
+    assert "1 of 2 cells measured" in stopped
+    assert "! 1 cell not measured yet: go on with --resume" in stopped
+    done = start(tmp_path, "mine.yaml", "--resume")
+    out, err = done.communicate(timeout=60)
+    assert done.returncode == 0, err
+    assert "2 of 2 cells measured" in out
+    assert "1 finished already" in err
+
+
+def test_on_a_terminal_the_step_the_count_and_the_time_left_are_seen(run, tmp_path: Path) -> None:
+    (tmp_path / "a_sleepy_system.py").write_text(SLEEPY, encoding="utf-8")
+    (tmp_path / "mine.yaml").write_text(SYSTEMS, encoding="utf-8")
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "SLEEPY": "1", "COLUMNS": "100", "TERM": "xterm", "OMP_NUM_THREADS": "1"}
+    environment.pop("RAGLIFT_PROGRESS", None)
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from raglift.cli import main; main()", "sweep", "mine.yaml"],
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    wait_for(tmp_path / "asked")
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    seen = bytearray()
+    while True:
+        try:
+            seen += (part := os.read(ours, 4096))
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+    process.wait(timeout=60)
+    os.close(ours)
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen.decode("utf-8", "replace"))
+    assert re.search(r"sweep: step 2 of 2, retrieve a_sleepy_system:slow \(0/1 rankings\); about \d+ s left", text), (
+        text
+    )
+    assert "Traceback" not in text

@@ -1,0 +1,135 @@
+"""A sweep over a provider's model: real client, real HTTP, a server with a bad day; nothing is paid for twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from raglift.integrations import openai_embeddings
+from raglift.records import Dataset
+from raglift.sweep import Sweep, SweepResult, load_sweep_result, run_sweep
+from raglift.testing import Answer, OpenAIServer
+
+MODEL = "openai:text-embedding-3-small"
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch, own_cache: Path):
+    with OpenAIServer() as server:
+        for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "OPENAI_API_BASE"):
+            monkeypatch.delenv(name, raising=False)
+            monkeypatch.delenv(name.lower(), raising=False)
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789abcdef")
+        yield server
+
+
+@pytest.fixture
+def sweep(island: Dataset) -> Sweep:
+    return Sweep(
+        dataset=island,
+        chunkers=["recursive:200/0", "recursive:90/30"],
+        embeddings=MODEL,
+        retrievers=["dense", "hybrid", "bm25"],
+        ks=(1, 3),
+        primary="ndcg@3",
+    )
+
+
+@pytest.fixture
+def _small_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two texts a request, and little patience."""
+    patience = openai_embeddings.Patience(3, 5.0, first_wait=0.01)
+
+    def made(name: str, **_: object) -> openai_embeddings.OpenAIEmbedder:
+        model = name.partition(":")[2]
+        return openai_embeddings.OpenAIEmbedder(model, patience=patience, texts_per_request=2, timeout=0.5)
+
+    monkeypatch.setattr("raglift.sweep.parts.embedder_by_name", made)
+
+
+def words(texts: list[str]) -> int:
+    return sum(len(text.split()) for text in texts)
+
+
+def texts_of(result: SweepResult) -> list[str]:
+    """Return what the sweep's model had to embed: each distinct chunk, and each query."""
+    texts: dict[str, None] = {}
+    for entry in result.finished:
+        assert entry.evaluation is not None
+        texts.update(dict.fromkeys(query.text for query in entry.evaluation.dataset.queries))
+        for trace in entry.evaluation.run.traces:
+            texts.update(dict.fromkeys(hit.chunk.text for hit in trace.stages[0].ranking))
+    return list(texts)
+
+
+@pytest.mark.usefixtures("_small_requests")
+def test_a_bad_day_costs_time_and_nothing_twice(
+    sweep: Sweep, server: OpenAIServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = {
+        1: Answer(status=429, headers={"Retry-After": "0.3"}),
+        3: Answer(status=500),
+        5: Answer(seconds=1.0),  # longer than is waited
+        7: Answer(cut_off=True),
+    }
+    server.answer_next(*(bad.get(number, Answer()) for number in range(9)))
+    result = run_sweep(sweep, tmp_path / "sweep", progress=False)
+    assert len(result.finished) == 6
+    waited = server.requests[2].at - server.requests[1].at
+    assert waited >= 0.3
+    answered = [request for number, request in enumerate(server.requests) if number not in bad]
+    sent = Counter(text for request in answered for text in request.body["input"])
+    assert sent == Counter(texts_of(result))
+    assert all(len(request.body["input"]) <= 2 for request in server.requests)
+    assert result.billed == {MODEL: words(list(sent))}
+    assert f"billed for {MODEL}: {words(list(sent)):,} tokens, US$ 0.0000 at list price" in str(result)
+
+
+@pytest.mark.usefixtures("_small_requests")
+def test_a_provider_that_goes_away_fails_its_cells_and_what_it_gave_is_paid_for_once(
+    sweep: Sweep, server: OpenAIServer, tmp_path: Path
+) -> None:
+    server.answer_next(Answer(), Answer(), Answer(status=401))
+    first = run_sweep(sweep, tmp_path / "sweep", progress=False)
+    assert {entry.cell.retriever.kind for entry in first.finished if entry.cell.retriever} == {"bm25"}
+    assert len(first.failed) == 4
+    assert all("401" in str(entry.error) for entry in first.failed)
+    before = [text for request in server.requests[:2] for text in request.body["input"]]
+    assert first.billed == {MODEL: words(before)}
+
+    asked = len(server.requests)
+    again = run_sweep(sweep, tmp_path / "sweep", resume=True, progress=False)
+    after = [text for request in server.requests[asked:] for text in request.body["input"]]
+    assert len(again.finished) == 6
+    assert Counter(before + after) == Counter(texts_of(again))
+    assert load_sweep_result(tmp_path / "sweep").billed == {MODEL: words(before) + words(after)}
+
+
+@pytest.mark.usefixtures("_small_requests")
+def test_the_bill_is_kept_batch_by_batch(
+    sweep: Sweep, server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A killed process has no last word, so what it had written by then must be all that it was billed for."""
+    seen: list[tuple[int, int]] = []
+
+    def watch(model: str, tokens: int, _add: object = None) -> None:
+        seen.append((len(server.requests), tokens))
+
+    monkeypatch.setattr("raglift.sweep.folder.SweepFolder.add_bill", lambda _self, model, tokens: watch(model, tokens))
+    run_sweep(sweep, tmp_path / "sweep", progress=False)
+    told = [entry for entry in seen if entry[1]]
+    assert [requests for requests, _ in told] == list(range(1, len(server.requests) + 1))
+    assert sum(tokens for _, tokens in told) == words(server.inputs)
+
+
+@pytest.mark.usefixtures("_small_requests")
+def test_timing_asks_for_queries_again_and_says_so_in_the_bill(
+    island: Dataset, server: OpenAIServer, tmp_path: Path
+) -> None:
+    sweep = Sweep(dataset=island, chunkers="recursive:200/0", embeddings=MODEL, latency=2, ks=1, primary="ndcg@1")
+    result = run_sweep(sweep, tmp_path / "sweep", progress=False)
+    assert result.billed == {MODEL: words(server.inputs)}
+    assert len(server.inputs) > len(set(server.inputs))

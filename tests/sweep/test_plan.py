@@ -1,0 +1,197 @@
+"""A plan counts what a sweep will do, and does none of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from raglift.cache import Cache
+from raglift.indexing import SentenceTransformerEmbedder
+from raglift.records import Dataset
+from raglift.reranking import CrossEncoderReranker
+from raglift.sweep import Sweep, plan_sweep, run_sweep
+from raglift.sweep.parts import Parts
+from raglift.sweep.plan import EmbeddingPlan, make_plan, pairs_of
+from raglift.testing import OpenAIServer
+
+
+@pytest.fixture
+def sweep(island: Dataset, tiny_cross_encoder: Path) -> Sweep:
+    return Sweep(
+        dataset=island,
+        chunkers=["recursive:200/0", "recursive:90/30"],
+        retrievers=["dense", "bm25"],
+        rerankers=["none", str(tiny_cross_encoder)],
+        exclude=[{"chunker": "recursive:90/30", "retriever": "bm25"}],
+        candidates=2,
+        ks=(1, 2),
+        primary="ndcg@2",
+        dtype="float32",
+    )
+
+
+@pytest.fixture
+def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No model is loaded and none computes."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a model was asked for")
+
+    monkeypatch.setattr("raglift.models.load_sentence_transformer", refuse)
+    monkeypatch.setattr("raglift.indexing.embedding.load_sentence_transformer", refuse)
+    monkeypatch.setattr(SentenceTransformerEmbedder, "embed", refuse)
+    monkeypatch.setattr(CrossEncoderReranker, "score", refuse)
+
+
+@pytest.mark.usefixtures("own_cache", "no_model")
+def test_before_anything_is_done_everything_is_to_do(sweep: Sweep, island: Dataset) -> None:
+    plan = plan_sweep(sweep)
+    assert (len(plan.cells), plan.excluded, plan.finished, len(plan.sources)) == (6, 2, 0, 3)
+    assert (plan.queries, plan.documents, plan.candidates) == (5, 3, 2)
+    parts = Parts(sweep, island)
+    counted = [len(parts.chunks(chunker)) for chunker in ("recursive:200/0", "recursive:90/30")]
+    assert [(entry.chunker, entry.chunks) for entry in plan.chunkings] == [
+        ("recursive:200/0", counted[0]),
+        ("recursive:90/30", counted[1]),
+    ]
+    (embedding,) = plan.embeddings
+    texts = {chunk.text for chunker in ("recursive:200/0", "recursive:90/30") for chunk in parts.chunks(chunker)}
+    assert (embedding.model, embedding.texts, embedding.missing) == ("minilm", len(texts), len(texts))
+    assert (embedding.queries, embedding.missing_queries, embedding.tokens) == (5, 5, None)
+    (reranking,) = plan.rerankings
+    assert (reranking.pairs, reranking.is_exact, reranking.missing) == (3 * 2 * 5, False, None)  # at most
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_after_a_run_the_cache_has_everything_and_pairs_are_exact(sweep: Sweep, tmp_path: Path) -> None:
+    result = run_sweep(sweep, tmp_path / "sweep", progress=False)
+    plan = plan_sweep(sweep)
+    (embedding,), (reranking,) = plan.embeddings, plan.rerankings
+    assert (embedding.missing, embedding.missing_queries) == (0, 0)
+    found = set()
+    for entry in result.finished:
+        assert entry.evaluation is not None
+        for trace, query in zip(entry.evaluation.run.traces, entry.evaluation.dataset.queries, strict=True):
+            found |= {(query.text, hit.chunk.text) for hit in trace.stages[0].ranking}
+    assert (reranking.pairs, reranking.is_exact, reranking.missing) == (len(found), True, 0)
+    assert len(found) < 3 * 2 * 5  # dense and BM25 find some of the same chunks
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_what_is_finished_is_not_planned_again(sweep: Sweep, tmp_path: Path) -> None:
+    run_sweep(sweep, tmp_path / "sweep", progress=False)
+    plan = plan_sweep(sweep, tmp_path / "sweep")
+    assert (plan.finished, plan.sources, plan.chunkings, plan.embeddings, plan.rerankings) == (6, (), (), (), ())
+    reranked = [cell for cell in plan.cells if cell.reranker != "none" and cell.embedding is None]
+    for file in (tmp_path / "sweep/cells" / reranked[0].key).iterdir():
+        file.unlink()
+    (tmp_path / "sweep/cells" / reranked[0].key).rmdir()
+    plan = plan_sweep(sweep, tmp_path / "sweep")
+    assert plan.finished == 5
+    assert [cell.name for cell in plan.sources] == ["recursive:200/0 · bm25 · none"]
+    assert plan.embeddings == ()
+    assert plan.rerankings[0].pairs == 2 * 5
+
+
+@pytest.mark.usefixtures("own_cache", "no_model")
+def test_a_chunk_that_two_chunkers_make_is_embedded_once(island: Dataset) -> None:
+    sweep = Sweep(dataset=island, chunkers=["recursive:5000/0", "recursive:6000/0"], ks=1, primary="ndcg@1")
+    plan = plan_sweep(sweep)
+    assert [entry.chunks for entry in plan.chunkings] == [3, 3]
+    assert plan.embeddings[0].texts == 3
+
+
+@pytest.mark.usefixtures("own_cache", "no_model")
+def test_what_cannot_be_used_is_shown_and_the_rest_is_counted(
+    island: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "empty").mkdir()
+    sweep = Sweep(
+        dataset=island,
+        chunkers=["recursive:200/0", "recursive:90/30"],
+        retrievers=["dense"],
+        rerankers=["none", str(tmp_path / "empty")],
+        ks=1,
+        primary="ndcg@1",
+    )
+
+    def chunks(parts: Parts, chunker: str, _chunks: object = Parts.chunks) -> object:
+        if chunker == "recursive:90/30":
+            raise ValueError("this splitter fails")
+        return _chunks(parts, chunker)  # type: ignore[operator]
+
+    monkeypatch.setattr(Parts, "chunks", chunks)
+    plan = plan_sweep(sweep)
+    assert [entry.error for entry in plan.chunkings] == [None, "ValueError: this splitter fails"]
+    assert plan.embeddings[0].texts == plan.chunkings[0].distinct > 0
+    assert "cannot be used: ValueError: this splitter fails" in str(plan)
+    assert plan.rerankings[0].error is not None
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_a_model_of_the_hub_that_is_not_here_is_not_looked_for(
+    island: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    sweep = Sweep(dataset=island, chunkers="recursive:200/0", embeddings="nobody/no-such-model", ks=1, primary="ndcg@1")
+    (entry,) = plan_sweep(sweep).embeddings
+    assert (entry.missing, entry.missing_queries, entry.error) == (entry.texts, 5, None)
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_a_provider_is_asked_for_nothing_and_its_price_is_estimated(
+    island: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with OpenAIServer() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789abcdef")
+        model = "openai:text-embedding-3-small"
+        sweep = Sweep(dataset=island, chunkers="recursive:200/0", embeddings=model, ks=1, primary="ndcg@1")
+        plan = plan_sweep(sweep)
+        assert server.requests == []
+    (entry,) = plan.embeddings
+    assert (entry.missing, entry.missing_queries) == (entry.texts, 5)
+    assert entry.tokens is not None
+    assert entry.dollars == pytest.approx(entry.tokens * 0.02 / 1e6)
+    words = sum(len(text.split()) for text in [*(document.text for document in island.documents)])
+    assert words < entry.tokens < 3 * words
+    assert f"about {entry.tokens:,} tokens, US$ 0.0000" in str(plan)
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_a_provider_without_a_key_is_an_error_of_that_model_alone(
+    island: Dataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.chdir(tmp_path)
+    sweep = Sweep(
+        dataset=island, chunkers="recursive:200/0", embeddings=["minilm", "openai:small"], ks=1, primary="ndcg@1"
+    )
+    minilm, openai = plan_sweep(sweep).embeddings
+    assert minilm.error is None
+    assert openai.error is None or "OPENAI_API_KEY" in openai.error
+
+
+def test_pairs_are_counted_once() -> None:
+    assert pairs_of(["a", "b", "a"], [["x", "y"], ["x"], ["y", "y"]]) == {("a", "x"), ("a", "y"), ("b", "x")}
+
+
+def test_a_plan_without_a_cache_has_everything_to_do(sweep: Sweep, island: Dataset) -> None:
+    plan = make_plan(Parts(sweep, island, cache=Cache(None)))
+    assert isinstance(plan.embeddings[0], EmbeddingPlan)
+    assert plan.embeddings[0].missing == plan.embeddings[0].texts
+
+
+def test_planning_loads_no_framework() -> None:
+    script = """
+import sys
+from raglift.sweep import Sweep, plan_sweep
+sweep = Sweep(dataset="lighthouse", chunkers=["recursive:1000/100"], retrievers=["dense", "bm25", "hybrid"],
+              rerankers=["none", "late-interaction"])
+print(plan_sweep(sweep).embeddings[0].texts > 0, sorted({"torch", "sentence_transformers"} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "True []\n", done.stderr[-2000:]

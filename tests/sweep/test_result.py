@@ -1,0 +1,77 @@
+"""What a sweep found goes on into comparisons and tradeoffs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from raglift.errors import ConfigurationError
+from raglift.records import Dataset
+from raglift.sweep import Sweep, SweepResult, load_sweep_result, run_sweep
+
+
+@pytest.fixture(scope="module")
+def measured(island: Dataset, tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
+    sweep = Sweep(
+        dataset=island,
+        chunkers=["recursive:60/0", "recursive:200/0"],
+        retrievers=["bm25"],
+        systems={"lamp": lambda query: ["The lamp is lit at dusk and put out at dawn."]},
+        ks=(1, 3),
+        metrics=["ndcg", "recall", "context_tokens"],
+        latency=2,
+        primary="ndcg@3",
+    )
+    return run_sweep(sweep, tmp_path_factory.mktemp("sweep") / "sweep", progress=False)
+
+
+def test_cells_are_compared_by_the_sweeps_metric_and_seed(measured: SweepResult) -> None:
+    comparison = measured.compare()
+    assert comparison.names == tuple(entry.cell.name for entry in measured.finished)
+    assert comparison.primary == measured.primary
+    for entry in measured.finished:
+        assert comparison.row(entry.cell.name, measured.primary).mean == pytest.approx(entry.value(measured.primary))
+    assert any("chosen on" in warning for warning in comparison.warnings)
+    held = measured.compare(hold_out=True)
+    assert held.held_out is not None
+    assert not any("chosen on" in warning for warning in held.warnings)
+
+
+def test_a_baseline_is_named_or_given_by_its_key(measured: SweepResult) -> None:
+    cell = measured.results[-1].cell
+    assert measured.compare(baseline=cell.name).baseline == cell.name
+    assert measured.compare(baseline=cell.key).baseline == cell.name
+    with pytest.raises(ConfigurationError, match="baseline: found 'nobody'; expected one of"):
+        measured.compare(baseline="nobody")
+
+
+def test_what_is_kept_compares_as_what_was_measured(measured: SweepResult) -> None:
+    assert str(load_sweep_result(measured.folder).compare()) == str(measured.compare())
+
+
+def test_cells_read_in_part_are_compared_when_asked(measured: SweepResult) -> None:
+    first, *others = measured.results
+    cut = replace(measured, results=(replace(first, read_in_part=2), *others))
+    assert first.cell.name not in cut.compare().names
+    assert first.cell.name in cut.compare(include_cut=True).names
+    all_cut = replace(measured, results=tuple(replace(entry, read_in_part=1) for entry in measured.results))
+    with pytest.raises(
+        ConfigurationError, match=r"found 0 cells .* of 3 measured; expected two or more: include_cut=True"
+    ):
+        all_cut.compare()
+
+
+def test_the_pareto_front_is_of_quality_latency_and_context(measured: SweepResult) -> None:
+    tradeoff = measured.pareto()
+    assert set(tradeoff.costs) == {"latency_p50", "context_tokens"}
+    assert {one.system for one in tradeoff.systems} == {entry.cell.name for entry in measured.finished}
+    best = max(measured.finished, key=lambda entry: entry.value(measured.primary))
+    by_tokens = measured.pareto(costs=["context_tokens"])
+    assert best.cell.name in by_tokens.front or any(
+        one.quality == best.value(measured.primary) for one in by_tokens.systems if one.on_front
+    )
+    known = {"dollars a month": {entry.cell.name: float(place) for place, entry in enumerate(measured.finished)}}
+    assert measured.finished[0].cell.name in measured.pareto(costs=["dollars a month"], known=known).front
+    with pytest.raises(ConfigurationError, match="costs: found 'beauty'"):
+        measured.pareto(costs=["beauty"])

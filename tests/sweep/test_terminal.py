@@ -1,0 +1,205 @@
+"""What a user reads of a plan and of a result."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from raglift.metrics import parse
+from raglift.records import Cost, Dataset, StageLatency
+from raglift.sweep import Cell, CellResult, RetrieverSpec, Sweep, SweepResult, run_sweep
+from raglift.sweep.plan import ChunkingPlan, EmbeddingPlan, Plan, RerankingPlan
+from raglift.sweep.terminal import plan_text, result_text
+
+CELLS = tuple(Cell(f"recursive:{size}/0", None, RetrieverSpec("bm25")) for size in (60, 90, 200, 400))
+
+
+@pytest.fixture(scope="module")
+def measured(island: Dataset, tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
+    """Four cells of BM25, with context tokens."""
+    sweep = Sweep(
+        dataset=island,
+        chunkers=[str(cell.chunker) for cell in CELLS],
+        retrievers="bm25",
+        ks=(1, 3),
+        metrics=["ndcg", "context_tokens"],
+        primary="ndcg@3",
+    )
+    return run_sweep(sweep, tmp_path_factory.mktemp("sweep") / "my runs", progress=False)
+
+
+def row(text: str, name: str) -> list[str]:
+    line = next(line for line in text.splitlines() if line.startswith(name))
+    return line.removeprefix(name).split()
+
+
+def plan(**changes: object) -> Plan:
+    given = {
+        "title": "shop",
+        "dataset": "shop_support",
+        "queries": 1200,
+        "documents": 30,
+        "candidates": 50,
+        "cells": CELLS,
+        "excluded": 2,
+        "finished": 1,
+        "sources": CELLS[:2],
+        "chunkings": (ChunkingPlan("recursive:60/0", 1234, 1200), ChunkingPlan("bad", error="ValueError: no")),
+        "embeddings": (EmbeddingPlan("minilm", 1200, 200, 1200, 0), EmbeddingPlan("gone", 9, error="OSError: no")),
+        "rerankings": (RerankingPlan("late-interaction", 60000),),
+    }
+    return Plan(**{**given, **changes})  # type: ignore[arg-type]
+
+
+def test_a_plan_counts_what_there_is_to_do_and_what_the_cache_has() -> None:
+    assert plan_text(plan()).splitlines() == [
+        (
+            "shop: 4 cells (2 excluded, 1 finished already) over 1,200 queries and 30 documents of shop_support, "
+            "50 candidates"
+        ),
+        "  split     recursive:60/0    1,234 chunks, 1,200 of them distinct",
+        "            bad               cannot be used: ValueError: no",
+        (
+            "  embed     minilm            1,200 texts, 1,000 in the cache, 200 to embed; "
+            "1,200 queries, all in the cache"
+        ),
+        "            gone              cannot be used: OSError: no",
+        "  retrieve  2 rankings of 1,200 queries",
+        ("  rerank    late-interaction  at most 60,000 pairs; exactly how many shows when the candidates are known"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        (
+            EmbeddingPlan("m", 5, 5, 2, 2, tokens=1234, dollars=0.01),
+            "5 texts to embed; 2 queries to embed; about 1,234 tokens, US$ 0.0100",
+        ),
+        (
+            EmbeddingPlan("m", 5, 5, 2, 2, tokens=7),
+            "5 texts to embed; 2 queries to embed; about 7 tokens, price not known",
+        ),
+        (
+            EmbeddingPlan("m", 5, None, 2, None),
+            "5 texts and 2 queries; what the cache has shows when the model is here",
+        ),
+    ],
+)
+def test_what_a_model_has_to_embed(entry: EmbeddingPlan, told: str) -> None:
+    assert f"m               {told}".replace(" ", "") in plan_text(plan(embeddings=(entry,))).replace(" ", "")
+
+
+def test_exact_pairs_and_those_in_the_cache() -> None:
+    text = plan_text(plan(rerankings=(RerankingPlan("r", 10, is_exact=True, missing=4),)))
+    assert "10 pairs, 6 in the cache, 4 to score" in text
+
+
+def test_a_plan_with_nothing_to_do_is_one_line() -> None:
+    assert len(plan_text(plan(sources=(), chunkings=(), embeddings=(), rerankings=())).splitlines()) == 1
+
+
+def test_cells_are_shown_best_first_with_their_context_tokens(measured: SweepResult) -> None:
+    text = result_text(measured)
+    assert text.splitlines()[0] == "island: 4 of 4 cells measured, by NDCG@3"
+    assert text.splitlines()[1].split() == ["cell", "retrieved", "n", "tokens"]
+    names = [entry.cell.name for entry in measured.ranked]
+    assert [line.split("  ")[0] for line in text.splitlines()[3:7]] == names
+    for entry in measured.ranked:
+        assert entry.evaluation is not None
+        tokens = entry.evaluation.scores.mean("retrieve", parse("context_tokens@3"))
+        assert row(text, entry.cell.name) == [f"{entry.value(measured.primary):.4f}", "5", f"{tokens:,.0f}"]
+    assert f"best: {names[0]}" in text
+
+
+def test_latency_of_the_whole_is_shown_where_it_is_known(measured: SweepResult) -> None:
+    first, *others = measured.results
+    assert first.evaluation is not None
+    latency = StageLatency("retrieve", 5, 0.0123, 0.02)
+    run = replace(first.evaluation.run, cost=Cost(latencies=(latency,), whole=latency))
+    timed = replace(first, evaluation=replace(first.evaluation, run=run))
+    text = result_text(replace(measured, results=(timed, *others)))
+    assert row(text, first.cell.name)[-2:] == ["12.3", "ms"]
+    assert row(text, others[0].cell.name)[-1] == "–"
+
+
+def test_the_best_of_many_is_doubted_and_how_to_compare_is_said(measured: SweepResult) -> None:
+    text = result_text(measured)
+    assert "! the best of 4 on the queries that it was chosen on, so its lead is likely too large" in text
+    assert "! only 5 queries count: with fewer than 30" in text
+    last = text.splitlines()[-1]
+    assert f"raglift compare '{measured.folder}'/cells/* --primary ndcg@3" in last
+    assert "result.compare(hold_out=True)" in last
+    two = result_text(replace(measured, results=measured.results[:2]))
+    assert "the best of" not in two
+    assert "raglift compare" in two
+    assert "raglift compare" not in result_text(replace(measured, results=measured.results[:1]))
+
+
+def test_cells_read_in_part_are_marked_and_not_the_best(measured: SweepResult) -> None:
+    best, *others = measured.ranked
+    result = replace(measured, results=(replace(best, read_in_part=3), *others))
+    text = result_text(result)
+    assert row(text, best.cell.name)[0] == "✂"
+    assert f"best of those without ✂: {others[0].cell.name}" in text
+    assert "left out of best unless asked (--include-cut)" in text
+    all_cut = replace(measured, results=tuple(replace(entry, read_in_part=1) for entry in measured.results))
+    assert "best: none, because every cell's embedding model reads some chunks only in part" in result_text(all_cut)
+
+
+def test_failures_are_grouped_by_reason_and_what_is_not_done_is_counted(measured: SweepResult) -> None:
+    failed = [CellResult(cell, error="OSError: no database") for cell in CELLS]
+    other = CellResult(Cell(system="mine"), error="ValueError: no")
+    waiting = CellResult(Cell(system="later"))
+    text = result_text(replace(measured, results=(*measured.results[:1], *failed, other, waiting)))
+    assert "! 4 cells failed: OSError: no database" in text
+    assert f"    {'; '.join(cell.name for cell in CELLS[:3])} and 1 more" in text
+    assert "! 1 cell failed: ValueError: no\n    mine · none" in text
+    assert "! 1 cell not measured yet: go on with --resume" in text
+
+
+def test_what_was_billed_is_said_with_its_price_where_it_is_known(measured: SweepResult) -> None:
+    billed = {"openai:text-embedding-3-small": 2_000_000, "openai:somewhere-else": 10}
+    text = result_text(replace(measured, billed=billed))
+    assert "billed for openai:text-embedding-3-small: 2,000,000 tokens, US$ 0.0400 at list price" in text
+    assert "billed for openai:somewhere-else: 10 tokens\n" in text
+
+
+def test_queries_that_failed_are_told(measured: SweepResult) -> None:
+    first = measured.results[0]
+    assert first.evaluation is not None
+    traces = list(first.evaluation.run.traces)
+    traces[1] = replace(traces[1], error="TimeoutError: too slow")
+    run = replace(first.evaluation.run, traces=tuple(traces))
+    partly = replace(first, evaluation=replace(first.evaluation, run=run))
+    text = result_text(replace(measured, results=(partly, *measured.results[1:])))
+    assert f"! {first.cell.name}: 1 query failed and counts 0; the first: TimeoutError: too slow" in text
+
+
+def test_names_and_reasons_that_nobody_vouches_for_are_printed_safely(measured: SweepResult) -> None:
+    name = "\x1b[31m[bold]mine[/bold]\u202e"
+    text = result_text(
+        replace(
+            measured,
+            title=name,
+            results=(
+                replace(measured.results[0], cell=Cell(system=name)),
+                CellResult(Cell(system=name, reranker="x"), error=f"{name}\r\x07"),
+            ),
+        )
+    )
+    assert not {"\x1b", "\u202e", "\r", "\x07"} & set(text)
+    assert text.count("[bold]mine[/bold]") >= 3
+    plan_of_it = plan_text(plan(title=name, chunkings=(ChunkingPlan(name, error=name),)))
+    assert not {"\x1b", "\u202e"} & set(plan_of_it)
+    assert "[bold]mine[/bold]" in plan_of_it
+
+
+def test_nothing_measured_is_no_table(tmp_path: Path) -> None:
+    result = SweepResult("island", parse("ndcg@3"), 0, (CellResult(CELLS[0]),), tmp_path)
+    assert result_text(result).splitlines() == [
+        "island: 0 of 1 cells measured, by NDCG@3",
+        "! 1 cell not measured yet: go on with --resume",
+    ]
