@@ -70,7 +70,7 @@ def test_a_vector_that_is_no_numbers_is_refused_and_not_kept(value: float) -> No
             return vectors
 
     cache = Cache(None)
-    with pytest.raises(ModelOutputError, match="found 1 vectors of .* that are not numbers"):
+    with pytest.raises(ModelOutputError, match=r"found 1 vectors of .* that are not numbers"):
         embed(Damaged(), ["aa", "b"], "document", cache)
     assert missing_texts(Damaged(), ["aa", "b"], "document", cache) != []
 

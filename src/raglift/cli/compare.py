@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import math
 import sys
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from raglift.cli.json_output import print_json, records
 from raglift.comparison import compare, has_costs
 from raglift.errors import ConfigurationError
 from raglift.report.comparison import comparison_parts
@@ -111,8 +110,8 @@ def _print(parts: Iterable[Part], slices: TagSlices | None) -> None:
 
 def _print_json(found: dict[str, Any], slices: TagSlices | None) -> None:
     if slices is not None:
-        found["by_tag"] = {"metric": str(slices.metric), "slices": _records(slices.to_frame())}
-    sys.stdout.write(json.dumps(_plain(found), ensure_ascii=False, indent=2) + "\n")
+        found["by_tag"] = {"metric": str(slices.metric), "slices": records(slices.to_frame())}
+    print_json(found)
 
 
 def _comparison_as_json(comparison: Comparison) -> dict[str, Any]:
@@ -132,9 +131,9 @@ def _comparison_as_json(comparison: Comparison) -> dict[str, Any]:
         ],
         "query_ids": comparison.query_ids,
         "method": comparison.method,
-        "rows": _records(comparison.to_frame()),
+        "rows": records(comparison.to_frame()),
         "held_out": comparison.held_out,
-        "tradeoff": _records(comparison.pareto().to_frame()) if has_costs(comparison) else None,
+        "tradeoff": records(comparison.pareto().to_frame()) if has_costs(comparison) else None,
         "warnings": comparison.warnings,
         "notes": comparison.notes,
     }
@@ -149,27 +148,9 @@ def _lift_as_json(lift: Lift) -> dict[str, Any]:
         "before": evaluation.before,
         "after": evaluation.after,
         "method": lift.method,
-        "rows": _records(lift.to_frame()),
+        "rows": records(lift.to_frame()),
         "moved_up": lift.up,
         "moved_down": lift.down,
         "warnings": lift.warnings,
         "notes": evaluation.notes,
     }
-
-
-def _records(frame: Any) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = frame.astype(object).where(frame.notna(), None).to_dict(orient="records")
-    return rows
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: records as objects, and no NaN."""
-    if is_dataclass(value) and not isinstance(value, type):
-        value = asdict(value)
-    if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(inner) for inner in value]
-    if hasattr(value, "item"):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from raglift.chunking import make_chunker
+from raglift.cli.json_output import print_json, records
 from raglift.errors import ConfigurationError, QueryFailed
 from raglift.evaluation import DEFAULT_METRICS, Options, evaluate
 from raglift.integrations.adapt import check_reranker
@@ -15,7 +15,6 @@ from raglift.metrics import parse_depth
 from raglift.models import resolve_dtype
 from raglift.references import load_system
 from raglift.store.costs import cost_line
-from raglift.store.plain_files import plain
 from raglift.systems import LocalSystem, build_retriever
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def run(request: Request) -> None:
         evaluation.save(request.save, overwrite=request.overwrite)
         sys.stderr.write(f"saved to {request.save}\n")
     if request.as_json:
-        sys.stdout.write(json.dumps(_as_json(evaluation), ensure_ascii=False, indent=2) + "\n")
+        print_json(_as_json(evaluation))
     else:
         print_evaluation(evaluation, Console())
     if all(trace.error is not None for trace in evaluation.run.traces):
@@ -124,16 +123,15 @@ def numbers_of_hits(text: str) -> tuple[int, ...]:
 
 
 def _as_json(evaluation: Evaluation) -> dict[str, Any]:
-    rows = evaluation.to_frame().to_dict(orient="records")
     return {
         "dataset": evaluation.dataset.name,
         "queries": len(evaluation.dataset),
         "stages": [{"name": stage.name, "system": stage.system} for stage in evaluation.run.stages],
         "spec": dict(evaluation.run.spec),
-        "metrics": [{key: _plain(value) for key, value in row.items()} for row in rows],
+        "metrics": records(evaluation.to_frame()),
         "loss": _loss_as_json(evaluation),
         "headroom": _headroom_as_json(evaluation),
-        "cost": plain(cost_line(evaluation.run.cost)),
+        "cost": cost_line(evaluation.run.cost),
         "notes": list(evaluation.notes),
     }
 
@@ -151,14 +149,5 @@ def _loss_as_json(evaluation: Evaluation) -> dict[str, Any]:
 
 def _headroom_as_json(evaluation: Evaluation) -> dict[str, Any]:
     headroom = evaluation.headroom()
-    recall, ndcg = _plain(headroom.mean_recall), _plain(headroom.mean_ndcg)
-    return {"k": headroom.k, "recall": recall, "ndcg": ndcg, "exact": headroom.is_exact}
-
-
-def _plain(value: Any) -> Any:
-    """Return a cell as JSON has it: nothing that is missing in a way of its own."""
-    import pandas as pd
-
-    if hasattr(value, "item"):
-        value = value.item()
-    return None if pd.isna(value) else value
+    means = {"recall": headroom.mean_recall, "ndcg": headroom.mean_ndcg}
+    return {"k": headroom.k, **means, "exact": headroom.is_exact}

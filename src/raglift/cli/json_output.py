@@ -1,0 +1,38 @@
+"""What the commands print with `--json`."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["print_json", "records"]
+
+
+def print_json(found: Any) -> None:
+    """Print records, mappings, lists and NumPy's numbers as JSON; what is not a finite number is null."""
+    sys.stdout.write(json.dumps(_plain(found), ensure_ascii=False, indent=2) + "\n")
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return one mapping a row; what is missing is None."""
+    rows = frame.astype(object).where(frame.notna(), None).to_dict(orient="records")
+    return [{str(name): value for name, value in row.items()} for row in rows]
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(inner) for inner in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
