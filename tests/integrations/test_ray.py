@@ -6,6 +6,7 @@ In processes of their own: Ray starts servers, and warns in ways that pytest wou
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from raglift.errors import MissingDependency
-from raglift.integrations.ray import RayWorkers
+from raglift.integrations.ray import RayWorkers, _applied, _knock
+from raglift.references import load_system
 
 SAME = """
 import sys
@@ -108,3 +110,48 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingDependency, match=r"raglift\[ray\]"):
         RayWorkers()
+
+
+def test_an_address_where_nothing_listens_is_said_at_once() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound and not listening: nobody else takes it
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        for told in (address, f"ray://{address}"):
+            with pytest.raises(OSError, match="refused"):
+                _knock(told)
+    for elsewhere in (None, "auto", "local"):  # Ray knows where
+        _knock(elsewhere)
+
+
+def test_work_is_done_in_the_folder_of_whoever_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "asked_from").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "asked_from" / "a_module_sent_along.py").write_text(MY_SYSTEM, encoding="utf-8")
+    monkeypatch.setenv("RAGLIFT_PROGRESS", "1")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    system = _applied((load_system, str(tmp_path / "asked_from")), "a_module_sent_along:make")
+    assert system("anything")[0] == "The horn gives two blasts."
+    assert Path.cwd() == tmp_path / "asked_from"
+    # On another machine there may be no such folder: what is installed there is all there is
+    assert _applied((str.upper, str(tmp_path / "nowhere")), "a") == "A"
+
+
+@pytest.mark.slow
+def test_a_users_module_is_found_by_workers_of_a_sweep_from_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "my_system.py").write_text(MY_SYSTEM, encoding="utf-8")
+    (tmp_path / "mine.yaml").write_text(
+        "dataset: lighthouse\nsystems: my_system:make\nks: [1]\nprimary: ndcg@1\n", encoding="utf-8"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
+    done = subprocess.run(
+        # As the installed command, whose first place for modules is its own folder and not this one
+        [sys.executable, "-P", "-c", "from raglift.cli import main; main()", "sweep", "mine.yaml", "--engine", "ray"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=400,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "1 of 1 cells measured" in done.stdout

@@ -119,7 +119,7 @@ def _as_json(result: SweepResult, include_cut: bool) -> dict[str, Any]:
                 "read_in_part": entry.read_in_part,
                 "error": entry.error,
                 "metrics": [
-                    {name: _plain(row[name]) for name in ("metric", "k", "before", "after", "lift", "n")}
+                    {name: _plain(name, row[name]) for name in ("metric", "k", "before", "after", "lift", "n")}
                     for row in rows
                     if row["cell"] == entry.cell.name and entry.evaluation is not None
                 ],
@@ -142,8 +142,10 @@ def _plan_as_json(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _plain(value: Any) -> Any:
-    """Return a cell as JSON has it: no NaN."""
+def _plain(name: str, value: Any) -> Any:
+    """Return a value of a column as JSON has it: no NaN, and depths without a point."""
     if hasattr(value, "item"):
         value = value.item()
+    if isinstance(value, float) and name == "k" and value.is_integer():  # a column with gaps has no integers
+        return int(value)
     return None if isinstance(value, float) and math.isnan(value) else value

@@ -1,0 +1,117 @@
+"""Beginning, going on with and reading sweeps."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from raglift.errors import ConfigurationError, MissingDependency, RunError
+from raglift.records import Dataset
+from raglift.sweep import Sweep, load_sweep_result, plan_sweep, run_sweep
+from raglift.sweep.plan import Plan
+
+
+@pytest.fixture
+def sweep(island: Dataset) -> Sweep:
+    return Sweep(dataset=island, chunkers="recursive:200/0", retrievers="bm25", ks=1, primary="ndcg@1")
+
+
+def test_the_plan_is_announced_before_anything_is_measured(sweep: Sweep, tmp_path: Path) -> None:
+    seen: list[tuple[Plan, bool]] = []
+    cells = tmp_path / "sweep/cells"
+    run_sweep(
+        sweep, tmp_path / "sweep", progress=False, announce=lambda plan: seen.append((plan, any(cells.glob("*"))))
+    )
+    ((plan, measured),) = seen
+    assert (len(plan.cells), measured) == (1, False)
+
+
+def test_a_sweep_that_was_never_begun_can_be_gone_on_with(sweep: Sweep, tmp_path: Path) -> None:
+    assert len(run_sweep(sweep, tmp_path / "sweep", resume=True, progress=False).finished) == 1
+
+
+def test_what_is_kept_is_what_came_back_without_the_documents(sweep: Sweep, tmp_path: Path) -> None:
+    result = run_sweep(sweep, tmp_path / "sweep", progress=False)
+    kept = load_sweep_result(tmp_path / "sweep")
+    assert str(kept) == str(result)
+    assert kept.to_frame().equals(result.to_frame())
+    one, other = result.results[0].evaluation, kept.results[0].evaluation
+    assert one is not None
+    assert other is not None
+    assert (len(one.dataset.documents), len(other.dataset.documents)) == (3, 0)
+
+
+def test_a_dataset_that_has_changed_is_another_sweep(sweep: Sweep, island: Dataset, tmp_path: Path) -> None:
+    run_sweep(sweep, tmp_path / "sweep", progress=False)
+    changed = replace(sweep, dataset=replace(island, queries=island.queries[:4]))
+    for again in (
+        lambda: run_sweep(changed, tmp_path / "sweep", resume=True, progress=False),
+        lambda: plan_sweep(changed, tmp_path / "sweep"),
+    ):
+        with pytest.raises(ConfigurationError, match="found another sweep there"):
+            again()
+
+
+def test_two_at_once_on_one_folder_are_one_too_many(sweep: Sweep, tmp_path: Path) -> None:
+    def second(_plan: Plan) -> None:
+        with pytest.raises(RunError, match="another process is working on this sweep"):
+            run_sweep(sweep, tmp_path / "sweep", resume=True, progress=False)
+        # Looking is free
+        assert load_sweep_result(tmp_path / "sweep").finished == ()
+        assert len(plan_sweep(sweep, tmp_path / "sweep").cells) == 1
+
+    assert len(run_sweep(sweep, tmp_path / "sweep", progress=False, announce=second).finished) == 1
+
+
+def test_a_sweep_that_stopped_with_an_error_holds_nothing(sweep: Sweep, tmp_path: Path) -> None:
+    def stops(_plan: Plan) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_sweep(sweep, tmp_path / "sweep", progress=False, announce=stops)
+    assert len(run_sweep(sweep, tmp_path / "sweep", resume=True, progress=False).finished) == 1
+
+
+def test_workers_that_cannot_be_had_leave_no_folder(
+    sweep: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ConfigurationError, match="engine: found 'spark'; expected one of local, ray"):
+        run_sweep(sweep, tmp_path / "sweep", engine="spark")  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="address: found 'auto' with the engine 'local'"):
+        run_sweep(sweep, tmp_path / "sweep", address="auto")
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingDependency, match=r"raglift\[ray\]"):
+        run_sweep(sweep, tmp_path / "sweep", engine="ray")
+    assert not (tmp_path / "sweep").exists()
+
+
+def ends() -> object:
+    raise SystemExit(3)
+
+
+def asks_and_ends() -> object:
+    def search(query: str) -> list[str]:
+        raise SystemExit(query)
+
+    return search
+
+
+def always_down() -> object:
+    def search(query: str) -> list[str]:
+        raise ConnectionError(f"no index for {query}")
+
+    return search
+
+
+def test_systems_that_end_or_never_answer_fail_alone(island: Dataset, tmp_path: Path) -> None:
+    systems = {"ends": ends, "asks": asks_and_ends, "down": always_down, "lamp": lambda query: ["The lamp is lit"]}
+    sweep = Sweep(dataset=island, systems=systems, ks=1, primary="ndcg@1")
+    result = run_sweep(sweep, tmp_path / "sweep", progress=False)
+    assert [entry.cell.name for entry in result.finished] == ["lamp · none"]
+    reasons = {str(entry.cell.system): str(entry.error) for entry in result.failed}
+    assert "ends() failed: SystemExit: 3" in reasons["ends"]
+    assert "SystemExit" in reasons["asks"]
+    assert reasons["down"].startswith("every query failed; the first: retrieve: ConnectionError: no index for")
