@@ -1,7 +1,6 @@
-"""evaluate() and rescore(): the figures, who counts in them, and what the reader is told."""
+"""evaluate(): the figures, who counts in them, and what the reader is told."""
 
 import copy
-import hashlib
 import json
 import math
 import threading
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 
 from raglift.errors import ConfigurationError, QueryFailed, UnsupportedSystem
-from raglift.evaluation import dataset_hash, evaluate, rescore
+from raglift.evaluation import evaluate
 from raglift.matching import MatchRule
 from raglift.metrics import NDCG, RR, HitRate, Metric, Precision, Recall
 from raglift.records import Chunk, Dataset, Document, Fact, Passage, Query, Ranking
@@ -335,33 +334,6 @@ def test_concurrency_gives_the_same_evaluation():
             assert [stage.ranking for stage in one.stages] == [stage.ranking for stage in other.stages]
 
 
-@pytest.mark.parametrize("profile", ["default", "tutorial", "autorag"])
-def test_rescore_is_evaluate_with_the_same_settings(profile):
-    retriever = FakeRetriever(RESULTS)
-    first = measure(retriever, FakeReranker(SCORES))
-    asked = len(retriever.asked)
-    rule = MatchRule(minimum_length=30)
-    settings = {"metrics": ["ndcg", "rr@2"], "ks": (2, 4), "match": rule, "profile": profile}
-    again = rescore(first, **settings)
-    direct = evaluate(FakeRetriever(RESULTS), DATA, reranker=FakeReranker(SCORES), **settings)
-    assert len(retriever.asked) == asked
-    np.testing.assert_array_equal(again.scores.values, direct.scores.values)
-    assert again.scores.metrics == direct.scores.metrics
-    assert (again.notes, again.truncated, again.profile) == (direct.notes, direct.truncated, direct.profile)
-    recorded = ("ks", "match", "profile", "dataset", "candidates")
-    assert {key: again.run.spec[key] for key in recorded} == {key: direct.run.spec[key] for key in recorded}
-    assert str(again) == str(direct)
-    assert first.run.spec["ks"] == [1, 3]  # the first is as it was
-
-
-def test_rescoring_keeps_the_match_rule_and_the_profile_unless_others_are_asked_for():
-    first = measure(match=MatchRule("coverage", threshold=0.7), profile="tutorial")
-    again = rescore(first, ks=(2,))
-    assert (again.run.spec["match"], again.profile) == (first.run.spec["match"], "tutorial")
-    other = rescore(first, ks=(2,), match="containment", profile="default")
-    assert (other.run.spec["match"]["mode"], other.profile) == ("containment", "default")
-
-
 def test_coverage_adds_up_what_the_hits_cover_and_containment_wants_one_hit():
     whole = "the ferry leaves at nine in summer and at ten in winter"
     data = Dataset((Query("ferry", "When does it leave?", (fact(whole),)),))
@@ -498,13 +470,6 @@ def test_a_system_that_cannot_be_used_is_refused():
         measure(lambda query: "one text")
 
 
-def test_rescore_refuses_what_evaluate_refuses():
-    evaluation = measure()
-    for settings in ({"profile": "trec"}, {"match": "cover"}, {"ks": 3}, {"metrics": ["ndgc"]}):
-        with pytest.raises(ConfigurationError):
-            rescore(evaluation, **settings)
-
-
 def test_a_label_text_that_occurs_in_no_document_is_pointed_out():
     document = Document("garden.md", "Water the tomatoes every second day. Feed them once a week.")
     data = Dataset.from_dict({"how often?": ["Water the tomatos every second day."]}, documents=[document])
@@ -527,13 +492,6 @@ def test_nothing_is_said_of_label_texts_that_all_occur():
     documents = [Document("a", "The lamp is lit at dusk."), Document("b", "The horn is blown in fog.")]
     data = Dataset.from_dict({"when?": ["lit at dusk", "blown in fog"]}, documents=documents)
     assert not any("occur in none" in note for note in evaluate(lambda query: ["nothing"], data, ks=(1,)).notes)
-
-
-def test_rescoring_deeper_than_the_run_asked_is_refused():
-    data = Dataset.from_dict({"q": ["the text that answers it"]})
-    evaluation = evaluate(lambda query: ["the text that answers it"], data, ks=(1,), candidates=10)
-    with pytest.raises(ConfigurationError, match="at most 10, the number of candidates"):
-        rescore(evaluation, ks=(50,))
 
 
 def test_one_query_that_the_model_cannot_score_does_not_stop_the_others():
@@ -589,11 +547,3 @@ def test_a_batch_that_fails_for_a_passing_reason_is_tried_again_also_when_failur
     evaluation = evaluate(shaky, data, ks=(1,), on_error="raise", retries=1)
     assert shaky.calls == 2
     assert evaluation.scores.values.min() == 1.0
-
-
-@pytest.mark.parametrize("count", [1, 2, 3])
-def test_the_hash_of_a_dataset_is_that_of_its_documents_and_queries_written_out(count: int) -> None:
-    queries = tuple(Query(f"q{number}", "where is \ud800?", tags=("easy",)) for number in range(count))
-    dataset = Dataset(queries, (Document("a", "text"),))
-    written = b"a\x00text\x00" + repr(queries).encode("utf-8", "surrogatepass")
-    assert dataset_hash(dataset) == hashlib.sha256(written).hexdigest()[:16]
