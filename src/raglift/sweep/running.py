@@ -61,7 +61,7 @@ def run_sweep(
 ) -> SweepResult:
     """Measure every cell of a sweep, each distinct piece of work once.
 
-    Finished cells are kept in the folder and finished batches in the cache, so that a sweep that was stopped, or killed,
+    Finished cells are kept in the folder and finished batches in the cache, so that a sweep stopped or killed
     goes on from there with `resume=True`, to the same rankings and scores.
 
     Args:
