@@ -61,8 +61,8 @@ def run_sweep(
 ) -> SweepResult:
     """Measure every cell of a sweep, each distinct piece of work once.
 
-    Each finished cell is kept in the folder at once, and each finished batch of a model in the cache, so that a sweep
-    that was stopped, or killed, goes on from there with `resume=True`, to the same rankings and scores.
+    Finished cells are kept in the folder and finished batches in the cache, so that a sweep stopped or killed
+    goes on from there with `resume=True`, to the same rankings and scores.
 
     Args:
         sweep: what is to be measured.
@@ -83,10 +83,8 @@ def run_sweep(
         raise ConfigurationError(f"engine: found {engine!r}; expected one of {', '.join(ENGINES)}")
     dataset = dataset_of(sweep)
     # Workers come first: a cluster that does not answer leaves no folder behind
-    with (
-        _workers(engine, address) as workers,
-        SweepFolder.begin(Path(folder).expanduser(), _head(sweep, dataset), resume=resume) as kept,
-    ):
+    begun = SweepFolder.begin(Path(folder).expanduser(), _head(sweep, dataset), resume=resume)
+    with _workers(engine, address) as workers, begun as kept:
         parts = Parts(sweep, dataset, progress)
         plan = make_plan(parts, kept.finished())
         announce(plan)
