@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -279,3 +280,32 @@ def test_an_unknown_cell_is_named_with_what_there_is(sweep: Sweep, tmp_path: Pat
 
 def test_cells_come_back_from_their_texts(sweep: Sweep) -> None:
     assert [Cell.of(cell.to_dict()) for cell in sweep.cells()] == list(sweep.cells())
+
+
+def test_calls_to_a_system_are_made_as_the_sweep_says(island: Dataset, tmp_path: Path) -> None:
+    under_way, most, tries = [0], [0], Counter[str]()
+
+    def slow(query: str) -> list[str]:
+        tries[query] += 1
+        under_way[0] += 1
+        most[0] = max(most[0], under_way[0])
+        time.sleep(0.05 if "lamp" not in query else 3.0)
+        under_way[0] -= 1
+        if "boat" in query:
+            raise ConnectionError("not now")
+        return [query]
+
+    asked = Sweep(
+        dataset=island, systems={"slow": slow}, concurrency=3, timeout=1.5, retries=1, ks=(1,), primary="ndcg@1"
+    )
+    evaluation = run_sweep(asked, tmp_path / "sweep", progress=False).evaluation("slow · none")
+    errors = [trace.error or "" for trace in evaluation.run.traces]
+    assert [("QueryTimeout" in error, "not now" in error) for error in errors] == [
+        (True, False),
+        (True, False),
+        (False, False),
+        (False, False),
+        (False, True),
+    ]
+    assert most[0] > 1
+    assert tries["what does the boat bring"] == 2

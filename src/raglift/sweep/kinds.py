@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Annotated, Any
@@ -28,6 +29,7 @@ __all__ = [
     "Number",
     "Text",
     "Unpacked",
+    "above_zero",
     "at_least",
     "form",
     "in_folder",
@@ -68,6 +70,17 @@ def one_of(known: tuple[str, ...]) -> PlainValidator:
         return name
 
     return PlainValidator(validate)
+
+
+def above_zero() -> AfterValidator:
+    """Return the check of a number that is neither 0 nor below, and finite."""
+
+    def validate(value: float) -> float:
+        if not 0 < value < math.inf:
+            raise values.wrong(str(value), "a number above 0")
+        return value
+
+    return AfterValidator(validate)
 
 
 def at_least(least: int) -> AfterValidator:

@@ -58,6 +58,9 @@ def evaluated(system: Any, sweep: Sweep, dataset: Dataset, *, progress: bool | N
         profile=sweep.profile,
         metrics=sweep.metrics,
         doc_key=sweep.doc_key,
+        concurrency=sweep.concurrency,
+        timeout=sweep.timeout,
+        retries=sweep.retries,
         progress=progress,
     )
 

@@ -29,6 +29,7 @@ from raglift.sweep.kinds import (
     Number,
     Text,
     Unpacked,
+    above_zero,
     at_least,
     form,
     in_folder,
@@ -223,6 +224,9 @@ class SweepModel(Model):
     profile: Annotated[str, one_of(tuple(PROFILES))]
     dtype: Annotated[str, one_of(get_args(Dtype))]
     doc_key: Text | None
+    concurrency: Annotated[Integer, at_least(1)]
+    timeout: Annotated[Number, above_zero()] | None
+    retries: Annotated[Integer, at_least(0)]
     latency: Annotated[Integer, at_least(0)]
     seed: Annotated[Integer, at_least(0)]
     name: Text | None

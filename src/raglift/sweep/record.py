@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["Sweep", "SystemSpec"]
 
 _HASH_LENGTH = 16
+_HOW_CALLED = ("concurrency", "timeout", "retries")
+"""May change while a sweep is stopped: a system that could not bear so many calls at once is asked more gently."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,12 @@ class Sweep:
     """What models compute in."""
     doc_key: str | None = None
     """The metadata key of the hits of the user's systems that holds document ids."""
+    concurrency: int = 1
+    """How many queries of a user's system may be under way at once, where it takes one at a time."""
+    timeout: float | None = None
+    """The most seconds for one query of such a system; None for no limit."""
+    retries: int = 2
+    """How often such a call that failed for a passing reason is made again."""
     latency: int = 0
     """How many queries each cell's stages are timed on, in a pass of their own; 0 for none."""
     seed: int = 0
@@ -189,8 +197,9 @@ class Sweep:
 
     @property
     def hash(self) -> str:
-        """What tells whether two sweeps are the same, in hexadecimal; of objects it knows only the names."""
-        text = json.dumps(self.to_dict(), sort_keys=True)
+        """What tells whether two sweeps measure the same, in hexadecimal; of objects it knows only the names."""
+        measured = {name: value for name, value in self.to_dict().items() if name not in _HOW_CALLED}
+        text = json.dumps(measured, sort_keys=True)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_LENGTH]
 
 
