@@ -103,15 +103,15 @@ def test_a_plan_with_nothing_to_do_is_one_line() -> None:
 
 def test_cells_are_shown_best_first_with_their_context_tokens(measured: SweepResult) -> None:
     text = result_text(measured)
-    assert text.splitlines()[0] == "island: 4 of 4 cells measured, by NDCG@3"
-    assert text.splitlines()[1].split() == ["cell", "retrieved", "n", "tokens"]
-    names = [entry.cell.name for entry in measured.ranked]
-    assert [line.split("  ")[0] for line in text.splitlines()[3:7]] == names
+    assert text.splitlines()[0] == "island: 4 of 4 cells measured, by NDCG@3; all with bm25, none"
+    assert text.splitlines()[1].split() == ["chunker", "retrieved", "n", "tokens"]
+    chunkers = [entry.cell.chunker for entry in measured.ranked]
+    assert [line.split()[0] for line in text.splitlines()[3:7]] == chunkers
     for entry in measured.ranked:
         assert entry.evaluation is not None
         tokens = entry.evaluation.scores.mean("retrieve", parse("context_tokens@3"))
-        assert row(text, entry.cell.name) == [f"{entry.value(measured.primary):.4f}", "5", f"{tokens:,.0f}"]
-    assert f"best: {names[0]}" in text
+        assert row(text, str(entry.cell.chunker)) == [f"{entry.value(measured.primary):.4f}", "5", f"{tokens:,.0f}"]
+    assert f"best: {measured.ranked[0].cell.name}" in text
 
 
 def test_latency_of_the_whole_is_shown_where_it_is_known(measured: SweepResult) -> None:
@@ -121,8 +121,22 @@ def test_latency_of_the_whole_is_shown_where_it_is_known(measured: SweepResult) 
     run = replace(first.evaluation.run, cost=Cost(latencies=(latency,), whole=latency))
     timed = replace(first, evaluation=replace(first.evaluation, run=run))
     text = result_text(replace(measured, results=(timed, *others)))
-    assert row(text, first.cell.name)[-2:] == ["12.3", "ms"]
-    assert row(text, others[0].cell.name)[-1] == "–"
+    assert row(text, str(first.cell.chunker))[-2:] == ["12.3", "ms"]
+    assert row(text, str(others[0].cell.chunker))[-1] == "–"
+
+
+def test_each_part_in_which_cells_differ_has_a_column(measured: SweepResult) -> None:
+    kinds = (
+        Cell("recursive:60/0", "minilm", RetrieverSpec("dense")),
+        Cell("recursive:60/0", None, RetrieverSpec("bm25"), "late-interaction"),
+        Cell(system="mine"),
+    )
+    given = zip(measured.results, kinds, strict=False)
+    text = result_text(replace(measured, results=tuple(replace(entry, cell=cell) for entry, cell in given)))
+    assert text.splitlines()[1].split()[:5] == ["chunker", "embedding", "retriever", "reranker", "system"]
+    assert row(text, "recursive:60/0  minilm")[:3] == ["dense", "none", "–"]
+    assert row(text, "recursive:60/0  –")[:3] == ["bm25", "late-interaction", "–"]
+    assert row(text, "–")[:4] == ["–", "–", "none", "mine"]
 
 
 def test_the_best_of_many_is_doubted_and_how_to_compare_is_said(measured: SweepResult) -> None:
@@ -142,7 +156,7 @@ def test_cells_read_in_part_are_marked_and_not_the_best(measured: SweepResult) -
     best, *others = measured.ranked
     result = replace(measured, results=(replace(best, read_in_part=3), *others))
     text = result_text(result)
-    assert row(text, best.cell.name)[0] == "✂"
+    assert row(text, str(best.cell.chunker))[0] == "✂"
     assert f"best of those without ✂: {others[0].cell.name}" in text
     assert "left out of best unless asked (--include-cut)" in text
     all_cut = replace(measured, results=tuple(replace(entry, read_in_part=1) for entry in measured.results))

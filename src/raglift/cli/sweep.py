@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 from raglift.cli import Stopped
 from raglift.errors import ConfigurationError, QueryFailed
 from raglift.sweep import load_sweep_result, plan_sweep, run_sweep
+from raglift.sweep.specification.yaml_file import load_sweep
 from raglift.sweep.terminal import print_plan, print_result, result_text
-from raglift.sweep.yaml_file import load_sweep
 
 if TYPE_CHECKING:
     from raglift.sweep import SweepResult

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raglift.sweep.cells import Cell, Exclusion, RetrieverSpec
-from raglift.sweep.record import Sweep, SystemSpec
 from raglift.sweep.result import CellResult, SweepResult
 from raglift.sweep.running import load_sweep_result, plan_sweep, run_sweep
+from raglift.sweep.specification.cells import Cell, Exclusion, RetrieverSpec
+from raglift.sweep.specification.record import Sweep, SystemSpec
 
 if TYPE_CHECKING:
     import os
@@ -28,7 +28,7 @@ __all__ = [
 
 
 def load_sweep(path: str | os.PathLike[str]) -> Sweep:
-    """Read a sweep from a YAML file: see `raglift.sweep.yaml_file.load_sweep`."""
-    from raglift.sweep.yaml_file import load_sweep as load
+    """Read a sweep from a YAML file: see `raglift.sweep.specification.yaml_file.load_sweep`."""
+    from raglift.sweep.specification.yaml_file import load_sweep as load
 
     return load(path)

@@ -12,11 +12,11 @@ from raglift.execution.policy import describe_error
 from raglift.indexing import embed
 from raglift.metrics import parse
 from raglift.progress import listen, show_status
-from raglift.sweep.cells import NO_RERANKER, Cell
 from raglift.sweep.course import Course
 from raglift.sweep.measuring import Measurement, Outcome, ask_system, candidate_pairs, evaluated, latency_of, measure
 from raglift.sweep.parts import parts_of, source_of
 from raglift.sweep.result import CellResult, SweepResult
+from raglift.sweep.specification.cells import NO_RERANKER, Cell
 from raglift.sweep.steps import (
     ASKING_LABEL,
     TIMING_LABEL,

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from raglift.execution import Stage
     from raglift.records import Dataset, Evaluation
     from raglift.reranking.pairs import Pair
-    from raglift.sweep.cells import Cell
-    from raglift.sweep.record import Sweep
+    from raglift.sweep.specification.cells import Cell
+    from raglift.sweep.specification.record import Sweep
 
 __all__ = ["Measurement", "Outcome", "ask_system", "candidate_pairs", "evaluated", "latency_of", "measure"]
 

@@ -15,7 +15,7 @@ from raglift.records import Ranking
 from raglift.references import load_system
 from raglift.reranking.pairs import PairReranker
 from raglift.retrieval import BM25Retriever, DenseRetriever, HybridRetriever
-from raglift.sweep.cells import NO_RERANKER, Cell, RetrieverSpec
+from raglift.sweep.specification.cells import NO_RERANKER, Cell, RetrieverSpec
 from raglift.systems import chunks_of
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from raglift.indexing import Embedder
     from raglift.records import Chunk, Dataset
     from raglift.reranking.pairs import Pair
-    from raglift.sweep.record import Sweep
+    from raglift.sweep.specification.record import Sweep
 
 __all__ = ["KnownScores", "Parts", "Remembered", "parts_of", "source_of"]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from raglift.errors import ModelError
 from raglift.execution.policy import describe_error
 from raglift.indexing import missing_texts
-from raglift.sweep.cells import NO_RERANKER, Cell
 from raglift.sweep.parts import parts_of, source_of
+from raglift.sweep.specification.cells import NO_RERANKER, Cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
-from raglift.sweep.cells import NO_RERANKER, Cell
+from raglift.sweep.specification.cells import NO_RERANKER, Cell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -19,8 +19,8 @@ from raglift.work import HERE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from raglift.sweep.record import Sweep
     from raglift.sweep.result import SweepResult
+    from raglift.sweep.specification.record import Sweep
     from raglift.work import Workers
 
 __all__ = ["ENGINES", "load_sweep_result", "plan_sweep", "run_sweep"]

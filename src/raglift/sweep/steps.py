@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raglift.sweep.cells import NO_RERANKER, Cell
 from raglift.sweep.course import Step
+from raglift.sweep.specification.cells import NO_RERANKER, Cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

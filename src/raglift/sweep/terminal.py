@@ -13,7 +13,7 @@ from raglift.metrics import mean_title
 from raglift.printable import printable
 from raglift.records import Metric
 from raglift.report.cost import seconds_text
-from raglift.sweep.cells import PARTS
+from raglift.sweep.specification.cells import PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,18 +11,18 @@ from pydantic import ValidationError
 from raglift.dataset.faults import nearest, quoted
 from raglift.errors import Fault, SweepError
 from raglift.records import Dataset
-from raglift.sweep.kinds import TAGS
-from raglift.sweep.models import SweepModel, fields_at
-from raglift.sweep.record import Sweep
-from raglift.sweep.together import note_disagreements
-from raglift.sweep.values import kind
+from raglift.sweep.specification.kinds import TAGS
+from raglift.sweep.specification.models import SweepModel, fields_at
+from raglift.sweep.specification.record import Sweep
+from raglift.sweep.specification.together import note_disagreements
+from raglift.sweep.specification.values import kind
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pydantic_core import ErrorDetails
 
-    from raglift.sweep.together import Keys, Note
+    from raglift.sweep.specification.together import Keys, Note
 
 __all__ = ["Locate", "checked", "path_text"]
 

@@ -15,7 +15,7 @@ from raglift.metrics.choosing import choose_metrics
 from raglift.models import EMBEDDED_MODEL
 from raglift.records import Dataset
 from raglift.retrieval.notation import RetrieverSpec
-from raglift.sweep.cells import NO_RERANKER, Exclusion, grid
+from raglift.sweep.specification.cells import NO_RERANKER, Exclusion, grid
 
 __all__ = ["DEFAULT_CHUNKER", "Keys", "Note", "note_disagreements"]
 

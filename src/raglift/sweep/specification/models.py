@@ -13,9 +13,9 @@ from raglift.metrics import PROFILES
 from raglift.models import EMBEDDED_MODEL, Dtype
 from raglift.records import Dataset
 from raglift.retrieval.notation import RRF_CONSTANT, RetrieverSpec
-from raglift.sweep import values
-from raglift.sweep.cells import NO_RERANKER, Cell, Exclusion
-from raglift.sweep.kinds import (
+from raglift.sweep.specification import values
+from raglift.sweep.specification.cells import NO_RERANKER, Cell, Exclusion
+from raglift.sweep.specification.kinds import (
     AS_LIST,
     AS_MAPPING,
     AS_TEXT,
@@ -36,8 +36,8 @@ from raglift.sweep.kinds import (
     list_or_mapping,
     one_of,
 )
-from raglift.sweep.record import SystemSpec
-from raglift.sweep.together import DEFAULT_CHUNKER
+from raglift.sweep.specification.record import SystemSpec
+from raglift.sweep.specification.together import DEFAULT_CHUNKER
 
 __all__ = ["SweepModel", "fields_at"]
 

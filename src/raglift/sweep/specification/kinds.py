@@ -10,9 +10,9 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainValidator, ValidationInfo
 
 from raglift.dataset.faults import nearest, quoted
-from raglift.sweep import values
-from raglift.sweep.cells import NO_RERANKER, Cell, Exclusion
-from raglift.sweep.record import SystemSpec
+from raglift.sweep.specification import values
+from raglift.sweep.specification.cells import NO_RERANKER, Cell, Exclusion
+from raglift.sweep.specification.record import SystemSpec
 
 __all__ = [
     "AS_LIST",

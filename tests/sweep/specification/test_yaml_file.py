@@ -9,7 +9,7 @@ import pytest
 from raglift.errors import ConfigurationError, SweepError
 from raglift.sweep import Sweep, load_sweep
 
-PAGE = Path(__file__).parents[2] / "docs" / "sweeps.md"
+PAGE = Path(__file__).parents[3] / "docs" / "sweeps.md"
 GOOD = """\
 dataset: lighthouse
 chunkers:

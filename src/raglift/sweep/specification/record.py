@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.evaluation import DEFAULT_METRICS
 from raglift.matching import MatchRule
-from raglift.sweep.cells import Cell, Exclusion, RetrieverSpec, grid
+from raglift.sweep.specification.cells import Cell, Exclusion, RetrieverSpec, grid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -109,7 +109,7 @@ class Sweep:
     """A title; by default the dataset's."""
 
     def __post_init__(self) -> None:
-        from raglift.sweep.spec import checked
+        from raglift.sweep.specification.spec import checked
 
         for name, value in checked({field.name: getattr(self, field.name) for field in fields(self)}).items():
             object.__setattr__(self, name, value)

@@ -11,11 +11,11 @@ import yaml
 
 from raglift.dataset.faults import quoted
 from raglift.errors import ConfigurationError, Fault, SweepError
-from raglift.sweep.record import Sweep
-from raglift.sweep.spec import checked, path_text
+from raglift.sweep.specification.record import Sweep
+from raglift.sweep.specification.spec import checked, path_text
 
 if TYPE_CHECKING:
-    from raglift.sweep.together import Keys
+    from raglift.sweep.specification.together import Keys
 
 __all__ = ["load_sweep"]
 

@@ -21,7 +21,7 @@ from raglift.metrics import parse, parse_depth
 from raglift.models import EMBEDDED_MODEL
 from raglift.records import Tokens
 from raglift.retrieval.notation import RetrieverSpec, parse_retriever
-from raglift.sweep.cells import NO_RERANKER
+from raglift.sweep.specification.cells import NO_RERANKER
 
 __all__ = [
     "as_list",
