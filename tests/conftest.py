@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -15,6 +16,10 @@ from raglift.testing import FakeReranker, FakeRetriever
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Workers that share the cores and wait for each other's threads are many times slower than one thread each
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    # As in a shell's background job: what is started from here would ignore Ctrl-C too, which some tests send
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

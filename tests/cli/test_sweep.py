@@ -72,8 +72,8 @@ def test_a_sweep_prints_its_plan_then_its_cells_and_where_they_are(run, tmp_path
     assert code == 0
     assert "split     recursive:1000/100" in err
     assert err.endswith("kept in runs/sizes\n")
-    assert out.startswith("lighthouse: 2 of 2 cells measured, by NDCG@5\n")
-    assert "recursive:400/0 · bm25 · none" in out
+    assert out.startswith("lighthouse: 2 of 2 cells measured, by NDCG@5; all with bm25, none\n")
+    assert "\nrecursive:400/0 " in out
     assert "raglift compare runs/sizes/cells/* --primary ndcg@5" in out
     assert len(list((tmp_path / "runs/sizes/cells").iterdir())) == 2
 
