@@ -48,7 +48,7 @@ test: lint types
 	$(BIN)/pytest -n $(PYTEST_WORKERS) -m 'not slow'
 
 ci-full: $(STAMP)
-	$(BIN)/pytest -m slow
+	$(BIN)/pytest -n $(PYTEST_WORKERS) -m slow
 
 # Each prints its ratios; more processes than one would take each other's time
 bench: $(STAMP)

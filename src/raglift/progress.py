@@ -138,6 +138,8 @@ def _set_status(display: Progress, text: str) -> None:
 
 
 def _tell(unit: str, count: int) -> None:
+    if _is_quiet.get():
+        return
     for listener in _state.listeners:
         listener(unit, count)
 

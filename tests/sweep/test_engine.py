@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import pickle
+import threading
 import time
 from collections import Counter
 from dataclasses import replace
@@ -11,14 +14,17 @@ import numpy as np
 import pytest
 
 from raglift.cache import Cache
-from raglift.errors import CacheError, ConfigurationError, RunError
+from raglift.errors import CacheError, ConfigurationError, ModelOutputError, RunError
 from raglift.evaluation import evaluate
 from raglift.indexing import SentenceTransformerEmbedder
 from raglift.metrics import parse
 from raglift.records import Dataset, Evaluation
 from raglift.reranking import CrossEncoderReranker
 from raglift.sweep import Cell, Sweep, SweepResult, load_sweep_result, run_sweep
+from raglift.sweep.engine import Engine
+from raglift.sweep.folder import SweepFolder
 from raglift.sweep.parts import Parts
+from raglift.sweep.plan import make_plan
 
 CHUNKERS = ["recursive:200/0", "recursive:90/30"]
 
@@ -309,3 +315,111 @@ def test_calls_to_a_system_are_made_as_the_sweep_says(island: Dataset, tmp_path:
     ]
     assert most[0] > 1
     assert tries["what does the boat bring"] == 2
+
+
+def test_one_query_that_a_model_refuses_fails_alone(
+    island: Dataset, tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embed = SentenceTransformerEmbedder.embed
+
+    def refusing(model: SentenceTransformerEmbedder, texts: list[str], kind: str) -> object:
+        if kind == "query" and "boat" in texts[0]:
+            raise ModelOutputError("the model refused a text")
+        return embed(model, texts, kind)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(SentenceTransformerEmbedder, "embed", refusing)
+    asked = Sweep(dataset=island, chunkers="recursive:200/0", retrievers=["dense", "hybrid"], ks=(1,), primary="ndcg@1")
+    result = run_sweep(asked, tmp_path / "sweep", progress=False)
+    assert len(result.finished) == 2
+    for entry in result.finished:
+        assert entry.evaluation is not None
+        failed = {trace.query_id: trace.error for trace in entry.evaluation.run.traces if trace.error is not None}
+        assert failed == {"q5": "retrieve: ModelOutputError: the model refused a text"}
+
+
+def test_one_pair_without_a_score_fails_its_query_alone(
+    sweep: Sweep, tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    score = CrossEncoderReranker.score
+    monkeypatch.setattr(
+        CrossEncoderReranker,
+        "score",
+        lambda model, batch: [
+            float("nan") if "boat" in query else value
+            for (query, _), value in zip(batch, score(model, batch), strict=True)
+        ],
+    )
+    result = run_sweep(replace(sweep, chunkers=CHUNKERS[:1]), tmp_path / "sweep", progress=False)
+    assert len(result.finished) == 6
+    for entry in result.finished:
+        assert entry.evaluation is not None
+        failed = [trace.query_id for trace in entry.evaluation.run.traces if trace.error is not None]
+        assert failed == ([] if entry.cell.reranker == "none" else ["q5"])
+
+
+class Elsewhere:
+    """Workers that pickle what they are sent, and lose every task with a marked cell."""
+
+    def __init__(self, loses: str) -> None:
+        self.loses = loses
+
+    def map(self, function: object, items: object, lost: object = None) -> object:
+        for item in items:  # type: ignore[attr-defined]
+            sent, given = pickle.loads(pickle.dumps((function, item)))  # noqa: S301 — of our own making
+            name = str(getattr(item, "system", None))
+            if name == self.loses and lost is not None:
+                yield item, lost(OSError("the worker died"))  # type: ignore[operator]
+            else:
+                yield item, pickle.loads(pickle.dumps(sent(given)))  # noqa: S301
+
+
+def test_elsewhere_objects_stay_here_and_a_lost_worker_costs_its_cell_alone(
+    island: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a_module_of_systems.py").write_text(
+        "def make():\n    return lambda query: ['The lamp is lit at dusk and put out at dawn.']\n", encoding="utf-8"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    lock = threading.Lock()  # no pickle of this one
+
+    def here(query: str) -> list[str]:
+        with lock:
+            return lamp_only(query)
+
+    systems = {"here": here, "there": "a_module_of_systems:make", "gone": "a_module_of_systems:make"}
+    asked = Sweep(dataset=island, systems=systems, rerankers=["none", "late-interaction"], ks=(1,), primary="ndcg@1")
+    dataset = island
+    folder = SweepFolder(tmp_path / "sweep")
+    (tmp_path / "sweep" / "cells").mkdir(parents=True)
+    head = {
+        "title": "t",
+        "hash": "0",
+        "sweep": {},
+        "primary": "ndcg@1",
+        "seed": 0,
+        "cells": [cell.to_dict() for cell in asked.cells()],
+    }
+    (tmp_path / "sweep" / "sweep.json").write_text(json.dumps({"format": 1, **head}), encoding="utf-8")
+    parts = Parts(asked, dataset, False)
+    result = Engine(parts, folder, make_plan(parts), Elsewhere("gone"), False).run()  # type: ignore[arg-type]
+    assert {entry.cell.name for entry in result.finished} == {
+        f"{system} · {reranker}" for system in ("here", "there") for reranker in ("none", "late-interaction")
+    }
+    assert {entry.error for entry in result.failed} == {"OSError: the worker died"}
+    for entry in result.finished:
+        assert entry.evaluation is not None
+        assert entry.evaluation.dataset is dataset
+
+
+def test_a_cell_without_a_mean_is_never_the_best(sweep: Sweep, tmp_path: Path) -> None:
+    result = run_sweep(replace(sweep, rerankers=["none"], chunkers=CHUNKERS[:1]), tmp_path / "sweep", progress=False)
+    empty = replace(result.results[0], evaluation=None)
+    assert replace(result, results=(empty,)).best() is None
+    nothing = result.results[1].evaluation
+    assert nothing is not None
+    scores = replace(nothing.scores, values=np.full_like(nothing.scores.values, np.nan))
+    unknown = replace(result.results[1], evaluation=replace(nothing, scores=scores))
+    mixed = replace(result, results=(unknown, result.results[0], result.results[2]))
+    assert mixed.ranked[-1] is unknown
+    assert mixed.best() is not unknown
+    assert replace(result, results=(unknown,)).best() is None

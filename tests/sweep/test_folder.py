@@ -83,8 +83,8 @@ def test_what_a_process_killed_at_its_first_step_left_does_not_block(tmp_path: P
 
 def test_half_written_leftovers_are_removed_and_what_is_whole_is_kept(tmp_path: Path) -> None:
     begun(tmp_path / "sweep")
-    whole, half = tmp_path / "sweep/cells/one-1234", tmp_path / "sweep/cells/.two-5678.abc"
-    for folder in (whole, half, tmp_path / "sweep/retrieved/.three.x"):
+    whole, half = tmp_path / "sweep/cells/one-1234", tmp_path / "sweep/cells/.two-5678.abc_1xyz"
+    for folder in (whole, half, tmp_path / "sweep/retrieved/.three-9.abcd1234"):
         folder.mkdir(parents=True)
         (folder / "run.json").write_text("{", encoding="utf-8")
     (tmp_path / "sweep/.failures.json.part").write_text("{", encoding="utf-8")
@@ -180,3 +180,24 @@ def test_retrieval_that_is_damaged_fails_its_cells_and_no_others(
     again = run_sweep(sweep, tmp_path / "sweep", resume=True, progress=False)
     assert (len(again.failed), len(again.finished)) == (1, 1)
     assert "remove the folder" in str(again.failed[0].error)
+
+
+def test_what_was_about_to_be_replaced_is_put_back(tmp_path: Path) -> None:
+    """Killed between the two renames that replace a cell: the whole of it is aside, and nothing in its place."""
+    begun(tmp_path / "sweep")
+    aside = tmp_path / "sweep/cells/.one-1234.abc_1xyz/retired"
+    aside.mkdir(parents=True)
+    (aside / "run.json").write_text("{}", encoding="utf-8")
+    go_on(tmp_path / "sweep")
+    assert (tmp_path / "sweep/cells/one-1234/run.json").is_file()
+    assert [path.name for path in (tmp_path / "sweep/cells").iterdir()] == ["one-1234"]
+
+
+def test_what_others_keep_in_the_folder_stays(tmp_path: Path) -> None:
+    begun(tmp_path / "sweep")
+    for name in (".git/config", ".gitignore", "cells/.DS_Store", "cells/.cache/x"):
+        (tmp_path / "sweep" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "sweep" / name).write_text("mine", encoding="utf-8")
+    go_on(tmp_path / "sweep")
+    for name in (".git/config", ".gitignore", "cells/.DS_Store", "cells/.cache/x"):
+        assert (tmp_path / "sweep" / name).read_text("utf-8") == "mine"

@@ -24,13 +24,13 @@ from raglift.sweep import load_sweep_result
 SWEEP = """
 dataset: lighthouse
 chunkers: [recursive:1000/100, recursive:500/0]
-embeddings: [minilm, minilm-static]
 retrievers: [dense, bm25]
 rerankers: [none, late-interaction]
 candidates: 5
 ks: [1, 5]
 primary: ndcg@5
 dtype: float32
+latency: 2
 """
 
 # What a process writes down: each batch before a model computes it, and each key after it is safely in the cache
@@ -104,7 +104,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
     moments = random.Random(seed)  # noqa: S311 — when to kill
     log, killed = tmp_path / "killed.log", 0
     out = str(tmp_path / "killed")
-    for _ in range(5):
+    for _ in range(4):
         seen = log.stat().st_size if log.exists() else 0
         process = start(log, tmp_path / "killed-cache", str(file), "--out", out, "--resume")
         while process.poll() is None and (not log.exists() or log.stat().st_size == seen):
@@ -128,7 +128,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
     assert max(lost.values()) <= killed + 1
 
     expected, found = load_sweep_result(tmp_path / "whole"), load_sweep_result(tmp_path / "killed")
-    assert len(found.finished) == len(expected.finished) == len(expected.results) == 12
+    assert len(found.finished) == len(expected.finished) == len(expected.results) == 8
     for left, right in zip(expected.results, found.results, strict=True):
         assert left.cell == right.cell
         assert left.evaluation is not None

@@ -77,6 +77,9 @@ class LangChainEmbedder:
         patience: how long a request is made again.
     """
 
+    is_remote = True
+    """Whether a provider is asked: its limits are those of a key, whoever asks."""
+
     def __init__(self, embeddings: Any, name: str, *, patience: Patience | None = None) -> None:
         self._embeddings = embeddings
         self._patience = patience or Patience()

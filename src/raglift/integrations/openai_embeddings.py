@@ -56,6 +56,8 @@ class OpenAIEmbedder:
         MissingDependency: langchain-openai is not installed.
     """
 
+    is_remote = True
+    """Whether a provider is asked: its limits are those of a key, whoever asks."""
     batches_queries = True
     """Whether queries may be embedded many at a time: a vector does not depend on what else is in the request."""
 

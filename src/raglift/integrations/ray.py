@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import socket
 import sys
+import uuid
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from raglift.errors import ConfigurationError, MissingDependency
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import TracebackType
     from typing import Self
 
@@ -76,34 +78,44 @@ class RayWorkers:
                 "ray://host:10001, or none, to start one on this machine"
             ) from error
 
-    def map(self, function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[tuple[Item, Result]]:
+    def map(
+        self,
+        function: Callable[[Item], Result],
+        items: Iterable[Item],
+        lost: Callable[[Exception], Result] | None = None,
+    ) -> Iterator[tuple[Item, Result]]:
         """Yield each item with its result as it is finished, in any order.
 
         Raises:
             Exception: what the function raised for an item; what is still under way is given up.
         """
-        task: Any = self._ray.remote(num_cpus=1, max_retries=_TRIES_OF_A_LOST_TASK)(_applied)
-        sent = self._ray.put((function, os.getcwd()))  # noqa: PTH109 — sys.path holds texts
+        task: Any = self._ray.remote(num_cpus=1, max_retries=_TRIES_OF_A_LOST_TASK)(_task)
+        # In a list Ray leaves it where it is, and a worker fetches it once
+        sent = [self._ray.put((function, os.getcwd()))]  # noqa: PTH109 — sys.path holds texts
+        name = uuid.uuid4().hex
         most = max(int(self._ray.cluster_resources().get("CPU", 1)), 1) * _TASKS_PER_PROCESSOR
-        waiting = list(enumerate(items))[::-1]
-        under_way: dict[Any, int] = {}
+        waiting = iter(items)
+        under_way: dict[Any, Item] = {}
         try:
-            while waiting or under_way:
-                while waiting and len(under_way) < most:
-                    number, item = waiting.pop()
-                    under_way[task.remote(sent, item)] = number
+            while True:
+                for item in itertools.islice(waiting, most - len(under_way)):
+                    under_way[task.remote(name, sent, item)] = item
+                if not under_way:
+                    return
                 (done, *_), _ = self._ray.wait(list(under_way), num_returns=1)
-                number = under_way.pop(done)
-                yield items[number], self._result(done)
+                yield under_way.pop(done), self._result(done, lost)
         finally:
             for left in under_way:
                 self._ray.cancel(left, force=True)
 
-    def _result(self, done: Any) -> Any:
+    def _result(self, done: Any, lost: Callable[[Exception], Any] | None) -> Any:
         try:
             return self._ray.get(done)
-        except self._ray.exceptions.RayTaskError as error:
-            raise error.cause if isinstance(error.cause, Exception) else error from None
+        except self._ray.exceptions.RayError as error:
+            if lost is not None:
+                return lost(error)
+            cause = getattr(error, "cause", None)
+            raise cause if isinstance(cause, Exception) else error from None
 
     def close(self) -> None:
         """End what was started here."""
@@ -126,6 +138,19 @@ def _knock(address: str | None) -> None:
     place = urlsplit(text if "://" in text else f"//{text}")
     if place.port is not None:
         socket.create_connection((place.hostname or "127.0.0.1", place.port), timeout=_SECONDS_TO_ANSWER).close()
+
+
+_held: dict[str, tuple[Callable[..., Any], str]] = {}
+"""In a worker: what it was last sent, so that models that a function loads are loaded once."""
+
+
+def _task(name: str, sent: Sequence[Any], item: Any) -> Any:
+    if name not in _held:
+        import ray
+
+        _held.clear()
+        _held[name] = ray.get(sent[0])
+    return _applied(_held[name], item)
 
 
 def _applied(sent: tuple[Callable[[Item], Result], str], item: Item) -> Result:

@@ -112,7 +112,7 @@ class Course:
         if step.rate is not None:
             return step.rate
         rates = [other.rate for other in self.steps if other.unit == step.unit and other.rate is not None]
-        return sum(rates) / len(rates) if rates else _USUAL_RATES.get(step.unit, 1.0)
+        return len(rates) / sum(1 / rate for rate in rates) if rates else _USUAL_RATES.get(step.unit, 1.0)
 
     def _tell(self) -> None:
         if self._now is None:

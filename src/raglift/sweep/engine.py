@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from raglift.errors import CacheError, RunError
+from raglift.errors import CacheError, ModelOutputError, RunError
 from raglift.execution.policy import describe_error
 from raglift.indexing import embed
 from raglift.metrics import parse
-from raglift.progress import listen, show_status
+from raglift.progress import listen, notice, show_status
 from raglift.sweep.course import Course
-from raglift.sweep.measuring import Measurement, Outcome, ask_system, candidate_pairs, evaluated, latency_of, measure
+from raglift.sweep.measuring import (
+    Measurement,
+    Outcome,
+    ask_elsewhere,
+    ask_system,
+    candidate_pairs,
+    evaluated,
+    latency_of,
+    lost,
+    measure,
+    measurement,
+    score_pairs,
+)
 from raglift.sweep.parts import parts_of, source_of
 from raglift.sweep.result import CellResult, SweepResult
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
@@ -84,6 +96,7 @@ class Engine:
                 if self.parts.sweep.latency:
                     self._time()
         self.folder.set_failures(self._failures)
+        self._at_hand.clear()
         return read_result(self.folder, self.parts.dataset)
 
     def _embed(self, sources: Sequence[Cell]) -> None:
@@ -94,12 +107,13 @@ class Engine:
             with self._failing([source for source in sources if source.embedding == model]):
                 embedder = self.parts.embedder(model)
                 # A provider limits the rate of a key, not of a machine: its requests come from one process
-                workers = HERE if hasattr(embedder, "tokens_billed") else self.workers
+                workers = HERE if getattr(embedder, "is_remote", False) else self.workers
                 texts = self._texts([part for part in needed if part.embedding == model])
                 with self._billing(model, embedder):
                     with self._course.taking(embedding_label(model)):
                         embed(embedder, texts, "document", cache, progress=show, workers=workers)
-                    with self._course.taking(query_label(model)):
+                    # A query that the model refuses is asked again with its retrieval, and fails alone
+                    with self._course.taking(query_label(model)), suppress(ModelOutputError):
                         embed(embedder, self.parts.queries, "query", cache, progress=show)
             self._course.skip(embedding_label(model), query_label(model))  # what failed is not waited for
 
@@ -134,11 +148,13 @@ class Engine:
         for source in sources:
             if source not in there:
                 with self._course.taking(retrieval_label(source)):
-                    self._settle(source, ask_system(sweep, dataset, self.progress, source), 0)
+                    self._settle(source, ask_system(self.parts, source), 0)
         if there:
             self._course.merge([retrieval_label(source) for source in there], ASKING_LABEL)
             with self._course.taking(ASKING_LABEL):
-                for source, outcome in self.workers.map(partial(ask_system, sweep, dataset, False), there):
+                named = [system for system in sweep.systems if system.reference is not None]
+                ask = partial(ask_elsewhere, replace(sweep, systems=named), dataset)  # objects stay here
+                for source, outcome in self.workers.map(ask, there, lost):
                     self._settle(source, outcome, 0)
                     self._course.advance("queries", len(dataset))
 
@@ -149,9 +165,10 @@ class Engine:
         with self._failing(alive):
             reranker = self.parts.reranker(name)
             with self._course.taking(scoring_label(name), len(pairs)):
-                scores = reranker.scores(sorted(pairs), workers=self.workers)
+                scores = score_pairs(reranker, pairs, self.workers)
             with self._course.taking(measuring_label(name)):
-                for item, outcome in self.workers.map(measure, list(self._measurements(name, alive, scores))):
+                items = self._measurements(name, alive, scores)
+                for item, outcome in self.workers.map(partial(measure, self.parts.dataset), items, lost):
                     self._settle(item.cell, outcome, item.source.run.spec["sweep"]["read_in_part"])
                     self._course.advance("cells", 1)
         self._course.skip(scoring_label(name), measuring_label(name))
@@ -171,8 +188,7 @@ class Engine:
     def _measurements(self, name: str, cells: Sequence[Cell], scores: dict[Pair, float]) -> Iterator[Measurement]:
         title = self.parts.reranker_title(name)
         for cell in cells:
-            source = self._evaluation(source_of(cell))
-            yield Measurement(cell, source, title, {pair: scores[pair] for pair in candidate_pairs(source)})
+            yield measurement(cell, self._evaluation(source_of(cell)), title, scores)
 
     def _time(self) -> None:
         """Time the cells' stages, here and one query at a time: what was shared above was not done for one query."""
@@ -180,8 +196,13 @@ class Engine:
         with self._course.taking(TIMING_LABEL):
             for cell in self.plan.cells:
                 if cell.key in finished:
-                    with self._failing([cell]):
+                    try:
                         self._time_cell(cell)
+                    except CacheError:
+                        raise
+                    except Exception as error:  # noqa: BLE001 — the cell is measured, whatever becomes of its timing
+                        show = self.progress is not False
+                        notice(f"{cell.name} could not be timed: {describe_error(error)}", show=show)
                 self._course.advance("cells", 1)
 
     def _time_cell(self, cell: Cell) -> None:
@@ -209,7 +230,7 @@ class Engine:
         if cost is not None:  # what was billed was for all cells of the model
             cost = replace(cost, tokens_billed=None, dollars=None)
         run = replace(evaluation.run, spec={**evaluation.run.spec, "sweep": mark}, cost=cost)
-        marked = replace(evaluation, run=run)
+        marked = replace(evaluation, run=run, dataset=self.parts.dataset)
         self.folder.save(cell.key, marked, is_cell=self._is_cell(cell))
         if cell.reranker == NO_RERANKER:
             self._remember(cell, marked)
@@ -259,6 +280,7 @@ class Engine:
         """Note why cells failed, and with them those that rerank their candidates."""
         for cell in (*cells, *(cell for cell in self.plan.cells if source_of(cell) in cells)):
             self._failures.setdefault(cell.key, reason)
+        self.folder.set_failures(self._failures)
 
 
 def read_result(folder: SweepFolder, dataset: Dataset | None = None) -> SweepResult:

@@ -13,6 +13,7 @@ A folder appears under its name only when all of it is written, so whatever is t
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -34,6 +35,8 @@ __all__ = ["SweepFolder"]
 FORMAT = 1
 _SWEEP, _FAILURES, _BILLED = "sweep.json", "failures.json", "billed.json"
 _CELLS, _RETRIEVED = "cells", "retrieved"
+_HALF_WRITTEN = re.compile(r"\.[a-z0-9-]+\.[a-z0-9_]{8}")
+"""The folder in which an evaluation is written before it gets its name."""
 _LOCK = "sweep.lock"
 _HEAD = {"title": str, "primary": str, "seed": int, "hash": str, "sweep": dict, "cells": list}
 
@@ -185,13 +188,17 @@ class SweepFolder:
         return found
 
     def sweep_up(self) -> None:
-        """Remove what a killed process had half written."""
-        for part in (self.path, self.path / _CELLS, self.path / _RETRIEVED):
+        """Remove what a killed process had half written, and put back what it was about to replace."""
+        for name in (_SWEEP, _FAILURES, _BILLED):
+            (self.path / f".{name}.part").unlink(missing_ok=True)
+        for part in (self.path / _CELLS, self.path / _RETRIEVED):
             for left in part.glob(".*") if part.is_dir() else ():
-                if left.is_dir():
-                    shutil.rmtree(left, ignore_errors=True)
-                else:
-                    left.unlink(missing_ok=True)
+                if not _HALF_WRITTEN.fullmatch(left.name) or not left.is_dir():
+                    continue
+                target = part / left.name[1:].rpartition(".")[0]
+                if (left / "retired").is_dir() and not target.exists():
+                    (left / "retired").replace(target)
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def write_whole(path: Path, content: Any) -> None:

@@ -2,28 +2,45 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from raglift.cache import Cache
+from raglift.errors import CacheError, ModelOutputError
 from raglift.evaluation import evaluate, rerank
 from raglift.execution import Policy
 from raglift.execution.policy import describe_error
 from raglift.latency import OneAtATime, measure_latency
 from raglift.matching import Provenance
-from raglift.records import Cost
-from raglift.references import load_system
-from raglift.sweep.parts import KnownScores
+from raglift.records import Cost, Dataset
+from raglift.sweep.parts import KnownScores, Parts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from raglift.execution import Stage
-    from raglift.records import Dataset, Evaluation
-    from raglift.reranking.pairs import Pair
+    from raglift.records import Evaluation
+    from raglift.reranking.pairs import Pair, PairReranker
     from raglift.sweep.specification.cells import Cell
     from raglift.sweep.specification.record import Sweep
+    from raglift.work import Workers
 
-__all__ = ["Measurement", "Outcome", "ask_system", "candidate_pairs", "evaluated", "latency_of", "measure"]
+__all__ = [
+    "Measurement",
+    "Outcome",
+    "ask_elsewhere",
+    "ask_system",
+    "candidate_pairs",
+    "evaluated",
+    "latency_of",
+    "lost",
+    "measure",
+    "measurement",
+    "score_pairs",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,21 +78,52 @@ def evaluated(system: Any, sweep: Sweep, dataset: Dataset, *, progress: bool | N
         concurrency=sweep.concurrency,
         timeout=sweep.timeout,
         retries=sweep.retries,
+        dtype=sweep.dtype,
         progress=progress,
     )
 
 
-def ask_system(sweep: Sweep, dataset: Dataset, progress: bool | None, cell: Cell) -> Outcome:
-    """Evaluate a system of the user's, made from its reference or object."""
+def ask_system(parts: Parts, cell: Cell) -> Outcome:
+    """Evaluate a system of the user's."""
+    dataset = parts.dataset
     try:
-        system = load_system(sweep.system(str(cell.system)).system)
-        evaluation = evaluated(system, sweep, dataset, progress=progress)
+        evaluation = evaluated(parts.system(str(cell.system)), parts.sweep, dataset, progress=parts.progress)
+    except CacheError:  # nothing can be kept any more
+        raise
     except (Exception, SystemExit) as error:  # noqa: BLE001 — whatever a user's system does fails its cells alone
         return Outcome(error=describe_error(error))
     errors = [trace.error for trace in evaluation.run.traces if trace.error is not None]
     if errors and len(errors) == len(evaluation.run.traces):
         return Outcome(error=f"every query failed; the first: {errors[0]}")
-    return Outcome(evaluation)
+    return Outcome(replace(evaluation, dataset=_bare(dataset)))
+
+
+def _bare(dataset: Dataset) -> Dataset:
+    """Return what stands for a dataset in what is sent: whoever gets it has the dataset."""
+    return Dataset((), (), dataset.name)
+
+
+def ask_elsewhere(sweep: Sweep, dataset: Dataset, cell: Cell) -> Outcome:
+    """Evaluate a system of the user's in a process that has nothing of the sweep yet."""
+    return ask_system(Parts(sweep, dataset, progress=False, cache=Cache(None)), cell)
+
+
+def lost(error: Exception) -> Outcome:
+    """Return what became of a cell whose worker was lost each time that it was tried."""
+    return Outcome(error=describe_error(error))
+
+
+def score_pairs(reranker: PairReranker, pairs: Iterable[Pair], workers: Workers) -> dict[Pair, float]:
+    """Return the scores of pairs; a query for which the reranker gives none loses its own pairs, and no other's."""
+    ordered = sorted(pairs)
+    try:
+        return reranker.scores(ordered, workers=workers)
+    except ModelOutputError:
+        scores: dict[Pair, float] = {}
+        for _, group in groupby(ordered, key=itemgetter(0)):
+            with suppress(ModelOutputError):
+                scores |= reranker.scores(list(group))
+        return scores
 
 
 def candidate_pairs(evaluation: Evaluation) -> set[Pair]:
@@ -88,13 +136,20 @@ def candidate_pairs(evaluation: Evaluation) -> set[Pair]:
     }
 
 
-def measure(item: Measurement) -> Outcome:
+def measurement(cell: Cell, source: Evaluation, reranker: str, scores: Mapping[Pair, float]) -> Measurement:
+    """Return what it takes to measure a cell, without the dataset."""
+    known = {pair: scores[pair] for pair in candidate_pairs(source) if pair in scores}
+    return Measurement(cell, replace(source, dataset=_bare(source.dataset)), reranker, known)
+
+
+def measure(dataset: Dataset, item: Measurement) -> Outcome:
     """Rerank a cell's candidates by their scores, match, and score."""
+    source = replace(item.source, dataset=dataset)
     try:
-        evaluation = rerank(item.source, KnownScores(item.reranker, item.scores), policy=Policy(progress=False))
+        evaluation = rerank(source, KnownScores(item.reranker, item.scores), policy=Policy(progress=False))
     except Exception as error:  # noqa: BLE001 — what fails here fails one cell, not the sweep
         return Outcome(error=describe_error(error))
-    return Outcome(evaluation)
+    return Outcome(replace(evaluation, dataset=_bare(dataset)))
 
 
 def latency_of(evaluation: Evaluation, stages: Sequence[Stage], sweep: Sweep, progress: bool | None) -> Cost:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.cache import Cache, default_cache
-from raglift.errors import ConfigurationError
+from raglift.errors import ConfigurationError, ModelOutputError
 from raglift.indexing import build_index
 from raglift.integrations.adapt import adapt_reranker, adapt_system, named_stages
 from raglift.integrations.embeddings import embedder_by_name
@@ -78,7 +78,14 @@ class KnownScores(PairReranker):
         return self._identity
 
     def scores(self, pairs: Sequence[Pair], **_options: Any) -> dict[Pair, float]:
-        """Return the scores that are known."""
+        """Return the scores that are known.
+
+        Raises:
+            ModelOutputError: the reranker gave none for one of the pairs.
+        """
+        missing = next((pair for pair in pairs if pair not in self._known), None)
+        if missing is not None:
+            raise ModelOutputError(f"{self._identity} gave no score for the query {missing[0][:80]!r}")
         return {pair: self._known[pair] for pair in pairs}
 
     def plan(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
@@ -102,6 +109,7 @@ class Parts:
     _embedders: dict[str, Embedder] = field(default_factory=dict, repr=False)
     _rerankers: dict[str, RerankStage] = field(default_factory=dict, repr=False)
     _retrievers: dict[Cell, Remembered] = field(default_factory=dict, repr=False)
+    _systems: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def depth(self) -> int:
@@ -153,9 +161,15 @@ class Parts:
         if cell.system is None:
             system: Any = self._deployed(source_of(cell))
         else:
-            system = load_system(self.sweep.system(cell.system).system)
+            system = self.system(cell.system)
         retrieving = adapt_system(system, doc_key=self.sweep.doc_key)
         return named_stages([*retrieving, *([] if cell.reranker == NO_RERANKER else [self._stage(cell.reranker)])])
+
+    def system(self, name: str) -> Any:
+        """Return a system of the user's, made once: making one may take as long as filling an index."""
+        if name not in self._systems:
+            self._systems[name] = load_system(self.sweep.system(name).system)
+        return self._systems[name]
 
     def _deployed(self, source: Cell) -> Any:
         return self._made(source, self._deployed)

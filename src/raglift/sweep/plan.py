@@ -123,7 +123,7 @@ def make_plan(parts: Parts, finished: AbstractSet[str] = frozenset(), *, exact: 
         chunkings=chunkings,
         embeddings=embeddings,
         rerankings=tuple(
-            _reranking(parts, name, [source_of(c) for c in todo if c.reranker == name], ready if exact else frozenset())
+            _reranking(parts, name, [source_of(c) for c in todo if c.reranker == name], ready if exact else None)
             for name in names
         ),
     )
@@ -178,11 +178,11 @@ def _texts(parts: Parts, model: str, sources: Sequence[Cell]) -> Iterable[str]:
             continue
 
 
-def _reranking(parts: Parts, name: str, sources: Sequence[Cell], ready: AbstractSet[str]) -> RerankingPlan:
-    known = [source for source in sources if source.system is None and source.embedding in {*ready, None}]
+def _reranking(parts: Parts, name: str, sources: Sequence[Cell], ready: AbstractSet[str] | None) -> RerankingPlan:
+    known = [source for source in sources if source.system is None and source.embedding in {*(ready or ()), None}]
     try:
         reranker = parts.reranker(name)
-        if ready and len(known) == len(sources):
+        if ready is not None and len(known) == len(sources):
             pairs: set[Pair] = set()
             for source in known:
                 rankings = parts.retriever(source).retrieve(parts.queries, parts.depth)

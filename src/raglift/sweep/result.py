@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -71,7 +72,7 @@ class SweepResult:
     @cached_property
     def ranked(self) -> tuple[CellResult, ...]:
         """The cells that were measured, best first by the primary metric; equal ones in the order of the sweep."""
-        return tuple(sorted(self.finished, key=lambda result: -result.value(self.primary)))
+        return tuple(sorted(self.finished, key=lambda result: _order(result.value(self.primary))))
 
     def best(self, *, include_cut: bool = False) -> CellResult | None:
         """Return the cell with the highest mean of the primary metric; None when no cell can be it.
@@ -79,7 +80,8 @@ class SweepResult:
         Args:
             include_cut: also consider cells whose embedding model reads some chunks only in part.
         """
-        return next((result for result in self.ranked if include_cut or not result.read_in_part), None)
+        known = (result for result in self.ranked if not math.isnan(result.value(self.primary)))
+        return next((result for result in known if include_cut or not result.read_in_part), None)
 
     def evaluation(self, name: str) -> Evaluation:
         """Return the evaluation of a cell.
@@ -174,3 +176,8 @@ class SweepResult:
         from raglift.sweep.terminal import result_text
 
         return result_text(self)
+
+
+def _order(value: float) -> tuple[bool, float]:
+    """Return what sorts means, highest first; what has none goes last."""
+    return (True, 0.0) if math.isnan(value) else (False, -value)

@@ -47,7 +47,7 @@ def faults(**fields: Any) -> list[str]:
         ({"systems": [{"name": "a", "system": "b:c"}, {"name": "a", "system": "d:e"}]}, 'found the name "a" 2 times'),
         ({"ks": [1, 10, 100]}, "ks[2]: found 100; expected at most 50, the number of candidates; or more candidates"),
         ({"metrics": ["ndcg", "recall@70"]}, 'metrics[1]: found "recall@70"; expected a depth of at most 50'),
-        ({"ks": [5]}, 'primary: found "ndcg@10"; expected a metric that is taken, one of'),
+        ({"ks": [5]}, 'primary: found "ndcg@10"; expected a metric that is taken and of which more is better, one of'),
         (
             {"metrics": ["recall", "precision"], "ks": ["tokens(200)"], "primary": "recall@tokens(200)"},
             "metrics: found precision@tokens(200); expected precision at a number of hits",
@@ -66,7 +66,12 @@ def test_what_does_not_go_together_is_said_where_it_can_be_mended(fields: dict[s
 
 def test_a_metric_with_a_depth_of_its_own_may_be_primary() -> None:
     assert Sweep(dataset="lighthouse", metrics=["recall", "ndcg@7"], primary="ndcg@7").primary == "ndcg@7"
-    assert Sweep(dataset="lighthouse", metrics=["span_precision_omega"], primary="span_precision_omega").primary
+
+
+@pytest.mark.parametrize("primary", ["context_tokens@5", "span_precision_omega", "idcg@5"])
+def test_what_is_a_cost_or_the_labels_own_decides_nothing(primary: str) -> None:
+    (found,) = faults(metrics=["recall", "context_tokens", "span_precision_omega", "idcg"], primary=primary, ks=[5])
+    assert f'primary: found "{primary}"; expected a metric that is taken and of which more is better' in found
 
 
 def test_faults_of_fields_do_not_hide_what_others_say_together() -> None:

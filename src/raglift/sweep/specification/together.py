@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from raglift.dataset.faults import nearest, quoted
 from raglift.errors import ConfigurationError
 from raglift.matching import MatchRule
-from raglift.metrics import parse
+from raglift.metrics import MEASURES, parse
 from raglift.metrics.choosing import choose_metrics
 from raglift.models import EMBEDDED_MODEL
 from raglift.records import Dataset
@@ -128,8 +128,13 @@ def _note_primary(values: Mapping[str, Any], faulty: set[str], note: Note) -> No
         found, _, expected = str(error).removeprefix("metric: found ").partition("; expected ")
         note(("metrics",), found, expected)
         return
-    if "primary" not in faulty and values["primary"] not in taken:
-        note(("primary",), quoted(values["primary"]), f"a metric that is taken, {nearest(values['primary'], taken)}")
+    better = [text for text in taken if not MEASURES[parse(text).name].is_cost and MEASURES[parse(text).name].is_earned]
+    if "primary" not in faulty and values["primary"] not in better:
+        note(
+            ("primary",),
+            quoted(values["primary"]),
+            f"a metric that is taken and of which more is better, {nearest(values['primary'], better)}",
+        )
 
 
 def _note_threshold(values: Mapping[str, Any], note: Note) -> None:
