@@ -72,7 +72,7 @@ def test_a_sweep_prints_its_plan_then_its_cells_and_where_they_are(run, tmp_path
     assert code == 0
     assert "split     recursive:1000/100" in err
     assert err.endswith("kept in runs/sizes\n")
-    assert out.startswith("lighthouse: 2 of 2 cells measured, by NDCG@5; all with bm25, none\n")
+    assert out.startswith("lighthouse: 2 of 2 cells measured, by NDCG@5; all with bm25, all without a reranker\n")
     assert "\nrecursive:400/0 " in out
     assert "raglift compare runs/sizes/cells/* --primary ndcg@5" in out
     assert len(list((tmp_path / "runs/sizes/cells").iterdir())) == 2
@@ -159,6 +159,21 @@ def test_when_every_cell_fails_that_is_the_end(run, tmp_path: Path, monkeypatch:
     assert code == 2
     assert "0 of 1 cells measured" in out
     assert "raglift: error: every cell failed; the first: ConfigurationError: system: a_broken_system:broken()" in err
+
+
+def test_when_some_cells_fail_the_rest_is_printed_and_the_exit_code_says_so(
+    run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a_half_broken_system.py").write_text(SLEEPY, encoding="utf-8")
+    systems = "[a_half_broken_system:quick, a_half_broken_system:broken]"
+    (tmp_path / "half.yaml").write_text(
+        SYSTEMS.replace("[a_sleepy_system:quick, a_sleepy_system:slow]", systems), encoding="utf-8"
+    )
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    code, out, _ = run("half.yaml")
+    assert code == 1
+    assert "1 of 2 cells measured" in out
+    assert "! 1 cell failed: ConfigurationError" in out
 
 
 def start(folder: Path, *arguments: str, **settings: str) -> subprocess.Popen[str]:

@@ -272,3 +272,10 @@ def test_more_tokens_are_no_win(ranked):
     assert frame.loc[("context_tokens@3", name), ["wins", "ties", "losses"]].isna().all()
     assert not np.isnan(frame.loc[("context_tokens@3", name), "difference"])
     assert comparison.by_tag("context_tokens@3").to_frame()["wins"].isna().all()
+
+
+def test_without_a_primary_the_deepest_ndcg_decides(ranked):
+    systems = [ranked(BASE, metrics=["rr", "ndcg"]), ranked(OTHER, metrics=["rr", "ndcg"])]
+    assert str(compare(systems).primary) == "ndcg@3"
+    with pytest.raises(ConfigurationError, match="ndcg@10, which was not scored"):
+        compare([ranked(BASE, metrics=["rr"]), ranked(OTHER, metrics=["rr"])])

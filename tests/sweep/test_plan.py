@@ -62,7 +62,12 @@ def test_before_anything_is_done_everything_is_to_do(sweep: Sweep, island: Datas
     assert (embedding.model, embedding.texts, embedding.missing) == ("minilm", len(texts), len(texts))
     assert (embedding.queries, embedding.missing_queries, embedding.tokens) == (5, 5, None)
     (reranking,) = plan.rerankings
-    assert (reranking.pairs, reranking.is_exact, reranking.missing) == (3 * 2 * 5, False, None)  # at most
+    # At most: 2 candidates of each of the rankings over a chunker's chunks, but no more than there are chunks
+    most = sum(
+        min(2 * sum(source.chunker == chunker for source in plan.sources), chunks)
+        for chunker, chunks in zip(("recursive:200/0", "recursive:90/30"), counted, strict=True)
+    )
+    assert (reranking.pairs, reranking.is_exact, reranking.missing) == (most * 5, False, None)
 
 
 @pytest.mark.usefixtures("own_cache")

@@ -75,3 +75,17 @@ def test_the_pareto_front_is_of_quality_latency_and_context(measured: SweepResul
     assert measured.finished[0].cell.name in measured.pareto(costs=["dollars a month"], known=known).front
     with pytest.raises(ConfigurationError, match="costs: found 'beauty'"):
         measured.pareto(costs=["beauty"])
+
+
+def test_the_frame_tells_budgets_from_depths(island: Dataset, tmp_path: Path) -> None:
+    sweep = Sweep(
+        dataset=island,
+        chunkers=["recursive:60/0"],
+        retrievers=["bm25"],
+        ks=[1, "tokens(20)", "tokens(40)"],
+        metrics=["recall"],
+        primary="recall@1",
+    )
+    frame = run_sweep(sweep, tmp_path / "sweep", progress=False).to_frame()
+    assert frame.k.fillna(0).tolist() == [1, 0, 0]
+    assert frame.tokens.fillna(0).tolist() == [0, 20, 40]

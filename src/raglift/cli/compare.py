@@ -31,7 +31,7 @@ class Request:
 
     runs: tuple[Path, ...]
     baseline: str | None
-    primary: str
+    primary: str | None
     names: str | None
     seed: int
     confidence: float
@@ -89,7 +89,7 @@ def _one_run(request: Request) -> None:
     lift = evaluation.reranker_lift(request.primary, seed=request.seed, confidence=request.confidence)
     slices = None
     if request.by_tag:
-        slices = evaluation.by_tag(request.primary, seed=request.seed, confidence=request.confidence)
+        slices = evaluation.by_tag(lift.primary, seed=request.seed, confidence=request.confidence)
     if request.as_json:
         _print_json(_lift_as_json(lift), slices)
         return

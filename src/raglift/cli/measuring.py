@@ -133,7 +133,10 @@ def compare(
     baseline: Annotated[
         str | None, typer.Option(help="The run that the others are compared with, by name; by default the first.")
     ] = None,
-    primary: Annotated[str, typer.Option(help="The one metric that decides.")] = "ndcg@10",
+    primary: Annotated[
+        str | None,
+        typer.Option(help="The one metric that decides; by default ndcg@10, or NDCG at the deepest depth scored."),
+    ] = None,
     names: Annotated[
         str | None, typer.Option(help="What to call the runs, with commas; by default as their folders.")
     ] = None,

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Request", "run", "show"]
 
+_FIGURES = ("metric", "k", "tokens", "before", "after", "lift", "n")
+_SOME_FAILED = 1
+
 
 @dataclass(frozen=True)
 class Request:
@@ -73,6 +76,8 @@ def run(request: Request) -> None:
     sys.stderr.write(f"kept in {result.folder}\n")
     if not result.finished:
         raise QueryFailed(f"every cell failed; the first: {result.failed[0].error}")
+    if result.failed:
+        sys.exit(_SOME_FAILED)
 
 
 def show(request: Request) -> None:
@@ -119,7 +124,7 @@ def _as_json(result: SweepResult, include_cut: bool) -> dict[str, Any]:
                 "read_in_part": entry.read_in_part,
                 "error": entry.error,
                 "metrics": [
-                    {name: _plain(name, row[name]) for name in ("metric", "k", "before", "after", "lift", "n")}
+                    {name: _plain(name, row[name]) for name in _FIGURES}
                     for row in rows
                     if row["cell"] == entry.cell.name and entry.evaluation is not None
                 ],

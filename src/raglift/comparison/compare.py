@@ -39,7 +39,7 @@ def compare(
     evaluations: Sequence[Source] | Mapping[str, Source],
     *,
     baseline: str | int | None = None,
-    primary: Metric | str = "ndcg@10",
+    primary: Metric | str | None = None,
     names: Sequence[str] | None = None,
     seed: int = 0,
     confidence: float = 0.95,
@@ -53,7 +53,8 @@ def compare(
     Args:
         evaluations: two or more, in a list or by name; folders of saved ones are opened.
         baseline: the system that the others are compared with, by name or number; by default the first.
-        primary: the metric that decides: one that all systems have scored.
+        primary: the metric that decides, one that all systems have scored; by default NDCG@10 or, where that was not
+            scored, NDCG at the deepest depth that was.
         names: what to call the systems; by default the mapping's names, the folders' names, or what their stages do.
         seed: of the permutation tests and the choice of halves.
         confidence: how often intervals hold the true value; a difference counts as real at p ≤ 1 − confidence.
@@ -115,11 +116,13 @@ def _not_in_common(systems: Mapping[str, Evaluation], common: Sequence[Metric]) 
 _RESCORE = "expected at least one: rl.rescore adds metrics and depths without asking the system again"
 
 
-def _primary(primary: Metric | str, metrics: Sequence[Metric], systems: Mapping[str, Evaluation]) -> Metric:
+def _primary(primary: Metric | str | None, metrics: Sequence[Metric], systems: Mapping[str, Evaluation]) -> Metric:
     """Return the metric that decides; where some systems lack it, say which."""
     try:
         return primary_of(primary, metrics)
     except ConfigurationError as error:
+        if primary is None:
+            raise
         without = [name for name, one in systems.items() if str(primary) not in map(str, one.scores.metrics)]
         if 0 < len(without) < len(systems):
             raise ConfigurationError(f"{error}; not scored of {', '.join(map(repr, without))}") from None

@@ -41,7 +41,7 @@ _SHOWN = 5
 def reranker_lift(
     evaluation: Evaluation,
     *,
-    primary: Metric | str = "ndcg@10",
+    primary: Metric | str | None = None,
     seed: int = 0,
     confidence: float = 0.95,
     moved: int = _SHOWN,
@@ -50,7 +50,8 @@ def reranker_lift(
 
     Args:
         evaluation: of a system with a reranker.
-        primary: the metric that decides; every other is exploratory.
+        primary: the metric that decides; every other is exploratory. By default NDCG@10 or, where that was not scored,
+            NDCG at the deepest depth that was.
         seed: of the permutation tests.
         confidence: how often intervals hold the true value.
         moved: how many queries to name in each direction, at most.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,7 +48,7 @@ def method_text(differences: Sequence[PairedDifference | None], metric: Metric, 
     known = [difference for difference in differences if difference is not None]
     if not known:
         return "no test: there is no fair pair on the primary metric"
-    tests = " or ".join(dict.fromkeys(difference.test for difference in known))
+    tests = " or ".join(dict.fromkeys(_ANY_NUMBER.sub("all assignments", found.test) for found in known))
     means = "t" if metric.name in _UNBOUNDED else "Wilson's"
     return f"p by {tests}; intervals of differences by {known[0].interval}, of means by {means}; {correction}"
 
@@ -74,12 +75,23 @@ def scored(metric: Metric | str, known: Sequence[Metric], where: str) -> Metric:
     return wanted
 
 
-def primary_of(metric: Metric | str, known: Sequence[Metric]) -> Metric:
+_USUAL = Metric("ndcg", 10)
+_ANY_NUMBER = re.compile(r"all [\d,]+ assignments?")
+
+
+def primary_of(metric: Metric | str | None, known: Sequence[Metric]) -> Metric:
     """Return the metric that decides: one that was scored, and of which more is better.
+
+    Args:
+        metric: which; by default NDCG@10 or, where that was not scored, NDCG at the deepest depth that was.
+        known: those that were scored.
 
     Raises:
         ConfigurationError: it was not scored, or is no measure of quality.
     """
+    if metric is None:
+        alike = [one for one in known if one.name == _USUAL.name and one.k is not None and not one.parameters]
+        metric = _USUAL if _USUAL in known else max(alike, default=_USUAL)
     wanted = scored(metric, known, "primary")
     measure = MEASURES[wanted.name]
     if measure.is_cost or not measure.is_earned:

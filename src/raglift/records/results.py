@@ -192,12 +192,13 @@ class Evaluation:
         return over_k(self, metric, ks)
 
     def reranker_lift(
-        self, primary: Metric | str = "ndcg@10", *, seed: int = 0, confidence: float = 0.95, moved: int = 5
+        self, primary: Metric | str | None = None, *, seed: int = 0, confidence: float = 0.95, moved: int = 5
     ) -> Lift:
         """Return what reranking changed, with intervals, a test, and the queries that moved most in each direction.
 
         Args:
-            primary: the metric that decides; every other is exploratory.
+            primary: the metric that decides; every other is exploratory. By default NDCG@10 or, where that was not
+                scored, NDCG at the deepest depth that was.
             seed: of the permutation tests.
             confidence: how often intervals hold the true value.
             moved: how many queries to name in each direction, at most.

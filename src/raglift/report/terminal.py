@@ -151,4 +151,5 @@ def _lift_cell(evaluation: Evaluation, metric: Metric) -> Text:
         return Text("–")
     if MEASURES[metric.name].is_cost:  # neither more nor less of it is better by itself
         return Text(f"{lift:+,.1f}")
-    return Text(f"{lift:+.4f}", style="green" if lift > 0 else "red" if lift < 0 else "dim")
+    told = f"{lift:+.4f}".replace("-0.0000", "+0.0000")
+    return Text(told, style="green" if lift > 0 else "red" if lift < 0 else "dim")

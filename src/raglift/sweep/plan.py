@@ -189,10 +189,22 @@ def _reranking(parts: Parts, name: str, sources: Sequence[Cell], ready: Abstract
                 pairs |= pairs_of(parts.queries, ([chunk.text for chunk in ranking.chunks] for ranking in rankings))
             return RerankingPlan(name, len(pairs), is_exact=True, missing=len(reranker.missing(sorted(pairs))))
         # Candidates of different retrievers over the same chunks overlap; how much is not known yet
-        most = sum(min(parts.depth, _chunks(parts, source)) for source in sources) * len(parts.dataset)
+        most = _most_pairs(parts, sources)
     except Exception as error:  # noqa: BLE001 — a reranker that fails takes its cells with it, not the sweep
         return RerankingPlan(name, error=describe_error(error))
     return RerankingPlan(name, most)
+
+
+def _most_pairs(parts: Parts, sources: Sequence[Cell]) -> int:
+    """Return how many pairs there are at most: candidates over the same chunks are no more than the chunks."""
+    by_chunker: dict[str | None, list[int]] = {}
+    for source in sources:
+        by_chunker.setdefault(source.chunker, []).append(min(parts.depth, _chunks(parts, source)))
+    most = sum(
+        sum(depths) if chunker is None else min(sum(depths), len(parts.chunks(chunker)))
+        for chunker, depths in by_chunker.items()
+    )
+    return most * len(set(parts.queries))
 
 
 def _chunks(parts: Parts, source: Cell) -> int:

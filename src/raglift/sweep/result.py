@@ -153,7 +153,7 @@ class SweepResult:
         return self.compare(include_cut=include_cut).pareto(quality, costs, known=known)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a cell and metric: the cell's parts, before, after, lift, n, chunks read in part, error."""
+        """Return one row a cell, metric and depth: parts, before, after, lift, n, chunks read in part, error."""
         import pandas as pd
 
         rows: list[dict[str, object]] = []
@@ -164,7 +164,7 @@ class SweepResult:
             if result.evaluation is None:
                 rows.append(parts)
                 continue
-            frame = result.evaluation.to_frame()[["metric", "k", "before", "after", "lift", "n"]]
+            frame = result.evaluation.to_frame()[["metric", "k", "tokens", "before", "after", "lift", "n"]]
             rows += [{**parts, **{str(name): value for name, value in row.items()}} for row in frame.to_dict("records")]
         return pd.DataFrame(rows)
 

@@ -13,7 +13,7 @@ from raglift.metrics import mean_title
 from raglift.printable import printable
 from raglift.records import Metric
 from raglift.report.cost import seconds_text
-from raglift.sweep.specification.cells import PARTS
+from raglift.sweep.specification.cells import NO_RERANKER, PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,7 +63,7 @@ def print_result(result: SweepResult, console: Console, *, include_cut: bool = F
     from rich.text import Text
 
     counts = f"{len(result.finished)} of {len(result.results)} cells measured"
-    alike = f"; all with {told}" if result.finished and (told := _alike(result)) else ""
+    alike = f"; {told}" if result.finished and (told := _alike(result)) else ""
     head = f"{result.title}: {counts}, by {mean_title(result.primary)}{alike}"
     console.print(Text(printable(head)), soft_wrap=True)
     if result.finished:
@@ -171,7 +171,10 @@ def _varying(result: SweepResult) -> list[str]:
 def _alike(result: SweepResult) -> str:
     """Return what all measured cells have in common, for the line above the table."""
     varying, told = _varying(result), result.finished[0].cell.to_dict()
-    return ", ".join(value for part, value in told.items() if part not in varying)
+    alike = {part: value for part, value in told.items() if part not in varying}
+    without = alike.get("reranker") == NO_RERANKER and bool(alike.pop("reranker"))
+    named = f"all with {', '.join(alike.values())}" if alike else ""
+    return ", ".join(filter(None, [named, "all without a reranker" if without else ""]))
 
 
 def _columns(result: SweepResult) -> dict[str, Callable[[Evaluation], str]]:
@@ -198,7 +201,7 @@ def _if_reranked(evaluation: Evaluation, figure: str) -> str:
 
 
 def _signed(lift: float | None) -> str:
-    return "–" if lift is None else f"{lift:+.4f}"
+    return "–" if lift is None else f"{lift:+.4f}".replace("-0.0000", "+0.0000")
 
 
 def _number(value: float) -> str:
