@@ -30,7 +30,6 @@ candidates: 5
 ks: [1, 5]
 primary: ndcg@5
 dtype: float32
-latency: 2
 """
 
 # What a process writes down: each batch before a model computes it, and each key after it is safely in the cache
