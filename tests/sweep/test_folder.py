@@ -79,6 +79,8 @@ def test_what_a_process_killed_at_its_first_step_left_does_not_block(tmp_path: P
     for name in ("sweep.lock", ".sweep.json.part"):
         (tmp_path / name).touch()
     begun(tmp_path)
+    assert (tmp_path / "sweep.json").stat().st_size > 0
+    assert not (tmp_path / ".sweep.json.part").exists()
 
 
 def test_half_written_leftovers_are_removed_and_what_is_whole_is_kept(tmp_path: Path) -> None:

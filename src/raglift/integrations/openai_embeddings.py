@@ -39,9 +39,8 @@ class OpenAIEmbedder:
     """An embedding model that is asked over HTTP in OpenAI's language, and asked again when it has a bad moment.
 
     OpenAI's own models read 8,191 tokens: a longer text is cut there (or at 100,000 characters) and counted as read in
-    part. What other models
-    read is not known: their server gets the whole text. The API key comes from `OPENAI_API_KEY`, in the environment
-    or in `.env`.
+    part. What other models read is not known: their server gets the whole text. The API key comes from
+    `OPENAI_API_KEY`, in the environment or in `.env`.
 
     Args:
         model: its name, as `text-embedding-3-small`.

@@ -17,7 +17,7 @@ from raglift.work import HERE, Workers
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Pair", "PairReranker"]
+__all__ = ["Pair", "PairReranker", "sorted_by_score"]
 
 Pair = tuple[str, str]
 """A query's text and a chunk's text."""
@@ -63,7 +63,7 @@ class PairReranker(ABC):
         pairs = {(query, hit.chunk.text) for query, ranking in zip(queries, rankings, strict=True) for hit in ranking}
         scores = self.scores(sorted(pairs))
         return [
-            _sorted_by_score(ranking, [scores[query, hit.chunk.text] for hit in ranking])
+            sorted_by_score(ranking, [scores[query, hit.chunk.text] for hit in ranking])
             for query, ranking in zip(queries, rankings, strict=True)
         ]
 
@@ -133,6 +133,7 @@ def _packed(pair: Pair, score: float) -> bytes:
     return struct.pack("<d", score)
 
 
-def _sorted_by_score(ranking: Ranking, scores: Sequence[float]) -> Ranking:
+def sorted_by_score(ranking: Ranking, scores: Sequence[float]) -> Ranking:
+    """Return the hits by their scores, one a hit, highest first; equal scores keep their order."""
     order = sorted(range(len(scores)), key=lambda place: -scores[place])
     return Ranking(tuple(Hit(ranking[place].chunk, rank, scores[place]) for rank, place in enumerate(order, 1)))

@@ -13,7 +13,7 @@ from raglift.integrations.embeddings import embedder_by_name
 from raglift.integrations.splitters import chunker_by_name
 from raglift.records import Ranking
 from raglift.references import load_system
-from raglift.reranking.pairs import PairReranker
+from raglift.reranking.pairs import PairReranker, sorted_by_score
 from raglift.retrieval import BM25Retriever, DenseRetriever, HybridRetriever
 from raglift.sweep.specification.cells import NO_RERANKER, Cell, RetrieverSpec
 from raglift.systems import chunks_of
@@ -59,7 +59,7 @@ class Remembered:
         return str(self._retriever)
 
 
-class KnownScores(PairReranker):
+class KnownScores:
     """A reranker whose scores are known already.
 
     Args:
@@ -68,33 +68,28 @@ class KnownScores(PairReranker):
     """
 
     def __init__(self, identity: str, known: Mapping[Pair, float]) -> None:
-        super().__init__(cache=Cache(None))
         self._identity = identity
         self._known = known
 
-    @property
-    def identity(self) -> str:
-        """What gave the scores."""
+    def __str__(self) -> str:
         return self._identity
 
-    def scores(self, pairs: Sequence[Pair], **_options: Any) -> dict[Pair, float]:
-        """Return the scores that are known.
+    def rerank(self, queries: Sequence[str], rankings: Sequence[Ranking]) -> list[Ranking]:
+        """Sort the hits of each ranking by their score; equal scores keep their order.
 
         Raises:
-            ModelOutputError: the reranker gave none for one of the pairs.
+            ModelOutputError: the reranker gave no score for one of the pairs.
         """
-        missing = next((pair for pair in pairs if pair not in self._known), None)
-        if missing is not None:
-            raise ModelOutputError(f"{self._identity} gave no score for the query {missing[0][:80]!r}")
-        return {pair: self._known[pair] for pair in pairs}
+        return [
+            sorted_by_score(ranking, [self._score(query, chunk.text) for chunk in ranking.chunks])
+            for query, ranking in zip(queries, rankings, strict=True)
+        ]
 
-    def plan(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
-        """Return no batches: nothing is to be computed."""
-        raise NotImplementedError
-
-    def score(self, batch: Sequence[Pair]) -> list[float]:
-        """Return nothing: nothing is to be computed."""
-        raise NotImplementedError
+    def _score(self, query: str, text: str) -> float:
+        score = self._known.get((query, text))
+        if score is None:
+            raise ModelOutputError(f"{self._identity} gave no score for the query {query[:80]!r}")
+        return score
 
 
 @dataclass

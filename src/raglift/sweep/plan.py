@@ -107,7 +107,9 @@ def make_plan(parts: Parts, finished: AbstractSet[str] = frozenset(), *, exact: 
     sources = tuple(dict.fromkeys(source_of(cell) for cell in todo))
     needed = tuple(dict.fromkeys(part for source in sources for part in (*parts_of(source), source)))
     chunkings = tuple(_chunking(parts, name) for name in _distinct(source.chunker for source in sources))
-    embeddings = tuple(_embedding(parts, name, needed) for name in _distinct(source.embedding for source in needed))
+    unusable = {entry.chunker for entry in chunkings if entry.error is not None}
+    cut = [source for source in needed if source.chunker not in unusable]
+    embeddings = tuple(_embedding(parts, name, cut) for name in _distinct(source.embedding for source in needed))
     ready = {entry.model for entry in embeddings if entry.missing == 0 and entry.missing_queries == 0}
     names = _distinct(cell.reranker for cell in todo if cell.reranker != NO_RERANKER)
     return Plan(
@@ -172,10 +174,7 @@ def _embedding(parts: Parts, model: str, sources: Sequence[Cell]) -> EmbeddingPl
 
 def _texts(parts: Parts, model: str, sources: Sequence[Cell]) -> Iterable[str]:
     for chunker in _distinct(source.chunker for source in sources if source.embedding == model):
-        try:
-            yield from (chunk.text for chunk in parts.chunks(chunker))
-        except Exception:  # noqa: BLE001, S112 — said where the chunkers are counted
-            continue
+        yield from (chunk.text for chunk in parts.chunks(chunker))
 
 
 def _reranking(parts: Parts, name: str, sources: Sequence[Cell], ready: AbstractSet[str] | None) -> RerankingPlan:
