@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from raglift.cli.json_output import print_json, records
 from raglift.comparison import compare, has_costs
 from raglift.errors import ConfigurationError
-from raglift.report.comparison import comparison_parts
-from raglift.report.figures import as_text, write
-from raglift.report.lift import lift_parts
-from raglift.report.slices import slices_parts
+from raglift.report.terminal.comparison import comparison_parts
+from raglift.report.terminal.figures import as_text, write
+from raglift.report.terminal.lift import lift_parts
+from raglift.report.terminal.slices import slices_parts
 from raglift.store import load_evaluation
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.records import Comparison, Lift, TagSlices
-    from raglift.report.figures import Part
+    from raglift.report.terminal.figures import Part
 
 __all__ = ["Request", "run"]
 

@@ -1,12 +1,24 @@
 """How results are shown."""
 
-from raglift.report.comparison import comparison_text
-from raglift.report.comparison_frames import comparison_frame, lift_frame, slices_frame, tradeoff_frame
-from raglift.report.diagnosis import explanation_text, headroom_text, loss_text
-from raglift.report.frames import evaluation_frame, per_query_frame
-from raglift.report.lift import lift_text
-from raglift.report.slices import slices_text, tradeoff_text
-from raglift.report.terminal import evaluation_text, print_evaluation
+from raglift.report.frames import (
+    comparison_frame,
+    evaluation_frame,
+    lift_frame,
+    per_query_frame,
+    slices_frame,
+    tradeoff_frame,
+)
+from raglift.report.terminal import (
+    comparison_text,
+    evaluation_text,
+    explanation_text,
+    headroom_text,
+    lift_text,
+    loss_text,
+    print_evaluation,
+    slices_text,
+    tradeoff_text,
+)
 
 __all__ = [
     "comparison_frame",

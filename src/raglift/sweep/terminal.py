@@ -12,7 +12,7 @@ from raglift.integrations.prices import dollars_of
 from raglift.metrics import mean_title
 from raglift.printable import printable
 from raglift.records import Metric
-from raglift.report.cost import seconds_text
+from raglift.report.terminal.cost import seconds_text
 from raglift.sweep.specification.cells import NO_RERANKER, PARTS
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from raglift.metrics import MEASURES, mean_title
 from raglift.printable import printable
-from raglift.report.cost import print_cost
-from raglift.report.diagnosis import headroom_text, loss_text
-from raglift.report.figures import difference_text, p_text
+from raglift.report.terminal.cost import print_cost
+from raglift.report.terminal.diagnosis import headroom_text, loss_text
+from raglift.report.terminal.figures import difference_text, p_text
 from raglift.significance import paired_difference
 
 if TYPE_CHECKING:

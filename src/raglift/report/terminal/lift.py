@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raglift.metrics import mean_title, title
-from raglift.report.figures import (
+from raglift.report.terminal.figures import (
     WIDTH,
     as_text,
     counts_text,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from raglift.records import Lift, Lifted, Moved
-    from raglift.report.figures import Part
+    from raglift.report.terminal.figures import Part
 
 __all__ = ["lift_parts", "lift_text"]
 

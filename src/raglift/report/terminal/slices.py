@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raglift.metrics import mean_title
-from raglift.report.figures import (
+from raglift.report.terminal.figures import (
     as_text,
     decimals_of,
     difference_text,
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from raglift.records import Costed, TagSlice, TagSlices, Tradeoff
-    from raglift.report.figures import Part
+    from raglift.report.terminal.figures import Part
 
 __all__ = ["slices_parts", "slices_text", "tradeoff_parts", "tradeoff_text"]
 

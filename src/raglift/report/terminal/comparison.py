@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from raglift.comparison import has_costs
 from raglift.metrics import mean_title
-from raglift.report.figures import (
+from raglift.report.terminal.figures import (
     WIDTH,
     as_text,
     decimals_of,
@@ -21,7 +21,7 @@ from raglift.report.figures import (
     signed,
     table_of,
 )
-from raglift.report.slices import tradeoff_parts
+from raglift.report.terminal.slices import tradeoff_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from raglift.records import Compared, Comparison, Metric
-    from raglift.report.figures import Part
+    from raglift.report.terminal.figures import Part
 
 __all__ = ["comparison_parts", "comparison_text"]
 
