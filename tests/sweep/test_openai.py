@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -133,3 +135,20 @@ def test_timing_asks_for_queries_again_and_says_so_in_the_bill(
     result = run_sweep(sweep, tmp_path / "sweep", progress=False)
     assert result.billed == {MODEL: words(server.inputs)}
     assert len(server.inputs) > len(set(server.inputs))
+
+
+def test_a_name_that_stood_for_two_models_is_said(
+    sweep: Sweep, server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between a stop and a resume, the server that answers to a model's name may have become another one."""
+    dense = replace(sweep, retrievers=["dense"])
+    first = run_sweep(dense, tmp_path / "sweep", progress=False)
+    assert not first.mixed_models
+    shutil.rmtree(tmp_path / "sweep/cells" / first.finished[0].cell.key)
+    with OpenAIServer() as other:
+        monkeypatch.setenv("OPENAI_BASE_URL", other.base_url)
+        again = run_sweep(dense, tmp_path / "sweep", resume=True, progress=False)
+    assert list(again.mixed_models) == [MODEL]
+    assert len(again.mixed_models[MODEL]) == 2
+    assert f"! {MODEL} changed while the sweep was stopped, so its cells cannot be compared: " in str(again)
+    assert load_sweep_result(tmp_path / "sweep").mixed_models == again.mixed_models

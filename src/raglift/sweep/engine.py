@@ -225,7 +225,12 @@ class Engine:
 
     def _keep(self, cell: Cell, evaluation: Evaluation, read_in_part: int) -> None:
         """Write an evaluation, with what it is in the sweep."""
-        mark = {"name": cell.name, "cell": cell.to_dict(), "read_in_part": read_in_part}
+        mark = {
+            "name": cell.name,
+            "cell": cell.to_dict(),
+            "read_in_part": read_in_part,
+            "models": self.parts.models(cell),
+        }
         cost = evaluation.run.cost
         if cost is not None:  # what was billed was for all cells of the model
             cost = replace(cost, tokens_billed=None, dollars=None)
@@ -305,7 +310,8 @@ def read_result(folder: SweepFolder, dataset: Dataset | None = None) -> SweepRes
             results.append(CellResult(cell, error=str(error)))
             continue
         mark = evaluation.run.spec.get("sweep", {})
-        results.append(CellResult(cell, evaluation, read_in_part=int(mark.get("read_in_part", 0))))
+        read_in_part, models = int(mark.get("read_in_part", 0)), dict(mark.get("models", {}))
+        results.append(CellResult(cell, evaluation, read_in_part=read_in_part, models=models))
     return SweepResult(
         head["title"], parse(head["primary"]), int(head["seed"]), tuple(results), folder.path, folder.billed()
     )

@@ -36,6 +36,8 @@ class CellResult:
     """Why it failed."""
     read_in_part: int = 0
     """How many distinct chunks are longer than its embedding model reads, and were embedded by their beginning."""
+    models: Mapping[str, str] = field(default_factory=dict)
+    """For each model that it names, which one that was: its identity when the cell was measured."""
 
     def value(self, metric: Metric) -> float:
         """Return the mean of a metric after the last stage; NaN where the cell failed."""
@@ -82,6 +84,15 @@ class SweepResult:
         """
         known = (result for result in self.ranked if not math.isnan(result.value(self.primary)))
         return next((result for result in known if include_cut or not result.read_in_part), None)
+
+    @property
+    def mixed_models(self) -> Mapping[str, tuple[str, ...]]:
+        """For each name that stood for more than one model while the sweep was stopped and gone on with: which."""
+        found: dict[str, dict[str, None]] = {}
+        for result in self.finished:
+            for name, identity in result.models.items():
+                found.setdefault(name, {})[identity] = None
+        return {name: tuple(identities) for name, identities in found.items() if len(identities) > 1}
 
     def evaluation(self, name: str) -> Evaluation:
         """Return the evaluation of a cell.

@@ -220,6 +220,11 @@ def _foot(result: SweepResult, *, include_cut: bool) -> Iterator[str]:
         dollars = dollars_of(model.partition(":")[2], tokens)
         price = "" if dollars is None else f", US$ {dollars:.4f} at list price"
         yield f"billed for {model}: {tokens:,} tokens{price}"
+    for name, identities in result.mixed_models.items():
+        yield (
+            f"! {name} changed while the sweep was stopped, so its cells cannot be compared: "
+            f"{' and '.join(identities)}; sweep again into another folder"
+        )
     waiting = [entry for entry in result.results if entry.evaluation is None and entry.error is None]
     if waiting:
         yield f"! {_cells(len(waiting))} not measured yet: go on with --resume"
