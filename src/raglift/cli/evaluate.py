@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from raglift.models import Dtype
     from raglift.records import Evaluation, Tokens
 
-__all__ = ["Request", "depths", "make_chunker", "numbers_of_hits", "options", "parts", "run"]
+__all__ = ["Request", "depths", "make_chunker", "numbers_of_hits", "options", "parts", "print_result", "run"]
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,7 @@ class Request:
 
 def run(request: Request) -> None:
     """Load, evaluate, save, print."""
-    from rich.console import Console
-
     from raglift.loading import load_dataset
-    from raglift.report import print_evaluation
     from raglift.store import check_free
 
     dataset = load_dataset(request.dataset, documents=request.documents)
@@ -74,12 +71,21 @@ def run(request: Request) -> None:
     if request.save is not None:
         evaluation.save(request.save, overwrite=request.overwrite)
         sys.stderr.write(f"saved to {request.save}\n")
-    if request.as_json:
+    print_result(evaluation, as_json=request.as_json)
+    if all(trace.error is not None for trace in evaluation.run.traces):
+        raise QueryFailed(f"every query failed; the first: {evaluation.run.traces[0].error}")
+
+
+def print_result(evaluation: Evaluation, *, as_json: bool) -> None:
+    """Print an evaluation, as tables or as JSON."""
+    from rich.console import Console
+
+    from raglift.report import print_evaluation
+
+    if as_json:
         print_json(_as_json(evaluation))
     else:
         print_evaluation(evaluation, Console())
-    if all(trace.error is not None for trace in evaluation.run.traces):
-        raise QueryFailed(f"every query failed; the first: {evaluation.run.traces[0].error}")
 
 
 def parts(retriever: str, embedding: str, chunker: Chunker, dtype: str) -> LocalSystem:

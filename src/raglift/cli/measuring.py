@@ -167,6 +167,34 @@ def compare(
 
 
 @group.command()
+def rescore(
+    run: Annotated[Path, typer.Argument(help="The folder of a saved evaluation.")],
+    ks: Annotated[
+        str | None, typer.Option("--ks", "-k", help="The depths, as in evaluate; by default those of the run.")
+    ] = None,
+    metrics: Annotated[
+        str | None, typer.Option(help="Measures with commas, as in evaluate; by default those of the run.")
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option(help="default, tutorial or autorag; by default the profile of the run.")
+    ] = None,
+    match: Annotated[
+        str | None, typer.Option(help="containment, coverage or fuzzy; by default as the run was matched.")
+    ] = None,
+    match_threshold: Annotated[
+        float | None, typer.Option(help="With --match: the part to be covered, or how alike; 0.5, or 0.9 for fuzzy.")
+    ] = None,
+    save: Annotated[Path | None, typer.Option(help="Write what comes out to this folder.")] = None,
+    overwrite: Annotated[bool, typer.Option(help="Replace an evaluation that is already there.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Score a saved evaluation again, by another match rule or other metrics, without asking the system again."""
+    from raglift.cli import rescore as command
+
+    command.run(command.Request(run, ks, metrics, profile, match, match_threshold, save, overwrite, as_json))
+
+
+@group.command()
 def explain(
     run: Annotated[Path, typer.Argument(help="The folder of a saved evaluation.")],
     query: Annotated[str, typer.Argument(help="The id of a query.")],
