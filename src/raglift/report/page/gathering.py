@@ -55,29 +55,24 @@ def drill_down(
     shared = shared_queries(systems, _known(left[0], systems, "system"))
     # What a loaded evaluation matched is found again once, not for every question asked of it
     measured = {name: replace(one, judgements=judgements_of(one)) for name, one in systems.items()}
-    first = measured[left[0]]
-    metrics = [each for each in first.scores.metrics if all(each in one.scores.metrics for one in systems.values())]
+    rule, scored = rule_of(measured[left[0]]), measured[left[0]].scores.metrics
+    metrics = [metric for metric in scored if all(metric in one.scores.metrics for one in measured.values())]
+    decides = metrics.index(_known(primary, metrics, "metric"))
     k = primary.k or min(depth_of(one, None) for one in measured.values())
     answers = [_Answers(name, one, shared.places[name].tolist(), metrics, k) for name, one in measured.items()]
-    chunks = _Chunks(hit.chunk for one in answers for ranking in one.rankings() for hit in ranking)
     names = [(one.system, stage) for one in answers for stage in one.stages]
+    chunks = _Chunks(hit.chunk for one in answers for ranking in one.rankings() for hit in ranking)
     whole = DrillDown(
-        views=tuple(
-            View("" if len(answers) == 1 else one.system, stage, _title(one.system, stage, one.stages, len(answers)))
-            for one in answers
-            for stage in one.stages
-        ),
+        views=_views(answers),
         systems=tuple(measured),
         left=names.index(_known(left, names, "view")),
         right=names.index(_known(right, names, "view")),
         metrics=tuple(title(metric) for metric in metrics),
-        primary=metrics.index(_known(primary, metrics, "metric")),
+        primary=decides,
         k=k,
-        match=_in_words(rule_of(first)),
+        match=_in_words(rule),
         chunks=chunks.shown(),
-        queries=tuple(
-            _detail(number, query, answers, chunks, rule_of(first)) for number, query in enumerate(shared.queries)
-        ),
+        queries=tuple(_detail(number, query, answers, chunks, rule) for number, query in enumerate(shared.queries)),
         notes=shared.notes,
     )
     return within(whole, shown, room)
@@ -220,13 +215,22 @@ class _Marker:
         return ShownMatch(fact, alternative, match.direction, match.relevant, satisfies, covered, *span)
 
 
-def _title(system: str, stage: str, stages: Sequence[str], systems: int) -> str:
-    """Return what to call a stage: of one system by its place, of several by the system too."""
-    if systems > 1:
-        return system if len(stages) == 1 else f"{system}: {stage}"
-    if len(stages) == 1:
-        return stage
-    place = {stages[0]: "before", stages[-1]: "after"}.get(stage)
+def _views(answers: Sequence[_Answers]) -> tuple[View, ...]:
+    alone = len(answers) == 1
+    return tuple(
+        View("" if alone else one.system, stage, _stage_title(stage, one.stages) if alone else _title(one, stage))
+        for one in answers
+        for stage in one.stages
+    )
+
+
+def _title(answers: _Answers, stage: str) -> str:
+    return answers.system if len(answers.stages) == 1 else f"{answers.system}: {stage}"
+
+
+def _stage_title(stage: str, stages: Sequence[str]) -> str:
+    """Return what to call a stage of the only system there is."""
+    place = {stages[0]: "before", stages[-1]: "after"}.get(stage) if len(stages) > 1 else None
     return f"{place} ({stage})" if place else stage
 
 
