@@ -37,7 +37,9 @@ def piece(start: int, end: int) -> Chunk:
 PIECES = [piece(start, min(start + 40, len(LOG))) for start in range(0, len(LOG), 20)]
 DATA = Dataset(
     (
-        Query("lamp", "When is it lit?", (Fact((span(LAMP, 2), span(WICK))), Fact((span("twice a minute"),))), ("easy",)),
+        Query(
+            "lamp", "When is it lit?", (Fact((span(LAMP, 2), span(WICK))), Fact((span("twice a minute"),))), ("easy",)
+        ),
         Query("boat", "When does it come?", (Fact((span(BOAT),)),)),
         Query("fails", "What fails?", (Fact((span(HORN),)),)),
         Query("none", "What is not labelled?"),
@@ -201,7 +203,9 @@ def test_what_is_not_there_is_refused(
 
 def test_by_a_metric_without_a_depth_facts_count_at_the_deepest() -> None:
     metrics = ("recall", "span_precision_omega")
-    one = evaluate(FakeRetriever(RETRIEVED), DATA, ks=(1, 3), match="coverage", chunks=PIECES, metrics=metrics, retries=0)
+    one = evaluate(
+        FakeRetriever(RETRIEVED), DATA, ks=(1, 3), match="coverage", chunks=PIECES, metrics=metrics, retries=0
+    )
     where = ("a", "retrieve")
     assert drill_down({"a": one}, left=where, right=where, primary=SpanPrecisionOmega).k == 3
 

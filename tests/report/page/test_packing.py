@@ -105,7 +105,9 @@ def test_what_is_no_number_in_json_is_null(value: float) -> None:
     assert query["views"][0]["hits"][0][2] is None
 
 
-@pytest.mark.parametrize(("score", "shown"), [(23.456789, 23.46), (1 / 61, 0.01639), (-0.0, 0), (1e300, 1e300), (7.0, 7)])
+@pytest.mark.parametrize(
+    ("score", "shown"), [(23.456789, 23.46), (1 / 61, 0.01639), (-0.0, 0), (1e300, 1e300), (7.0, 7)]
+)
 def test_a_score_has_the_digits_that_anyone_reads(score: float, shown: float) -> None:
     assert read(one_query(score=score))["queries"][0]["views"][0]["hits"][0][2] == shown
 
