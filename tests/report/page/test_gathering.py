@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -14,9 +16,10 @@ from raglift.errors import ConfigurationError
 from raglift.evaluation import evaluate
 from raglift.matching import Direction
 from raglift.metrics import NDCG, RR, Recall, SpanPrecisionOmega
-from raglift.records import Chunk, Dataset, Document, Evaluation, Fact, Passage, Query
+from raglift.records import Chunk, Dataset, Document, Evaluation, Fact, Metric, Passage, Query
 from raglift.report.page.drill_down import DrillDown, ShownHit
 from raglift.report.page.gathering import drill_down
+from raglift.report.page.packing import packed
 from raglift.store import load_evaluation
 from raglift.testing import FakeReranker, FakeRetriever
 from raglift.text import normalize
@@ -72,9 +75,9 @@ def measured() -> Evaluation:
     )
 
 
-def gathered(evaluation: Evaluation, **options: int) -> DrillDown:
+def gathered(evaluation: Evaluation, primary: Metric = NDCG @ 3) -> DrillDown:
     before, after = ("", evaluation.before), ("", evaluation.after)
-    return drill_down({"": evaluation}, left=before, right=after, primary=NDCG @ 3, **options)
+    return drill_down({"": evaluation}, left=before, right=after, primary=primary)
 
 
 def marked(drill: DrillDown, hit: ShownHit) -> list[str]:
@@ -208,6 +211,21 @@ def test_by_a_metric_without_a_depth_facts_count_at_the_deepest() -> None:
     )
     where = ("a", "retrieve")
     assert drill_down({"a": one}, left=where, right=where, primary=SpanPrecisionOmega).k == 3
+
+
+@pytest.mark.parametrize("match", ["containment", "coverage"])
+def test_hostile_texts_are_marked_where_they_are(match: str) -> None:
+    """Half a surrogate pair cannot be packed, and is another character: one for one."""
+    words = "</script>\x00 the\u2028lamp \ud83d is \U0001f600 lit \u202e at dusk\udcff!"
+    texts = [f"İ\ud800 {'x' * 1_000_000} {words}{words} and more", words[:-4], words]
+    data = Dataset((Query("q\udcff", "?", (Fact((Passage(words),)),)),))
+    evaluation = evaluate(FakeRetriever({"?": texts}), data, ks=(2,), match=match, metrics=("ndcg",))  # type: ignore[arg-type]
+    drill = gathered(evaluation, primary=NDCG @ 2)
+    content = json.loads(gzip.decompress(packed(drill)))
+    hits = content["queries"][0]["views"][0]["hits"]
+    shown = [content["chunks"][chunk][3][found[0][6] : found[0][7]] for _, chunk, _, found in hits]
+    whole = words.replace("\ud83d", "\ufffd").replace("\udcff", "\ufffd")
+    assert shown == [whole, whole[:-4], whole]
 
 
 pieces = st.tuples(st.integers(0, len(LOG) - 1), st.integers(1, 60)).map(

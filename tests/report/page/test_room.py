@@ -42,8 +42,8 @@ def whole(queries: int = 4, characters: int = 1000, k: int = 5) -> DrillDown:
             for order in (own, own[::-1])
         )
         details.append(QueryDetail(f"q{number}", "?", (), True, ((),), views, (("found",),)))
-    views = View("", "retrieve", "before"), View("", "rerank", "after")
-    return DrillDown(views, ("",), 0, 1, ("NDCG@5",), 0, k, "coverage", tuple(chunks), tuple(details))
+    columns = View("", "retrieve", "before"), View("", "rerank", "after")
+    return DrillDown(columns, ("",), 0, 1, ("NDCG@5",), 0, k, "coverage", tuple(chunks), tuple(details))
 
 
 WHOLE = whole()

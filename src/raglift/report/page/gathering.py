@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from raglift.matching import Judgements, MatchRule
-    from raglift.records import Chunk, Evaluation, Hit, Metric, Query, Ranking
+    from raglift.records import Chunk, Evaluation, Hit, Metric, Passage, Query, Ranking
 
 __all__ = ["drill_down"]
+
+_MOST_READ = 10_000_000
+"""Of how many characters the normalized texts are kept: each takes 16 bytes for its place."""
 
 
 def drill_down(
@@ -62,6 +65,7 @@ def drill_down(
     answers = [_Answers(name, one, shared.places[name].tolist(), metrics, k) for name, one in measured.items()]
     names = [(one.system, stage) for one in answers for stage in one.stages]
     chunks = _Chunks(hit.chunk for one in answers for ranking in one.rankings() for hit in ranking)
+    marker = _Marker(chunks, rule)
     whole = DrillDown(
         views=_views(answers),
         systems=tuple(measured),
@@ -72,7 +76,7 @@ def drill_down(
         k=k,
         match=_in_words(rule),
         chunks=chunks.shown(),
-        queries=tuple(_detail(number, query, answers, chunks, rule) for number, query in enumerate(shared.queries)),
+        queries=tuple(_detail(number, query, answers, marker) for number, query in enumerate(shared.queries)),
         notes=shared.notes,
     )
     return within(whole, shown, room)
@@ -88,15 +92,14 @@ def _known(wanted: _Known, known: Iterable[_Known], what: str) -> _Known:
     return wanted
 
 
-def _detail(number: int, query: Query, answers: Sequence[_Answers], chunks: _Chunks, rule: MatchRule) -> QueryDetail:
-    marker = _Marker(query, chunks, rule)
+def _detail(number: int, query: Query, answers: Sequence[_Answers], marker: _Marker) -> QueryDetail:
     return QueryDetail(
         id=query.id,
         text=query.text,
         tags=query.tags,
         answerable=query.answerable,
         facts=tuple(fact.passages for fact in query.facts),
-        views=tuple(one.view(number, stage, marker) for one in answers for stage in range(len(one.stages))),
+        views=tuple(one.view(number, query, stage, marker) for one in answers for stage in range(len(one.stages))),
         fates=tuple(one.fates_of(number) for one in answers),
     )
 
@@ -129,13 +132,13 @@ class _Answers:
         """Return what became of each fact of a query; nothing for one without labels."""
         return tuple(self._outcomes[self._facts(number)])
 
-    def view(self, number: int, stage: int, marker: _Marker) -> ViewDetail:
+    def view(self, number: int, query: Query, stage: int, marker: _Marker) -> ViewDetail:
         """Return what one stage returned for a query."""
         place = self._places[number]
         hits = self._judgements[stage].rankings[place].hits
         matches = self._matches[stage].get(place, {})
         return ViewDetail(
-            hits=tuple(marker.shown(hit, matches.get(hit.rank, ())) for hit in hits),
+            hits=tuple(marker.shown(hit, query, matches.get(hit.rank, ())) for hit in hits),
             returned=len(hits),
             values=tuple(self._values[stage][place]),
             facts=tuple(rank or None for rank in self._ranks[stage][self._facts(number)]),
@@ -194,25 +197,33 @@ def _in_order(key: tuple[str, int | None, int | None, str]) -> tuple[str, int, i
 
 
 class _Marker:
-    """Marks in chunks what matched of one query's passages, each pair of chunk and passage once for all views."""
+    """Marks in chunks what matched of passages, each pair of chunk and passage once for all views."""
 
-    def __init__(self, query: Query, chunks: _Chunks, rule: MatchRule) -> None:
-        self._query, self._chunks, self._rule, self._text = query, chunks, rule, Text(rule)
-        self._known: dict[tuple[int, int, int], tuple[int, int]] = {}
+    def __init__(self, chunks: _Chunks, rule: MatchRule) -> None:
+        self._chunks, self._rule, self._text = chunks, rule, Text(rule)
+        self._read = 0
+        self._known: dict[tuple[int, Passage], tuple[int, int]] = {}
 
-    def shown(self, hit: Hit, found: Sequence[_Match]) -> ShownHit:
+    def shown(self, hit: Hit, query: Query, found: Sequence[_Match]) -> ShownHit:
         """Return a hit with its matches, and the characters of its chunk that matched."""
         number = self._chunks.number(hit.chunk)
-        return ShownHit(hit.rank, number, hit.score, tuple(self._marked(number, *match) for match in found))
+        return ShownHit(hit.rank, number, hit.score, tuple(self._marked(number, query, *match) for match in found))
 
-    def _marked(self, number: int, fact: int, alternative: int, match: PassageMatch, satisfies: bool) -> ShownMatch:
-        passage = self._query.facts[fact].passages[alternative]
-        span = self._known.get((number, fact, alternative))
+    def _marked(
+        self, number: int, query: Query, fact: int, alternative: int, match: PassageMatch, satisfies: bool
+    ) -> ShownMatch:
+        passage = query.facts[fact].passages[alternative]
+        span = self._known.get((number, passage))
         if span is None:
-            span = covering_characters(self._chunks[number], passage, match, self._rule, self._text)
-            self._known[number, fact, alternative] = span
+            span = self._known[number, passage] = self._characters(self._chunks[number], passage, match)
         covered = None if passage.text is None else (match.end - match.start) / max(len(passage.text), 1)
         return ShownMatch(fact, alternative, match.direction, match.relevant, satisfies, covered, *span)
+
+    def _characters(self, chunk: Chunk, passage: Passage, match: PassageMatch) -> tuple[int, int]:
+        self._read += len(chunk.text)
+        if self._read > _MOST_READ:
+            self._read, self._text = 0, Text(self._rule)
+        return covering_characters(chunk, passage, match, self._rule, self._text)
 
 
 def _views(answers: Sequence[_Answers]) -> tuple[View, ...]:
