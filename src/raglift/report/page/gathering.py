@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["drill_down"]
 
-_MOST_READ = 10_000_000
-"""Of how many characters the normalized texts are kept: each takes 16 bytes for its place."""
-
 
 def drill_down(
     systems: Mapping[str, Evaluation],
@@ -65,7 +62,7 @@ def drill_down(
     answers = [_Answers(name, one, shared.places[name].tolist(), metrics, k) for name, one in measured.items()]
     names = [(one.system, stage) for one in answers for stage in one.stages]
     chunks = _Chunks(hit.chunk for one in answers for ranking in one.rankings() for hit in ranking)
-    marker = _Marker(chunks, rule)
+    spans = _spans(answers, shared.queries, chunks, rule)
     whole = DrillDown(
         views=_views(answers),
         systems=tuple(measured),
@@ -76,7 +73,7 @@ def drill_down(
         k=k,
         match=_in_words(rule),
         chunks=chunks.shown(),
-        queries=tuple(_detail(number, query, answers, marker) for number, query in enumerate(shared.queries)),
+        queries=tuple(_detail(number, query, answers, chunks, spans) for number, query in enumerate(shared.queries)),
         notes=shared.notes,
     )
     return within(whole, shown, room)
@@ -92,14 +89,16 @@ def _known(wanted: _Known, known: Iterable[_Known], what: str) -> _Known:
     return wanted
 
 
-def _detail(number: int, query: Query, answers: Sequence[_Answers], marker: _Marker) -> QueryDetail:
+def _detail(number: int, query: Query, answers: Sequence[_Answers], chunks: _Chunks, spans: _Spans) -> QueryDetail:
     return QueryDetail(
         id=query.id,
         text=query.text,
         tags=query.tags,
         answerable=query.answerable,
         facts=tuple(fact.passages for fact in query.facts),
-        views=tuple(one.view(number, query, stage, marker) for one in answers for stage in range(len(one.stages))),
+        views=tuple(
+            one.view(number, query, stage, chunks, spans) for one in answers for stage in range(len(one.stages))
+        ),
         fates=tuple(one.fates_of(number) for one in answers),
     )
 
@@ -132,13 +131,21 @@ class _Answers:
         """Return what became of each fact of a query; nothing for one without labels."""
         return tuple(self._outcomes[self._facts(number)])
 
-    def view(self, number: int, query: Query, stage: int, marker: _Marker) -> ViewDetail:
+    def found(self, number: int) -> Iterator[tuple[Chunk, _Match]]:
+        """Yield each match of a query, at any stage, with the chunk of its hit."""
+        place = self._places[number]
+        for judged, matches in zip(self._judgements, self._matches, strict=True):
+            hits = judged.rankings[place].hits
+            for rank, found in matches.get(place, {}).items():
+                yield from ((hits[rank - 1].chunk, match) for match in found)
+
+    def view(self, number: int, query: Query, stage: int, chunks: _Chunks, spans: _Spans) -> ViewDetail:
         """Return what one stage returned for a query."""
         place = self._places[number]
         hits = self._judgements[stage].rankings[place].hits
         matches = self._matches[stage].get(place, {})
         return ViewDetail(
-            hits=tuple(marker.shown(hit, query, matches.get(hit.rank, ())) for hit in hits),
+            hits=tuple(_shown(hit, chunks.number(hit.chunk), query, matches.get(hit.rank, ()), spans) for hit in hits),
             returned=len(hits),
             values=tuple(self._values[stage][place]),
             facts=tuple(rank or None for rank in self._ranks[stage][self._facts(number)]),
@@ -196,34 +203,33 @@ def _in_order(key: tuple[str, int | None, int | None, str]) -> tuple[str, int, i
     return document, -1 if start is None else start, -1 if end is None else end, text
 
 
-class _Marker:
-    """Marks in chunks what matched of passages, each pair of chunk and passage once for all views."""
+_Spans = dict[tuple[int, "Passage"], tuple[int, int]]
+"""For each chunk, by number, and passage that it covers a part of: the characters of the chunk that do."""
 
-    def __init__(self, chunks: _Chunks, rule: MatchRule) -> None:
-        self._chunks, self._rule, self._text = chunks, rule, Text(rule)
-        self._read = 0
-        self._known: dict[tuple[int, Passage], tuple[int, int]] = {}
 
-    def shown(self, hit: Hit, query: Query, found: Sequence[_Match]) -> ShownHit:
-        """Return a hit with its matches, and the characters of its chunk that matched."""
-        number = self._chunks.number(hit.chunk)
-        return ShownHit(hit.rank, number, hit.score, tuple(self._marked(number, query, *match) for match in found))
+def _spans(answers: Sequence[_Answers], queries: Sequence[Query], chunks: _Chunks, rule: MatchRule) -> _Spans:
+    """Return where in each chunk what matched is: chunk after chunk, so that each is normalized once."""
+    wanted: dict[int, dict[Passage, PassageMatch]] = defaultdict(dict)
+    for one in answers:
+        for number, query in enumerate(queries):
+            for chunk, (fact, alternative, covered, _) in one.found(number):
+                wanted[chunks.number(chunk)][query.facts[fact].passages[alternative]] = covered
+    spans: _Spans = {}
+    for number, passages in wanted.items():
+        text = Text(rule)
+        for passage, covered in passages.items():
+            spans[number, passage] = covering_characters(chunks[number], passage, covered, rule, text)
+    return spans
 
-    def _marked(
-        self, number: int, query: Query, fact: int, alternative: int, match: PassageMatch, satisfies: bool
-    ) -> ShownMatch:
+
+def _shown(hit: Hit, number: int, query: Query, found: Sequence[_Match], spans: _Spans) -> ShownHit:
+    matches = []
+    for fact, alternative, match, satisfies in found:
         passage = query.facts[fact].passages[alternative]
-        span = self._known.get((number, passage))
-        if span is None:
-            span = self._known[number, passage] = self._characters(self._chunks[number], passage, match)
-        covered = None if passage.text is None else (match.end - match.start) / max(len(passage.text), 1)
-        return ShownMatch(fact, alternative, match.direction, match.relevant, satisfies, covered, *span)
-
-    def _characters(self, chunk: Chunk, passage: Passage, match: PassageMatch) -> tuple[int, int]:
-        self._read += len(chunk.text)
-        if self._read > _MOST_READ:
-            self._read, self._text = 0, Text(self._rule)
-        return covering_characters(chunk, passage, match, self._rule, self._text)
+        share = None if passage.text is None else (match.end - match.start) / max(len(passage.text), 1)
+        span = spans[number, passage]
+        matches.append(ShownMatch(fact, alternative, match.direction, match.relevant, satisfies, share, *span))
+    return ShownHit(hit.rank, number, hit.score, tuple(matches))
 
 
 def _views(answers: Sequence[_Answers]) -> tuple[View, ...]:
