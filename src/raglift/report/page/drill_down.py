@@ -64,6 +64,8 @@ class ShownChunk(NamedTuple):
     """Its text, or as much of it as there is room for."""
     left_out: int
     """How many characters at the end are not shown."""
+    skipped: int = 0
+    """How many at the beginning are not shown; `ShownMatch` counts from the first that is."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,8 @@ class ViewDetail:
     """What one view has of one query."""
 
     hits: tuple[ShownHit, ...]
-    """Those that are shown, by rank: the first ones, and all that match anything."""
+    """Those that are shown, by rank: the first ones, all that match anything, and all of the chunks that are shown in
+    another view of the query. So a chunk that is shown there and not here was not returned here."""
     returned: int
     """How many hits there were."""
     values: tuple[float, ...]
