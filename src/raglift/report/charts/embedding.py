@@ -39,14 +39,14 @@ def javascript() -> str:
     # HTML ends a script at `</script` and may go on past one after `<!--` and `<script`, wherever they stand
     for opening in ("</script", "<script", "<!--"):
         if opening in bundle.lower():
-            raise RuntimeError(f"the JavaScript of vl-convert {vl_convert.__version__} contains {opening!r}")
+            raise RuntimeError(f"the JavaScript of vl-convert contains {opening!r}")
     return bundle
 
 
 def specification(chart: alt.TopLevelMixin) -> dict[str, Any]:
-    """Return a chart as JSON values for `raglift_show_chart`: as wide as its element, and coloured by the page.
+    r"""Return a chart as JSON values for `raglift_show_chart`: as wide as its element, and coloured by the page.
 
-    A chart of facets keeps its width. Put it in HTML only with `<` escaped, as `\\u003c`.
+    A chart of facets keeps its width. Put it in HTML only with `<` escaped, as `\u003c`.
     """
     told: dict[str, Any] = chart.to_dict(validate=False)
     told.pop("config", None)
