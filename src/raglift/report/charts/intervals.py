@@ -72,14 +72,14 @@ def intervals_chart(
     alt = altair()
     marks, names, height = _laid_out([one for one in estimates if not math.isnan(one.value)], series)
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[height, 0], nice=False))
-    x = alt.X("v:Q", title=scale.title, scale=alt.Scale(domain=_domain(marks, scale), nice=scale.bounds is None))
-    x.axis = alt.Axis(tickCount=6, **numbers(scale.format))
+    across = alt.Scale(domain=_domain(marks, scale), nice=scale.bounds is None)
+    axis = alt.Axis(tickCount=6, **numbers(scale.format))
+    low, x = (alt.X(f"{end}:Q", title=scale.title, scale=across, axis=axis) for end in ("l", "v"))
     known = [plain(name) for name in series]
     colour = alt.Color("s:N", title=None, scale=alt.Scale(domain=known, range=list(colours[: len(known)])))
     colour.legend = legend_of(known)
     tooltip = [alt.Tooltip("n:N", title="of"), alt.Tooltip("t:N", title="estimate")]
     rules = alt.Chart(data_of(marks)).mark_rule(strokeWidth=2.5)
-    low = alt.X("l:Q", title=scale.title, scale=x.scale, axis=x.axis)
     layers = [rules.encode(y=y, x=low, x2="h:Q", color=colour, tooltip=tooltip)]
     for is_weak in (False, True):
         some = [mark for mark in marks if mark["w"] == is_weak]

@@ -58,11 +58,7 @@ def tradeoff_chart(tradeoff: Tradeoff, names: Mapping[str, str]) -> alt.LayerCha
     costs = [row["x"] for row in rows]
     is_wide = min(costs) > 0 and max(costs) / min(costs) > _WIDE
     title = f"{words}{' (logarithmic)' if is_wide else ''}"
-    x = alt.X("x:Q", title=title, axis=alt.Axis(format=",~r", tickCount=5))
-    x.scale = alt.Scale(zero=min(costs) < max(costs) / 2, nice=True, padding=14)
-    if is_wide:
-        x.scale = alt.Scale(type="log", nice=False, padding=24)
-        x.axis.values = [step * 10.0**power for power in range(-4, 12) for step in (1, 3)]
+    x = alt.X("x:Q", title=title, **_costs_axis(costs, is_wide=is_wide))
     y = alt.Y("y:Q", title=mean_title(metric), scale=alt.Scale(zero=False, nice=True, padding=14))
     y.axis = alt.Axis(format=quantity(metric), tickCount=5)
     front = [row for row in rows if row["f"] == "front"]
@@ -116,6 +112,19 @@ def _colour(rows: Sequence[Mapping[str, Any]], key: bool) -> Any:
     legend = alt.Legend(orient="bottom", direction="vertical", columns=1, labelLimit=330, title=None)
     scale = alt.Scale(domain=[row["k"] for row in keyed], range=colours)
     return alt.Color("k:N", legend=legend, scale=scale)
+
+
+def _costs_axis(costs: Sequence[float], *, is_wide: bool) -> dict[str, Any]:
+    """Return the scale and the axis of costs; places are compared and no lengths, so 0 is there where it is near."""
+    alt = altair()
+    if is_wide:
+        values = [step * 10.0**power for power in range(-4, 12) for step in (1, 3)]
+        return {
+            "scale": alt.Scale(type="log", nice=False, padding=24),
+            "axis": alt.Axis(format=",~r", values=[value for value in values if min(costs) <= value <= max(costs)]),
+        }
+    scale = alt.Scale(zero=min(costs) < max(costs) / 2, nice=True, padding=14)
+    return {"scale": scale, "axis": alt.Axis(format=",~r", tickCount=5)}
 
 
 def _labels(rows: Sequence[Mapping[str, Any]], *, is_wide: bool) -> list[Any]:
