@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from raglift.records import Metric
     from raglift.sweep.result import CellResult, SweepResult
 
-__all__ = ["heatmap_chart", "varying"]
+__all__ = ["alike_of", "heatmap_chart", "varying"]
 
 _HEAD, _NAME, _CELL, _GAP = 26.0, 18.0, 34.0, 6.0
 """The room for the name of a block, for that of a row, for a row's cells, and below them, in pixels."""
@@ -47,6 +47,13 @@ def varying(cells: Iterable[Mapping[str, str]]) -> list[str]:
     """Return the parts in which cells differ."""
     told = list(cells)
     return [part for part in PARTS if len({one.get(part) for one in told}) > 1]
+
+
+def alike_of(names: Iterable[str]) -> str:
+    """Return what all of several names begin with, up to a colon: `recursive:`; empty where there is nothing."""
+    first, *others = dict.fromkeys(names)
+    alike = first[: first.rfind(":") + 1]
+    return alike if others and all(name.startswith(alike) for name in others) else ""
 
 
 def heatmap_chart(result: SweepResult, metric: Metric, x: str, y: str) -> alt.LayerChart:
@@ -159,9 +166,7 @@ def _names(names: Sequence[dict[str, Any]], style: str, down: Any) -> Any:
 def _across(columns: Sequence[str], part: str) -> Any:
     """Return the columns; what their names begin with alike stands once, in the title."""
     alt = altair()
-    first, *others = columns
-    alike = first[: first.rfind(":") + 1]
-    alike = alike if others and all(column.startswith(alike) for column in others) else ""
+    alike = alike_of(columns)
     letters = sum(len(column) - len(alike) + 2 for column in columns)
     axis = alt.Axis(
         orient="top",
