@@ -21,7 +21,7 @@ const charts = JSON.parse(document.getElementById("charts").textContent);
 const dark = location.hash === "#dark";
 window.drawn = (async () => {
   for (const [number, chart] of charts.entries()) {
-    const element = document.body.appendChild(document.createElement("div"));
+    const element = document.querySelector("main").appendChild(document.createElement("div"));
     element.id = `chart${number}`;
     await raglift_show_chart(element, chart, { dark });
   }
@@ -38,17 +38,18 @@ def allowed(text: str) -> str:
 def drawn(browser: Any, tmp_path: Path) -> Callable[..., Any]:
     """Draw charts in a page, and say what was asked for and complained of."""
 
-    def draws(charts: list[Any], *, width: int = 700, dark: bool = False) -> tuple[Any, list[str]]:
+    def draws(charts: list[Any], *, width: int = 700, dark: bool = False, **options: Any) -> tuple[Any, list[str]]:
         policy = f"default-src 'none'; script-src {allowed(javascript())} {allowed(DRAW)}; style-src {allowed(STYLE)}"
         told = json.dumps([specification(chart) for chart in charts]).replace("<", "\\u003c")
         html = (
-            f'<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}">'
-            f'<style>{STYLE}</style><body><script type="application/json" id="charts">{told}</script>'
+            '<!doctype html><html lang="en"><meta charset="utf-8"><title>Charts</title>'
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}"><style>{STYLE}</style>'
+            f'<main><h1>Charts</h1></main><script type="application/json" id="charts">{told}</script>'
             f"<script>{javascript()}</script><script>{DRAW}</script>"
         )
         path = tmp_path / "page.html"
         path.write_text(html, encoding="utf-8")
-        page = browser.new_page(viewport={"width": width, "height": 800})
+        page = browser.new_page(viewport={"width": width, "height": 800}, **options)
         page.set_default_timeout(10_000)
         said: list[str] = []
         page.on("console", lambda message: said.append(message.text))
@@ -90,6 +91,16 @@ def test_names_are_shown_as_they_are(drawn: Callable[..., Any], every_chart: dic
     page.locator("svg path[aria-roledescription='point']").first.hover(force=True)
     assert page.locator(".raglift-tooltip").text_content().startswith("of: </script><b>")
     assert said == []
+    page.close()
+
+
+def test_charts_are_accessible(drawn: Callable[..., Any], every_chart: dict[str, Any]) -> None:
+    sync_playwright = pytest.importorskip("axe_playwright_python.sync_playwright")
+    page, _ = drawn(list(every_chart.values()), bypass_csp=True)  # axe is a script of its own
+    found = sync_playwright.Axe().run(page).response["violations"]
+    assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+    for number, chart in enumerate(every_chart.values()):
+        assert page.locator(f"#chart{number}").get_attribute("aria-label") == chart.description
     page.close()
 
 
