@@ -187,7 +187,7 @@ def _against(row: Compared, comparison: Comparison) -> str:
     told = _difference(row.difference, comparison.method, row.p_holm, decimals) + corrected
     means = f"{_mean(row)} against {row.baseline_mean:.{decimals}f}"
     if row.verdict == "not told apart":
-        return f"{means} ({told}), no more than noise may be on {_seen(row.n, row.detectable)}"
+        return f"{means} ({told}), which may be noise on {_seen(row.n, row.detectable)}"
     return f"{means} ({told}), more than noise on {counted(row.n, 'query')}"
 
 
@@ -212,8 +212,7 @@ def _seen(n: int, detectable: float | None) -> str:
     """Return so many queries, and what these could show."""
     if detectable is None:
         return counted(n, "query")
-    shows = "shows" if n == 1 else "show"
-    return f"{counted(n, 'query')}, which {shows} a true difference of {detectable:.3f} four times in five"
+    return f"{counted(n, 'query')} (so many show a true difference of {detectable:.3f} four times in five)"
 
 
 def _nothing_counts(name: str) -> str:
