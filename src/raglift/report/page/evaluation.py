@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.comparison.cautions import few_queries, read_in_part
 from raglift.comparison.statistics import interval_of, primary_of, scored
+from raglift.diagnosis.rejudged import judgements_of
 from raglift.errors import ConfigurationError
 from raglift.metrics import MEASURES, mean_title, title
 from raglift.report.page import figures
 from raglift.report.page.cells import TRUNCATED, mean_cell, p_cell, row_of, test_cells, verdict_cell
 from raglift.report.page.cells import difference_cell as difference
 from raglift.report.page.document import Cell, Document, Section, Table
-from raglift.report.page.drill_down import drill_down
+from raglift.report.page.gathering import drill_down
 from raglift.report.page.measured import measured
 from raglift.report.page.parts import (
     cost_section,
@@ -25,7 +27,7 @@ from raglift.report.page.parts import (
     truncation,
 )
 from raglift.report.terminal.diagnosis import headroom_text
-from raglift.report.terminal.figures import decimals_of, interval_text, level
+from raglift.report.terminal.figures import decimals_of, interval_text
 from raglift.report.words import counted, depth_of_loss, evaluation_sentence, loss_sentence
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ def evaluation_document(
     Raises:
         ConfigurationError: a metric that was not scored or is no measure of quality, or an argument outside its range.
     """
+    evaluation = replace(evaluation, judgements=judgements_of(evaluation))  # matched once, for all that asks
     decides = deciding(primary, evaluation.scores.metrics)
     lift = None
     if len(evaluation.scores.stages) > 1:
@@ -66,17 +69,16 @@ def evaluation_document(
         cost_section(evaluation),
         _method(evaluation, lift, decides),
     ]
+    queries = drill_down({"": evaluation}, left=("", evaluation.before), right=("", evaluation.after), primary=decides)
     return Document(
         title=_title(evaluation),
         lead=evaluation_sentence(evaluation, lift, decides, confidence),
         headline=_headline(evaluation, lift, decides, confidence),
-        measured=measured(evaluation, decides),
+        measured=measured(evaluation, decides, match=queries.match),
         warnings=warnings,
         notes=tuple(note for note in evaluation.notes if note not in warnings),
         sections=tuple(section for section in sections if section is not None),
-        queries=drill_down(
-            {"": evaluation}, left=("", evaluation.before), right=("", evaluation.after), primary=decides
-        ),
+        queries=queries,
     )
 
 
@@ -145,9 +147,7 @@ def _measured_sections(
 ) -> list[Section | None]:
     """Return the sections of figures: over k, query by query, and all metrics."""
     return [
-        Section(
-            f"{mean_title(primary).partition('@')[0]} over k", figures=(figures.over_k(evaluation, primary),)
-        ),
+        Section(f"{mean_title(primary).partition('@')[0]} over k", figures=(figures.over_k(evaluation, primary),)),
         None if lift is None else _lift_section(lift),
         _metrics_section(evaluation, lift, confidence),
     ]
@@ -156,9 +156,7 @@ def _measured_sections(
 def _metrics_section(evaluation: Evaluation, lift: Lift | None, confidence: float) -> Section:
     """Return every metric at every depth."""
     metrics = evaluation.scores.metrics
-    sections = tuple(
-        place for place in range(1, len(metrics)) if metrics[place].name != metrics[place - 1].name
-    )
+    sections = tuple(place for place in range(1, len(metrics)) if metrics[place].name != metrics[place - 1].name)
     marked = any(evaluation.is_truncated(stage, metric) for stage in evaluation.scores.stages for metric in metrics)
     percent = f"{confidence * 100:g} %"
     if lift is None:
@@ -170,10 +168,11 @@ def _metrics_section(evaluation: Evaluation, lift: Lift | None, confidence: floa
         columns = ("metric", f"before ({evaluation.before})", *between, f"after ({evaluation.after})")
         columns += (f"lift [{percent}]", "p, uncorrected", "win/tie/loss", "queries")
         rows = tuple(_metric_row(lift, lift.row(metric), between) for metric in metrics)
-        said = (f"{mean_title(lift.primary)} decides; the other metrics are exploratory, and their p-values not "
-                "corrected.",)
+        said = (
+            f"{mean_title(lift.primary)} decides; the other metrics are exploratory, and their p-values not corrected.",
+        )
     table = Table("Every metric at every depth", columns, rows, sections=sections)
-    return Section("All metrics", (*said, *truncation(marked)), (table,))
+    return Section("All metrics", (*said, *truncation(marked=marked)), (table,))
 
 
 def _metric_row(lift: Lift, row: Lifted, between: Sequence[str]) -> tuple[Cell, ...]:
@@ -198,9 +197,7 @@ def _lift_section(lift: Lift) -> Section | None:
     if found is None or not found.n:
         return None
     name = title(lift.primary)
-    paragraph = (
-        f"In {name} {counted(found.wins, 'query')} won, {found.ties:,} tied and {found.losses:,} lost."
-    )
+    paragraph = f"In {name} {counted(found.wins, 'query')} won, {found.ties:,} tied and {found.losses:,} lost."
     tables = [_moved_table(lift, where, rows) for where, rows in (("up", lift.up), ("down", lift.down)) if rows]
     return Section("Lift query by query", (paragraph,), tuple(tables), (figures.lift(lift),))
 
@@ -218,7 +215,12 @@ def _moved_table(lift: Lift, where: str, rows: Sequence[Moved]) -> Table:
         )
         for one in rows
     )
-    return Table(f"The queries that moved {where} most", ("query", f"moved {where} most", name, "first fact at rank"), cells, words=(0, 1))
+    return Table(
+        f"The queries that moved {where} most",
+        ("query", f"moved {where} most", name, "first fact at rank"),
+        cells,
+        words=(0, 1),
+    )
 
 
 def _loss_section(evaluation: Evaluation, primary: Metric) -> Section | None:
@@ -232,7 +234,9 @@ def _loss_section(evaluation: Evaluation, primary: Metric) -> Section | None:
         f"{counted(loss.facts, 'fact')} of these only since {loss.stage}: no candidate held them."
         for loss in losses.made_findable
     ]
-    return Section("Where recall was lost", tuple(said), (loss_table({"": losses}),), (figures.loss(evaluation, losses),))
+    return Section(
+        "Where recall was lost", tuple(said), (loss_table({"": losses}),), (figures.loss(evaluation, losses),)
+    )
 
 
 def _tags_section(evaluation: Evaluation, primary: Metric, seed: int, confidence: float) -> Section | None:

@@ -37,11 +37,11 @@ def over_k(evaluation: Evaluation, metric: Metric) -> Figure:
     )
 
 
-def over_k_together(comparison: Comparison, metric: Metric) -> Figure:
-    """Return a metric's mean over k, of each system after its last stage."""
+def over_k_together(comparison: Comparison, metric: Metric, shown: Sequence[str]) -> Figure:
+    """Return a metric's mean over k, of some systems after their last stage."""
     name = mean_title(metric).partition("@")[0]
     said = []
-    for system in comparison.names[:_MANY]:
+    for system in shown[:_MANY]:
         evaluation = comparison.evaluation(system)
         said.append(f"{system}: {_course(evaluation.over_k(metric.name), evaluation.after)}")
     return Figure(
@@ -99,7 +99,8 @@ def tags(evaluation: Evaluation, slices: TagSlices) -> Figure:
     """Return a metric by tag."""
     decimals = decimals_of(slices.metric)
     said = [
-        f"{one.tag or 'no tag'}: {interval_text(one.mean, one.interval, decimals)} on {one.n:,}" for one in slices.slices
+        f"{one.tag or 'no tag'}: {interval_text(one.mean, one.interval, decimals)} on {one.n:,}"
+        for one in slices.slices
     ]
     return Figure(
         f"{mean_title(slices.metric)} by tag", f"{'; '.join(said[:_MANY])}.", evaluation.plot.tags(slices.metric)

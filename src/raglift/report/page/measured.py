@@ -6,65 +6,55 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from raglift.diagnosis.rejudged import rule_of
 from raglift.metrics import mean_title
 from raglift.report.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from raglift.records import Dataset, Evaluation, Metric
+    from raglift.records import Comparison, Dataset, Evaluation, Metric
 
 __all__ = ["measured", "measured_together"]
 
-_MATCH = {
-    "containment": "containment: a hit proves a fact when it contains the labelled text, or lies inside it",
-    "coverage": "coverage: the hits up to a rank prove a fact when together they cover {share} of the labelled text",
-    "fuzzy": "fuzzy: a hit proves a fact when it contains the labelled text, or lies inside it, {share} alike",
-}
 _AROUND = ("python", "machine", "system", "processor", "cores")
 """What an environment says besides the versions of packages."""
 
 
-def measured(evaluation: Evaluation, primary: Metric) -> tuple[tuple[str, str], ...]:
-    """Return what was measured of one system, as names and values."""
+def measured(evaluation: Evaluation, primary: Metric, *, match: str) -> tuple[tuple[str, str], ...]:
+    """Return what was measured of one system, as names and values.
+
+    Args:
+        evaluation: what was measured.
+        primary: the metric that decides.
+        match: the match rule, in words.
+    """
     stages = [(f"Stage {stage.name}", stage.system) for stage in evaluation.run.stages]
-    return (*stages, *_rows([evaluation], primary))
+    return (*stages, *_rows([evaluation], primary, match))
 
 
-def measured_together(
-    systems: Mapping[str, Evaluation], primary: Metric, *, baseline: str | None, shared: int
-) -> tuple[tuple[str, str], ...]:
+def measured_together(comparison: Comparison, *, match: str) -> tuple[tuple[str, str], ...]:
     """Return what was measured of several systems, as names and values.
 
     Args:
-        systems: by name.
-        primary: the metric that decides.
-        baseline: the system that the others are compared with; None where none is.
-        shared: how many queries all of them answered.
+        comparison: the systems.
+        match: the match rule, in words.
     """
-    count = counted(len(systems), "system")
-    named = f"{count}, each compared with {baseline}" if baseline is not None else count
-    every = list(systems.values())
-    together = [] if all(len(one.dataset) == shared for one in every) else [("Queries that all answered", f"{shared:,}")]
-    return (("Systems", named), *together, *_rows(every, primary))
+    every, shared = comparison.evaluations, len(comparison.query_ids)
+    systems = f"{counted(len(every), 'system')}, each beside {comparison.baseline}"
+    together = (
+        [] if all(len(one.dataset) == shared for one in every) else [("Queries that all answered", f"{shared:,}")]
+    )
+    return (("Compared", systems), *together, *_rows(every, comparison.primary, match))
 
 
-def match_text(evaluation: Evaluation) -> str:
-    """Return the rule by which hits are matched, in words."""
-    rule = rule_of(evaluation)
-    share = "" if rule.threshold is None else f"{rule.threshold * 100:g} %"
-    return _MATCH[rule.mode].format(share=share) + (", after Unicode folding" if rule.unicode_folding else "")
-
-
-def _rows(evaluations: Sequence[Evaluation], primary: Metric) -> list[tuple[str, str]]:
+def _rows(evaluations: Sequence[Evaluation], primary: Metric, match: str) -> list[tuple[str, str]]:
     """Return what holds of all systems; where they differ, each value once."""
     specs = [one.run.spec for one in evaluations]
     profiles = _each(one.profile for one in evaluations)
     found = [
         ("Dataset", _each(_dataset(one) for one in evaluations)),
         ("Failed", _failed(evaluations)),
-        ("Match rule", _each(map(match_text, evaluations))),
+        ("Match rule", match),
         ("Decides", mean_title(primary)),
         ("Conventions", "" if profiles == "default" else profiles),
         ("Candidates", _each(f"{spec['candidates']:,} a query" for spec in specs)),

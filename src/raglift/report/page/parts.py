@@ -7,19 +7,29 @@ from typing import TYPE_CHECKING
 from raglift.metrics import MEASURES, mean_title
 from raglift.report.page.cells import TRUNCATED, difference_cell, mean_cell, p_cell, row_of
 from raglift.report.page.document import Cell, Section, Table
-from raglift.report.terminal.cost import FROM_CACHE, cost_lines, cost_title, rate_text, seconds_text
+from raglift.report.terminal.cost import cost_parts
 from raglift.report.terminal.diagnosis import outcome_text
 from raglift.report.terminal.figures import level
 from raglift.report.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from raglift.diagnosis import LossBreakdown
     from raglift.records import Evaluation, Method, Metric, TagSlices
     from raglift.records.slices import TagSlice
+    from raglift.report.terminal.figures import Part
 
-__all__ = ["cost_section", "few_metrics", "few_text", "has_tags", "loss_table", "method_section", "slices_table", "truncation"]
+__all__ = [
+    "cost_section",
+    "few_metrics",
+    "few_text",
+    "has_tags",
+    "loss_table",
+    "method_section",
+    "slices_table",
+    "truncation",
+]
 
 _HEADLINE = ("ndcg", "recall", "rr", "hit_rate", "precision")
 """The measures of the first screen, besides the one that decides."""
@@ -33,7 +43,7 @@ def few_metrics(primary: Metric, known: Sequence[Metric]) -> list[Metric]:
     return list(dict.fromkeys([primary, *chosen]))
 
 
-def truncation(marked: bool) -> tuple[str, ...]:
+def truncation(*, marked: bool) -> tuple[str, ...]:
     """Return what † stands for, where it is there."""
     return (f"{TRUNCATED} The metric looks deeper than the stage returned: there is no fair pair.",) if marked else ()
 
@@ -125,22 +135,15 @@ def few_text(slices: TagSlices) -> str:
 
 def cost_section(evaluation: Evaluation) -> Section | None:
     """Return what a run cost, as far as it is known; None where nothing is."""
-    cost = evaluation.run.cost
-    if cost is None:
-        return None
-    lines = tuple(f"{line}." for line in cost_lines(cost, evaluation.run))
-    if not cost.latencies:
-        return Section("Cost", lines) if lines else None
-    title = cost_title(cost.latencies, evaluation.run.spec.get("environment", {}))
-    rows = []
-    for latency in cost.latencies:
-        rate = cost.throughput.get(latency.stage, float("nan"))
-        told = FROM_CACHE if rate is None else rate_text(rate)
-        rows.append(row_of([latency.stage, seconds_text(latency.p50), seconds_text(latency.p95), told]))
-    if cost.whole is not None and len(cost.latencies) > 1:
-        rows.append(row_of(["together", seconds_text(cost.whole.p50), seconds_text(cost.whole.p95), ""]))
-    table = Table(title, ("stage", "median (p50)", "p95", "queries a second in the run"), tuple(rows))
-    return Section("Cost", (f"{title}.", *lines), (table,))
+    return section_of("Cost", cost_parts(evaluation))
+
+
+def section_of(heading: str, parts: Iterable[Part]) -> Section | None:
+    """Return the lines and tables that a terminal shows, as a section; None where there is none."""
+    every = [part for part in parts if part]
+    paragraphs = tuple(part for part in every if isinstance(part, str))
+    tables = tuple(part for part in every if isinstance(part, Table))
+    return Section(heading, paragraphs, tables) if every else None
 
 
 def method_section(method: Method | None, metrics: Sequence[Metric], *, corrected: str) -> Section:
@@ -159,4 +162,6 @@ def method_section(method: Method | None, metrics: Sequence[Metric], *, correcte
     names = dict.fromkeys(metric.name for metric in metrics)
     rows = tuple(row_of([MEASURES[name].mean_title or MEASURES[name].title, MEASURES[name].formula]) for name in names)
     table = Table("The measures, for one query", ("measure", "definition"), rows, words=(0, 1))
-    return Section(f"How it was computed: {counted(len(names), 'measure')}", tuple(filter(None, paragraphs)), (table,), folded=True)
+    return Section(
+        f"How it was computed: {counted(len(names), 'measure')}", tuple(filter(None, paragraphs)), (table,), folded=True
+    )

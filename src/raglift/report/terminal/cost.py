@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     from raglift.records import Cost, Evaluation, IndexCost, Run, StageLatency
 
-__all__ = ["FROM_CACHE", "bytes_text", "cost_lines", "cost_title", "print_cost", "rate_text", "seconds_text"]
+__all__ = ["bytes_text", "print_cost", "seconds_text"]
 
-FROM_CACHE = "from the cache"
+_FROM_CACHE = "from the cache"
 
 
 def print_cost(evaluation: Evaluation, console: Console) -> None:
@@ -26,10 +26,10 @@ def print_cost(evaluation: Evaluation, console: Console) -> None:
     if cost is None:
         return
     if cost.latencies:
-        title = cost_title(cost.latencies, evaluation.run.spec.get("environment", {}))
+        title = _title(cost.latencies, evaluation.run.spec.get("environment", {}))
         console.print(Text(printable(title)), soft_wrap=True)
         console.print(_table(cost))
-    lines = cost_lines(cost, evaluation.run)
+    lines = _lines(cost, evaluation.run)
     for line in lines:
         console.print(Text(printable(line)), soft_wrap=True)
     if cost.latencies or lines:
@@ -57,7 +57,7 @@ def bytes_text(count: int) -> str:
     return f"{value / 1000:,.1f} GB"
 
 
-def cost_title(latencies: tuple[StageLatency, ...], environment: dict[str, str]) -> str:
+def _title(latencies: tuple[StageLatency, ...], environment: dict[str, str]) -> str:
     processor = environment.get("processor")
     where = f", on {processor} ({environment.get('cores', '?')} cores)" if processor else ""
     queries = latencies[0].queries + latencies[0].failed
@@ -76,7 +76,7 @@ def _table(cost: Cost) -> Table:
         table.add_column(title, justify="right")
     for latency in cost.latencies:
         rate = cost.throughput.get(latency.stage, math.nan)
-        table.add_row(Text(printable(latency.stage)), *_times(latency), FROM_CACHE if rate is None else rate_text(rate))
+        table.add_row(Text(printable(latency.stage)), *_times(latency), _FROM_CACHE if rate is None else _rate(rate))
     if cost.whole is not None and len(cost.latencies) > 1:
         table.add_row("together", *_times(cost.whole), "")
     return table
@@ -86,13 +86,13 @@ def _times(latency: StageLatency) -> tuple[str, str]:
     return seconds_text(latency.p50), seconds_text(latency.p95)
 
 
-def rate_text(rate: float) -> str:
+def _rate(rate: float) -> str:
     if math.isnan(rate):
         return "–"
     return f"{rate:,.0f}" if rate >= 10 else f"{rate:.2f}"
 
 
-def cost_lines(cost: Cost, run: Run) -> list[str]:
+def _lines(cost: Cost, run: Run) -> list[str]:
     failed = sum(trace.error is not None for trace in run.traces) if cost.latencies else 0
     lines = [f"Queries that failed in the run are not among these: {failed:,}"] if failed else []
     lines += [

@@ -108,6 +108,7 @@ def _passage(passage: Passage) -> str:
 
 
 def outcome_text(loss: Loss, k: int) -> str:
+    """Return what became of facts, in words: `found by rank 10`."""
     words = {
         "failed": "query failed",
         "found": f"found by rank {k}",
