@@ -44,7 +44,7 @@ def packed(drill_down: DrillDown) -> bytes:
         "notes": drill_down.notes,
         "documents": list(documents),
         "chunks": [
-            (documents.get(chunk.document, -1), chunk.start, chunk.end, chunk.text, chunk.left_out)
+            (documents.get(chunk.document, -1), *chunk[1:5], *([chunk.skipped] if chunk.skipped else ()))
             for chunk in drill_down.chunks
         ],
         "queries": [_query(query) for query in drill_down.queries],
