@@ -64,9 +64,7 @@ def lift_sentence(lift: Lift) -> str:
         moved = f"moved {name} from {before} to {after}" if before != after else f"left {name} at {after} on average"
         return f"Reranking {moved} ({told}): not told apart from noise on {_seen(found.n, row.detectable)}."
     verb = "raised" if row.verdict == "better" else "lowered"
-    return (
-        f"Reranking {verb} {name} from {before} to {after} ({told}): more than noise on {counted(found.n, 'query')}."
-    )
+    return f"Reranking {verb} {name} from {before} to {after} ({told}): more than noise on {counted(found.n, 'query')}."
 
 
 def one_stage_sentence(evaluation: Evaluation, metric: Metric, confidence: float = 0.95) -> str:
@@ -120,7 +118,9 @@ def comparison_sentence(comparison: Comparison) -> str:
     told = [row for row in comparison.of(comparison.primary) if row.verdict is not None]
     if not told:
         why = _nothing_counts(name) if not comparison.row(comparison.baseline).n else ""
-        return why or f"No system has a fair pair with {comparison.baseline} on {name}: nothing is said of a difference."
+        return (
+            why or f"No system has a fair pair with {comparison.baseline} on {name}: nothing is said of a difference."
+        )
     if len(comparison.others) == 1:
         return _pair_sentence(told[0], comparison)
     counts = [(verdict, sum(row.verdict == verdict for row in told)) for verdict in _VERDICTS]
