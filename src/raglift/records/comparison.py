@@ -176,6 +176,12 @@ class Comparison:
 
         return comparison_frame(self)
 
+    def per_query(self) -> pd.DataFrame:
+        """Return one row a system, query, metric and stage, with the value and, for failures, the error."""
+        from raglift.report import per_query_frames
+
+        return per_query_frames(dict(zip(self.names, self.evaluations, strict=True)), "system")
+
     def by_tag(self, metric: Metric | str | None = None) -> TagSlices:
         """Return each system beside the baseline on the queries of each tag: exploratory, nothing is corrected.
 

@@ -168,6 +168,13 @@ class SweepResult:
             rows += [{**parts, **{str(name): value for name, value in row.items()}} for row in frame.to_dict("records")]
         return pd.DataFrame(rows)
 
+    def per_query(self) -> pd.DataFrame:
+        """Return one row a measured cell, query, metric and stage, with the value and, for failures, the error."""
+        from raglift.report import per_query_frames
+
+        measured = {entry.cell.name: entry.evaluation for entry in self.finished if entry.evaluation is not None}
+        return per_query_frames(measured, "cell")
+
     def __repr__(self) -> str:
         failed = f", {len(self.failed)} failed" if self.failed else ""
         return f"SweepResult({self.title!r}, {len(self.finished)} of {len(self.results)} cells{failed})"

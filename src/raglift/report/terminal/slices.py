@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raglift.metrics import mean_title
+from raglift.report.tables import Cell
 from raglift.report.terminal.figures import (
     as_text,
     decimals_of,
-    difference_text,
+    differing,
     interval_text,
     labels_of,
     legend,
@@ -69,7 +70,7 @@ def slices_parts(slices: TagSlices) -> Iterator[Part]:
         yield f"{_FEW} fewer than {slices.slices[0].FEW} queries: these figures say little"
 
 
-def _slice_rows(slices: TagSlices, labels: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+def _slice_rows(slices: TagSlices, labels: Mapping[str, str]) -> Iterator[tuple[str | Cell, ...]]:
     decimals = decimals_of(slices.metric)
     tag: str | None = ""
     for one in slices.slices:
@@ -78,16 +79,21 @@ def _slice_rows(slices: TagSlices, labels: Mapping[str, str]) -> Iterator[tuple[
             yield ()
         tag = one.tag
         label = "(no tag)" if one.tag is None else one.tag
-        cells = [label if is_first else "", *([labels[one.system]] if labels else []), f"{one.n:,}" + _FEW * one.few]
+        cells: list[str | Cell] = [
+            label if is_first else "",
+            *([labels[one.system]] if labels else []),
+            f"{one.n:,}" + _FEW * one.few,
+        ]
         cells.append(interval_text(one.mean, one.interval, decimals))
-        cells += _slice_difference(one, decimals) if slices.baseline is not None else []
+        cells += _slice_difference(one, slices) if slices.baseline is not None else []
         yield tuple(cells)
 
 
-def _slice_difference(one: TagSlice, decimals: int) -> list[str]:
+def _slice_difference(one: TagSlice, slices: TagSlices) -> list[str | Cell]:
     if one.baseline_mean is None:
-        return ["baseline", ""]
-    return [difference_text(one.difference, decimals), p_text(None if one.difference is None else one.difference.p)]
+        return [Cell("baseline", "muted"), ""]
+    p = None if one.difference is None else one.difference.p
+    return [differing(one.difference, slices.metric, slices.method.alpha), p_text(p)]
 
 
 def tradeoff_parts(tradeoff: Tradeoff) -> Iterator[Part]:
