@@ -61,7 +61,9 @@ def sweep_document(result: SweepResult, *, baseline: str | None = None, include_
     whole = sum(not entry.read_in_part for entry in result.finished)
     comparison = compared(result, baseline, include_cut=include_cut or whole < _FEW)
     shown = _shown(comparison)
-    matched = {name: replace(one, judgements=judgements_of(one)) for name in shown if (one := comparison.evaluation(name))}
+    matched = {
+        name: replace(one, judgements=judgements_of(one)) for name in shown if (one := comparison.evaluation(name))
+    }
     comparison = replace(
         comparison, evaluations=tuple(matched.get(name, comparison.evaluation(name)) for name in comparison.names)
     )
@@ -187,9 +189,7 @@ def _cells_section(result: SweepResult, comparison: Comparison) -> Section:
     return Section("Every cell", (said, *(marks if cut else [])), (table,))
 
 
-def _cell_row(
-    entry: CellResult, comparison: Comparison, parts: Sequence[str], *, reranked: bool
-) -> list[Cell | str]:
+def _cell_row(entry: CellResult, comparison: Comparison, parts: Sequence[str], *, reranked: bool) -> list[Cell | str]:
     evaluation, metric = entry.evaluation, comparison.primary
     assert evaluation is not None  # noqa: S101 — a measured cell
     named = entry.cell.to_dict()
