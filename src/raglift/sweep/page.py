@@ -10,9 +10,10 @@ from raglift.comparison.statistics import interval_of
 from raglift.diagnosis.rejudged import judgements_of
 from raglift.errors import ConfigurationError
 from raglift.metrics import mean_title
-from raglift.report.page.cells import difference_cell, mean_cell, p_cell, row_of, test_cells, verdict_cell
+from raglift.report.page.cells import decided_cell, mean_cell, p_cell, row_of, verdict_cell
 from raglift.report.page.comparison import comparison_sections, headline, lead, notes_of, other_of
-from raglift.report.page.document import Cell, Document, Figure, Section, Table
+from raglift.report.page.document import Document, Figure, Section
+from raglift.report.tables import Cell, Table
 from raglift.report.page.evaluation import evaluation_document
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.measured import measured_together
@@ -211,8 +212,7 @@ def _cell_row(
         cells += ["", "", verdict_cell("baseline")]
     else:
         row = comparison.row(entry.cell.name)
-        tone = {"better": "better", "worse": "worse"}.get(row.verdict or "", "")
-        cells += [difference_cell(metric, row.difference, tone=tone), p_cell(row.p_holm), verdict_cell(row.verdict)]
+        cells += [decided_cell(row), p_cell(row.p_holm), verdict_cell(row.verdict)]
     return [*cells, f"{scores.n(evaluation.after, metric):,}"]
 
 

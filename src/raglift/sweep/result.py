@@ -175,6 +175,30 @@ class SweepResult:
         measured = {entry.cell.name: entry.evaluation for entry in self.finished if entry.evaluation is not None}
         return per_query_frames(measured, "cell")
 
+    def report(
+        self, path: str | Path, *, baseline: str | None = None, include_cut: bool = False, overwrite: bool = True
+    ) -> Path:
+        """Write a page to look at: one HTML file that needs nothing else, with the queries of the cells that matter.
+
+        Args:
+            path: the file.
+            baseline: the name or key of the cell that the others are compared with; by default the first measured.
+            include_cut: also compare cells whose embedding model reads some chunks only in part.
+            overwrite: replace a report that is already there; any other file is never replaced.
+
+        Returns:
+            The path.
+
+        Raises:
+            ConfigurationError: no cell is measured, the baseline is none of those compared, or a path that cannot be
+                written.
+            MissingDependency: a package that pages are made with is not installed.
+        """
+        from raglift.report.page.rendering import write_page
+        from raglift.sweep.page import sweep_document
+
+        return write_page(sweep_document(self, baseline=baseline, include_cut=include_cut), path, overwrite=overwrite)
+
     def __repr__(self) -> str:
         failed = f", {len(self.failed)} failed" if self.failed else ""
         return f"SweepResult({self.title!r}, {len(self.finished)} of {len(self.results)} cells{failed})"

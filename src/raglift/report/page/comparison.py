@@ -9,7 +9,7 @@ from raglift.comparison import has_costs
 from raglift.diagnosis.rejudged import judgements_of
 from raglift.metrics import mean_title
 from raglift.report.page import figures
-from raglift.report.page.cells import TRUNCATED, difference_cell, mean_cell, p_cell, row_of, test_cells, verdict_cell
+from raglift.report.page.cells import TRUNCATED, decided_cell, mean_cell, p_cell, row_of, test_cells, verdict_cell
 from raglift.report.page.document import Cell, Document, Section, Table
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.measured import measured_together
@@ -101,13 +101,12 @@ def headline(comparison: Comparison) -> Table:
     rows = []
     for row in by_mean(comparison):
         is_baseline = row.system == comparison.baseline
-        tone = {"better": "better", "worse": "worse"}.get(row.verdict or "", "")
         rows.append(
             row_of(
                 (
                     row.system,
                     mean_cell(metric, row.mean, row.interval, truncated=row.truncated),
-                    Cell("") if is_baseline else difference_cell(metric, row.difference, tone=tone),
+                    Cell("") if is_baseline else decided_cell(row),
                     Cell("") if is_baseline else p_cell(row.p_holm),
                     verdict_cell("baseline" if is_baseline else row.verdict),
                 )

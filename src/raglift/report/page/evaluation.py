@@ -11,8 +11,7 @@ from raglift.diagnosis.rejudged import judgements_of
 from raglift.errors import ConfigurationError
 from raglift.metrics import MEASURES, mean_title, title
 from raglift.report.page import figures
-from raglift.report.page.cells import TRUNCATED, mean_cell, p_cell, row_of, test_cells, verdict_cell
-from raglift.report.page.cells import difference_cell as difference
+from raglift.report.page.cells import TRUNCATED, decided_cell, difference_cell, mean_cell, p_cell, row_of, test_cells, verdict_cell
 from raglift.report.page.document import Cell, Document, Section, Table
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.measured import measured
@@ -115,18 +114,17 @@ def _headline(evaluation: Evaluation, lift: Lift | None, primary: Metric, confid
         rows = tuple(_stage_row(evaluation, metric, confidence) for metric in chosen)
         return Table(f"{evaluation.before}, with intervals", ("metric", f"mean [{percent}]", "queries"), rows)
     columns = ("metric", f"before [{percent}]", f"after [{percent}]", f"lift [{percent}]", "p", "")
-    rows = tuple(_headline_row(lift.row(metric)) for metric in chosen)
+    rows = tuple(_headline_row(lift.row(metric), lift.method.alpha) for metric in chosen)
     return Table("Before and after reranking, with intervals", columns, rows, words=(0, 5))
 
 
-def _headline_row(row: Lifted) -> tuple[Cell, ...]:
-    tone = {"better": "better", "worse": "worse"}.get(row.verdict or "", "")
+def _headline_row(row: Lifted, alpha: float) -> tuple[Cell, ...]:
     return row_of(
         (
             mean_title(row.metric),
             mean_cell(row.metric, row.before, row.before_interval),
             mean_cell(row.metric, row.after, row.after_interval, truncated=row.truncated),
-            difference(row.metric, row.difference, tone=tone),
+            difference_cell(row.metric, row.difference, alpha=alpha) if row.exploratory else decided_cell(row),
             p_cell(None if row.difference is None or not row.difference.n else row.difference.p),
             Cell("exploratory", "muted") if row.exploratory else verdict_cell(row.verdict),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.metrics import MEASURES, mean_title
@@ -123,7 +124,7 @@ def _slice_cells(one: TagSlice, slices: TagSlices, *, is_first: bool, several: b
         yield Cell("baseline", "muted")
         yield ""
         return
-    yield difference_cell(slices.metric, one.difference, tone=tone)
+    yield difference_cell(slices.metric, one.difference, alpha=0.0 if one.few else slices.method.alpha)
     yield p_cell(None if one.difference is None else one.difference.p)
 
 
@@ -143,7 +144,8 @@ def section_of(heading: str, parts: Iterable[Part]) -> Section | None:
     every = [part for part in parts if part]
     paragraphs = tuple(part for part in every if isinstance(part, str))
     tables = tuple(part for part in every if isinstance(part, Table))
-    return Section(heading, paragraphs, tables) if every else None
+    titled = tuple(replace(table, caption=table.caption or heading) for table in tables)
+    return Section(heading, paragraphs, titled) if every else None
 
 
 def method_section(method: Method | None, metrics: Sequence[Metric], *, corrected: str) -> Section:
