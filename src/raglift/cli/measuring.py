@@ -173,7 +173,9 @@ def report(
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="The file; by default report.html. Markdown is printed unless it is given."),
+        typer.Option(
+            "--output", "-o", help="The file; by default report.html. Markdown is printed unless it is given."
+        ),
     ] = None,
     form: Annotated[
         str | None,

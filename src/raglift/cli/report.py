@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from raglift.comparison import compare
 from raglift.comparison.statistics import primary_of
@@ -78,8 +77,8 @@ def _found(request: Request) -> Evaluation | Comparison | SweepResult:
     sweeps = [folder for folder in request.runs if SweepFolder(folder.expanduser()).exists()]
     if sweeps and len(request.runs) > 1:
         raise ConfigurationError(
-            f"report: found the folder of a sweep, {sweeps[0]}, among {len(request.runs)} folders; expected it alone, or "
-            f"cells of it, as {sweeps[0]}/cells/*"
+            f"report: found the folder of a sweep, {sweeps[0]}, among {len(request.runs)} folders; expected it alone, "
+            f"or cells of it, as {sweeps[0]}/cells/*"
         )
     if sweeps:
         return _sweep(request)
@@ -102,7 +101,7 @@ def _sweep(request: Request) -> SweepResult:
     _refuse(request, "a sweep", "names", "confidence", "hold_out")
     result = load_sweep_result(request.runs[0])
     if request.primary is not None and result.finished:
-        known = [one.evaluation.scores.metrics for one in result.finished if one.evaluation is not None][0]
+        known = next(one.evaluation for one in result.finished if one.evaluation is not None).scores.metrics
         result = replace(result, primary=primary_of(request.primary, known))
     return result if request.seed is None else replace(result, seed=request.seed)
 

@@ -13,10 +13,10 @@ from raglift.metrics import mean_title
 from raglift.report.page.cells import decided_cell, mean_cell, p_cell, row_of, verdict_cell
 from raglift.report.page.comparison import comparison_sections, headline, lead, notes_of, other_of
 from raglift.report.page.document import Document, Figure, Section
-from raglift.report.tables import Cell, Table
 from raglift.report.page.evaluation import evaluation_document
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.measured import measured_together
+from raglift.report.tables import Cell, Table
 from raglift.report.terminal.figures import level
 from raglift.report.words import best_of, counted
 from raglift.sweep.specification.cells import NO_RERANKER
@@ -62,7 +62,9 @@ def sweep_document(result: SweepResult, *, baseline: str | None = None, include_
     whole = sum(not entry.read_in_part for entry in result.finished)
     comparison = _compared(result, baseline, include_cut=include_cut or whole < _FEW)
     shown = _shown(comparison)
-    matched = {name: replace(one, judgements=judgements_of(one)) for name in shown if (one := comparison.evaluation(name))}
+    matched = {
+        name: replace(one, judgements=judgements_of(one)) for name in shown if (one := comparison.evaluation(name))
+    }
     comparison = replace(
         comparison, evaluations=tuple(matched.get(name, comparison.evaluation(name)) for name in comparison.names)
     )
@@ -156,13 +158,11 @@ def _swept(result: SweepResult) -> str:
 
 def _warnings(result: SweepResult, comparison: Comparison) -> list[str]:
     left_out = [entry for entry in result.finished if entry.cell.name not in comparison.names]
-    cut = []
-    if left_out:
-        cut = [
-            f"{_CUT} {counted(len(left_out), 'cell')} left out of the comparison, because the embedding model reads "
-            "some of their chunks only in part; include_cut=True (--include-cut) compares them too"
-        ]
-    return [*_unmeasured(result), *cut]
+    if not left_out:
+        return _unmeasured(result)
+    why = "because the embedding model reads some of their chunks only in part"
+    told = f"{_CUT} {counted(len(left_out), 'cell')} left out of the comparison, {why}; include_cut=True "
+    return [*_unmeasured(result), f"{told}(--include-cut) compares them too"]
 
 
 def _unmeasured(result: SweepResult) -> list[str]:
@@ -188,9 +188,7 @@ def _cells_section(result: SweepResult, comparison: Comparison) -> Section:
     return Section("Every cell", (said, *(marks if cut else [])), (table,))
 
 
-def _cell_row(
-    entry: CellResult, comparison: Comparison, parts: Sequence[str], *, reranked: bool
-) -> list[Cell | str]:
+def _cell_row(entry: CellResult, comparison: Comparison, parts: Sequence[str], *, reranked: bool) -> list[Cell | str]:
     evaluation, metric = entry.evaluation, comparison.primary
     assert evaluation is not None  # noqa: S101 — a measured cell
     named = entry.cell.to_dict()

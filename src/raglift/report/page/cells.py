@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from raglift.records import Compared, Lifted, Metric
     from raglift.significance import Interval, PairedDifference
 
-__all__ = ["TRUNCATED", "decided_cell", "difference_cell", "mean_cell", "p_cell", "row_of", "test_cells", "verdict_cell"]
+__all__ = [
+    "TRUNCATED",
+    "decided_cell",
+    "difference_cell",
+    "mean_cell",
+    "p_cell",
+    "row_of",
+    "test_cells",
+    "verdict_cell",
+]
 
 TRUNCATED = "†"
 _TONES = {"better": "better", "worse": "worse", "not told apart": "muted", "baseline": "muted"}

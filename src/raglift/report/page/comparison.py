@@ -128,10 +128,7 @@ def comparison_sections(comparison: Comparison, shown: Sequence[str]) -> list[Se
         _pairs_section(comparison),
         *_cost_sections(comparison),
         *_reranked_sections(comparison),
-        Section(
-            f"{name.partition('@')[0]} over k",
-            figures=(figures.over_k_together(comparison, comparison.primary, shown),),
-        ),
+        Section("Over k", figures=(figures.over_k_together(comparison, comparison.primary, shown),)),
         _loss_section(comparison, shown),
         *_tags_sections(comparison, shown),
         _metrics_section(comparison),
@@ -170,7 +167,7 @@ def _pairs_section(comparison: Comparison) -> Section:
         f"Each system beside {comparison.baseline}, query by query. “Could show”: the smallest true difference that so "
         "many queries show four times in five; a smaller one often goes unseen."
     )
-    pictures = [figures.intervals(comparison)]
+    pictures = [figures.intervals(comparison), *([figures.differences(comparison)] if rows else [])]
     other = other_of(comparison)
     found = comparison.row(other).difference
     if found is not None and found.n:
@@ -252,7 +249,7 @@ def _cost_sections(comparison: Comparison) -> list[Section]:
     if not has_costs(comparison):
         return []
     found = comparison.pareto()
-    pictures = tuple(figures.tradeoff(comparison, found, cost, cost_title(cost)) for cost in found.costs)
+    pictures = tuple(figures.tradeoff(comparison, cost) for cost in found.costs)
     said = ("On the front: no other system is as good in every column and better in one.", *found.notes)
     return [Section("Cost beside quality", said, (tradeoff_table(found),), pictures)]
 
