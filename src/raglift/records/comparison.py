@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from raglift.records.results import Evaluation
     from raglift.records.slices import TagSlices
     from raglift.records.tradeoff import Tradeoff
+    from raglift.report.charts import ComparisonPlots
     from raglift.significance import Interval, PairedDifference
 
 __all__ = ["Compared", "Comparison", "HeldOut", "Method"]
@@ -237,6 +238,13 @@ class Comparison:
         from raglift.report.page.rendering import write_page
 
         return write_page(comparison_document(self), path, overwrite=overwrite)
+
+    @property
+    def plot(self) -> ComparisonPlots:
+        """Its charts: `comparison.plot.intervals()`, `.differences()`, `.lift()`, `.over_k()`, `.tags()` and others."""
+        from raglift.report.charts import ComparisonPlots
+
+        return ComparisonPlots(self)
 
     def __repr__(self) -> str:
         return (

@@ -44,13 +44,13 @@ def javascript() -> str:
 
 
 def specification(chart: alt.TopLevelMixin) -> dict[str, Any]:
-    r"""Return a chart as JSON values for `raglift_show_chart`: as wide as its element, and coloured by the page.
+    r"""Return a chart as JSON values for `raglift_show_chart`: as wide as its element, coloured by the page.
 
-    A chart of facets keeps its width. Put it in HTML only with `<` escaped, as `\u003c`.
+    Its title is left to the page; its description stays. Put it in HTML only with `<` escaped, as `\u003c`.
     """
     told: dict[str, Any] = chart.to_dict(validate=False)
-    told.pop("config", None)
-    told.pop("$schema", None)
+    for name in ("config", "$schema", "title"):
+        told.pop(name, None)
     if isinstance(told.get("width"), (int, float)):
         told["width"] = "container"
         told["autosize"] = {"type": "fit-x", "contains": "padding"}

@@ -63,8 +63,8 @@ def configuration(*, dark: bool = False) -> dict[str, Any]:
     }
 
 
-def themed(chart: alt.LayerChart | alt.Chart | alt.FacetChart, description: str) -> Any:
+def themed(chart: Any, description: str) -> alt.LayerChart:
     """Return a chart with the look of all charts, on light ground, and with what it shows in words."""
-    themed_chart = chart.properties(description=description)
-    themed_chart.config = configuration()
-    return themed_chart
+    told: alt.LayerChart = chart.properties(description=description)
+    told.config = configuration()
+    return told
