@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from raglift.records import Comparison
     from raglift.sweep.result import CellResult, SweepResult
 
-__all__ = ["sweep_document"]
+__all__ = ["compared", "sweep_document"]
 
 _MOST_SHOWN = 6
 """As many cells have their queries on the page."""
@@ -60,7 +60,7 @@ def sweep_document(result: SweepResult, *, baseline: str | None = None, include_
     if len(result.finished) == 1:
         return _one_cell(result)
     whole = sum(not entry.read_in_part for entry in result.finished)
-    comparison = _compared(result, baseline, include_cut=include_cut or whole < _FEW)
+    comparison = compared(result, baseline, include_cut=include_cut or whole < _FEW)
     shown = _shown(comparison)
     matched = {
         name: replace(one, judgements=judgements_of(one)) for name in shown if (one := comparison.evaluation(name))
@@ -107,7 +107,7 @@ def _one_cell(result: SweepResult) -> Document:
     )
 
 
-def _compared(result: SweepResult, baseline: str | None, *, include_cut: bool) -> Comparison:
+def compared(result: SweepResult, baseline: str | None, *, include_cut: bool) -> Comparison:
     """Return the comparison of the cells, the best measured on held-out queries where that can be done."""
     if len(result.finished) > _FEW:
         try:

@@ -207,6 +207,23 @@ class SweepResult:
 
         return write_page(sweep_document(self, baseline=baseline, include_cut=include_cut), path, overwrite=overwrite)
 
+    def to_markdown(self, *, include_cut: bool = False) -> str:
+        """Return the sweep in short as GitHub's Markdown, for a pull request.
+
+        Args:
+            include_cut: also call a cell the best whose embedding model reads some chunks only in part.
+        """
+        from raglift.report.markdown import markdown_of
+        from raglift.sweep.brief import sweep_brief
+
+        return markdown_of(sweep_brief(self, include_cut=include_cut))
+
+    def _repr_html_(self) -> str:
+        from raglift.report.notebook import html_of
+        from raglift.sweep.brief import sweep_brief
+
+        return html_of(sweep_brief(self))
+
     def __repr__(self) -> str:
         failed = f", {len(self.failed)} failed" if self.failed else ""
         return f"SweepResult({self.title!r}, {len(self.finished)} of {len(self.results)} cells{failed})"
