@@ -9,7 +9,7 @@ from raglift.comparison import has_costs
 from raglift.diagnosis.rejudged import judgements_of
 from raglift.metrics import mean_title
 from raglift.report.page import figures
-from raglift.report.page.cells import TRUNCATED, difference_cell, mean_cell, p_cell, row_of, test_cells, verdict_cell
+from raglift.report.page.cells import TRUNCATED, decided_cell, mean_cell, p_cell, row_of, test_cells, verdict_cell
 from raglift.report.page.document import Cell, Document, Section, Table
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.measured import measured_together
@@ -101,13 +101,12 @@ def headline(comparison: Comparison) -> Table:
     rows = []
     for row in by_mean(comparison):
         is_baseline = row.system == comparison.baseline
-        tone = {"better": "better", "worse": "worse"}.get(row.verdict or "", "")
         rows.append(
             row_of(
                 (
                     row.system,
                     mean_cell(metric, row.mean, row.interval, truncated=row.truncated),
-                    Cell("") if is_baseline else difference_cell(metric, row.difference, tone=tone),
+                    Cell("") if is_baseline else decided_cell(row),
                     Cell("") if is_baseline else p_cell(row.p_holm),
                     verdict_cell("baseline" if is_baseline else row.verdict),
                 )
@@ -129,10 +128,7 @@ def comparison_sections(comparison: Comparison, shown: Sequence[str]) -> list[Se
         _pairs_section(comparison),
         *_cost_sections(comparison),
         *_reranked_sections(comparison),
-        Section(
-            f"{name.partition('@')[0]} over k",
-            figures=(figures.over_k_together(comparison, comparison.primary, shown),),
-        ),
+        Section("Over k", figures=(figures.over_k_together(comparison, comparison.primary, shown),)),
         _loss_section(comparison, shown),
         *_tags_sections(comparison, shown),
         _metrics_section(comparison),
@@ -171,7 +167,7 @@ def _pairs_section(comparison: Comparison) -> Section:
         f"Each system beside {comparison.baseline}, query by query. “Could show”: the smallest true difference that so "
         "many queries show four times in five; a smaller one often goes unseen."
     )
-    pictures = [figures.intervals(comparison)]
+    pictures = [figures.intervals(comparison), *([figures.differences(comparison)] if rows else [])]
     other = other_of(comparison)
     found = comparison.row(other).difference
     if found is not None and found.n:
@@ -253,7 +249,7 @@ def _cost_sections(comparison: Comparison) -> list[Section]:
     if not has_costs(comparison):
         return []
     found = comparison.pareto()
-    pictures = tuple(figures.tradeoff(comparison, found, cost, cost_title(cost)) for cost in found.costs)
+    pictures = tuple(figures.tradeoff(comparison, cost) for cost in found.costs)
     said = ("On the front: no other system is as good in every column and better in one.", *found.notes)
     return [Section("Cost beside quality", said, (tradeoff_table(found),), pictures)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.metrics import MEASURES, mean_title
@@ -10,7 +11,6 @@ from raglift.report.page.document import Cell, Section, Table
 from raglift.report.terminal.cost import cost_parts
 from raglift.report.terminal.diagnosis import outcome_text
 from raglift.report.terminal.figures import level
-from raglift.report.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -97,7 +97,8 @@ def slices_table(slices: TagSlices) -> Table:
     several = len({one.system for one in slices.slices}) > 1
     percent = level(slices.method)
     columns = ["tag", *(["system"] if several else []), "queries", f"{mean_title(slices.metric)} [{percent}]"]
-    columns += [f"difference [{percent}]", "p, uncorrected"] if slices.baseline is not None else []
+    change = "difference" if several else "lift"
+    columns += [f"{change} [{percent}]", "p, uncorrected"] if slices.baseline is not None else []
     rows, sections = [], []
     before: str | None = ""
     for number, one in enumerate(slices.slices):
@@ -123,7 +124,7 @@ def _slice_cells(one: TagSlice, slices: TagSlices, *, is_first: bool, several: b
         yield Cell("baseline", "muted")
         yield ""
         return
-    yield difference_cell(slices.metric, one.difference, tone=tone)
+    yield difference_cell(slices.metric, one.difference, alpha=0.0 if one.few else slices.method.alpha)
     yield p_cell(None if one.difference is None else one.difference.p)
 
 
@@ -140,10 +141,15 @@ def cost_section(evaluation: Evaluation) -> Section | None:
 
 def section_of(heading: str, parts: Iterable[Part]) -> Section | None:
     """Return the lines and tables that a terminal shows, as a section; None where there is none."""
-    every = [part for part in parts if part]
-    paragraphs = tuple(part for part in every if isinstance(part, str))
-    tables = tuple(part for part in every if isinstance(part, Table))
-    return Section(heading, paragraphs, tables) if every else None
+    paragraphs: list[str] = []
+    tables: list[Table] = []
+    for part in parts:
+        if isinstance(part, str):
+            paragraphs += [part] if part else []
+        else:  # the line above a table says what it shows
+            caption = part.caption or (paragraphs.pop() if paragraphs else heading)
+            tables.append(replace(part, caption=caption))
+    return Section(heading, tuple(paragraphs), tuple(tables)) if paragraphs or tables else None
 
 
 def method_section(method: Method | None, metrics: Sequence[Metric], *, corrected: str) -> Section:
@@ -162,6 +168,4 @@ def method_section(method: Method | None, metrics: Sequence[Metric], *, correcte
     names = dict.fromkeys(metric.name for metric in metrics)
     rows = tuple(row_of([MEASURES[name].mean_title or MEASURES[name].title, MEASURES[name].formula]) for name in names)
     table = Table("The measures, for one query", ("measure", "definition"), rows, words=(0, 1))
-    return Section(
-        f"How it was computed: {counted(len(names), 'measure')}", tuple(filter(None, paragraphs)), (table,), folded=True
-    )
+    return Section("Method", tuple(filter(None, paragraphs)), (table,), folded=True)
