@@ -185,7 +185,7 @@ def _cells_section(result: SweepResult, comparison: Comparison) -> Section:
         "queries",
     )
     rows = tuple(row_of(_cell_row(entry, called[entry.cell.name], comparison, parts)) for entry in result.ranked)
-    table = Table("Every measured cell, best first", columns, rows, words=(*range(len(parts)), len(columns) - 2))
+    table = Table("Every measured cell, best first", columns, rows, words=(*range(len(parts)), len(columns) - 1))
     marks = [f"{_CUT} The embedding model reads some chunks only in part, so these cells measure the cut as well."]
     cut = any(entry.read_in_part for entry in result.finished)
     return Section("Every cell", (f"The baseline is {comparison.baseline}.", *(marks if cut else [])), (table,))
@@ -208,7 +208,7 @@ def _cell_row(entry: CellResult, name: str, comparison: Comparison, parts: Seque
     else:
         row = comparison.row(name)
         cells += [decided_cell(row), p_cell(row.p_holm), verdict_cell(row.verdict)]
-    return [*cells, f"{evaluation.scores.n(evaluation.after, metric):,}"]
+    return cells
 
 
 def _map_sections(result: SweepResult) -> list[Section]:
