@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from raglift.models import Dtype
     from raglift.records import Evaluation, Tokens
 
-__all__ = ["Request", "depths", "make_chunker", "numbers_of_hits", "options", "parts", "print_result", "run"]
+__all__ = ["Request", "as_json", "depths", "make_chunker", "numbers_of_hits", "options", "parts", "print_result", "run"]
 
 
 @dataclass(frozen=True)
@@ -71,19 +71,19 @@ def run(request: Request) -> None:
     if request.save is not None:
         evaluation.save(request.save, overwrite=request.overwrite)
         sys.stderr.write(f"saved to {request.save}\n")
-    print_result(evaluation, as_json=request.as_json)
+    print_result(evaluation, json=request.as_json)
     if all(trace.error is not None for trace in evaluation.run.traces):
         raise QueryFailed(f"every query failed; the first: {evaluation.run.traces[0].error}")
 
 
-def print_result(evaluation: Evaluation, *, as_json: bool) -> None:
+def print_result(evaluation: Evaluation, *, json: bool) -> None:
     """Print an evaluation, as tables or as JSON."""
     from rich.console import Console
 
     from raglift.report import print_evaluation
 
-    if as_json:
-        print_json(_as_json(evaluation))
+    if json:
+        print_json(as_json(evaluation))
     else:
         print_evaluation(evaluation, Console())
 
@@ -128,7 +128,8 @@ def numbers_of_hits(text: str) -> tuple[int, ...]:
     return numbers
 
 
-def _as_json(evaluation: Evaluation) -> dict[str, Any]:
+def as_json(evaluation: Evaluation) -> dict[str, Any]:
+    """Return what `--json` prints of an evaluation."""
     return {
         "dataset": evaluation.dataset.name,
         "queries": len(evaluation.dataset),

@@ -44,7 +44,7 @@ def run(request: Request) -> None:
     if request.save is not None:
         evaluation.save(request.save, overwrite=request.overwrite)
         sys.stderr.write(f"saved to {request.save}\n")
-    print_result(evaluation, as_json=request.as_json)
+    print_result(evaluation, json=request.as_json)
 
 
 def _rescored(evaluation: Evaluation, request: Request) -> Evaluation:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +25,34 @@ from raglift.report.page.drill_down import (
 )
 from raglift.report.page.rendering import write_page
 
+CHROMIUM = "/usr/bin/chromium"
+QUIET = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium, started once; the tests that need it are skipped without it, or fail where it is required."""
+    if not Path(CHROMIUM).is_file() and shutil.which("chromium") is None:
+        reason = "no chromium: apt-get install chromium"
+        if os.environ.get("RAGLIFT_REQUIRE_BROWSER") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        path = CHROMIUM if Path(CHROMIUM).is_file() else shutil.which("chromium")
+        chromium = playwright.chromium.launch(executable_path=path, args=QUIET)
+        yield chromium
+        chromium.close()
+
 
 @dataclass
 class Opened:
@@ -35,7 +65,7 @@ class Opened:
 
     def check_quiet(self) -> None:
         """Nothing but the file itself was asked for, and nothing was said on the console."""
-        beyond = [url for url in self.requests if url.partition("#")[0] != self.url and not url.startswith("data:")]
+        beyond = [url for url in self.requests if url.partition("#")[0] != self.url]
         assert beyond == []
         assert self.complaints == []
 
@@ -186,3 +216,14 @@ def small_document(queries: DrillDown | None = None, **changes: Any) -> Document
 @pytest.fixture
 def document() -> Document:
     return small_document(small_drill_down())
+
+
+@pytest.fixture
+def make_document() -> Callable[..., Document]:
+    """A document of which some fields are other."""
+    return small_document
+
+
+@pytest.fixture
+def drill_down() -> DrillDown:
+    return small_drill_down()
