@@ -107,7 +107,9 @@ def test_what_matched_is_marked_in_place_beyond_the_basic_plane(open_page: Calla
 
 def test_a_part_is_no_match_and_long_texts_open(open_page: Callable, document: Document) -> None:
     page = open_page(document, "#q=lost").page
-    assert "covers 63 % of fact 1, not a match by itself" in page.locator(".column.left .why").inner_text().replace("\u202f", " ")
+    assert "covers 63 % of fact 1, not a match by itself" in page.locator(".column.left .why").inner_text().replace(
+        "\u202f", " "
+    )
     text = page.locator(".column.left .hit-text").first
     assert text.inner_text().startswith("… ")
     assert text.locator("mark.partly").inner_text() == "The keeper lit the lamp at nightfall, an"
@@ -150,7 +152,14 @@ def test_keys_go_through_the_list(open_page: Callable, document: Document) -> No
     page = open_page(document).page
     page.get_by_role("status").evaluate("node => node.scrollIntoView()")
     page.locator(".rows a").first.focus()
-    for key, ids in [("j", "broken"), ("ArrowDown", "lost"), ("k", "broken"), ("End", "plain"), ("Home", "fixed"), ("k", "fixed")]:
+    for key, ids in [
+        ("j", "broken"),
+        ("ArrowDown", "lost"),
+        ("k", "broken"),
+        ("End", "plain"),
+        ("Home", "fixed"),
+        ("k", "fixed"),
+    ]:
         page.keyboard.press(key)
         assert opened(page) == ids
         assert page.evaluate("document.activeElement.getAttribute('aria-current')") == "true"
@@ -164,12 +173,18 @@ def test_the_tab_key_reaches_everything_once(open_page: Callable, document: Docu
     seen = []
     for _ in range(60):
         page.keyboard.press("Tab")
-        seen.append(page.evaluate("document.activeElement.className + '|' + (document.activeElement.id || document.activeElement.textContent.slice(0, 20))"))
+        seen.append(
+            page.evaluate(
+                "document.activeElement.className + '|' + (document.activeElement.id || document.activeElement.textContent.slice(0, 20))"
+            )
+        )
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
         if seen[-1].startswith("quiet|Show the other"):
             break
     assert seen[0] == "skip|Skip to the results"
-    assert [name for name in ("search", "tag", "metric", "sort") if any(item.endswith(f"|{name}") for item in seen)] == ["search", "tag", "metric", "sort"]
+    assert [
+        name for name in ("search", "tag", "metric", "sort") if any(item.endswith(f"|{name}") for item in seen)
+    ] == ["search", "tag", "metric", "sort"]
     assert sum("When was the lamp" in item for item in seen) == 1  # one stop in the list
     assert any(item.startswith("chip") for item in seen)
 
@@ -177,7 +192,10 @@ def test_the_tab_key_reaches_everything_once(open_page: Callable, document: Docu
 @pytest.fixture
 def three_views(drill_down: DrillDown) -> DrillDown:
     views = (*drill_down.views, View("bm25", "retrieve", "BM25"))
-    queries = tuple(replace(query, views=(*query.views, query.views[0]), fates=(*query.fates, query.fates[0])) for query in drill_down.queries)
+    queries = tuple(
+        replace(query, views=(*query.views, query.views[0]), fates=(*query.fates, query.fates[0]))
+        for query in drill_down.queries
+    )
     return replace(drill_down, views=views, systems=("", "bm25"), queries=queries)
 
 
@@ -189,7 +207,7 @@ def test_any_two_views_can_be_set_side_by_side(open_page: Callable, make_documen
     assert page.url.endswith("#q=fixed&left=1&right=2")
     assert page.locator(".column h4").all_inner_texts() == ["after (rerank)", "BM25"]
     assert page.locator(".standing").first.inner_text() == "rank 1 → 12"
-    assert chip(page, "Found only left").inner_text() == "Found only left 1"
+    assert chip(page, "Found only by after").inner_text() == "Found only by after (rerank) 1"
     again = open_page(make_document(three_views), "#q=broken&left=1&right=2").page
     assert again.get_by_label("After (right)").input_value() == "2"
     assert again.locator(".column h4").all_inner_texts() == ["after (rerank)", "BM25"]
@@ -204,7 +222,9 @@ def test_one_view_alone_has_no_before(open_page: Callable, make_document: Any, d
     assert listed(page)[0] == "lost"  # the lowest first
 
 
-def test_thousands_of_queries_are_listed_as_they_are_scrolled(open_page: Callable, make_document: Any, drill_down: DrillDown) -> None:
+def test_thousands_of_queries_are_listed_as_they_are_scrolled(
+    open_page: Callable, make_document: Any, drill_down: DrillDown
+) -> None:
     from playwright.sync_api import expect
 
     query = drill_down.queries[0]

@@ -164,7 +164,8 @@ function controlsOf(data, state, refresh, changeViews) {
 function chipsOf(data, state, counts, choose) {
   const same = data.views[state.left].system === data.views[state.right].system;
   const one = state.left === state.right;
-  const names = { fixed: same ? "Fixed" : "Found only right", broken: same ? "Broken" : "Found only left" };
+  const only = (view) => `Found only by ${short(data.views[view].title, 28)}`;
+  const names = same ? {} : { fixed: only(state.right), broken: only(state.left) };
   const shown = OUTCOMES.filter(([name]) => {
     if (name === "fixed" || name === "broken") return !one;
     return counts.get(name) || name === state.outcome || data.queries.some((query) => query.outcomes.has(name));
