@@ -39,7 +39,7 @@ class LaidCell:
 
     text: str
     interval: str
-    """What stands in brackets at the end of a cell with a bar, as `[0.51, 0.59]`; it is shown smaller."""
+    """What stands in brackets after a figure, as `[0.51, 0.59]`; it is shown smaller."""
     tone: str
     kind: str
     """`word`, `words` in a column of long texts, `number`, or `barred` in a column with bars."""
@@ -112,7 +112,9 @@ def _kind(table: Table, column: int, *, barred: bool) -> str:
 
 
 def _laid_cell(cell: Cell, kind: str, bar: Bar | None) -> LaidCell:
-    figure, opening, interval = cell.text.partition(" [") if bar else (cell.text, "", "")
+    figure, opening, interval = cell.text.partition(" [")
+    if kind in ("word", "words") or not interval.endswith("]"):
+        return LaidCell(cell.text, "", cell.tone, kind, bar)
     return LaidCell(figure, opening.strip() + interval, cell.tone, kind, bar)
 
 
