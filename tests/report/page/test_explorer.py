@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from raglift.report.page.document import Document
+from raglift.report.page.document import Cell, Document, Section, Table
 from raglift.report.page.drill_down import DrillDown, View
 
 
@@ -141,6 +141,18 @@ def test_a_link_opens_its_query_and_back_returns(open_page: Callable, document: 
     page.go_forward()
     expect(page.locator(".query-head .id")).to_have_text("lost")
     assert page.locator(".rows a[aria-current]").count() == 1
+
+
+def test_a_query_that_a_table_names_is_a_link_to_it(
+    open_page: Callable, make_document: Any, drill_down: DrillDown
+) -> None:
+    rows = ((Cell("lost"), Cell("+0.1")), (Cell("of another set"), Cell("–")))
+    table = Table("Moved most", ("query", "lift"), rows)
+    page = open_page(make_document(drill_down, sections=(Section("Moved", (), (table,)),))).page
+    assert page.locator("table a").all_text_contents() == ["lost"]
+    page.locator("table a").click()
+    assert opened(page) == "lost"
+    assert 0 <= page.locator(".detail h3").bounding_box()["y"] < 500
 
 
 def test_an_address_of_no_query_opens_the_first(open_page: Callable, document: Document) -> None:

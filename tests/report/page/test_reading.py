@@ -37,9 +37,8 @@ def test_axe_finds_nothing(open_page: Callable, charted: Document, scheme: str, 
     page = open_page(charted, "#q=lost", color_scheme=scheme, viewport={"width": width, "height": 800}).page
     page.wait_for_selector("[data-drawn] svg")
     page.locator("summary").click()
-    assert violations(page) == []
     page.locator(".chip").nth(1).click()
-    page.locator(".rows a").first.click()
+    page.locator(".hit-body button, .score button").first.click()
     assert violations(page) == []
 
 
