@@ -174,7 +174,7 @@ def figures() -> Table:
 
     return Table(
         "Means over 471 queries, with 95 % intervals.",
-        ("Metric", "Before", "After", "Lift", "p (Holm)", "n"),
+        ("Metric", "Before", "After", "Lift", "p (Holm)", ""),
         (
             row("NDCG@10", Cell("0.592", "", 0.55, 0.592, 0.63), Cell("0.731", "", 0.69, 0.731, 0.77),
                 Cell("+0.139", "better", 0.1, 0.139, 0.18), Cell("<0.001"), Cell("471")),
