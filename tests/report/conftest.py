@@ -1,14 +1,19 @@
-"""A small evaluation whose every text would rather be markup."""
+"""A real browser that looks at pages and charts, and a small evaluation whose every text would rather be markup."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from raglift.evaluation import evaluate
 from raglift.records import Chunk, Dataset, Document, Evaluation, Fact, Passage, Query
 from raglift.testing import FakeReranker, FakeRetriever
+
 
 HOSTILE = (
     "<script>alert(1)</script>",
