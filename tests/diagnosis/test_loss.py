@@ -188,6 +188,24 @@ def test_a_depth_that_was_not_asked_of_the_system_is_refused() -> None:
         measured().loss(51)
 
 
+def test_what_a_stage_made_findable_before_the_query_failed_counts_as_failed_alone() -> None:
+    class Finding:
+        def rerank(self, queries: list[str], rankings: list[Ranking]) -> list[Ranking]:
+            return [Ranking.of([(Chunk(WICK), None)]) for _ in rankings]
+
+    class Failing:
+        def rerank(self, queries: list[str], rankings: list[Ranking]) -> list[Ranking]:
+            raise RuntimeError("no model")
+
+    data = Dataset((query("q", WICK),))
+    evaluation = evaluate(
+        FakeRetriever({"q": [BOOK]}), data, reranker=[Finding(), Failing()], ks=(1,), retries=0, as_deployed=True
+    )
+    assert evaluation.judgements[1].first.rank.tolist() == [1]
+    assert evaluation.loss().made_findable == ()
+    assert ends(evaluation)["failed"] == (1, ("q",))
+
+
 texts = st.sampled_from(CHUNKS)
 
 
