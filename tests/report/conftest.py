@@ -1,4 +1,4 @@
-"""A real browser, which looks at pages and at charts; and texts that would rather be markup."""
+"""A real browser that looks at pages and charts, and a small evaluation whose every text would rather be markup."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def sweep_document(result: SweepResult, *, baseline: str | None = None, include_
             *comparison_sections(comparison, shown),
             *_failed_sections(result),
         ),
-        queries=replace(queries, notes=(_limited(comparison, shown), *queries.notes)),
+        queries=replace(queries, notes=(*_limited(comparison, shown), *queries.notes)),
     )
 
 
@@ -128,14 +128,14 @@ def _shown(comparison: Comparison) -> list[str]:
     return list(dict.fromkeys(chosen))[:_MOST_SHOWN]
 
 
-def _limited(comparison: Comparison, shown: Sequence[str]) -> str:
+def _limited(comparison: Comparison, shown: Sequence[str]) -> list[str]:
+    """Say of which cells the queries are shown, where it is not all."""
     every, front = len(comparison.names), " and those on the front of quality and cost" * has_costs(comparison)
     if len(shown) == every:
-        return ""
-    return (
-        f"Queries are shown for {len(shown):,} of {every:,} cells: the baseline, the best{front}, at most "
-        f"{_MOST_SHOWN}. A report of any other: raglift report on its folder under cells/."
-    )
+        return []
+    chosen = f"the baseline, the best{front}, at most {_MOST_SHOWN}"
+    other = "A report of any other: raglift report on its folder under cells/."
+    return [f"Queries are shown for {len(shown):,} of {every:,} cells: {chosen}. {other}"]
 
 
 def _headline(comparison: Comparison) -> Table:
@@ -175,28 +175,19 @@ def _unmeasured(result: SweepResult) -> list[str]:
 
 def _cells_section(result: SweepResult, comparison: Comparison) -> Section:
     """Return every measured cell, best first."""
-    percent, parts, called = level(comparison.method), varying_parts(result), short_names(result)
-    columns = (
-        *parts,
-        f"{mean_title(result.primary)} [{percent}]",
-        f"difference [{percent}]",
-        "p (Holm)",
-        "",
-        "queries",
-    )
-    rows = tuple(row_of(_cell_row(entry, called[entry.cell.name], comparison, parts)) for entry in result.ranked)
-    table = Table("Every measured cell, best first", columns, rows, words=(*range(len(parts)), len(columns) - 1))
+    percent, called = level(comparison.method), short_names(result)
+    columns = ("cell", f"{mean_title(result.primary)} [{percent}]", f"difference [{percent}]", "p (Holm)", "")
+    rows = tuple(row_of(_cell_row(entry, called[entry.cell.name], comparison)) for entry in result.ranked)
+    table = Table("Every measured cell, best first", columns, rows, words=(0, 4))
     marks = [f"{_CUT} The embedding model reads some chunks only in part, so these cells measure the cut as well."]
     cut = any(entry.read_in_part for entry in result.finished)
     return Section("Every cell", (f"The baseline is {comparison.baseline}.", *(marks if cut else [])), (table,))
 
 
-def _cell_row(entry: CellResult, name: str, comparison: Comparison, parts: Sequence[str]) -> list[Cell | str]:
+def _cell_row(entry: CellResult, name: str, comparison: Comparison) -> list[Cell | str]:
     evaluation, metric = entry.evaluation, comparison.primary
     assert evaluation is not None  # noqa: S101 — a measured cell
-    named = entry.cell.to_dict()
-    cells: list[Cell | str] = [named.get(part, "–") for part in parts]
-    cells[0] = f"{cells[0]} {_CUT}" if entry.read_in_part else cells[0]
+    cells: list[Cell | str] = [f"{name} {_CUT}" if entry.read_in_part else name]
     values = evaluation.scores.of(evaluation.after, metric)
     interval = interval_of(metric, values, comparison.method.confidence)
     mark = TRUNCATED * evaluation.is_truncated(evaluation.after, metric)

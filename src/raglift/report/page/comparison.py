@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from raglift.comparison import has_costs
@@ -11,10 +10,11 @@ from raglift.diagnosis.rejudged import judgements_of
 from raglift.metrics import mean_title
 from raglift.report.page import figures
 from raglift.report.page.cells import TRUNCATED, decided_cell, mean_cell, p_cell, row_of, test_cells, verdict_cell
+from raglift.report.page.differences import metrics_section
 from raglift.report.page.document import Cell, Document, Section, Table
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.measured import measured_together
-from raglift.report.page.parts import few_text, has_tags, loss_table, method_section, slices_table, truncation
+from raglift.report.page.parts import few_text, has_tags, loss_table, method_section, slices_table
 from raglift.report.terminal.figures import decimals_of, effect_text, interval_text, level
 from raglift.report.terminal.slices import cost_text, cost_title, place_text
 from raglift.report.words import (
@@ -30,12 +30,10 @@ from raglift.report.words import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.records import Compared, Comparison, Metric, Tradeoff
+    from raglift.records import Compared, Comparison, Tradeoff
 
 __all__ = ["by_mean", "comparison_document", "comparison_sections", "headline", "lead", "notes_of", "only", "other_of"]
 
-_ROOM = 80
-"""As many characters the titles of columns have in the table of all metrics."""
 _BY_TAG = 3
 """As many systems are shown by tag: the baseline and the best."""
 _NAMED = 3
@@ -135,7 +133,7 @@ def comparison_sections(comparison: Comparison, shown: Sequence[str]) -> list[Se
         Section("Over k", figures=(figures.over_k_together(few),)),
         _loss_section(few),
         *_tags_sections(comparison),
-        _metrics_section(comparison),
+        metrics_section(comparison, [row.system for row in by_mean(comparison)][1:]),
         method_section(comparison.method, comparison.metrics, corrected=said),
     ]
 
@@ -202,48 +200,6 @@ def _reranked_sections(comparison: Comparison) -> list[Section]:
     table = Table("Each system before and after reranking", (*columns, "win/tie/loss", "queries"), tuple(rows))
     said = f"{mean_title(comparison.primary)} within each system that has a reranker, on all of its own queries."
     return [Section("Before and after reranking", (said,), (table,))]
-
-
-def _metrics_section(comparison: Comparison) -> Section:
-    """Return the differences in every metric."""
-    others = [row.system for row in by_mean(comparison) if row.system != comparison.baseline]
-    shown = _fitting(others, len(comparison.baseline))
-    metrics = comparison.metrics
-    alpha = f"{comparison.method.alpha:g}"
-    said = (
-        f"Differences to {comparison.baseline}. {mean_title(comparison.primary)} decides; in the other metrics, * is p "
-        f"≤ {alpha}, uncorrected: one such mark in {1 / comparison.method.alpha:.0f} comes by chance where nothing "
-        "differs."
-    )
-    best = "The best" if len(shown) == 1 else f"The {len(shown)} best"
-    fewer = [f"{best} of {len(others)} systems."] if len(shown) < len(others) else []
-    rows = tuple(row_of(_metric_cells(comparison, metric, shown)) for metric in metrics)
-    marked = any(row.truncated for row in comparison.rows)
-    sections = tuple(place for place in range(1, len(metrics)) if metrics[place].name != metrics[place - 1].name)
-    table = Table("Every metric at every depth", ("metric", comparison.baseline, *shown), rows, sections=sections)
-    return Section("All metrics", (said, *fewer, *truncation(marked=marked)), (table,))
-
-
-def _fitting(names: Sequence[str], taken: int) -> Sequence[str]:
-    """Return the first names, as many as have room beside each other: one in any case."""
-    widths = accumulate((max(len(name), 8) for name in names), initial=taken)
-    return names[: max(sum(width <= _ROOM for width in widths) - 1, 1)]
-
-
-def _metric_cells(comparison: Comparison, metric: Metric, shown: Sequence[str]) -> list[Cell | str]:
-    baseline = comparison.row(comparison.baseline, metric)
-    mark = TRUNCATED * baseline.truncated
-    cells: list[Cell | str] = [mean_title(metric), interval_text(baseline.mean, None, decimals_of(metric)) + mark]
-    for name in shown:
-        row = comparison.row(name, metric)
-        found = row.difference
-        if found is None or not found.n:
-            cells.append(Cell(TRUNCATED if row.truncated else "–", "muted"))
-            continue
-        cell, _, _ = test_cells(metric, found, alpha=comparison.method.alpha)
-        star = "*" if found.p <= comparison.method.alpha else ""
-        cells.append(Cell(cell.text.partition(" ")[0] + star, cell.tone))
-    return cells
 
 
 def _loss_section(comparison: Comparison) -> Section:
