@@ -91,6 +91,11 @@ def test_piped_it_is_the_same_plain_text(evaluation):
     assert [line.rstrip() for line in piped.splitlines()] == GOLDEN.splitlines()
 
 
+def test_in_a_notebook_the_text_is_returned_and_not_displayed(evaluation, monkeypatch):
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    assert str(evaluation) == GOLDEN
+
+
 @pytest.mark.parametrize("name", ["FORCE_COLOR", "TTY_COMPATIBLE", "COLORTERM"])
 def test_the_text_has_no_colours_whatever_the_terminal(evaluation, monkeypatch, name):
     monkeypatch.setenv(name, "1")

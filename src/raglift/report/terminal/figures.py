@@ -195,7 +195,7 @@ def as_text(parts: Iterable[Part], *, width: int = WIDTH, wrap: bool = True, roo
     """Return lines and tables as plain text."""
     from rich.console import Console
 
-    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False)
+    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, force_jupyter=False)
     write(console, parts, wrap=wrap, roomy=roomy)
     text: str = console.file.getvalue()  # type: ignore[attr-defined]
     return "\n".join(line.rstrip() for line in text.splitlines())
