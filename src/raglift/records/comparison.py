@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from raglift.records.results import Evaluation
     from raglift.records.slices import TagSlices
     from raglift.records.tradeoff import Tradeoff
+    from raglift.report.charts import ComparisonPlots
     from raglift.significance import Interval, PairedDifference
 
 __all__ = ["Compared", "Comparison", "HeldOut", "Method"]
@@ -211,6 +212,13 @@ class Comparison:
         from raglift.comparison import tradeoff
 
         return tradeoff(self, quality, costs, known=known or {})
+
+    @property
+    def plot(self) -> ComparisonPlots:
+        """Its charts: `comparison.plot.intervals()`, `.differences()`, `.lift()`, `.over_k()`, `.tags()` and others."""
+        from raglift.report.charts import ComparisonPlots
+
+        return ComparisonPlots(self)
 
     def __repr__(self) -> str:
         return (

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from raglift.records.metric import Metric
     from raglift.records.rankings import Run
     from raglift.records.slices import TagSlices
+    from raglift.report.charts import EvaluationPlots
 
 __all__ = ["Evaluation", "Scores"]
 
@@ -224,6 +225,13 @@ class Evaluation:
         from raglift.comparison import evaluation_by_tag
 
         return evaluation_by_tag(self, metric, seed=seed, confidence=confidence)
+
+    @property
+    def plot(self) -> EvaluationPlots:
+        """Its charts: `evaluation.plot.over_k("recall")`, `.lift()`, `.loss()`, `.intervals()`, `.tags()`."""
+        from raglift.report.charts import EvaluationPlots
+
+        return EvaluationPlots(self)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the evaluation to a folder of plain files, which `raglift.load_evaluation` reads.

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from raglift.records import Comparison, Evaluation, Metric, Tradeoff
+    from raglift.sweep.charts import SweepPlots
 
 __all__ = ["CellResult", "SweepResult"]
 
@@ -151,6 +152,13 @@ class SweepResult:
             ConfigurationError: a cost that does not exist, or that is known of no cell; or fewer than two cells.
         """
         return self.compare(include_cut=include_cut).pareto(quality, costs, known=known)
+
+    @property
+    def plot(self) -> SweepPlots:
+        """Its charts: `sweep.plot.heatmap()`, `.intervals()`, `.differences()` and `.tradeoff()`."""
+        from raglift.sweep.charts import SweepPlots
+
+        return SweepPlots(self)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a cell, metric and depth: parts, before, after, lift, n, chunks read in part, error."""
