@@ -177,6 +177,12 @@ class Comparison:
 
         return comparison_frame(self)
 
+    def per_query(self) -> pd.DataFrame:
+        """Return one row a system, query, metric and stage, with the value and, for failures, the error."""
+        from raglift.report import per_query_frames
+
+        return per_query_frames(dict(zip(self.names, self.evaluations, strict=True)), "system")
+
     def by_tag(self, metric: Metric | str | None = None) -> TagSlices:
         """Return each system beside the baseline on the queries of each tag: exploratory, nothing is corrected.
 
@@ -219,6 +225,19 @@ class Comparison:
         from raglift.report.charts import ComparisonPlots
 
         return ComparisonPlots(self)
+
+    def to_markdown(self) -> str:
+        """Return the comparison in short as GitHub's Markdown, for a pull request."""
+        from raglift.report.brief.comparison import comparison_brief
+        from raglift.report.markdown import markdown_of
+
+        return markdown_of(comparison_brief(self))
+
+    def _repr_html_(self) -> str:
+        from raglift.report.brief.comparison import comparison_brief
+        from raglift.report.notebook import html_of
+
+        return html_of(comparison_brief(self))
 
     def __repr__(self) -> str:
         return (

@@ -176,6 +176,30 @@ class SweepResult:
             rows += [{**parts, **{str(name): value for name, value in row.items()}} for row in frame.to_dict("records")]
         return pd.DataFrame(rows)
 
+    def per_query(self) -> pd.DataFrame:
+        """Return one row a measured cell, query, metric and stage, with the value and, for failures, the error."""
+        from raglift.report import per_query_frames
+
+        measured = {entry.cell.name: entry.evaluation for entry in self.finished if entry.evaluation is not None}
+        return per_query_frames(measured, "cell")
+
+    def to_markdown(self, *, include_cut: bool = False) -> str:
+        """Return the sweep in short as GitHub's Markdown, for a pull request.
+
+        Args:
+            include_cut: also call a cell the best whose embedding model reads some chunks only in part.
+        """
+        from raglift.report.markdown import markdown_of
+        from raglift.sweep.brief import sweep_brief
+
+        return markdown_of(sweep_brief(self, include_cut=include_cut))
+
+    def _repr_html_(self) -> str:
+        from raglift.report.notebook import html_of
+        from raglift.sweep.brief import sweep_brief
+
+        return html_of(sweep_brief(self))
+
     def __repr__(self) -> str:
         failed = f", {len(self.failed)} failed" if self.failed else ""
         return f"SweepResult({self.title!r}, {len(self.finished)} of {len(self.results)} cells{failed})"
