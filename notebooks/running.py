@@ -9,6 +9,7 @@ What is kept are sources and outputs: no times, no versions, nothing of the mach
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tempfile
 import time
@@ -22,6 +23,8 @@ from nbclient import NotebookClient
 
 FOLDER = Path(__file__).resolve().parent
 SECONDS_FOR_A_CELL = 900  # more than any takes, so that only what hangs is stopped
+
+OF_THE_MACHINE = re.compile(r"<li>(?:Measured on|Versions|Machine): [^<]*</li>")
 
 KERNEL = """
 import os, socket, sys
@@ -61,7 +64,7 @@ class ThisPython(KernelSpecManager):
 
     def get_kernel_spec(self, kernel_name: str) -> KernelSpec:  # noqa: ARG002
         """Return the specification of this Python, whatever the name."""
-        argv = [sys.executable, "-c", KERNEL, "-f", "{connection_file}"]
+        argv = [sys.executable, "-c", KERNEL, "-f", "{connection_file}", "--log-level=ERROR"]
         return KernelSpec(argv=argv, display_name="Python 3", language="python")
 
 
@@ -101,7 +104,7 @@ def execute(path: Path, environment: dict[str, str] | None = None) -> nbformat.N
 
 
 def cleaned(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """Return the notebook with nothing in its metadata that differs between machines or runs."""
+    """Return the notebook without what its metadata and its reports say of the machine and the day."""
     clean: nbformat.NotebookNode = nbformat.from_dict(notebook)
     clean.metadata = nbformat.from_dict(
         {
@@ -118,14 +121,16 @@ def cleaned(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
 
 
 def joined(outputs: list[Any]) -> list[Any]:
-    """Return outputs with neighbouring pieces of one stream put together: how it was cut is chance."""
+    """Return outputs with neighbouring pieces of one stream put together, as how it was cut is chance."""
     whole: list[Any] = []
     for output in outputs:
         last = whole[-1] if whole else {}
         if output.output_type == "stream" == last.get("output_type") and output.name == last.name:
             last.text += output.text
-        else:
-            whole.append(nbformat.from_dict(output))
+            continue
+        whole.append(nbformat.from_dict(output))
+        if "text/html" in output.get("data", {}):
+            whole[-1].data["text/html"] = OF_THE_MACHINE.sub("", "".join(output.data["text/html"]))
     return whole
 
 
