@@ -19,8 +19,10 @@ __all__ = ["packed"]
 # One half of a surrogate pair is no character, and cannot be written
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
-_DIGITS = 5
+_DIGITS = 4
 """What is kept of a score or a value."""
+_LEVEL = 6
+"""Of gzip: 9 takes twice as long for half a percent."""
 
 
 def packed(drill_down: DrillDown) -> bytes:
@@ -50,7 +52,7 @@ def packed(drill_down: DrillDown) -> bytes:
         "queries": [_query(query) for query in drill_down.queries],
     }
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return gzip.compress(_SURROGATE.sub(_REPLACEMENT, text).encode(), 9, mtime=0)
+    return gzip.compress(_SURROGATE.sub(_REPLACEMENT, text).encode(), _LEVEL, mtime=0)
 
 
 def _documents(drill_down: DrillDown) -> dict[str, None]:

@@ -51,16 +51,20 @@ def within(drill_down: DrillDown, shown: int | None, room: int) -> DrillDown:
         room: how many bytes it may take in the page.
     """
     selections: dict[int | None, _Selection] = {}
+    low_by = 1.0
     for depth, lengths in _steps(drill_down.k, shown):
         if depth not in selections:
             selections[depth] = _Selection.of(drill_down, depth)
         selection = selections[depth]
         chunks = selection.cut(lengths)
+        estimate = selection.estimated_rest + _estimate(chunks)
         # To pack everything takes a second: what is too much by its estimate is not tried
-        if selection.estimated_rest + _estimate(chunks) <= room:
+        if estimate * low_by <= room:
             left = selection.drill_down(chunks, lengths)
-            if _size(left) <= room:
+            size = _size(left)
+            if size <= room:
                 return left
+            low_by = size / estimate
     return selection.drill_down(chunks, lengths)
 
 
