@@ -27,8 +27,10 @@ SECONDS_FOR_A_CELL = 900  # more than any takes, so that only what hangs is stop
 OF_THE_MACHINE = re.compile(r"<li>(?:Measured on|Versions|Machine): [^<]*</li>")
 
 KERNEL = """
-import os, socket, sys
+import os, socket, warnings
 
+# tqdm misses a widget in which to draw progress that is not asked for
+warnings.filterwarnings("ignore", "IProgress not found")
 os.environ.update(RAGLIFT_PROGRESS="0", HF_HUB_OFFLINE="1", NO_COLOR="1", COLUMNS="120")
 connect, lookup = socket.socket.connect, socket.getaddrinfo
 
@@ -129,8 +131,11 @@ def joined(outputs: list[Any]) -> list[Any]:
             last.text += output.text
             continue
         whole.append(nbformat.from_dict(output))
-        if "text/html" in output.get("data", {}):
-            whole[-1].data["text/html"] = OF_THE_MACHINE.sub("", "".join(output.data["text/html"]))
+        data = whole[-1].get("data", {})
+        if "text/html" in data:
+            data["text/html"] = OF_THE_MACHINE.sub("", "".join(data["text/html"]))
+        if data.keys() & {"text/html", "image/png", "image/svg+xml"}:
+            data.pop("text/plain", None)  # what an object is called where it cannot be shown
     return whole
 
 
