@@ -95,7 +95,7 @@ def intervals_chart(
         points = alt.Chart(data_of(some)).mark_point(size=64, strokeWidth=2, opacity=1, filled=not is_weak)
         layers.append(points.encode(y=y, x=x, color=colour, tooltip=tooltip))
     if scale.reference is not None:
-        mark = alt.Chart(data_of([{"v": scale.reference}])).mark_rule(style="zero", strokeDash=[4, 3])
+        mark = alt.Chart(data_of([{"v": scale.reference}])).mark_rule(style="zero", strokeDash=[4, 3], aria=False)
         layers.insert(0, mark.encode(x=x))
     layers += _names(names, y)
     told = "; ".join(f"{mark['n']} {mark['t']}" for mark in marks[:12])

@@ -64,7 +64,7 @@ def lift_chart(changes: Changes) -> alt.LayerChart:
         .mark_rect(aria=False, strokeWidth=0.7 if len(rows) > _SEEN else 0)
         .encode(x=x, x2="b:Q", y=y, y2=alt.Y2Datum(0), color=colour, stroke=seam)
     )
-    zero = alt.Chart(data_of([{}])).mark_rule(style="zero").encode(y=alt.datum(0))
+    zero = alt.Chart(data_of([{}])).mark_rule(style="zero", aria=False).encode(y=alt.datum(0))
     words = [("left", f"▲ {up:,} up", 8), ("center", f"{same:,} the same", 8), ("right", f"▼ {down:,} down", 8)]
     texts = [_text(anchor, told, offset) for anchor, told, offset in words]
     unit = "a bar a query" if each == 1 else f"a bar for every {each} queries: their mean"

@@ -39,7 +39,7 @@ def data_of(rows: Iterable[Mapping[str, object]]) -> Any:
 
     The columns have short names of ours: a name of the user's may hold dots and brackets, which mean something there.
     """
-    return altair().Data(values=[dict(row) for row in rows])
+    return altair().InlineData(values=[dict(row) for row in rows])
 
 
 def plain(text: str) -> str:

@@ -1,0 +1,259 @@
+"""The charts of evaluations and comparisons: what they show is what was measured."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from raglift.errors import ConfigurationError, MissingDependency
+from raglift.significance import difference_interval, mean_interval
+
+GAINS = {"q0000": 1 / 2, "q0001": 2 / 3, "q0002": -1 / 2, "q0003": 1 / 2}
+BEFORE_AT_3 = [1 / 2, 1 / 3, 1, 0, 1, 0]
+AFTER_AT_3 = [1, 1, 1 / 2, 1 / 2, 1, 0]
+
+
+def rows(chart: Any, *columns: str) -> list[dict[str, Any]]:
+    """Return the rows of a chart that have some columns, layer by layer, each data set once."""
+    told = chart.to_dict()
+    names = dict.fromkeys(layer.get("data", told.get("data"))["name"] for layer in told["layer"])
+    return [row for name in names for row in told["datasets"][name] if set(columns) <= set(row)]
+
+
+def expressions(value: Any) -> Iterator[str]:
+    """Yield what Vega takes for an expression, or for the name of a field."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if isinstance(inner, str) and name in ("expr", "labelExpr", "calculate", "filter", "test", "field"):
+                yield inner
+            elif name != "datasets":
+                yield from expressions(inner)
+    for inner in value if isinstance(value, list) else ():
+        yield from expressions(inner)
+
+
+def test_a_metric_over_k_has_a_point_for_each_stage_and_depth(reranked: Any) -> None:
+    found = rows(reranked.plot.over_k("rr"), "k", "v")
+    frame = reranked.over_k("rr")
+    for stage in ("retrieve", "rerank"):
+        assert [row["k"] for row in found if row["s"] == stage] == [1, 2, 3, 4, 5, 6]
+        assert [row["v"] for row in found if row["s"] == stage] == pytest.approx(frame[stage].tolist())
+    assert [row["v"] for row in found if row["k"] == 3] == pytest.approx([np.mean(BEFORE_AT_3), np.mean(AFTER_AT_3)])
+
+
+def test_a_stage_that_returns_no_more_ends_and_says_so(ranked: Any) -> None:
+    evaluation = ranked([2, 3, 4], reranked=[1, 1, 1], top_n=2, as_deployed=True)
+    chart = evaluation.plot.over_k("rr")
+    found = rows(chart, "k", "v")
+    assert max(row["k"] for row in found if row["s"] == "rerank (returns at most 2)") == 2
+    assert max(row["k"] for row in found if row["s"] == "retrieve") == 6
+    marked = chart.to_dict()["layer"][-1]
+    ends = chart.to_dict()["datasets"][marked["data"]["name"]]
+    assert [(row["s"], row["k"]) for row in ends] == [("rerank (returns at most 2)", 2)]
+
+
+def test_lift_is_sorted_and_queries_that_did_not_change_have_no_bar(reranked: Any) -> None:
+    chart = reranked.plot.lift("rr@3")
+    found = rows(chart, "d")
+    assert [row["q"] for row in found] == ["q0001", "q0000", "q0003", "q0002"]
+    assert [row["d"] for row in found] == pytest.approx([GAINS[row["q"]] for row in found], abs=1e-6)
+    assert [(row["a"], row["b"], row["u"]) for row in found] == [
+        (0, 1, "up"),
+        (1, 2, "up"),
+        (2, 3, "up"),
+        (5, 6, "down"),
+    ]
+    assert found[0]["t"] == "Where does stone number 0001 lie?"
+    assert found[0]["c"] == "+0.667 (0.333 → 1.000)"
+    assert [row["w"] for row in rows(chart, "w")] == ["▲ 3 up", "2 the same", "▼ 1 down"]
+    assert chart.description.endswith("for each of 6 queries, sorted. 3 went up, 2 stayed the same, 1 went down.")
+
+
+def test_thousands_of_queries_share_bars_and_keep_their_sums() -> None:
+    from raglift.metrics import NDCG
+    from raglift.records import Query
+    from raglift.report.charts import specification
+    from raglift.report.charts.lift import Changes, lift_chart
+
+    random = np.random.default_rng(4)
+    left, right = random.random(6_000), random.random(6_000)
+    right[:1_000] = left[:1_000]
+    queries = [Query(f"q{number}", "why? " * 40, ()) for number in range(6_000)]
+    chart = lift_chart(Changes(NDCG @ 10, queries, left, right, ("before", "after")))
+    found = rows(chart, "d")
+    assert len(found) <= 402
+    for sign in ("up", "down"):
+        change = right - left
+        wanted = change[change > 0].sum() if sign == "up" else change[change < 0].sum()
+        total = sum(row["d"] * (row["b"] - row["a"]) for row in found if row["u"] == sign)
+        assert total == pytest.approx(wanted, rel=1e-4)
+    assert len(str(specification(chart))) < 80_000
+
+
+def test_the_flow_loses_at_each_gate_what_the_breakdown_says(reranked: Any) -> None:
+    from raglift.report.charts.loss import gates_of
+
+    losses = reranked.loss(1)
+    gates = gates_of(losses)
+    assert [gate.left for gate in gates] == [6, 5, 5, 3]
+    assert [gate.lost for gate in gates] == [0, 1, 0, 2]
+    assert [" ".join(gate.lost_words) for gate in gates] == ["", "not retrieved", "dropped by rerank", "below rank 1"]
+    assert gates[-1].left == losses.of("found").facts
+    edges = rows(reranked.plot.loss(1), "f", "z")
+    per_fact = 150 / 6
+    for flow, facts in (("k0", 5), ("l0", 1), ("k1", 5), ("k2", 3), ("l2", 2)):
+        thick = [row["z"] - row["y"] for row in edges if row["f"] == flow]
+        assert thick, flow
+        assert thick == pytest.approx([facts * per_fact] * len(thick), abs=0.02)
+    assert not [row for row in edges if row["f"] == "l1"]
+
+
+def test_where_the_chunks_are_known_and_queries_failed_the_flow_has_gates_for_them() -> None:
+    from raglift.diagnosis import Loss, LossBreakdown
+    from raglift.report.charts.loss import gates_of, loss_chart
+
+    told = (("failed", None, 2), ("found", None, 5), ("below_k", None, 0), ("dropped", "a", 1), ("dropped", "b", 0))
+    told += (("not_retrieved", None, 3), ("not_attainable", None, 4))
+    losses = LossBreakdown(10, 15, tuple(Loss(*one, ()) for one in told), (), chunks_known=True)
+    gates = gates_of(losses)
+    assert [(" ".join(gate.left_words), gate.left) for gate in gates] == [
+        ("all facts", 15),
+        ("asked", 13),
+        ("attainable", 9),
+        ("retrieved", 6),
+        ("after a", 5),
+        ("after b", 5),
+        ("in top 10", 5),
+    ]
+    assert loss_chart(losses).description.startswith("A flow from left to right: of 15 facts, 5 are found by rank 10.")
+
+
+def test_means_before_and_after_have_the_intervals_of_their_values(reranked: Any) -> None:
+    found = rows(reranked.plot.intervals("rr@3"), "l", "h")
+    assert [row["s"] for row in found] == ["retrieve", "rerank"]
+    for row, values in zip(found, (BEFORE_AT_3, AFTER_AT_3), strict=True):
+        assert row["v"] == pytest.approx(np.mean(values))
+        assert (row["l"], row["h"]) == pytest.approx(mean_interval(values))
+    by_default = rows(reranked.plot.intervals("rr@3", "recall@3"), "l", "h")
+    assert [row["n"] for row in by_default][::2] == ["MRR@3, retrieve", "Recall@3, retrieve"]
+
+
+def test_a_stage_without_a_value_at_that_depth_is_left_out_of_the_means(ranked: Any) -> None:
+    evaluation = ranked([2, 3, 4], reranked=[1, 1, 1], top_n=2, as_deployed=True)
+    chart = evaluation.plot.intervals("rr@3")
+    assert [row["s"] for row in rows(chart, "l")] == ["retrieve"]
+    assert [row["a"] for row in rows(chart, "a")] == ["rerank returns at most 2"]
+
+
+def test_systems_stand_best_first_with_their_intervals(compared: Any, hostile: str) -> None:
+    found = rows(compared.plot.intervals(), "l", "h")
+    assert [row["v"] for row in found] == pytest.approx([1, 5 / 6, (1 / 2 + 1 / 2 + 1 / 3) / 3])
+    assert found[0]["n"] == hostile.replace("\u202e", "�")
+    assert (found[1]["l"], found[1]["h"]) == pytest.approx(mean_interval([1, 1 / 2, 1]))
+    differences = rows(compared.plot.differences(), "l", "h")
+    assert [row["v"] for row in differences] == pytest.approx([5 / 9, 7 / 18])
+    assert (differences[1]["l"], differences[1]["h"]) == pytest.approx(difference_interval([1 / 2, 0, 2 / 3]))
+
+
+def test_the_front_is_marked_and_long_names_have_numbers(compared: Any, hostile: str) -> None:
+    found = {row["n"]: row for row in rows(compared.plot.tradeoff(), "q", "c")}
+    assert [(row["x"], row["f"], row["l"]) for row in found.values()] == [
+        (10.0, "front", "1"),
+        (50.0, "front", "2"),
+        (60.0, "beaten", "3"),
+    ]
+    assert [row["k"] for row in found.values()] == ["1  fast", f"2  {hostile}".replace("\u202e", "�"), "3  slow"]
+    dollars = {"fast": 2, hostile: 2, "slow": 50}
+    known = rows(compared.plot.tradeoff("recall@3", "dollars", known={"dollars": dollars}), "q", "c")
+    assert {row["n"]: row["f"] for row in known} == {
+        "fast": "front",
+        hostile.replace("\u202e", "�"): "front",
+        "slow": "beaten",
+    }
+
+
+def test_short_names_stand_beside_their_points(ranked: Any) -> None:
+    from raglift.comparison import compare
+
+    dollars = {"dollars": {"a": 1, "b": 2}}
+    chart = compare({"a": ranked([2]), "b": ranked([1])}, primary="rr@3").plot.tradeoff(cost="dollars", known=dollars)
+    assert [row["l"] for row in rows(chart, "l", "q")] == ["a", "b"]
+
+
+def test_tags_have_their_changes_and_few_queries_are_hollow(reranked: Any, hostile: str) -> None:
+    found = rows(reranked.plot.tags("rr@3"), "l", "h")
+    slices = [one for one in reranked.by_tag("rr@3").slices if one.difference is not None]
+    assert [row["v"] for row in found] == pytest.approx([one.difference.mean for one in slices])
+    assert [(row["l"], row["h"]) for row in found] == [
+        pytest.approx((one.difference.low, one.difference.high)) for one in slices
+    ]
+    assert all(row["w"] for row in found)
+    assert hostile.replace("\u202e", "�") in [row["n"] for row in found]
+    means = rows(reranked.plot.tags("rr@3", lift=False), "l", "h")
+    assert [row["v"] for row in means] == pytest.approx([one.mean for one in reranked.by_tag("rr@3").slices])
+
+
+def test_a_tag_of_many_queries_is_filled(ranked: Any) -> None:
+    found = rows(ranked([1, 2] * 6, tags=[("t",)] * 12).plot.tags("rr@3"), "l", "h")
+    assert [(row["w"], row["v"]) for row in found] == [(False, 0.75)]
+
+
+def test_what_cannot_be_shown_is_told(ranked: Any, reranked: Any, compared: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"lift: found a system of one stage \(retrieve\); expected one with"):
+        ranked([1, 2]).plot.lift("rr@3")
+    with pytest.raises(ConfigurationError, match="found ndcg@7, which was not scored; expected one of"):
+        reranked.plot.lift("ndcg@7")
+    with pytest.raises(ConfigurationError, match="expected a measure without a depth"):
+        reranked.plot.over_k("rr@3")
+    with pytest.raises(ConfigurationError, match="found no fair pair on rr@3, because rerank returns no more hits"):
+        ranked([2, 3, 4], reranked=[1, 1, 1], top_n=2, as_deployed=True).plot.lift("rr@3")
+    with pytest.raises(ConfigurationError, match="found no index_bytes of any system"):
+        compared.plot.tradeoff(cost="index_bytes")
+    with pytest.raises(ConfigurationError, match="system: found 'nobody'"):
+        compared.plot.lift("nobody")
+
+
+def test_metrics_on_two_scales_are_not_drawn_on_one(ranked: Any) -> None:
+    evaluation = ranked([1, 2], metrics=("rr", "dcg"))
+    with pytest.raises(ConfigurationError, match="found dcg@3 beside rr@3; expected metrics on one scale"):
+        evaluation.plot.intervals("rr@3", "dcg@3")
+    assert rows(evaluation.plot.intervals("dcg@3"), "l")
+
+
+def test_no_name_of_the_users_is_in_an_expression_or_names_a_field(every_chart: dict[str, Any]) -> None:
+    for name, chart in every_chart.items():
+        told = list(expressions(chart.to_dict()))
+        assert told, name
+        assert not [one for one in told if "alert" in one or "odd" in one or "fast" in one], name
+
+
+def test_every_chart_says_in_words_what_it_shows(every_chart: dict[str, Any]) -> None:
+    for name, chart in every_chart.items():
+        assert len(chart.description) > 40, name
+        assert "\u202e" not in chart.to_json(), name
+
+
+def test_pictures_are_made_without_a_network(every_chart: dict[str, Any], tmp_path: Any) -> None:
+    for number, chart in enumerate(every_chart.values()):
+        path = tmp_path / f"{number}.svg"
+        chart.save(path)
+        assert path.read_text(encoding="utf-8").startswith("<svg")
+    every_chart["loss"].save(tmp_path / "loss.png")
+    assert (tmp_path / "loss.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_altair_the_extra_is_named(reranked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def refusing(name: str, *args: Any, **kwargs: Any) -> Any:
+        if name == "altair":
+            raise ImportError(name=name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", refusing)
+    with pytest.raises(MissingDependency, match=r"a chart needs the package 'altair'.*raglift\[report\]"):
+        reranked.plot.loss()

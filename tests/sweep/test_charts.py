@@ -1,0 +1,119 @@
+"""The charts of a sweep: the map holds every cell, named in short, marked where it is cut or failed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from raglift.errors import ConfigurationError
+from raglift.records import Dataset
+from raglift.report.charts import specification
+from raglift.sweep import Sweep, SweepResult, run_sweep
+from raglift.sweep.charts import short_names
+from raglift.sweep.heatmap import alike_of
+
+
+@pytest.fixture(scope="module")
+def measured(island: Dataset, tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
+    sweep = Sweep(
+        dataset=island,
+        chunkers=["recursive:60/0", "recursive:90/0", "recursive:200/0"],
+        retrievers=["bm25"],
+        systems={'b"].x[0]': lambda query: ["The lamp is lit at dusk and put out at dawn."]},
+        ks=(1, 3),
+        metrics=["ndcg", "context_tokens"],
+        latency=2,
+        primary="ndcg@3",
+    )
+    return run_sweep(sweep, tmp_path_factory.mktemp("sweep") / "sweep", progress=False)
+
+
+def rows(chart: Any, *columns: str) -> list[dict[str, Any]]:
+    told = chart.to_dict()
+    return [row for values in told["datasets"].values() for row in values if set(columns) <= set(row)]
+
+
+def test_the_map_holds_the_mean_of_every_cell(measured: SweepResult) -> None:
+    chart = measured.plot.heatmap()
+    found = {row["n"]: row for row in rows(chart, "v", "b") if "m" not in row}
+    assert {name: row["v"] for name, row in found.items()} == pytest.approx(
+        {entry.cell.name: entry.value(measured.primary) for entry in measured.finished}
+    )
+    assert [row["c"] for row in found.values()][:3] == ["recursive:60/0", "recursive:90/0", "recursive:200/0"]
+    marked = [row["n"] for row in rows(chart, "m") if "★" in row["t"]]
+    assert marked == [measured.best().cell.name]
+
+
+def test_rows_lie_below_each_other_and_inside_the_chart(measured: SweepResult) -> None:
+    chart = measured.plot.heatmap(x="retriever", y="chunker").to_dict()
+    found = [row for row in rows(measured.plot.heatmap(x="retriever", y="chunker"), "v", "b") if "m" not in row]
+    places = sorted((row["a"], row["b"]) for row in found)
+    assert len(set(places)) == len(measured.finished)
+    assert all(low[1] < high[0] for low, high in pairwise(places))
+    assert places[-1][1] <= chart["height"]
+
+
+def test_cut_and_failed_cells_are_marked(measured: SweepResult) -> None:
+    cut, failed, *others = measured.results
+    changed = (replace(cut, read_in_part=2), replace(failed, evaluation=None, error="no <b>memory</b>"), *others)
+    chart = replace(measured, results=changed).plot.heatmap()
+    told = {row["n"]: row for row in rows(chart, "m")}
+    assert told[cut.cell.name]["t"].endswith("✂")
+    assert told[cut.cell.name]["w"].endswith(", reads some chunks only in part")
+    assert (told[failed.cell.name]["t"], told[failed.cell.name]["w"]) == ("–", "failed: no <b>memory</b>")
+    assert failed.cell.name not in [row["n"] for row in rows(chart, "v", "b") if row["v"] is not None]
+
+
+def test_white_letters_stand_on_dark_cells_and_black_ones_on_light(measured: SweepResult) -> None:
+    found = [row for row in rows(measured.plot.heatmap(), "m") if row["v"] is not None]
+    highest, lowest = max(found, key=lambda row: row["v"]), min(found, key=lambda row: row["v"])
+    assert (highest["i"], lowest["i"]) == ("#000000", "#ffffff")
+
+
+def test_cells_are_called_by_what_tells_them_apart(measured: SweepResult) -> None:
+    names = short_names(measured)
+    assert set(names) == {entry.cell.name for entry in measured.finished}
+    assert len(set(names.values())) == len(names)
+    assert "90/0 · bm25" in names.values()
+    assert alike_of(["recursive:60/0", "recursive:90/0"]) == "recursive:"
+    assert alike_of(["recursive:60/0", "token:90/0"]) == alike_of(["recursive:60/0"]) == ""
+
+
+def test_intervals_and_the_front_are_those_of_the_comparison(measured: SweepResult) -> None:
+    comparison = measured.compare()
+    found = rows(measured.plot.intervals(), "l", "h")
+    means = sorted((comparison.row(name).mean for name in comparison.names), reverse=True)
+    assert [row["v"] for row in found] == pytest.approx(means)
+    points = {row["n"]: row["f"] for row in rows(measured.plot.tradeoff(cost="context_tokens"), "q", "f")}
+    front = comparison.pareto(None, ["context_tokens"]).front
+    names = short_names(measured)
+    assert {name for name, side in points.items() if side == "front"} == {names[name] for name in front}
+    fair = [row for row in comparison.of(comparison.primary) if row.difference is not None]
+    assert sorted(row["v"] for row in rows(measured.plot.differences(), "l")) == pytest.approx(
+        sorted(row.difference.mean for row in fair)
+    )
+    assert 0 < len(fair) < len(comparison.others)  # a system that returns one hit has no fair pair at 3
+
+
+def test_what_cannot_be_shown_is_told(measured: SweepResult) -> None:
+    with pytest.raises(ConfigurationError, match="x: found 'size'; expected two different ones of chunker, embedding"):
+        measured.plot.heatmap(x="size")
+    with pytest.raises(ConfigurationError, match="expected two different ones"):
+        measured.plot.heatmap(x="chunker", y="chunker")
+    with pytest.raises(ConfigurationError, match="found recall@3, which was not scored"):
+        measured.plot.heatmap("recall@3")
+    with pytest.raises(ConfigurationError, match="found no cell that was measured"):
+        replace(measured, results=()).plot.heatmap()
+
+
+def test_a_sweep_is_drawn_as_wide_as_its_page(measured: SweepResult, tmp_path: Path) -> None:
+    chart = measured.plot.heatmap()
+    told = specification(chart)
+    assert told["width"] == "container"
+    assert len(str(told)) < 20_000
+    chart.save(tmp_path / "map.svg")
+    assert "★" in (tmp_path / "map.svg").read_text(encoding="utf-8")
