@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from raglift.diagnosis import fates_of
 from raglift.errors import ConfigurationError
 from raglift.evaluation import evaluate, rescore
 from raglift.matching import MatchRule
@@ -65,6 +66,23 @@ def test_each_fact_takes_the_first_end_that_applies() -> None:
     assert ends(evaluation, 3)["below_k"] == (0, ())
     assert evaluation.loss().of("dropped", "rerank").facts == 1
     assert evaluation.loss().of("dropped", "no such stage").facts == 0
+
+
+def test_the_end_of_each_single_fact_can_be_asked_for() -> None:
+    fates = fates_of(measured(chunks=CHUNKS), 1)
+    assert [fates.outcomes[fate] for fate in fates.fate.tolist()] == [
+        ("found", None),
+        ("below_k", None),
+        ("dropped", "rerank"),
+        ("not_retrieved", None),
+        ("not_attainable", None),
+        ("failed", None),
+        ("failed", None),
+    ]
+    assert fates.query.tolist() == [0] * 5 + [1] * 2
+    assert fates.ranks.tolist() == [[2, 4, 3, 0, 0, 0, 0], [1, 3, 0, 0, 0, 0, 0]]
+    assert (fates.k, fates.chunks_known) == (1, True)
+    assert not fates_of(measured()).chunks_known
 
 
 def test_without_the_chunks_the_last_two_are_one_and_it_is_said() -> None:
@@ -168,6 +186,24 @@ def test_without_labels_nothing_is_lost() -> None:
 def test_a_depth_that_was_not_asked_of_the_system_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="expected an integer from 1 to 50"):
         measured().loss(51)
+
+
+def test_what_a_stage_made_findable_before_the_query_failed_counts_as_failed_alone() -> None:
+    class Finding:
+        def rerank(self, queries: list[str], rankings: list[Ranking]) -> list[Ranking]:
+            return [Ranking.of([(Chunk(WICK), None)]) for _ in rankings]
+
+    class Failing:
+        def rerank(self, queries: list[str], rankings: list[Ranking]) -> list[Ranking]:
+            raise RuntimeError("no model")
+
+    data = Dataset((query("q", WICK),))
+    evaluation = evaluate(
+        FakeRetriever({"q": [BOOK]}), data, reranker=[Finding(), Failing()], ks=(1,), retries=0, as_deployed=True
+    )
+    assert evaluation.judgements[1].first.rank.tolist() == [1]
+    assert evaluation.loss().made_findable == ()
+    assert ends(evaluation)["failed"] == (1, ("q",))
 
 
 texts = st.sampled_from(CHUNKS)

@@ -9,6 +9,7 @@ from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     import pandas as pd
 
@@ -218,6 +219,25 @@ class Comparison:
         from raglift.comparison import tradeoff
 
         return tradeoff(self, quality, costs, known=known or {})
+
+    def report(self, path: str | Path, *, overwrite: bool = True) -> Path:
+        """Write a page to look at: one HTML file that needs nothing else, with every query in it.
+
+        Args:
+            path: the file.
+            overwrite: replace a report that is already there; any other file is never replaced.
+
+        Returns:
+            The path.
+
+        Raises:
+            ConfigurationError: a path that cannot be written.
+            MissingDependency: a package that pages are made with is not installed.
+        """
+        from raglift.report.page.comparison import comparison_document
+        from raglift.report.page.rendering import write_page
+
+        return write_page(comparison_document(self), path, overwrite=overwrite)
 
     @property
     def plot(self) -> ComparisonPlots:

@@ -247,6 +247,39 @@ class Evaluation:
 
         return save_evaluation(self, folder, overwrite=overwrite)
 
+    def report(
+        self,
+        path: str | Path,
+        *,
+        primary: Metric | str | None = None,
+        seed: int = 0,
+        confidence: float = 0.95,
+        overwrite: bool = True,
+    ) -> Path:
+        """Write a page to look at: one HTML file that needs nothing else, with every query in it.
+
+        Args:
+            path: the file.
+            primary: the metric that decides; by default NDCG@10 or, where that was not scored, NDCG at the deepest
+                depth that was, else the first measure of quality at its deepest.
+            seed: of the permutation tests.
+            confidence: how often intervals hold the true value.
+            overwrite: replace a report that is already there; any other file is never replaced.
+
+        Returns:
+            The path.
+
+        Raises:
+            ConfigurationError: a metric that was not scored or is no measure of quality, an argument outside its range,
+                or a path that cannot be written.
+            MissingDependency: a package that pages are made with is not installed.
+        """
+        from raglift.report.page.evaluation import evaluation_document
+        from raglift.report.page.rendering import write_page
+
+        document = evaluation_document(self, primary=primary, seed=seed, confidence=confidence)
+        return write_page(document, path, overwrite=overwrite)
+
     def to_markdown(self, primary: Metric | str | None = None) -> str:
         """Return the evaluation in short as GitHub's Markdown, for a pull request.
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from raglift.sweep.result import SweepResult
 
 __all__ = [
+    "alike_text",
+    "failed_by_reason",
     "plan_text",
     "print_plan",
     "print_result",
@@ -35,6 +37,7 @@ __all__ = [
     "result_parts",
     "result_table",
     "result_text",
+    "varying_parts",
 ]
 
 _WIDTH = 120
@@ -81,7 +84,7 @@ def result_parts(result: SweepResult, *, include_cut: bool = False) -> Iterator[
 def result_head(result: SweepResult) -> str:
     """Return what was swept over, how much of it is measured, and what all cells have in common."""
     counts = f"{len(result.finished)} of {len(result.results)} cells measured"
-    alike = f"; {told}" if result.finished and (told := _alike(result)) else ""
+    alike = f"; {told}" if result.finished and (told := alike_text(result)) else ""
     return f"{result.title}: {counts}, by {mean_title(result.primary)}{alike}"
 
 
@@ -146,7 +149,7 @@ def _to_do(total: int, missing: int, unit: str, verb: str) -> str:
 
 def result_table(result: SweepResult) -> Table:
     """Return a row a measured cell, best first: the parts in which cells differ, and the figures."""
-    parts, columns = _varying(result), _columns(result)
+    parts, columns = varying_parts(result), _columns(result)
     rows = []
     for entry in result.ranked:
         if entry.evaluation is not None:
@@ -157,16 +160,16 @@ def result_table(result: SweepResult) -> Table:
     return table_of((*parts, *columns), rows, left=range(len(parts)))
 
 
-def _varying(result: SweepResult) -> list[str]:
+def varying_parts(result: SweepResult) -> list[str]:
     """Return the parts in which the measured cells differ; where there is one cell, all that it has."""
     told = [entry.cell.to_dict() for entry in result.finished]
     named = [part for part in PARTS if any(part in parts for parts in told)]
     return [part for part in named if len({parts.get(part) for parts in told}) > 1] or named
 
 
-def _alike(result: SweepResult) -> str:
+def alike_text(result: SweepResult) -> str:
     """Return what all measured cells have in common, for the line above the table."""
-    varying, told = _varying(result), result.finished[0].cell.to_dict()
+    varying, told = varying_parts(result), result.finished[0].cell.to_dict()
     alike = {part: value for part, value in told.items() if part not in varying}
     without = alike.get("reranker") == NO_RERANKER and bool(alike.pop("reranker"))
     named = f"all with {', '.join(alike.values())}" if alike else ""
@@ -213,9 +216,15 @@ def _p50(evaluation: Evaluation) -> float | None:
     return None if cost is None or cost.whole is None else cost.whole.p50
 
 
-def result_foot(result: SweepResult, *, include_cut: bool = False) -> Iterator[str]:
-    """Yield the best cell, what was billed, what failed, and what to beware of."""
-    yield from _best(result, include_cut=include_cut)
+def result_foot(result: SweepResult, *, include_cut: bool = False, held_out: bool = False) -> Iterator[str]:
+    """Yield the best cell, what was billed, what failed, and what to beware of.
+
+    Args:
+        result: what a sweep found.
+        include_cut: also call a cell the best whose embedding model reads some chunks only in part.
+        held_out: the best was measured on queries that had no part in the choice, beside this.
+    """
+    yield from _best(result, include_cut=include_cut, held_out=held_out)
     for model, tokens in result.billed.items():
         dollars = dollars_of(model.partition(":")[2], tokens)
         price = "" if dollars is None else f", US$ {dollars:.4f} at list price"
@@ -223,7 +232,7 @@ def result_foot(result: SweepResult, *, include_cut: bool = False) -> Iterator[s
     waiting = [entry for entry in result.results if entry.evaluation is None and entry.error is None]
     if waiting:
         yield f"! {_cells(len(waiting))} not measured yet: go on with --resume"
-    for reason, names in _by_reason(result).items():
+    for reason, names in failed_by_reason(result).items():
         shown = "; ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
         yield f"! {_cells(len(names))} failed: {reason}"
         yield f"    {shown}"
@@ -242,7 +251,7 @@ def result_foot(result: SweepResult, *, include_cut: bool = False) -> Iterator[s
         )
 
 
-def _best(result: SweepResult, *, include_cut: bool) -> Iterator[str]:
+def _best(result: SweepResult, *, include_cut: bool, held_out: bool) -> Iterator[str]:
     """Name the best cell, and say what to beware of."""
     cut = [entry for entry in result.finished if entry.read_in_part]
     best = result.best(include_cut=include_cut)
@@ -259,7 +268,7 @@ def _best(result: SweepResult, *, include_cut: bool) -> Iterator[str]:
         )
     if best is None or best.evaluation is None:
         return
-    if chosen_from > _FEW_CELLS:
+    if chosen_from > _FEW_CELLS and not held_out:
         yield (
             f"! the best of {chosen_from:,} on the queries that it was chosen on, so its lead is likely too large: "
             "--hold-out (hold_out=True) of the comparison chooses on one half of them and measures on the other"
@@ -272,7 +281,8 @@ def _cells(count: int) -> str:
     return f"{count:,} cell" if count == 1 else f"{count:,} cells"
 
 
-def _by_reason(result: SweepResult) -> dict[str, list[str]]:
+def failed_by_reason(result: SweepResult) -> dict[str, list[str]]:
+    """Return the names of the cells that failed, by reason."""
     reasons: dict[str, list[str]] = {}
     for entry in result.failed:
         reasons.setdefault(str(entry.error), []).append(entry.cell.name)

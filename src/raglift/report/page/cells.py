@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raglift.metrics import MEASURES
-from raglift.report.page.document import Cell
-from raglift.report.terminal.figures import counts_text, decimals_of, difference_text, interval_text, p_text
+from raglift.report.tables import Cell
+from raglift.report.terminal.figures import counts_text, decimals_of, differing, interval_text, p_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from raglift.records import Metric
+    from raglift.records import Compared, Lifted, Metric
     from raglift.significance import Interval, PairedDifference
 
-__all__ = ["TRUNCATED", "difference_cell", "mean_cell", "p_cell", "row_of", "test_cells", "verdict_cell"]
+__all__ = [
+    "TRUNCATED",
+    "decided_cell",
+    "difference_cell",
+    "mean_cell",
+    "p_cell",
+    "row_of",
+    "test_cells",
+    "verdict_cell",
+]
 
 TRUNCATED = "†"
 _TONES = {"better": "better", "worse": "worse", "not told apart": "muted", "baseline": "muted"}
@@ -34,14 +43,17 @@ def mean_cell(metric: Metric, mean: float, interval: Interval | None, *, truncat
     return Cell(text, low=interval.low, middle=mean, high=interval.high)
 
 
-def difference_cell(metric: Metric, found: PairedDifference | None, *, tone: str = "") -> Cell:
-    """Return a difference with its interval and bar; `–` where there is no fair pair."""
-    if found is None or not found.n:
-        return Cell("–", "muted")
-    text = difference_text(found, decimals_of(metric))
-    if math.isnan(found.low):
-        return Cell(text, tone)
-    return Cell(text, tone, low=found.low, middle=found.mean, high=found.high)
+def difference_cell(metric: Metric, found: PairedDifference | None, *, alpha: float) -> Cell:
+    """Return a difference with its interval and bar, toned where its p-value is at most alpha; `–` for no fair pair."""
+    cell = differing(found, metric, alpha)
+    if found is None or math.isnan(found.low):
+        return cell
+    return replace(cell, low=found.low, middle=found.mean, high=found.high)
+
+
+def decided_cell(row: Lifted | Compared) -> Cell:
+    """Return the difference of the metric that decides, toned by what was decided."""
+    return replace(difference_cell(row.metric, row.difference, alpha=0.0), tone=_TONES.get(row.verdict or "", ""))
 
 
 def p_cell(p: float | None) -> Cell:
@@ -55,13 +67,7 @@ def verdict_cell(verdict: str | None) -> Cell:
 
 
 def test_cells(metric: Metric, found: PairedDifference | None, *, alpha: float) -> tuple[Cell, Cell, Cell]:
-    """Return a difference, its uncorrected p-value, and wins, ties and losses.
-
-    The difference has a tone where p is at most alpha and more of the metric is better.
-    """
+    """Return a difference, its uncorrected p-value, and wins, ties and losses."""
     if found is None or not found.n:
         return Cell("–", "muted"), Cell("–", "muted"), Cell("–", "muted")
-    tone = ""
-    if not MEASURES[metric.name].is_cost:
-        tone = "muted" if found.p > alpha or not found.mean else "better" if found.mean > 0 else "worse"
-    return difference_cell(metric, found, tone=tone), p_cell(found.p), Cell(counts_text(metric, found))
+    return difference_cell(metric, found, alpha=alpha), p_cell(found.p), Cell(counts_text(metric, found))

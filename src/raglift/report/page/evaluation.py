@@ -7,12 +7,21 @@ from typing import TYPE_CHECKING
 
 from raglift.comparison.cautions import few_queries, read_in_part
 from raglift.comparison.statistics import interval_of, primary_of, scored
+from raglift.comparison.systems import system_name
 from raglift.diagnosis.rejudged import judgements_of
 from raglift.errors import ConfigurationError
 from raglift.metrics import MEASURES, mean_title, title
 from raglift.report.page import figures
-from raglift.report.page.cells import TRUNCATED, mean_cell, p_cell, row_of, test_cells, verdict_cell
-from raglift.report.page.cells import difference_cell as difference
+from raglift.report.page.cells import (
+    TRUNCATED,
+    decided_cell,
+    difference_cell,
+    mean_cell,
+    p_cell,
+    row_of,
+    test_cells,
+    verdict_cell,
+)
 from raglift.report.page.document import Cell, Document, Section, Table
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.measured import measured
@@ -63,10 +72,12 @@ def evaluation_document(
         lift = evaluation.reranker_lift(decides, seed=seed, confidence=confidence, moved=_MOVED)
     warnings = lift.warnings if lift is not None else _warnings(evaluation, decides)
     sections = [
-        *_measured_sections(evaluation, lift, decides, confidence),
+        Section("Over k", figures=(figures.over_k(evaluation, decides),)),
+        None if lift is None else _lift_section(lift),
         _loss_section(evaluation, decides),
         _tags_section(evaluation, decides, seed, confidence),
         cost_section(evaluation),
+        metrics_section(evaluation, lift, confidence),
         _method(evaluation, lift, decides),
     ]
     queries = drill_down({"": evaluation}, left=("", evaluation.before), right=("", evaluation.after), primary=decides)
@@ -99,7 +110,7 @@ def deciding(primary: Metric | str | None, known: Sequence[Metric]) -> Metric:
 
 
 def _title(evaluation: Evaluation) -> str:
-    return f"{evaluation.dataset.name}: {' → '.join(evaluation.scores.stages)}"
+    return f"{evaluation.dataset.name}: {system_name(evaluation)}"
 
 
 def _warnings(evaluation: Evaluation, metric: Metric) -> tuple[str, ...]:
@@ -115,18 +126,18 @@ def headline(evaluation: Evaluation, lift: Lift | None, primary: Metric, confide
         rows = tuple(_stage_row(evaluation, metric, confidence) for metric in chosen)
         return Table(f"{evaluation.before}, with intervals", ("metric", f"mean [{percent}]", "queries"), rows)
     columns = ("metric", f"before [{percent}]", f"after [{percent}]", f"lift [{percent}]", "p", "")
-    rows = tuple(_headline_row(lift.row(metric)) for metric in chosen)
+    rows = tuple(_headline_row(lift.row(metric), lift.method.alpha) for metric in chosen)
     return Table("Before and after reranking, with intervals", columns, rows, words=(0, 5))
 
 
-def _headline_row(row: Lifted) -> tuple[Cell, ...]:
-    tone = {"better": "better", "worse": "worse"}.get(row.verdict or "", "")
+def _headline_row(row: Lifted, alpha: float) -> tuple[Cell, ...]:
+    decimals = decimals_of(row.metric)
     return row_of(
         (
             mean_title(row.metric),
-            mean_cell(row.metric, row.before, row.before_interval),
-            mean_cell(row.metric, row.after, row.after_interval, truncated=row.truncated),
-            difference(row.metric, row.difference, tone=tone),
+            interval_text(row.before, row.before_interval, decimals),
+            interval_text(row.after, row.after_interval, decimals) + TRUNCATED * row.truncated,
+            difference_cell(row.metric, row.difference, alpha=alpha) if row.exploratory else decided_cell(row),
             p_cell(None if row.difference is None or not row.difference.n else row.difference.p),
             Cell("exploratory", "muted") if row.exploratory else verdict_cell(row.verdict),
         )
@@ -140,17 +151,6 @@ def _stage_row(evaluation: Evaluation, metric: Metric, confidence: float) -> tup
     truncated = evaluation.is_truncated(stage, metric)
     cell = mean_cell(metric, mean, interval, truncated=truncated)
     return row_of((mean_title(metric), cell, f"{evaluation.scores.n(stage, metric):,}"))
-
-
-def _measured_sections(
-    evaluation: Evaluation, lift: Lift | None, primary: Metric, confidence: float
-) -> list[Section | None]:
-    """Return the sections of figures: over k, query by query, and all metrics."""
-    return [
-        Section(f"{mean_title(primary).partition('@')[0]} over k", figures=(figures.over_k(evaluation, primary),)),
-        None if lift is None else _lift_section(lift),
-        metrics_section(evaluation, lift, confidence),
-    ]
 
 
 def metrics_section(evaluation: Evaluation, lift: Lift | None, confidence: float) -> Section:
@@ -218,7 +218,7 @@ def moved_table(lift: Lift, where: str, rows: Sequence[Moved]) -> Table:
     )
     return Table(
         f"The queries that moved {where} most",
-        ("query", f"moved {where} most", name, "first fact at rank"),
+        ("query", "question", name, "first fact at rank"),
         cells,
         words=(0, 1),
     )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.metrics import mean_title, title
 from raglift.report.page.document import Figure
 from raglift.report.terminal.diagnosis import outcome_text
-from raglift.report.terminal.figures import decimals_of, interval_text, level, signed
+from raglift.report.terminal.figures import decimals_of, difference_text, interval_text, level, signed
+from raglift.report.terminal.slices import cost_text, cost_title
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,9 +18,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from raglift.diagnosis import LossBreakdown
-    from raglift.records import Comparison, Evaluation, Lift, Metric, TagSlices, Tradeoff
+    from raglift.records import Comparison, Evaluation, Lift, Metric, TagSlices
 
-__all__ = ["intervals", "lift", "loss", "over_k", "over_k_together", "pair_lift", "tags", "tradeoff"]
+__all__ = ["differences", "intervals", "lift", "loss", "over_k", "over_k_together", "pair_lift", "tags", "tradeoff"]
 
 _MANY = 12
 """Of more systems than these a description names the first only."""
@@ -26,28 +28,28 @@ _MANY = 12
 
 def over_k(evaluation: Evaluation, metric: Metric) -> Figure:
     """Return a metric's mean over k, after each stage."""
-    name = mean_title(metric).partition("@")[0]
-    frame = evaluation.over_k(metric.name)
+    measure = replace(metric, depth=None)
+    name = mean_title(measure)
+    frame = evaluation.over_k(measure)
     said = [f"{stage}: {_course(frame, stage)}" for stage in evaluation.scores.stages if stage in frame]
     return Figure(
         f"{name} over k",
         f"{name} at each depth. {'. '.join(said)}.",
-        evaluation.plot.over_k(metric.name),
-        "Each line is a stage; where the lines meet, the order within the first k no longer matters.",
+        evaluation.plot.over_k(measure),
+        "Each line is a stage: the further apart they are, the more the order of the first k hits has changed.",
     )
 
 
-def over_k_together(comparison: Comparison, metric: Metric, shown: Sequence[str]) -> Figure:
-    """Return a metric's mean over k, of some systems after their last stage."""
-    name = mean_title(metric).partition("@")[0]
+def over_k_together(comparison: Comparison) -> Figure:
+    """Return the primary metric's mean over k, of each system after its last stage."""
+    measure = replace(comparison.primary, depth=None)
     said = []
-    for system in shown[:_MANY]:
-        evaluation = comparison.evaluation(system)
-        said.append(f"{system}: {_course(evaluation.over_k(metric.name), evaluation.after)}")
+    for system, evaluation in zip(comparison.names[:_MANY], comparison.evaluations, strict=False):
+        said.append(f"{system}: {_course(evaluation.over_k(measure), evaluation.after)}")
     return Figure(
-        f"{name} over k",
-        f"{name} at each depth after the last stage. {'. '.join(said)}.",
-        comparison.plot.over_k(metric.name),
+        f"{mean_title(measure)} over k",
+        f"{mean_title(measure)} at each depth after the last stage. {'. '.join(said)}.",
+        comparison.plot.over_k(measure),
         "Each line is a system, after its last stage.",
     )
 
@@ -79,7 +81,7 @@ def pair_lift(comparison: Comparison, system: str) -> Figure:
         f"{system} minus {comparison.baseline} in {title(comparison.primary)}, query by query",
         f"One bar a query, sorted: {system} is better on {difference.wins:,} queries, as good on "
         f"{difference.ties:,}, worse on {difference.losses:,}.",
-        comparison.plot.lift(comparison.primary, system=system),
+        comparison.plot.lift(system),
         f"Each bar is one query: up where {system} is better, down where {comparison.baseline} is.",
     )
 
@@ -116,18 +118,34 @@ def intervals(comparison: Comparison) -> Figure:
         f"{mean_title(metric)} of each system",
         f"{'; '.join(said)}.",
         comparison.plot.intervals(metric),
-        f"Intervals hold the true mean {level(comparison.method)} of the time. Intervals that overlap do not mean that "
-        "systems are alike: the differences above are paired, query by query.",
+        f"Each interval holds the true mean {level(comparison.method)} of the time. That two overlap does not mean "
+        "that the systems are alike: the differences are paired, query by query.",
     )
 
 
-def tradeoff(comparison: Comparison, found: Tradeoff, cost: str, cost_title: str) -> Figure:
-    """Return quality against one cost, with the front."""
-    said = [f"{one.system}: {one.quality:.3f} at {one.costs[cost]:.3g}" for one in found.systems if cost in one.costs]
+def differences(comparison: Comparison) -> Figure:
+    """Return each system minus the baseline, with its interval."""
+    metric = comparison.primary
+    decimals = decimals_of(metric)
+    told = [row for row in comparison.of(metric) if row.difference is not None]
+    said = [f"{row.system} {difference_text(row.difference, decimals)}" for row in told[:_MANY]]
     return Figure(
-        f"{mean_title(found.quality)} against {cost_title}",
+        f"{mean_title(metric)} minus that of {comparison.baseline}",
+        f"{'; '.join(said)}.",
+        comparison.plot.differences(metric),
+        f"Query by query, so these intervals are narrower than those of the means. Each holds the true difference "
+        f"{level(comparison.method)} of the time; none is corrected for how many there are.",
+    )
+
+
+def tradeoff(comparison: Comparison, cost: str) -> Figure:
+    """Return quality against one cost, with the systems that no other beats in both."""
+    found, name = comparison.pareto(costs=[cost]), cost_title(cost)
+    said = [f"{one.system}: {one.quality:.3f} at {cost_text(one, cost)}" for one in found.systems]
+    return Figure(
+        f"{mean_title(found.quality)} against {name}",
         f"{'; '.join(said[:_MANY])}. On the front: {', '.join(found.front) or 'none'}.",
-        comparison.plot.tradeoff(found.quality, cost),
+        comparison.plot.tradeoff(cost=cost),
         "The line joins the systems that no other beats in both.",
     )
 
