@@ -3,6 +3,7 @@
 #   make walkthrough   the tutorial on War and Peace: raglift corpus fetch war_and_peace gets the book
 #   make test     lint, types, unit and end-to-end tests
 #   make ci-full  what is slow
+#   make notebooks   run the notebooks again, in place
 #   make bench    ratios to other tools, and what the harness costs: benchmarks/README.md
 
 PYTHON ?= python3
@@ -19,7 +20,7 @@ endif
 export RAGLIFT_PROGRESS ?= 1
 PYTEST_WORKERS ?= 2
 
-.PHONY: demo walkthrough test lint types ci-full bench install clean
+.PHONY: demo walkthrough test lint types ci-full notebooks bench install clean
 
 install: $(STAMP)
 
@@ -49,6 +50,9 @@ test: lint types
 
 ci-full: $(STAMP)
 	$(BIN)/pytest -n $(PYTEST_WORKERS) -m slow
+
+notebooks: $(STAMP)
+	$(BIN)/python notebooks/running.py
 
 # Each prints its ratios; more processes than one would take each other's time
 bench: $(STAMP)

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from types import ModuleType
+
+import pytest
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+
+def notebook(*outputs: NotebookNode, prose: str = "", tags: tuple[str, ...] = ()) -> NotebookNode:
+    cells = [new_markdown_cell(prose)] if prose else []
+    cells.append(new_code_cell("…", outputs=list(outputs), execution_count=1, metadata={"tags": list(tags)}))
+    return new_notebook(cells=cells)
+
+
+def printed(text: str, name: str = "stdout") -> NotebookNode:
+    return new_output("stream", name=name, text=text)
+
+
+def shown(**data: str) -> NotebookNode:
+    kinds = {"html": "text/html", "plain": "text/plain", "png": "image/png"}
+    return new_output("display_data", {kinds[kind]: value for kind, value in data.items()})
+
+
+def test_a_notebook_that_was_run_has_no_fault(checking: ModuleType) -> None:
+    assert checking.faults(notebook(printed("recall 0.50, 3 of 6\n"), prose="Recall is 0.50 of `0.77`, $0.66$.")) == []
+
+
+@pytest.mark.parametrize(
+    ("outputs", "fault"),
+    [
+        ([], "no cell has an output"),
+        ([new_output("error", ename="ValueError", evalue="no", traceback=[])], "failed with ValueError: no"),
+        ([printed("embed: 10/20\n", "stderr")], "wrote to stderr"),
+        ([printed("saved to /home/someone/runs")], "tells of the machine"),
+        ([shown(html="<p>C:\\Users\\someone</p>")], "tells of the machine"),
+    ],
+)
+def test_what_must_not_be_committed_is_a_fault(checking: ModuleType, outputs: list[NotebookNode], fault: str) -> None:
+    found = checking.faults(notebook(*outputs))
+    assert any(fault in sentence for sentence in found), found
+
+
+def test_the_names_of_this_machine_and_user_are_faults(checking: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("socket.gethostname", lambda: "granite-7")
+    monkeypatch.setattr("getpass.getuser", lambda: "keeper")
+    assert len(checking.faults(notebook(printed("keeper@granite-7")))) == 2
+    assert checking.faults(notebook(printed("the lighthousekeeper"))) == []
+
+
+@pytest.mark.parametrize("count", [None, 2])
+def test_a_cell_that_was_not_run_in_its_turn_is_a_fault(checking: ModuleType, count: int | None) -> None:
+    stale = notebook(printed("1"))
+    stale.cells[-1].execution_count = count
+    assert "not run from top to bottom" in checking.faults(stale)[0]
+
+
+def test_a_number_in_the_explanations_that_no_output_shows_is_a_fault(checking: ModuleType) -> None:
+    stale = notebook(printed("ndcg 0.6123"), prose="NDCG is 0.61 here, and was 0.55 before.")
+    assert checking.faults(stale) == ["the explanations say 0.55, which no output shows"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("ndcg 0.6123", "ndcg 0.6119"),
+        ("found  3\n───────", "found 3\n────"),
+        ("took 12.3 s", "took 9 s"),
+        ("2,208 tokens", "2,210 tokens"),
+        ("p 0.0001", "p 0.0003"),
+        ("lift −0.10", "lift −0.11"),
+        (
+            "Index: 9 chunks, 1 kB, built in 3.2 s",
+            "Index: 9 chunks, 1 kB; 9 of 9 texts came from the cache, so its building was not timed",
+        ),
+    ],
+)
+def test_last_bits_durations_and_alignment_are_no_difference(checking: ModuleType, before: str, after: str) -> None:
+    assert checking.differences(notebook(printed(before)), notebook(printed(after))) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (printed("ndcg 0.6123"), printed("ndcg 0.6223")),
+        (printed("3 queries"), printed("4 queries")),
+        (printed("2,208 tokens"), printed("2,308 tokens")),
+        (printed("lift +0.10"), printed("lift −0.10")),
+        (printed("best: small"), printed("best: large")),
+        (printed("one two"), printed("one two three")),
+        (shown(html="<b>best</b>"), shown(html="<b>worst</b>")),
+        (shown(png="aaaa"), shown(plain="a chart")),
+    ],
+)
+def test_another_word_or_another_number_is_a_difference(
+    checking: ModuleType, before: NotebookNode, after: NotebookNode
+) -> None:
+    assert len(checking.differences(notebook(before), notebook(after))) == 1
+
+
+def test_pictures_styles_and_numbers_of_durations_are_not_compared(checking: ModuleType) -> None:
+    old = notebook(shown(png="aaaa", html="<style>p {margin: 1px}</style><p>p50 ms 12.5</p>"), tags=("durations",))
+    new = notebook(shown(png="bbbb", html="<style>p {margin: 2px}</style><p>p50 ms 99.5</p>"), tags=("durations",))
+    assert checking.differences(old, new) == []
