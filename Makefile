@@ -3,6 +3,7 @@
 #   make walkthrough   the tutorial on War and Peace: raglift corpus fetch war_and_peace gets the book
 #   make test     lint, types, unit and end-to-end tests
 #   make ci-full  what is slow
+#   make docs     the documentation as a site: site/index.html
 #   make bench    ratios to other tools, and what the harness costs: benchmarks/README.md
 
 PYTHON ?= python3
@@ -19,7 +20,7 @@ endif
 export RAGLIFT_PROGRESS ?= 1
 PYTEST_WORKERS ?= 2
 
-.PHONY: demo walkthrough test lint types ci-full bench install clean
+.PHONY: demo walkthrough test lint types ci-full docs bench install clean
 
 install: $(STAMP)
 
@@ -50,6 +51,11 @@ test: lint types
 ci-full: $(STAMP)
 	$(BIN)/pytest -n $(PYTEST_WORKERS) -m slow
 
+# The pages that list the command line and the public names are written anew first
+docs: $(STAMP)
+	$(BIN)/python tests/docs/references.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 # Each prints its ratios; more processes than one would take each other's time
 bench: $(STAMP)
 	$(BIN)/python benchmarks/scoring.py
@@ -57,4 +63,4 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/sweep.py --defaults
 
 clean:
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist build site .pytest_cache .mypy_cache .ruff_cache .hypothesis
