@@ -21,8 +21,8 @@ from raglift.sweep import load_sweep
 from .pages import PAGES, ROOT, Page, differing, faults, read_page
 
 READ = {str(path.relative_to(ROOT)): read_page(path) for path in PAGES}
-SLOW = {"README.md"}
-"""Pages that take more than some seconds."""
+SLOW = {"README.md", "docs/adapters.md", "docs/index.md"}
+"""Pages that take more than some seconds: they load a model, or both frameworks."""
 FOLDERS = {"docs/datasets.md": ROOT / "tests" / "dataset" / "fixtures"}
 """What a page finds where it runs; the others run in an empty folder."""
 
