@@ -84,9 +84,14 @@ def api() -> str:
     lines = [
         "# Python",
         "",
-        "What `import raglift as rl` offers, and what its functions return. Everything else may change without notice,",
-        "but for `raglift.metrics` ([metrics](metrics.md)), `raglift.retrieval`, `raglift.significance`",
-        "([statistics](statistics.md)) and `raglift.testing`, which these pages use.",
+        "```python",
+        "import raglift as rl",
+        "```",
+        "",
+        "What it offers, and what its functions return. The records behind them are in `raglift.records`, metrics as values",
+        "in `raglift.metrics` ([metrics](metrics.md)), raglift's own retrievers in `raglift.retrieval`, statistics for",
+        "numbers from elsewhere in `raglift.significance` ([statistics](statistics.md)), test doubles in `raglift.testing`",
+        "([functions and objects](functions.md#test-doubles)).",
     ]
     for name in raglift.__all__:
         lines += ["", f"## rl.{name}", *_described(f"rl.{name}", getattr(raglift, name))]
@@ -164,6 +169,8 @@ def _docstring(value: Any) -> str:
             lines.append(f"- `{entry[1]}`: {entry[2]}")
         elif section:
             lines.append(("  " if section != "Returns:" else "") + line.strip() if line.strip() else "")
+        elif line.startswith("    "):
+            lines += ["```python", line.strip(), "```"]
         else:
             lines.append(line)
     return "\n".join(lines).strip()
