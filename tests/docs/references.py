@@ -88,10 +88,10 @@ def api() -> str:
         "import raglift as rl",
         "```",
         "",
-        "What it offers, and what its functions return. The records behind them are in `raglift.records`, metrics as values",
-        "in `raglift.metrics` ([metrics](metrics.md)), raglift's own retrievers in `raglift.retrieval`, statistics for",
-        "numbers from elsewhere in `raglift.significance` ([statistics](statistics.md)), test doubles in `raglift.testing`",
-        "([functions and objects](functions.md#test-doubles)).",
+        "What it offers, and what its functions return. The records behind them are in `raglift.records`, metrics as",
+        "values in `raglift.metrics` ([metrics](metrics.md)), raglift's own retrievers in `raglift.retrieval`, statistics",
+        "for numbers from elsewhere in `raglift.significance` ([statistics](statistics.md)), test doubles in",
+        "`raglift.testing` ([functions and objects](functions.md#test-doubles)).",
     ]
     for name in raglift.__all__:
         lines += ["", f"## rl.{name}", *_described(f"rl.{name}", getattr(raglift, name))]
