@@ -89,7 +89,7 @@ def api() -> str:
         "```",
         "",
         "What it offers, and what its functions return. The records behind them are in `raglift.records`, metrics as",
-        "values in `raglift.metrics` ([metrics](metrics.md)), raglift's own retrievers in `raglift.retrieval`, statistics",
+        "values in `raglift.metrics` ([metrics](metrics.md)), its own retrievers in `raglift.retrieval`, statistics",
         "for numbers from elsewhere in `raglift.significance` ([statistics](statistics.md)), test doubles in",
         "`raglift.testing` ([functions and objects](functions.md#test-doubles)).",
     ]
