@@ -63,6 +63,18 @@ def test_cells_read_in_part_are_compared_when_asked(measured: SweepResult) -> No
         all_cut.compare()
 
 
+def test_every_measured_cell_is_there_query_by_query(measured: SweepResult) -> None:
+    first, *others = measured.results
+    rows = replace(measured, results=(replace(first, evaluation=None, error="broken"), *others)).per_query()
+    assert list(dict.fromkeys(rows["cell"])) == [entry.cell.name for entry in others]
+    for entry in others:
+        of_cell = rows[(rows["cell"] == entry.cell.name) & (rows["metric"] == "ndcg@3")]
+        assert of_cell["value"].mean() == pytest.approx(entry.value(measured.primary))
+    none = replace(measured, results=(replace(first, evaluation=None, error="broken"),)).per_query()
+    assert list(none.columns) == ["cell"]
+    assert not len(none)
+
+
 def test_the_pareto_front_is_of_quality_latency_and_context(measured: SweepResult) -> None:
     tradeoff = measured.pareto()
     assert set(tradeoff.costs) == {"latency_p50", "context_tokens"}

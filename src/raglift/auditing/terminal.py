@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import io
 import math
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from raglift.auditing.records import KINDS, PLACEMENTS
 from raglift.dataset.faults import quoted
-from raglift.printable import printable
+from raglift.report.terminal.figures import WIDTH, as_text, table_of, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rich.console import Console
-    from rich.table import Table
 
     from raglift.auditing.records import Audit, ChunkingAudit, Finding
+    from raglift.report.tables import Table
+    from raglift.report.terminal.figures import Part
 
-__all__ = ["audit_text", "print_audit"]
+__all__ = ["audit_parts", "audit_text", "print_audit"]
 
-_WIDTH = 100
 _SHOWN = 20
 _FIRST_PLACEMENT = 3
 _TITLE_WIDTH = 20
@@ -30,28 +29,24 @@ _GAP = 3
 
 def audit_text(audit: Audit) -> str:
     """Return an audit as plain text."""
-    from rich.console import Console
-
-    console = Console(file=io.StringIO(), width=_WIDTH, color_system=None, force_terminal=False)
-    print_audit(audit, console)
-    text: str = console.file.getvalue()  # type: ignore[attr-defined]
-    return "\n".join(line.rstrip() for line in text.splitlines())
+    return as_text(audit_parts(audit), wrap=False, roomy=True)
 
 
 def print_audit(audit: Audit, console: Console) -> None:
     """Print an audit: what was looked at, the findings by kind, broken labels first, and the chunkers."""
-    from rich.text import Text
+    write(console, audit_parts(audit, console.width), wrap=False, roomy=True)
 
-    for line in (*_head(audit), *_findings(audit)):
-        console.print(Text(printable(line)), soft_wrap=True)
+
+def audit_parts(audit: Audit, width: int = WIDTH) -> Iterator[Part]:
+    """Yield the lines of an audit, and tables of its chunkers that fit into a width."""
+    yield from _head(audit)
+    yield from _findings(audit)
+    for chunkings in _side_by_side(audit.chunkings, width):
+        yield ""
+        yield _table(chunkings)
     if audit.chunkings:
-        for chunkings in _side_by_side(audit.chunkings, console.width):
-            console.print()
-            console.print(_table(chunkings))
-        for line in _foot(audit):
-            console.print(Text(printable(line)), soft_wrap=True)
-    for note in audit.notes:
-        console.print(Text(printable(f"! {note}")), soft_wrap=True)
+        yield from _foot(audit)
+    yield from (f"! {note}" for note in audit.notes)
 
 
 def _head(audit: Audit) -> Iterator[str]:
@@ -97,25 +92,18 @@ def _side_by_side(chunkings: Sequence[ChunkingAudit], width: int) -> Iterator[Se
 
 
 def _table(chunkings: Sequence[ChunkingAudit]) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("", no_wrap=True)
-    for chunking in chunkings:
-        table.add_column(Text(_name(chunking)), justify="right", overflow="fold")
-    rows = [_column(chunking) for chunking in chunkings]
-    for number, (title, _) in enumerate(rows[0]):
+    columns = [_column(chunking) for chunking in chunkings]
+    rows: list[tuple[str, ...]] = []
+    for number, (title, _) in enumerate(columns[0]):
         if number in (_FIRST_PLACEMENT, _FIRST_PLACEMENT + len(PLACEMENTS)):
-            table.add_section()
-        table.add_row(title, *(column[number][1] for column in rows))
-    return table
+            rows.append(())
+        rows.append((title, *(column[number][1] for column in columns)))
+    return table_of(("", *map(_name, chunkings)), rows)
 
 
 def _name(chunking: ChunkingAudit) -> str:
     """Return a chunker's name without the unit that it has when none is given."""
-    return printable(chunking.name.removesuffix(":characters"))
+    return chunking.name.removesuffix(":characters")
 
 
 def _column(chunking: ChunkingAudit) -> list[tuple[str, str]]:

@@ -167,6 +167,65 @@ def compare(
 
 
 @group.command()
+def report(
+    runs: Annotated[
+        list[Path], typer.Argument(help="Folders of saved evaluations: one, or several to compare; or one of a sweep.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="The file; by default report.html. Markdown is printed unless it is given."
+        ),
+    ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option("--format", help="html, markdown, csv or parquet; by default what the file's ending says."),
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option(help="The run or cell that the others are compared with; by default the first.")
+    ] = None,
+    primary: Annotated[
+        str | None,
+        typer.Option(help="The one metric that decides; by default ndcg@10, or NDCG at the deepest depth scored."),
+    ] = None,
+    names: Annotated[
+        str | None, typer.Option(help="What to call the runs, with commas; by default as their folders.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Of the permutation tests and the choice of halves; 0, or the sweep's own.")
+    ] = None,
+    confidence: Annotated[float | None, typer.Option(help="How often intervals hold the true value; 0.95.")] = None,
+    hold_out: Annotated[
+        bool, typer.Option("--hold-out", help="Choose the best run on half of the queries, measure it on the others.")
+    ] = False,
+    include_cut: Annotated[
+        bool, typer.Option(help="Of a sweep: also compare cells whose embedding model reads some chunks only in part.")
+    ] = False,
+    overwrite: Annotated[
+        bool, typer.Option(help="Replace a file that is already there; an HTML report is replaced in any case.")
+    ] = False,
+) -> None:
+    """Write a report to look at: one HTML file with the figures, the plots and every query. Or a table."""
+    from raglift.cli import report as command
+
+    command.run(
+        command.Request(
+            runs=tuple(runs),
+            output=output,
+            form=form,
+            baseline=baseline,
+            primary=primary,
+            names=names,
+            seed=seed,
+            confidence=confidence,
+            hold_out=hold_out,
+            include_cut=include_cut,
+            overwrite=overwrite,
+        )
+    )
+
+
+@group.command()
 def explain(
     run: Annotated[Path, typer.Argument(help="The folder of a saved evaluation.")],
     query: Annotated[str, typer.Argument(help="The id of a query.")],

@@ -12,7 +12,7 @@ from typing import TypeGuard
 from raglift.errors import ConfigurationError
 from raglift.records import Evaluation
 
-__all__ = ["Source", "baseline_of", "named_evaluations"]
+__all__ = ["Source", "baseline_of", "named_evaluations", "system_name"]
 
 Source = Evaluation | str | os.PathLike[str]
 """An evaluation, or the folder of a saved one."""
@@ -122,13 +122,20 @@ def _told_apart(sources: Sequence[Source], opened: Sequence[Evaluation]) -> list
     return names
 
 
-def _plain_name(source: Source, evaluation: Evaluation) -> str:
-    cell = evaluation.run.spec.get("sweep")
-    if isinstance(cell, Mapping) and cell.get("name"):
-        return str(cell["name"])
-    if not isinstance(source, Evaluation):
-        return Path(source).expanduser().resolve().name or str(source)
+def system_name(evaluation: Evaluation) -> str:
+    """Return what to call a system: a sweep's cell by its name, any other by its stages: `dense + late-interaction`."""
     work = (_WORK.match(stage.system) for stage in evaluation.run.stages)
-    return " + ".join(
+    return _cell_name(evaluation) or " + ".join(
         found.group() if found else stage.name for found, stage in zip(work, evaluation.run.stages, strict=True)
     )
+
+
+def _plain_name(source: Source, evaluation: Evaluation) -> str:
+    if isinstance(source, Evaluation):
+        return system_name(evaluation)
+    return _cell_name(evaluation) or Path(source).expanduser().resolve().name or str(source)
+
+
+def _cell_name(evaluation: Evaluation) -> str:
+    cell = evaluation.run.spec.get("sweep")
+    return str(cell.get("name") or "") if isinstance(cell, Mapping) else ""

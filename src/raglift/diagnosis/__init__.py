@@ -4,18 +4,20 @@ from raglift.diagnosis.attainable import Alternative, Best, best_facts, best_fac
 from raglift.diagnosis.curves import over_k
 from raglift.diagnosis.explanation import Explanation, explain
 from raglift.diagnosis.headroom import Headroom, headroom
-from raglift.diagnosis.loss import Loss, LossBreakdown, loss_breakdown
+from raglift.diagnosis.loss import Fates, Loss, LossBreakdown, fates_of, loss_breakdown
 
 __all__ = [
     "Alternative",
     "Best",
     "Explanation",
+    "Fates",
     "Headroom",
     "Loss",
     "LossBreakdown",
     "best_facts",
     "best_facts_at",
     "explain",
+    "fates_of",
     "headroom",
     "loss_breakdown",
     "over_k",

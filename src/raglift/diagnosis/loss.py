@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from raglift.matching import Judgements
     from raglift.records import Evaluation
 
-__all__ = ["Loss", "LossBreakdown", "loss_breakdown"]
+__all__ = ["Fates", "Loss", "LossBreakdown", "fates_of", "loss_breakdown"]
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,25 @@ class LossBreakdown:
         return loss_text(self)
 
 
-def loss_breakdown(evaluation: Evaluation, k: int | None = None) -> LossBreakdown:
+@dataclass(frozen=True, eq=False)
+class Fates:
+    """What became of each fact of the labelled queries, fact by fact, at one depth."""
+
+    k: int
+    """The depth at which a fact counts as found."""
+    query: NDArray[np.int64]
+    """Whose each fact is: an index into the queries, ascending."""
+    outcomes: tuple[tuple[str, str | None], ...]
+    """What can become of a fact, in the order in which it is tried: outcome and stage, as `Loss` has them."""
+    fate: NDArray[np.int64]
+    """What became of each: an index into `outcomes`."""
+    ranks: NDArray[np.int64]
+    """Shape (stages, facts): the rank at which a stage's ranking satisfies a fact; 0 for never."""
+    chunks_known: bool
+    """Whether it is known what the chunks of the index allow; else `missed` stands for the last two outcomes."""
+
+
+def fates_of(evaluation: Evaluation, k: int | None = None) -> Fates:
     """Return what became of each fact: the first of these that applies.
 
     `failed`: its query failed. `found`: the last ranking satisfies it by rank k. `below_k`: by a later rank.
@@ -106,18 +124,35 @@ def loss_breakdown(evaluation: Evaluation, k: int | None = None) -> LossBreakdow
         **{("dropped", stages[n]): satisfied.any(axis=0) & (lost_at == n) for n in range(1, len(stages))},
         **_never_seen(attainable, len(query)),
     }
-    left = np.ones(len(query), dtype=np.bool_)
-    losses = []
-    for (outcome, stage), applies in outcomes.items():
-        losses.append(_loss(evaluation, outcome, stage, query[left & applies]))
-        left &= ~applies
+    # The last one always applies
+    fate = np.argmax(np.stack(list(outcomes.values())), axis=0)
+    return Fates(k, query, tuple(outcomes), fate, ranks, attainable is not None)
+
+
+def loss_breakdown(evaluation: Evaluation, k: int | None = None) -> LossBreakdown:
+    """Return how many facts came to which end, as `fates_of` tells them.
+
+    Args:
+        evaluation: what was measured.
+        k: the depth; by default the deepest that was scored.
+
+    Raises:
+        ConfigurationError: k is not a depth of the run.
+    """
+    fates = fates_of(evaluation, k)
+    query, satisfied, stages = fates.query, fates.ranks > 0, evaluation.scores.stages
+    losses = tuple(
+        _loss(evaluation, outcome, stage, query[fates.fate == number])
+        for number, (outcome, stage) in enumerate(fates.outcomes)
+    )
+    failed = fates.fate == fates.outcomes.index(("failed", None))
     gained = satisfied.any(axis=0) & ~satisfied[0] & ~failed
     gained_at = np.argmax(satisfied, axis=0)
     made_findable = [
         _loss(evaluation, "made_findable", stages[n], query[gained & (gained_at == n)]) for n in range(1, len(stages))
     ]
     return LossBreakdown(
-        k, len(query), tuple(losses), tuple(loss for loss in made_findable if loss.facts), attainable is not None
+        fates.k, len(query), losses, tuple(loss for loss in made_findable if loss.facts), fates.chunks_known
     )
 
 

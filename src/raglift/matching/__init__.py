@@ -12,7 +12,7 @@ from raglift.matching.judgements import (
     Satisfactions,
 )
 from raglift.matching.judging import judge
-from raglift.matching.pieces import PassageMatch, cover_passage, match_passage
+from raglift.matching.pieces import PassageMatch, cover_passage, covering_characters, match_passage
 from raglift.matching.provenance import Provenance
 from raglift.matching.reach import inventory_of, reach_of
 from raglift.matching.rule import MODES, MatchRule
@@ -33,6 +33,7 @@ __all__ = [
     "Satisfactions",
     "Text",
     "cover_passage",
+    "covering_characters",
     "inventory_of",
     "judge",
     "judge_ids",

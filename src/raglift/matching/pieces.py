@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from raglift.matching.texts import Text
     from raglift.records import Chunk, Passage
 
-__all__ = ["PassageMatch", "cover_passage", "match_passage"]
+__all__ = ["PassageMatch", "cover_passage", "covering_characters", "match_passage"]
 
 
 class PassageMatch(NamedTuple):
@@ -31,8 +31,17 @@ class PassageMatch(NamedTuple):
     or all."""
 
 
-_Piece = tuple[int, int, int]
-"""Direction, and the covered part of the passage in normalized characters."""
+class _Piece(NamedTuple):
+    """What the normalized texts of a passage and a chunk share."""
+
+    direction: int
+    start: int
+    """The covered part of the passage, …"""
+    end: int
+    at: int
+    """… and where it is in the chunk: from here, …"""
+    to: int
+    """… to here."""
 
 
 def match_passage(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -> PassageMatch | None:
@@ -71,7 +80,7 @@ def cover_passage(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -
         piece = _overlapping(wanted, found)
     if piece is None:
         return None
-    direction, start, end = piece
+    direction, start, end, _, _ = piece
     by_coverage = direction == Direction.CHUNK_CONTAINS_PASSAGE or end - start >= SHORTEST_OVERLAP
     relevant = by_coverage if rule.mode == "coverage" else direction != Direction.OVERLAP
     if direction == Direction.PASSAGE_CONTAINS_CHUNK and shared is not None and shared[0] < shared[1]:
@@ -80,13 +89,45 @@ def cover_passage(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -
     return PassageMatch(direction, *text.placed(passage.text or "").source_span(start, end), relevant)
 
 
+def covering_characters(
+    chunk: Chunk, passage: Passage, match: PassageMatch, rule: MatchRule, text: Text
+) -> tuple[int, int]:
+    """Return the characters of a chunk's own text that are the covered part of a passage: first, and one past the last.
+
+    Where places told what is covered, they tell this too; else it is where the words stand in the chunk, the first time
+    if they stand there more than once. `(0, 0)` for a match by id.
+
+    Args:
+        chunk: the chunk.
+        passage: a passage that it covers a part of.
+        match: what `cover_passage` returned for the two.
+        rule: by which it did.
+        text: normalizes texts.
+    """
+    if match.direction == Direction.SAME_ID:
+        return 0, 0
+    shared = _by_offsets(chunk, passage)
+    if shared is not None and shared[0] <= match.start and match.end <= shared[1]:
+        moved = (passage.start or 0) - (chunk.start or 0)
+        return match.start + moved, match.end + moved
+    wanted, found = text(passage.text or ""), text(chunk.text)
+    piece = _contained(wanted, found, rule)
+    if piece is None and rule.mode == "fuzzy":
+        piece = _alike(wanted, found, rule)
+    if piece is None:
+        piece = _overlapping(wanted, found)
+    # A match was found, so there is a piece, unless the rule is another than the match was made by
+    return (0, 0) if piece is None else text.placed(chunk.text).source_span(piece.at, piece.to)
+
+
 def _contained(wanted: str, found: str, rule: MatchRule) -> _Piece | None:
-    if wanted in found:
-        return Direction.CHUNK_CONTAINS_PASSAGE, 0, len(wanted)
+    at = found.find(wanted)
+    if at >= 0:
+        return _Piece(Direction.CHUNK_CONTAINS_PASSAGE, 0, len(wanted), at, at + len(wanted))
     if len(found) >= rule.minimum_length:
         start = wanted.find(found)
         if start >= 0:
-            return Direction.PASSAGE_CONTAINS_CHUNK, start, start + len(found)
+            return _Piece(Direction.PASSAGE_CONTAINS_CHUNK, start, start + len(found), 0, len(found))
     return None
 
 
@@ -99,9 +140,10 @@ def _alike(wanted: str, found: str, rule: MatchRule) -> _Piece | None:
     alignment = partial_ratio_alignment(wanted, found, score_cutoff=100 * (rule.threshold or 0))
     if alignment is None:
         return None
+    of_chunk = alignment.dest_start, alignment.dest_end
     if len(wanted) <= len(found):
-        return Direction.CHUNK_CONTAINS_PASSAGE, 0, len(wanted)
-    return Direction.PASSAGE_CONTAINS_CHUNK, alignment.src_start, alignment.src_end
+        return _Piece(Direction.CHUNK_CONTAINS_PASSAGE, 0, len(wanted), *of_chunk)
+    return _Piece(Direction.PASSAGE_CONTAINS_CHUNK, alignment.src_start, alignment.src_end, *of_chunk)
 
 
 def _overlapping(wanted: str, found: str) -> _Piece | None:
@@ -109,7 +151,9 @@ def _overlapping(wanted: str, found: str) -> _Piece | None:
     tail = longest_overlap(wanted, found)
     if not head and not tail:
         return None
-    return (Direction.OVERLAP, 0, head) if head >= tail else (Direction.OVERLAP, len(wanted) - tail, len(wanted))
+    if head >= tail:
+        return _Piece(Direction.OVERLAP, 0, head, len(found) - head, len(found))
+    return _Piece(Direction.OVERLAP, len(wanted) - tail, len(wanted), 0, tail)
 
 
 def _by_offsets(chunk: Chunk, passage: Passage) -> tuple[int, int] | None:

@@ -9,6 +9,7 @@ from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     import pandas as pd
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from raglift.records.results import Evaluation
     from raglift.records.slices import TagSlices
     from raglift.records.tradeoff import Tradeoff
+    from raglift.report.charts import ComparisonPlots
     from raglift.significance import Interval, PairedDifference
 
 __all__ = ["Compared", "Comparison", "HeldOut", "Method"]
@@ -176,6 +178,12 @@ class Comparison:
 
         return comparison_frame(self)
 
+    def per_query(self) -> pd.DataFrame:
+        """Return one row a system, query, metric and stage, with the value and, for failures, the error."""
+        from raglift.report import per_query_frames
+
+        return per_query_frames(dict(zip(self.names, self.evaluations, strict=True)), "system")
+
     def by_tag(self, metric: Metric | str | None = None) -> TagSlices:
         """Return each system beside the baseline on the queries of each tag: exploratory, nothing is corrected.
 
@@ -211,6 +219,32 @@ class Comparison:
         from raglift.comparison import tradeoff
 
         return tradeoff(self, quality, costs, known=known or {})
+
+    def report(self, path: str | Path, *, overwrite: bool = True) -> Path:
+        """Write a page to look at: one HTML file that needs nothing else, with every query in it.
+
+        Args:
+            path: the file.
+            overwrite: replace a report that is already there; any other file is never replaced.
+
+        Returns:
+            The path.
+
+        Raises:
+            ConfigurationError: a path that cannot be written.
+            MissingDependency: a package that pages are made with is not installed.
+        """
+        from raglift.report.page.comparison import comparison_document
+        from raglift.report.page.rendering import write_page
+
+        return write_page(comparison_document(self), path, overwrite=overwrite)
+
+    @property
+    def plot(self) -> ComparisonPlots:
+        """Its charts: `comparison.plot.intervals()`, `.differences()`, `.lift()`, `.over_k()`, `.tags()` and others."""
+        from raglift.report.charts import ComparisonPlots
+
+        return ComparisonPlots(self)
 
     def __repr__(self) -> str:
         return (

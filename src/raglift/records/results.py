@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from raglift.records.metric import Metric
     from raglift.records.rankings import Run
     from raglift.records.slices import TagSlices
+    from raglift.report.charts import EvaluationPlots
 
 __all__ = ["Evaluation", "Scores"]
 
@@ -225,6 +226,13 @@ class Evaluation:
 
         return evaluation_by_tag(self, metric, seed=seed, confidence=confidence)
 
+    @property
+    def plot(self) -> EvaluationPlots:
+        """Its charts: `evaluation.plot.over_k("recall")`, `.lift()`, `.loss()`, `.intervals()`, `.tags()`."""
+        from raglift.report.charts import EvaluationPlots
+
+        return EvaluationPlots(self)
+
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the evaluation to a folder of plain files, which `raglift.load_evaluation` reads.
 
@@ -238,6 +246,39 @@ class Evaluation:
         from raglift.store import save_evaluation
 
         return save_evaluation(self, folder, overwrite=overwrite)
+
+    def report(
+        self,
+        path: str | Path,
+        *,
+        primary: Metric | str | None = None,
+        seed: int = 0,
+        confidence: float = 0.95,
+        overwrite: bool = True,
+    ) -> Path:
+        """Write a page to look at: one HTML file that needs nothing else, with every query in it.
+
+        Args:
+            path: the file.
+            primary: the metric that decides; by default NDCG@10 or, where that was not scored, NDCG at the deepest
+                depth that was, else the first measure of quality at its deepest.
+            seed: of the permutation tests.
+            confidence: how often intervals hold the true value.
+            overwrite: replace a report that is already there; any other file is never replaced.
+
+        Returns:
+            The path.
+
+        Raises:
+            ConfigurationError: a metric that was not scored or is no measure of quality, an argument outside its range,
+                or a path that cannot be written.
+            MissingDependency: a package that pages are made with is not installed.
+        """
+        from raglift.report.page.evaluation import evaluation_document
+        from raglift.report.page.rendering import write_page
+
+        document = evaluation_document(self, primary=primary, seed=seed, confidence=confidence)
+        return write_page(document, path, overwrite=overwrite)
 
     def __repr__(self) -> str:
         stages = " → ".join(self.scores.stages)

@@ -5,6 +5,7 @@ from raglift.report.frames import (
     evaluation_frame,
     lift_frame,
     per_query_frame,
+    per_query_frames,
     slices_frame,
     tradeoff_frame,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "lift_text",
     "loss_text",
     "per_query_frame",
+    "per_query_frames",
     "print_evaluation",
     "slices_frame",
     "slices_text",

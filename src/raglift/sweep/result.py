@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from raglift.records import Comparison, Evaluation, Metric, Tradeoff
+    from raglift.sweep.charts import SweepPlots
 
 __all__ = ["CellResult", "SweepResult"]
 
@@ -152,6 +153,13 @@ class SweepResult:
         """
         return self.compare(include_cut=include_cut).pareto(quality, costs, known=known)
 
+    @property
+    def plot(self) -> SweepPlots:
+        """Its charts: `sweep.plot.heatmap()`, `.intervals()`, `.differences()` and `.tradeoff()`."""
+        from raglift.sweep.charts import SweepPlots
+
+        return SweepPlots(self)
+
     def to_frame(self) -> pd.DataFrame:
         """Return one row a cell, metric and depth: parts, before, after, lift, n, chunks read in part, error."""
         import pandas as pd
@@ -167,6 +175,37 @@ class SweepResult:
             frame = result.evaluation.to_frame()[["metric", "k", "tokens", "before", "after", "lift", "n"]]
             rows += [{**parts, **{str(name): value for name, value in row.items()}} for row in frame.to_dict("records")]
         return pd.DataFrame(rows)
+
+    def per_query(self) -> pd.DataFrame:
+        """Return one row a measured cell, query, metric and stage, with the value and, for failures, the error."""
+        from raglift.report import per_query_frames
+
+        measured = {entry.cell.name: entry.evaluation for entry in self.finished if entry.evaluation is not None}
+        return per_query_frames(measured, "cell")
+
+    def report(
+        self, path: str | Path, *, baseline: str | None = None, include_cut: bool = False, overwrite: bool = True
+    ) -> Path:
+        """Write a page to look at: one HTML file that needs nothing else, with the queries of the cells that matter.
+
+        Args:
+            path: the file.
+            baseline: the name or key of the cell that the others are compared with; by default the first measured.
+            include_cut: also compare cells whose embedding model reads some chunks only in part.
+            overwrite: replace a report that is already there; any other file is never replaced.
+
+        Returns:
+            The path.
+
+        Raises:
+            ConfigurationError: no cell is measured, the baseline is none of those compared, or a path that cannot be
+                written.
+            MissingDependency: a package that pages are made with is not installed.
+        """
+        from raglift.report.page.rendering import write_page
+        from raglift.sweep.page import sweep_document
+
+        return write_page(sweep_document(self, baseline=baseline, include_cut=include_cut), path, overwrite=overwrite)
 
     def __repr__(self) -> str:
         failed = f", {len(self.failed)} failed" if self.failed else ""

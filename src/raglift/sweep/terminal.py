@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 import shlex
 from typing import TYPE_CHECKING
@@ -10,22 +9,36 @@ from typing import TYPE_CHECKING
 from raglift.comparison.cautions import few_queries
 from raglift.integrations.prices import dollars_of
 from raglift.metrics import mean_title
-from raglift.printable import printable
 from raglift.records import Metric
+from raglift.report.tables import Cell
 from raglift.report.terminal.cost import seconds_text
+from raglift.report.terminal.figures import as_text, lifted, table_of, write
 from raglift.sweep.specification.cells import NO_RERANKER, PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from rich.console import Console
-    from rich.table import Table
 
     from raglift.records import Evaluation
+    from raglift.report.tables import Table
+    from raglift.report.terminal.figures import Part
     from raglift.sweep.plan import ChunkingPlan, EmbeddingPlan, Plan, RerankingPlan
     from raglift.sweep.result import SweepResult
 
-__all__ = ["plan_text", "print_plan", "print_result", "result_text"]
+__all__ = [
+    "alike_text",
+    "failed_by_reason",
+    "plan_text",
+    "print_plan",
+    "print_result",
+    "result_foot",
+    "result_head",
+    "result_parts",
+    "result_table",
+    "result_text",
+    "varying_parts",
+]
 
 _WIDTH = 120
 _CUT = "✂"
@@ -36,20 +49,17 @@ _FEW_CELLS = 2
 
 def plan_text(plan: Plan) -> str:
     """Return a plan as plain text."""
-    return _plain(lambda console: print_plan(plan, console))
+    return as_text(_plan_lines(plan), width=_WIDTH, wrap=False)
 
 
 def result_text(result: SweepResult, *, include_cut: bool = False) -> str:
     """Return the result of a sweep as plain text, as wide as it needs to be."""
-    return _plain(lambda console: print_result(result, console, include_cut=include_cut))
+    return as_text(result_parts(result, include_cut=include_cut), width=_WIDTH, wrap=False)
 
 
 def print_plan(plan: Plan, console: Console) -> None:
     """Print what a sweep has to do: chunks, texts to embed, pairs to score, and what the cache has already."""
-    from rich.text import Text
-
-    for line in _plan_lines(plan):
-        console.print(Text(printable(line)), soft_wrap=True)
+    write(console, _plan_lines(plan), wrap=False)
 
 
 def print_result(result: SweepResult, console: Console, *, include_cut: bool = False) -> None:
@@ -60,25 +70,22 @@ def print_result(result: SweepResult, console: Console, *, include_cut: bool = F
         console: where.
         include_cut: also call a cell the best whose embedding model reads some chunks only in part.
     """
-    from rich.text import Text
+    write(console, result_parts(result, include_cut=include_cut), wrap=False)
 
-    counts = f"{len(result.finished)} of {len(result.results)} cells measured"
-    alike = f"; {told}" if result.finished and (told := _alike(result)) else ""
-    head = f"{result.title}: {counts}, by {mean_title(result.primary)}{alike}"
-    console.print(Text(printable(head)), soft_wrap=True)
+
+def result_parts(result: SweepResult, *, include_cut: bool = False) -> Iterator[Part]:
+    """Yield the lines and the table of the cells of a sweep."""
+    yield result_head(result)
     if result.finished:
-        console.print(_table(result))
-    for line in _foot(result, include_cut=include_cut):
-        console.print(Text(printable(line)), soft_wrap=True)
+        yield result_table(result)
+    yield from result_foot(result, include_cut=include_cut)
 
 
-def _plain(show: Callable[[Console], None]) -> str:
-    from rich.console import Console
-
-    console = Console(file=io.StringIO(), width=_WIDTH, color_system=None, force_terminal=False)
-    show(console)
-    text: str = console.file.getvalue()  # type: ignore[attr-defined]
-    return "\n".join(line.rstrip() for line in text.splitlines())
+def result_head(result: SweepResult) -> str:
+    """Return what was swept over, how much of it is measured, and what all cells have in common."""
+    counts = f"{len(result.finished)} of {len(result.results)} cells measured"
+    alike = f"; {told}" if result.finished and (told := alike_text(result)) else ""
+    return f"{result.title}: {counts}, by {mean_title(result.primary)}{alike}"
 
 
 def _plan_lines(plan: Plan) -> Iterator[str]:
@@ -140,53 +147,45 @@ def _to_do(total: int, missing: int, unit: str, verb: str) -> str:
     return f"{total:,} {unit}, {total - missing:,} in the cache, {missing:,} {verb}"
 
 
-def _table(result: SweepResult) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    parts, columns = _varying(result), _columns(result)
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    for part in parts:
-        table.add_column(part, overflow="fold")
-    for title in columns:
-        table.add_column(title, justify="right", no_wrap=True)
+def result_table(result: SweepResult) -> Table:
+    """Return a row a measured cell, best first: the parts in which cells differ, and the figures."""
+    parts, columns = varying_parts(result), _columns(result)
+    rows = []
     for entry in result.ranked:
         if entry.evaluation is not None:
             told = entry.cell.to_dict()
-            names = [Text(printable(told.get(part, "–"))) for part in parts]
-            if entry.read_in_part:
-                names[0].append(f" {_CUT}")
-            table.add_row(*names, *(of(entry.evaluation) for of in columns.values()))
-    return table
+            names = [told.get(part, "–") for part in parts]
+            names[0] += f" {_CUT}" if entry.read_in_part else ""
+            rows.append([*names, *(of(entry.evaluation) for of in columns.values())])
+    return table_of((*parts, *columns), rows, left=range(len(parts)))
 
 
-def _varying(result: SweepResult) -> list[str]:
+def varying_parts(result: SweepResult) -> list[str]:
     """Return the parts in which the measured cells differ; where there is one cell, all that it has."""
     told = [entry.cell.to_dict() for entry in result.finished]
     named = [part for part in PARTS if any(part in parts for parts in told)]
     return [part for part in named if len({parts.get(part) for parts in told}) > 1] or named
 
 
-def _alike(result: SweepResult) -> str:
+def alike_text(result: SweepResult) -> str:
     """Return what all measured cells have in common, for the line above the table."""
-    varying, told = _varying(result), result.finished[0].cell.to_dict()
+    varying, told = varying_parts(result), result.finished[0].cell.to_dict()
     alike = {part: value for part, value in told.items() if part not in varying}
     without = alike.get("reranker") == NO_RERANKER and bool(alike.pop("reranker"))
     named = f"all with {', '.join(alike.values())}" if alike else ""
     return ", ".join(filter(None, [named, "all without a reranker" if without else ""]))
 
 
-def _columns(result: SweepResult) -> dict[str, Callable[[Evaluation], str]]:
+def _columns(result: SweepResult) -> dict[str, Callable[[Evaluation], str | Cell]]:
     """Return what is shown of each cell, by title; costs where they are known of some cell."""
     metric = result.primary
     measured = [entry.evaluation for entry in result.finished if entry.evaluation is not None]
-    columns: dict[str, Callable[[Evaluation], str]] = {
+    columns: dict[str, Callable[[Evaluation], str | Cell]] = {
         "retrieved": lambda one: f"{one.scores.mean(one.before, metric):.4f}"
     }
     if any(len(one.scores.stages) > 1 for one in measured):
         columns["reranked"] = lambda one: _if_reranked(one, f"{one.scores.mean(one.after, metric):.4f}")
-        columns["lift"] = lambda one: _if_reranked(one, _signed(one.mean_lift(metric)))
+        columns["lift"] = lambda one: _lift(one, metric)
     columns["n"] = lambda one: f"{one.scores.n(one.after, metric):,}"
     context = Metric(_CONTEXT, metric.depth)
     if any(context in one.scores.metrics for one in measured):
@@ -200,8 +199,11 @@ def _if_reranked(evaluation: Evaluation, figure: str) -> str:
     return figure if len(evaluation.scores.stages) > 1 else ""
 
 
-def _signed(lift: float | None) -> str:
-    return "–" if lift is None else f"{lift:+.4f}".replace("-0.0000", "+0.0000")
+def _lift(evaluation: Evaluation, metric: Metric) -> Cell:
+    lift = evaluation.mean_lift(metric)
+    if lift is None:
+        return Cell(_if_reranked(evaluation, "–"))
+    return lifted(f"{lift:+.4f}".replace("-0.0000", "+0.0000"), lift)
 
 
 def _number(value: float) -> str:
@@ -214,7 +216,8 @@ def _p50(evaluation: Evaluation) -> float | None:
     return None if cost is None or cost.whole is None else cost.whole.p50
 
 
-def _foot(result: SweepResult, *, include_cut: bool) -> Iterator[str]:
+def result_foot(result: SweepResult, *, include_cut: bool = False) -> Iterator[str]:
+    """Yield the best cell, what was billed, what failed, and what to beware of."""
     yield from _best(result, include_cut=include_cut)
     for model, tokens in result.billed.items():
         dollars = dollars_of(model.partition(":")[2], tokens)
@@ -223,7 +226,7 @@ def _foot(result: SweepResult, *, include_cut: bool) -> Iterator[str]:
     waiting = [entry for entry in result.results if entry.evaluation is None and entry.error is None]
     if waiting:
         yield f"! {_cells(len(waiting))} not measured yet: go on with --resume"
-    for reason, names in _by_reason(result).items():
+    for reason, names in failed_by_reason(result).items():
         shown = "; ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
         yield f"! {_cells(len(names))} failed: {reason}"
         yield f"    {shown}"
@@ -272,7 +275,8 @@ def _cells(count: int) -> str:
     return f"{count:,} cell" if count == 1 else f"{count:,} cells"
 
 
-def _by_reason(result: SweepResult) -> dict[str, list[str]]:
+def failed_by_reason(result: SweepResult) -> dict[str, list[str]]:
+    """Return the names of the cells that failed, by reason."""
     reasons: dict[str, list[str]] = {}
     for entry in result.failed:
         reasons.setdefault(str(entry.error), []).append(entry.cell.name)

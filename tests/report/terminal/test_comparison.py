@@ -2,6 +2,7 @@
 
 import dataclasses
 import io
+import re
 
 import numpy as np
 import pytest
@@ -132,7 +133,10 @@ def test_control_characters_are_not_obeyed(ranked, text):
 
 def test_a_terminal_shows_verdicts_in_colour(ranked):
     comparison = compare({"a": ranked([2] * 30), "b": ranked([1] * 30)}, primary="rr@3")
-    assert "\x1b[32mbetter" in shown(comparison, force_terminal=True, color_system="standard", width=100)
+    told = shown(comparison, force_terminal=True, color_system="256", width=100)
+    colours = re.findall(r"\x1b\[1;([\d;]+)m *(better|\+0\.500)", told)
+    assert len(colours) == 2
+    assert colours[0][0] == colours[1][0]
     assert "\x1b" not in str(comparison)
 
 

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.metrics import mean_title
+from raglift.printable import encodable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
     from numpy.typing import NDArray
 
     from raglift.records import Evaluation
 
-__all__ = ["evaluation_frame", "per_query_frame"]
+__all__ = ["evaluation_frame", "per_query_frame", "per_query_frames"]
 
 
 def evaluation_frame(evaluation: Evaluation) -> pd.DataFrame:
@@ -61,8 +64,9 @@ def per_query_frame(evaluation: Evaluation) -> pd.DataFrame:
     finished = [{done.stage: done for done in trace.stages} for trace in traces]
     done = [[by_name.get(stage) for stage in scores.stages] for by_name in finished]
 
-    def a_query(values: list[object]) -> NDArray[np.object_]:
-        return np.repeat(np.array([*values, None], dtype=object)[:-1], stages * metrics)
+    def a_query(texts: list[str | None]) -> NDArray[np.object_]:
+        told = [None if text is None else encodable(text) for text in texts]  # pandas keeps texts as UTF-8
+        return np.repeat(np.array([*told, None], dtype=object)[:-1], stages * metrics)
 
     return pd.DataFrame(
         {
@@ -79,3 +83,18 @@ def per_query_frame(evaluation: Evaluation) -> pd.DataFrame:
             "error": a_query([trace.error for trace in traces]),
         }
     )
+
+
+def per_query_frames(evaluations: Mapping[str, Evaluation], named: str) -> pd.DataFrame:
+    """Return the rows of `per_query_frame` of several systems, one system after the other.
+
+    Args:
+        evaluations: what was measured, by name.
+        named: the first column, which holds the names.
+    """
+    import pandas as pd
+
+    frames = [per_query_frame(evaluation) for evaluation in evaluations.values()]
+    for name, frame in zip(evaluations, frames, strict=True):
+        frame.insert(0, named, pd.Series([name] * len(frame), dtype=object))
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame({named: []})

@@ -64,6 +64,8 @@ class ShownChunk(NamedTuple):
     """Its text, or as much of it as there is room for."""
     left_out: int
     """How many characters at the end are not shown."""
+    skipped: int = 0
+    """How many at the beginning are not shown; `ShownMatch` counts from the first that is."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from raglift.comparison import has_costs
-from raglift.metrics import mean_title
+from raglift.metrics import MEASURES, mean_title
+from raglift.report.tables import Cell
 from raglift.report.terminal.figures import (
     WIDTH,
     as_text,
@@ -17,6 +18,7 @@ from raglift.report.terminal.figures import (
     labels_of,
     legend,
     level,
+    lifted,
     p_text,
     signed,
     table_of,
@@ -26,14 +28,15 @@ from raglift.report.terminal.slices import tradeoff_parts
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from rich.table import Table
-
     from raglift.records import Compared, Comparison, Metric
+    from raglift.report.tables import Table
     from raglift.report.terminal.figures import Part
+    from raglift.significance import PairedDifference
 
 __all__ = ["comparison_parts", "comparison_text"]
 
 _TRUNCATED = "†"
+_TONES = {"better": "better", "worse": "worse"}
 _MOST_COLUMNS = 6
 _METRIC, _FIGURE, _GAP = 20, 8, 2
 """Columns that a metric's title, a figure and the space between two of them take."""
@@ -100,13 +103,18 @@ def _primary_table(comparison: Comparison, labels: Mapping[str, str]) -> Table:
             (
                 labels[row.system],
                 interval_text(row.mean, row.interval) + mark,
-                "baseline" if is_baseline else difference_text(row.difference),
+                Cell("baseline", "muted") if is_baseline else _told(row),
                 "" if is_baseline else p_text(row.p_holm),
-                row.verdict or "",
+                Cell(row.verdict or "", _TONES.get(row.verdict or "", "muted")),
             )
         )
     columns = ("system", f"{title} [{percent}]", f"difference [{percent}]", "p (Holm)" if several else "p", "")
     return table_of(columns, rows, left=(0, 4))
+
+
+def _told(row: Compared) -> Cell:
+    """Return the difference, toned as its verdict is."""
+    return Cell(difference_text(row.difference), _TONES.get(row.verdict or "", ""))
 
 
 def _detail_table(comparison: Comparison, labels: Mapping[str, str]) -> Table:
@@ -158,7 +166,7 @@ def _exploratory(comparison: Comparison, labels: Mapping[str, str]) -> Iterator[
         f"Exploratory: differences to {comparison.baseline} in the other metrics. * is p ≤ {alpha}, uncorrected: one "
         f"such mark in {1 / comparison.method.alpha:.0f} comes by chance where nothing differs."
     )
-    rows: list[tuple[str, ...]] = []
+    rows: list[tuple[str | Cell, ...]] = []
     family = None
     for metric in comparison.metrics[1:]:
         if family is not None and metric.name != family:
@@ -182,16 +190,22 @@ def _fitting(labels: Mapping[str, str], baseline: str, others: Sequence[str]) ->
     return shown
 
 
-def _exploratory_row(comparison: Comparison, metric: Metric, systems: list[str]) -> tuple[str, ...]:
-    cells, decimals = [], decimals_of(metric)
+def _exploratory_row(comparison: Comparison, metric: Metric, systems: list[str]) -> tuple[str | Cell, ...]:
+    decimals = decimals_of(metric)
+    cells: list[str | Cell] = []
     for name in systems:
         row = comparison.row(name, metric)
         if row.difference is None or not row.difference.n:
             cells.append(_TRUNCATED if row.truncated else "–")
         else:
-            cells.append(
-                signed(row.difference.mean, decimals) + ("*" if row.difference.p <= comparison.method.alpha else " ")
-            )
+            cells.append(_hint(row.difference, metric, comparison.method.alpha))
     baseline = comparison.row(comparison.baseline, metric)
     mean = "–" if baseline.n == 0 else f"{baseline.mean:,.{decimals}f}"
     return (mean_title(metric), mean + (_TRUNCATED if baseline.truncated else ""), *cells)
+
+
+def _hint(difference: PairedDifference, metric: Metric, alpha: float) -> Cell:
+    """Return a difference with the mark, and the tone, of one whose own p-value is at most alpha."""
+    seen = difference.p <= alpha
+    text = signed(difference.mean, decimals_of(metric)) + ("*" if seen else " ")
+    return lifted(text, difference.mean, counts=seen and not MEASURES[metric.name].is_cost)

@@ -5,35 +5,32 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from raglift.printable import printable
+from raglift.report.terminal.figures import table_of
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
+    from collections.abc import Iterator
 
     from raglift.records import Cost, Evaluation, IndexCost, Run, StageLatency
+    from raglift.report.tables import Table
+    from raglift.report.terminal.figures import Part
 
-__all__ = ["bytes_text", "print_cost", "seconds_text"]
+__all__ = ["bytes_text", "cost_parts", "seconds_text"]
 
 _FROM_CACHE = "from the cache"
 
 
-def print_cost(evaluation: Evaluation, console: Console) -> None:
-    """Print what a run cost, as far as it is known: latency per stage, the index, and what a provider billed."""
-    from rich.text import Text
-
+def cost_parts(evaluation: Evaluation) -> Iterator[Part]:
+    """Yield what a run cost, as far as it is known: latency per stage, the index, and what a provider billed."""
     cost = evaluation.run.cost
     if cost is None:
         return
     if cost.latencies:
-        title = _title(cost.latencies, evaluation.run.spec.get("environment", {}))
-        console.print(Text(printable(title)), soft_wrap=True)
-        console.print(_table(cost))
+        yield _title(cost.latencies, evaluation.run.spec.get("environment", {}))
+        yield _table(cost)
     lines = _lines(cost, evaluation.run)
-    for line in lines:
-        console.print(Text(printable(line)), soft_wrap=True)
+    yield from lines
     if cost.latencies or lines:
-        console.print()
+        yield ""
 
 
 def seconds_text(seconds: float) -> str:
@@ -66,20 +63,13 @@ def _title(latencies: tuple[StageLatency, ...], environment: dict[str, str]) -> 
 
 
 def _table(cost: Cost) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("stage")
-    for title in ("p50", "p95", "queries/s in the run"):
-        table.add_column(title, justify="right")
+    rows: list[tuple[str, ...]] = []
     for latency in cost.latencies:
         rate = cost.throughput.get(latency.stage, math.nan)
-        table.add_row(Text(printable(latency.stage)), *_times(latency), _FROM_CACHE if rate is None else _rate(rate))
+        rows.append((latency.stage, *_times(latency), _FROM_CACHE if rate is None else _rate(rate)))
     if cost.whole is not None and len(cost.latencies) > 1:
-        table.add_row("together", *_times(cost.whole), "")
-    return table
+        rows.append(("together", *_times(cost.whole), ""))
+    return table_of(("stage", "p50", "p95", "queries/s in the run"), rows)
 
 
 def _times(latency: StageLatency) -> tuple[str, str]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from raglift.diagnosis.loss import Loss
     from raglift.records import Metric, Passage
 
-__all__ = ["explanation_text", "headroom_text", "loss_text"]
+__all__ = ["explanation_text", "headroom_text", "loss_text", "outcome_text"]
 
 _EXCERPT = 60
 _EARNED = 1e-12
@@ -25,7 +25,7 @@ def loss_text(losses: LossBreakdown) -> str:
     share = 100 / max(losses.facts, 1)
     lines = [f"Where recall was lost, at k = {losses.k}: {_counted(losses.facts, 'fact')}"]
     shown = [loss for loss in losses.losses if loss.facts or loss.outcome == "found"]
-    words = [_outcome(loss, losses.k) for loss in shown]
+    words = [outcome_text(loss, losses.k) for loss in shown]
     width = max(map(len, words), default=0)
     for loss, word in zip(shown, words, strict=True):
         queries = f"  {_named(loss)}" if loss.outcome != "found" and loss.facts else ""
@@ -107,7 +107,8 @@ def _passage(passage: Passage) -> str:
     return f"{place}{span}“{_short(passage.text)}” (grade {passage.grade})"
 
 
-def _outcome(loss: Loss, k: int) -> str:
+def outcome_text(loss: Loss, k: int) -> str:
+    """Return what became of facts, in words: `found by rank 10`."""
     words = {
         "failed": "query failed",
         "found": f"found by rank {k}",

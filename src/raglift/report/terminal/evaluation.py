@@ -2,53 +2,50 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING
 
 from raglift.metrics import MEASURES, mean_title
-from raglift.printable import printable
-from raglift.report.terminal.cost import print_cost
+from raglift.report.tables import Cell
+from raglift.report.terminal.cost import cost_parts
+from raglift.report.terminal.curves import over_k_lines
 from raglift.report.terminal.diagnosis import headroom_text, loss_text
-from raglift.report.terminal.figures import difference_text, p_text
+from raglift.report.terminal.figures import as_text, difference_text, lifted, p_text, table_of, write
 from raglift.significance import paired_difference
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
     from raglift.records import Evaluation, Metric
+    from raglift.report.tables import Table
+    from raglift.report.terminal.figures import Part
 
-__all__ = ["evaluation_text", "print_evaluation"]
+__all__ = ["evaluation_parts", "evaluation_table", "evaluation_text", "print_evaluation"]
 
 _TRUNCATED = "†"
-_WIDTH = 100
 
 
 def evaluation_text(evaluation: Evaluation) -> str:
     """Return an evaluation as plain text: what was measured, the table, and the notes."""
-    from rich.console import Console
-
-    console = Console(file=io.StringIO(), width=_WIDTH, color_system=None, force_terminal=False)
-    print_evaluation(evaluation, console)
-    text: str = console.file.getvalue()  # type: ignore[attr-defined]
-    return "\n".join(line.rstrip() for line in text.splitlines())
+    return as_text(evaluation_parts(evaluation), wrap=False, roomy=True)
 
 
 def print_evaluation(evaluation: Evaluation, console: Console) -> None:
     """Print an evaluation: what was measured, before | after | lift per metric and k with n, and the notes."""
-    from rich.text import Text
+    write(console, evaluation_parts(evaluation), wrap=False, roomy=True)
 
-    for line in _head(evaluation):
-        console.print(Text(printable(line)), soft_wrap=True)
-    console.print(_table(evaluation))
-    for line in _primary_lift(evaluation):
-        console.print(Text(line), soft_wrap=True)
-    for line in _diagnosis(evaluation):
-        console.print(Text(line), soft_wrap=True)
-    print_cost(evaluation, console)
-    for line in _foot(evaluation):
-        console.print(Text(printable(line)), soft_wrap=True)
+
+def evaluation_parts(evaluation: Evaluation) -> Iterator[Part]:
+    """Yield the lines and tables of an evaluation."""
+    yield from _head(evaluation)
+    yield evaluation_table(evaluation)
+    yield from _primary_lift(evaluation)
+    curve = over_k_lines(evaluation)
+    yield from ["", *curve] if curve else []
+    yield from _diagnosis(evaluation)
+    yield from cost_parts(evaluation)
+    yield from _foot(evaluation)
 
 
 def _head(evaluation: Evaluation) -> list[str]:
@@ -100,32 +97,23 @@ def _foot(evaluation: Evaluation) -> list[str]:
     return notes
 
 
-def _table(evaluation: Evaluation) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
+def evaluation_table(evaluation: Evaluation) -> Table:
+    """Return before | after | lift, a row a metric, with n."""
     scores = evaluation.scores
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("metric")
     titles = _stage_titles(evaluation)
-    for stage_title in titles:
-        table.add_column(Text(printable(stage_title)), justify="right")
-    if len(titles) > 1:
-        table.add_column("lift", justify="right")
-    table.add_column("n", justify="right")
+    one_stage = len(titles) == 1
+    rows: list[tuple[str | Cell, ...]] = []
     family = None
     for metric in scores.metrics:
         if family is not None and metric.name != family:
-            table.add_section()
+            rows.append(())
         family = metric.name
-        cells = [Text(_cell(evaluation, stage, metric)) for stage in scores.stages]
-        if len(titles) > 1:
-            cells.append(_lift_cell(evaluation, metric))
+        cells = [_cell(evaluation, stage, metric) for stage in scores.stages]
+        lift = [] if one_stage else [_lift_cell(evaluation, metric)]
         # A profile may leave a query out of one stage's mean and not of another's
         counts = dict.fromkeys(f"{scores.n(stage, metric):,}" for stage in scores.stages)
-        table.add_row(Text(mean_title(metric)), *cells, "/".join(counts))
-    return table
+        rows.append((mean_title(metric), *cells, *lift, "/".join(counts)))
+    return table_of(("metric", *titles, *([] if one_stage else ["lift"]), "n"), rows)
 
 
 def _stage_titles(evaluation: Evaluation) -> list[str]:
@@ -143,13 +131,10 @@ def _cell(evaluation: Evaluation, stage: str, metric: Metric) -> str:
     return (f"{mean:,.1f}" if MEASURES[metric.name].is_cost else f"{mean:.4f}") + mark
 
 
-def _lift_cell(evaluation: Evaluation, metric: Metric) -> Text:
-    from rich.text import Text
-
+def _lift_cell(evaluation: Evaluation, metric: Metric) -> Cell:
     lift = evaluation.mean_lift(metric)
     if lift is None:
-        return Text("–")
+        return Cell("–")
     if MEASURES[metric.name].is_cost:  # neither more nor less of it is better by itself
-        return Text(f"{lift:+,.1f}")
-    told = f"{lift:+.4f}".replace("-0.0000", "+0.0000")
-    return Text(told, style="green" if lift > 0 else "red" if lift < 0 else "dim")
+        return Cell(f"{lift:+,.1f}")
+    return lifted(f"{lift:+.4f}".replace("-0.0000", "+0.0000"), lift)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import io
 import math
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING
 
 from raglift.metrics import MEASURES
 from raglift.printable import printable
+from raglift.report.tables import Cell, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Table as RichTable
 
     from raglift.records import Method, Metric
     from raglift.significance import Interval, PairedDifference
@@ -25,18 +26,20 @@ __all__ = [
     "counts_text",
     "decimals_of",
     "difference_text",
+    "differing",
     "effect_text",
     "interval_text",
     "labels_of",
     "legend",
     "level",
+    "lifted",
     "p_text",
     "signed",
     "table_of",
     "write",
 ]
 
-Part = Union[str, "Table"]
+Part = str | Table
 """What reports consist of: lines, and tables."""
 
 WIDTH = 100
@@ -110,50 +113,89 @@ def legend(labels: Mapping[str, str]) -> list[str]:
     return [*lines, ""] if lines else []
 
 
-def table_of(columns: Sequence[str], rows: Iterable[Sequence[str]], *, left: Sequence[int] = (0,)) -> Table:
-    """Return a table of texts; numbers are never broken, names are where they must.
+def table_of(
+    columns: Sequence[str], rows: Iterable[Sequence[str | Cell]], *, left: Sequence[int] = (0,), caption: str = ""
+) -> Table:
+    """Return a table of texts and cells.
 
     Args:
         columns: the titles.
         rows: the cells; an empty row stands for a line between sections.
         left: the columns of names and words, which start at the left and break where they must.
+        caption: what the table shows, where no title stands above it.
     """
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    for number, title in enumerate(columns):
-        table.add_column(
-            Text(printable(title)),
-            justify="left" if number in left else "right",
-            no_wrap=number not in left,
-            overflow="fold",
-        )
+    cells: list[tuple[Cell, ...]] = []
+    sections = []
     for row in rows:
         if row:
-            table.add_row(*(Text(printable(cell), style=_STYLES.get(cell, "")) for cell in row))
+            cells.append(tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in row))
         else:
-            table.add_section()
-    return table
+            sections.append(len(cells))
+    return Table(caption, tuple(columns), tuple(cells), tuple(left), tuple(sections))
 
 
-_STYLES = {"better": "green", "worse": "red", "not told apart": "dim", "baseline": "dim"}
+def lifted(text: str, value: float, *, counts: bool = True) -> Cell:
+    """Return a signed difference as a cell: toned where it counts, and quiet where it is 0."""
+    if not counts or math.isnan(value):
+        return Cell(text)
+    return Cell(text, "better" if value > 0 else "worse" if value < 0 else "muted")
 
 
-def write(console: Console, parts: Iterable[Part]) -> None:
-    """Print lines and tables; lines are wrapped at words, and nothing in them is markup."""
+def differing(difference: PairedDifference | None, metric: Metric, alpha: float) -> Cell:
+    """Return a difference with its interval as a cell: toned where its own p-value is at most alpha."""
+    text = difference_text(difference, decimals_of(metric))
+    if difference is None or not difference.n:
+        return Cell(text)
+    # More tokens are neither better nor worse by themselves
+    return lifted(text, difference.mean, counts=difference.p <= alpha and not MEASURES[metric.name].is_cost)
+
+
+_STYLES = {"better": "bold color(32)", "worse": "bold color(166)", "muted": "dim"}
+"""Blue and orange, which red-green blindness tells apart, on a dark ground and on a light one."""
+
+
+def write(console: Console, parts: Iterable[Part], *, wrap: bool = True, roomy: bool = False) -> None:
+    """Print lines and tables; nothing in them is markup.
+
+    Args:
+        console: where.
+        parts: what.
+        wrap: break long lines at words.
+        roomy: leave more room between columns.
+    """
     from rich.text import Text
 
     for part in parts:
-        console.print(Text(printable(part)) if isinstance(part, str) else part)
+        if isinstance(part, str):
+            console.print(Text(printable(part)), soft_wrap=not wrap)
+        else:
+            console.print(_rich(part, roomy=roomy))
 
 
-def as_text(parts: Iterable[Part]) -> str:
+def _rich(table: Table, *, roomy: bool) -> RichTable:
+    """Return a table as rich prints it; numbers are never broken, names are where they must."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    shown = RichTable(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1) if roomy else (0, 1, 0, 0))
+    for number, title in enumerate(table.columns):
+        is_words = number in table.words
+        shown.add_column(
+            Text(printable(title)), justify="left" if is_words else "right", no_wrap=not is_words, overflow="fold"
+        )
+    for number, row in enumerate(table.rows):
+        if number in table.sections:
+            shown.add_section()
+        shown.add_row(*(Text(printable(cell.text), style=_STYLES.get(cell.tone, "")) for cell in row))
+    return shown
+
+
+def as_text(parts: Iterable[Part], *, width: int = WIDTH, wrap: bool = True, roomy: bool = False) -> str:
     """Return lines and tables as plain text."""
     from rich.console import Console
 
-    console = Console(file=io.StringIO(), width=WIDTH, color_system=None, force_terminal=False)
-    write(console, parts)
+    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False)
+    write(console, parts, wrap=wrap, roomy=roomy)
     text: str = console.file.getvalue()  # type: ignore[attr-defined]
     return "\n".join(line.rstrip() for line in text.splitlines())

@@ -11,6 +11,7 @@ from raglift.report.terminal.figures import (
     counts_text,
     decimals_of,
     difference_text,
+    differing,
     effect_text,
     interval_text,
     level,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from raglift.records import Lift, Lifted, Moved
+    from raglift.report.tables import Cell
     from raglift.report.terminal.figures import Part
 
 __all__ = ["lift_parts", "lift_text"]
@@ -49,7 +51,7 @@ def lift_parts(lift: Lift) -> Iterator[Part]:
     yield ""
     percent = level(lift.method)
     columns = ("metric", "before", "after", f"lift [{percent}]", "p", "win/tie/loss")
-    yield table_of(columns, _rows(lift))
+    yield table_of(columns, lift_rows(lift))
     yield f"{mean_title(lift.primary)} decides; the other metrics are exploratory, and their p-values not corrected."
     if any(row.truncated for row in lift.rows):
         yield f"{_TRUNCATED} k is deeper than the reranker returned: there is no fair pair"
@@ -86,18 +88,19 @@ def _sentences(lift: Lift) -> Iterator[str]:
         )
 
 
-def _rows(lift: Lift) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = [_row(lift.rows[0])]
+def lift_rows(lift: Lift) -> list[tuple[str | Cell, ...]]:
+    """Return a row a metric, and an empty one between families; the primary metric stands first."""
+    rows: list[tuple[str | Cell, ...]] = [_row(lift.rows[0], lift.method.alpha)]
     family = None
     for row in lift.rows[1:]:
         if row.metric.name != family:
             rows.append(())
         family = row.metric.name
-        rows.append(_row(row))
+        rows.append(_row(row, lift.method.alpha))
     return rows
 
 
-def _row(row: Lifted) -> tuple[str, ...]:
+def _row(row: Lifted, alpha: float) -> tuple[str | Cell, ...]:
     mark = _TRUNCATED if row.truncated else ""
     decimals = decimals_of(row.metric)
     means = (interval_text(row.before, None, decimals), interval_text(row.after, None, decimals) + mark)
@@ -107,7 +110,7 @@ def _row(row: Lifted) -> tuple[str, ...]:
     return (
         mean_title(row.metric),
         *means,
-        difference_text(found, decimals),
+        differing(found, row.metric, alpha),
         p_text(found.p),
         counts_text(row.metric, found),
     )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raglift.metrics import mean_title
+from raglift.report.tables import Cell
 from raglift.report.terminal.figures import (
     as_text,
     decimals_of,
-    difference_text,
+    differing,
     interval_text,
     labels_of,
     legend,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from raglift.records import Costed, TagSlice, TagSlices, Tradeoff
     from raglift.report.terminal.figures import Part
 
-__all__ = ["slices_parts", "slices_text", "tradeoff_parts", "tradeoff_text"]
+__all__ = ["cost_text", "cost_title", "place_text", "slices_parts", "slices_text", "tradeoff_parts", "tradeoff_text"]
 
 _FEW = "‡"
 _LONGEST = 15
@@ -69,7 +70,7 @@ def slices_parts(slices: TagSlices) -> Iterator[Part]:
         yield f"{_FEW} fewer than {slices.slices[0].FEW} queries: these figures say little"
 
 
-def _slice_rows(slices: TagSlices, labels: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+def _slice_rows(slices: TagSlices, labels: Mapping[str, str]) -> Iterator[tuple[str | Cell, ...]]:
     decimals = decimals_of(slices.metric)
     tag: str | None = ""
     for one in slices.slices:
@@ -78,22 +79,27 @@ def _slice_rows(slices: TagSlices, labels: Mapping[str, str]) -> Iterator[tuple[
             yield ()
         tag = one.tag
         label = "(no tag)" if one.tag is None else one.tag
-        cells = [label if is_first else "", *([labels[one.system]] if labels else []), f"{one.n:,}" + _FEW * one.few]
+        cells: list[str | Cell] = [
+            label if is_first else "",
+            *([labels[one.system]] if labels else []),
+            f"{one.n:,}" + _FEW * one.few,
+        ]
         cells.append(interval_text(one.mean, one.interval, decimals))
-        cells += _slice_difference(one, decimals) if slices.baseline is not None else []
+        cells += _slice_difference(one, slices) if slices.baseline is not None else []
         yield tuple(cells)
 
 
-def _slice_difference(one: TagSlice, decimals: int) -> list[str]:
+def _slice_difference(one: TagSlice, slices: TagSlices) -> list[str | Cell]:
     if one.baseline_mean is None:
-        return ["baseline", ""]
-    return [difference_text(one.difference, decimals), p_text(None if one.difference is None else one.difference.p)]
+        return [Cell("baseline", "muted"), ""]
+    p = None if one.difference is None else one.difference.p
+    return [differing(one.difference, slices.metric, slices.method.alpha), p_text(p)]
 
 
 def tradeoff_parts(tradeoff: Tradeoff) -> Iterator[Part]:
     """Yield the lines and the table of quality and costs."""
     name = mean_title(tradeoff.quality)
-    yield f"{name} beside {' and '.join(map(_cost_title, tradeoff.costs))}"
+    yield f"{name} beside {' and '.join(map(cost_title, tradeoff.costs))}"
     labels = labels_of([one.system for one in tradeoff.systems])
     yield from legend(labels)
     rows = sorted(tradeoff.systems, key=lambda one: (one.left_out is not None, -one.quality))
@@ -101,18 +107,19 @@ def tradeoff_parts(tradeoff: Tradeoff) -> Iterator[Part]:
         (
             labels[one.system],
             interval_text(one.quality, None),
-            *(_cost(one, cost) for cost in tradeoff.costs),
-            _place(one, labels),
+            *(cost_text(one, cost) for cost in tradeoff.costs),
+            place_text(one, labels),
         )
         for one in rows
     ]
-    columns = ("system", name, *map(_cost_title, tradeoff.costs), "")
+    columns = ("system", name, *map(cost_title, tradeoff.costs), "")
     yield table_of(columns, cells, left=(0, len(columns) - 1))
     yield "On the front: no other system is as good in every column and better in one."
     yield from (f"! {note}" for note in tradeoff.notes)
 
 
-def _place(one: Costed, labels: Mapping[str, str]) -> str:
+def place_text(one: Costed, labels: Mapping[str, str]) -> str:
+    """Return whether a system is on the front, and what beats it otherwise."""
     if one.left_out is not None:
         return "left out"
     if one.on_front:
@@ -121,12 +128,14 @@ def _place(one: Costed, labels: Mapping[str, str]) -> str:
     return f"beaten by {labels[one.beaten_by[0]]}{more}"
 
 
-def _cost(one: Costed, cost: str) -> str:
+def cost_text(one: Costed, cost: str) -> str:
+    """Return one cost of a system, in the unit of `cost_title`; `–` where it is not known."""
     if cost not in one.costs:
         return "–"
     value = one.costs[cost] / (_MEGABYTE if cost == "index_bytes" else 1.0)
     return f"{value:,.0f}" if value >= 100 or cost == "chunks" else f"{value:.3g}"
 
 
-def _cost_title(cost: str) -> str:
+def cost_title(cost: str) -> str:
+    """Return what a cost is called, with its unit: `latency p50 (s)`."""
     return _TITLES.get(cost, cost)

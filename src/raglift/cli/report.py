@@ -1,0 +1,139 @@
+"""`raglift report`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from raglift.comparison import compare
+from raglift.comparison.statistics import primary_of
+from raglift.errors import ConfigurationError
+from raglift.records import Comparison, Evaluation
+from raglift.store import load_evaluation
+from raglift.sweep import SweepResult, load_sweep_result
+from raglift.sweep.folder import SweepFolder
+
+__all__ = ["FORMATS", "Request", "run"]
+
+FORMATS = {"html": ".html", "markdown": ".md", "csv": ".csv", "parquet": ".parquet"}
+"""What a report can be, with the ending of its file."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """The command line, parsed."""
+
+    runs: tuple[Path, ...]
+    output: Path | None
+    form: str | None
+    baseline: str | None
+    primary: str | None
+    names: str | None
+    seed: int | None
+    confidence: float | None
+    hold_out: bool
+    include_cut: bool
+    overwrite: bool
+
+    @property
+    def format(self) -> str:
+        """What to write: what is asked for, else what the file's ending says, else HTML."""
+        if self.form is not None:
+            return self.form
+        ending = "" if self.output is None else self.output.suffix.lower()
+        return next((name for name, suffix in FORMATS.items() if suffix == ending), "html")
+
+    def given(self, *options: str) -> list[str]:
+        """Return those of some options that are set, as they are written."""
+        return [f"--{option.replace('_', '-')}" for option in options if getattr(self, option) not in (None, False)]
+
+
+def run(request: Request) -> None:
+    """Load, and write one report: of one evaluation, of several, or of a sweep.
+
+    Raises:
+        ConfigurationError: an option that does not go with what is reported, or a path that cannot be written.
+        RunError: a folder that holds no evaluation and no sweep.
+    """
+    if request.format not in FORMATS:
+        raise ConfigurationError(f"--format: found {request.format!r}; expected one of {', '.join(FORMATS)}")
+    found = _found(request)
+    output = Path(f"report{FORMATS[request.format]}") if request.output is None else request.output
+    if request.format == "markdown":
+        _write_markdown(found.to_markdown(), request)
+    elif request.format == "html":
+        _write_page(found, output, request)
+        sys.stderr.write(f"written to {output}\n")
+    else:
+        from raglift.report.export import export
+
+        files = export(found, output, overwrite=request.overwrite)
+        sys.stderr.write(f"written to {' and '.join(map(str, files))}\n")
+
+
+def _found(request: Request) -> Evaluation | Comparison | SweepResult:
+    """Return what the folders hold."""
+    sweeps = [folder for folder in request.runs if SweepFolder(folder.expanduser()).exists()]
+    if sweeps and len(request.runs) > 1:
+        raise ConfigurationError(
+            f"report: found the folder of a sweep, {sweeps[0]}, among {len(request.runs)} folders; expected it alone, "
+            f"or cells of it, as {sweeps[0]}/cells/*"
+        )
+    if sweeps:
+        return _sweep(request)
+    if len(request.runs) == 1:
+        _refuse(request, "one run", "baseline", "names", "hold_out", "include_cut")
+        return load_evaluation(request.runs[0])
+    _refuse(request, "several runs", "include_cut")
+    return compare(
+        request.runs,
+        baseline=request.baseline,
+        primary=request.primary,
+        names=None if request.names is None else [name.strip() for name in request.names.split(",")],
+        seed=request.seed or 0,
+        confidence=_confidence(request),
+        hold_out=request.hold_out,
+    )
+
+
+def _sweep(request: Request) -> SweepResult:
+    _refuse(request, "a sweep", "names", "confidence", "hold_out")
+    result = load_sweep_result(request.runs[0])
+    if request.primary is not None and result.finished:
+        known = next(one.evaluation for one in result.finished if one.evaluation is not None).scores.metrics
+        result = replace(result, primary=primary_of(request.primary, known))
+    return result if request.seed is None else replace(result, seed=request.seed)
+
+
+def _refuse(request: Request, what: str, *options: str) -> None:
+    given = request.given(*options)
+    if given:
+        raise ConfigurationError(f"report: found {given[0]} with {what}, to which it does not apply; leave it out")
+
+
+def _confidence(request: Request) -> float:
+    return 0.95 if request.confidence is None else request.confidence
+
+
+def _write_page(found: Evaluation | Comparison | SweepResult, output: Path, request: Request) -> None:
+    if isinstance(found, Evaluation):
+        found.report(output, primary=request.primary, seed=request.seed or 0, confidence=_confidence(request))
+    elif isinstance(found, SweepResult):
+        found.report(output, baseline=request.baseline, include_cut=request.include_cut)
+    else:
+        found.report(output)
+
+
+def _write_markdown(text: str, request: Request) -> None:
+    """Print Markdown, or write it where a file is named."""
+    if request.output is None:
+        sys.stdout.write(text)
+        return
+    if request.output.exists() and not request.overwrite:
+        raise ConfigurationError(f"{request.output}: found something there; expected a free name, or --overwrite")
+    try:
+        request.output.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise ConfigurationError(f"{request.output}: cannot be written: {error.strerror or error}") from error
+    sys.stderr.write(f"written to {request.output}\n")

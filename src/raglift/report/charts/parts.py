@@ -1,0 +1,77 @@
+"""What charts have in common: their data, their texts, and how figures are written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from raglift.errors import MissingDependency
+from raglift.metrics import MEASURES
+from raglift.printable import printable
+from raglift.report.terminal.figures import decimals_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from raglift.records import Metric
+
+__all__ = ["altair", "data_of", "figure", "is_bounded", "legend_of", "numbers", "plain", "quantity"]
+
+LONGEST = 160
+"""The most characters of an untrusted text that a chart carries."""
+_UNBOUNDED = {"dcg", "idcg"}
+
+
+def altair() -> Any:
+    """Return the altair package, imported when it is needed.
+
+    Raises:
+        MissingDependency: it is not installed.
+    """
+    try:
+        import altair as alt
+    except ImportError as error:
+        raise MissingDependency(error.name or "altair", "report", "a chart") from None
+    return alt
+
+
+def data_of(rows: Iterable[Mapping[str, object]]) -> Any:
+    """Return rows as the data of a chart; each carries its own, so that it is one file, and needs no other.
+
+    The columns have short names of ours: a name of the user's may hold dots and brackets, which mean something there.
+    """
+    return altair().Data(values=[dict(row) for row in rows])
+
+
+def plain(text: str) -> str:
+    """Return an untrusted text for a chart: on one line, of bounded length, nothing in it that reorders a line."""
+    told = printable(" ".join(text.split()))
+    return told if len(told) <= LONGEST else told[: LONGEST - 1] + "…"
+
+
+def is_bounded(metric: Metric) -> bool:
+    """Whether a metric lies between 0 and 1."""
+    return not MEASURES[metric.name].is_cost and metric.name not in _UNBOUNDED
+
+
+def quantity(metric: Metric) -> str:
+    """Return the format in which an axis writes a metric."""
+    return ",.0f" if MEASURES[metric.name].is_cost else ".2~f"
+
+
+def figure(metric: Metric, value: float) -> str:
+    """Return a value as tables write it."""
+    return f"{value:,.{decimals_of(metric)}f}"
+
+
+def numbers(written: str) -> dict[str, str]:
+    """Return how an axis writes numbers in a format; a 0 has no sign."""
+    return {"format": written, "labelExpr": "datum.value === 0 ? '0' : datum.label"}
+
+
+def legend_of(names: Sequence[str]) -> Any:
+    """Return a legend that breaks its line where the chart is narrow."""
+    alt = altair()
+    if len(names) < 2:
+        return None
+    is_short = sum(len(name) + 4 for name in names) * 7 < 300
+    return alt.Legend(columns=0 if is_short else alt.expr("width < 480 ? 1 : 2"), labelLimit=280)

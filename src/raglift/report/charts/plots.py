@@ -1,0 +1,214 @@
+"""The charts of an evaluation and of a comparison, as methods of their `plot`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.comparison.statistics import primary_of, scored
+from raglift.errors import ConfigurationError
+from raglift.report.charts.estimates import differences_of_systems, means_of_stages, means_of_systems, tags_chart
+from raglift.report.charts.lift import Changes, lift_chart
+from raglift.report.charts.loss import loss_chart
+from raglift.report.charts.over_k import over_k_of_comparison, over_k_of_evaluation
+from raglift.report.charts.tradeoff import tradeoff_chart
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import altair as alt
+
+    from raglift.records import Comparison, Evaluation, Metric
+
+__all__ = ["ComparisonPlots", "EvaluationPlots"]
+
+
+@dataclass(frozen=True)
+class EvaluationPlots:
+    """Charts of one system: methods return altair charts, of which `save("x.png")` and `save("x.svg")` make files."""
+
+    evaluation: Evaluation
+    """What was measured."""
+
+    def over_k(self, metric: Metric | str = "ndcg", ks: Sequence[int] | None = None) -> alt.LayerChart:
+        """Return a metric over k, a line a stage; the line of a stage that returns no more hits ends there.
+
+        Args:
+            metric: a measure without a depth, as `"ndcg"`.
+            ks: the depths; by default from 1 to the number of candidates.
+
+        Raises:
+            ConfigurationError: no such measure, or a depth that is not from 1 to the number of candidates.
+        """
+        return over_k_of_evaluation(self.evaluation, metric, ks)
+
+    def lift(self, metric: Metric | str | None = None) -> alt.LayerChart:
+        """Return what reranking changed for each query, most gained first.
+
+        Args:
+            metric: what to look at; by default NDCG@10 or, where that was not scored, at the deepest depth that was.
+
+        Raises:
+            ConfigurationError: a system of one stage, a metric that was not scored, or one without a fair pair.
+        """
+        one = self.evaluation
+        if one.before == one.after:
+            raise ConfigurationError(
+                f"lift: found a system of one stage ({one.before}); expected one with a reranker, as "
+                "evaluate(system, dataset, reranker='late-interaction')"
+            )
+        wanted = _wanted(metric, one)
+        if not one.has_fair_lift(wanted):
+            cut = [stage for stage in one.scores.stages if one.is_truncated(stage, wanted)]
+            raise ConfigurationError(
+                f"lift: found no fair pair on {wanted}, because {', '.join(cut)} returns no more hits whatever is "
+                "asked; expected a metric at a smaller depth"
+            )
+        before, after = one.scores.of(one.before, wanted), one.scores.of(one.after, wanted)
+        return lift_chart(Changes(wanted, one.dataset.queries, before, after, (one.before, one.after)))
+
+    def loss(self, k: int | None = None) -> alt.LayerChart:
+        """Return where recall was lost, as a flow from all facts to those found.
+
+        Args:
+            k: the depth at which a fact counts as found; by default the deepest that was scored.
+
+        Raises:
+            ConfigurationError: k is not a depth of the run.
+        """
+        return loss_chart(self.evaluation.loss(k))
+
+    def intervals(self, *metrics: Metric | str) -> alt.LayerChart:
+        """Return means with 95 % intervals, before and after reranking.
+
+        Args:
+            metrics: what to look at; by default all of quality at the usual depth.
+
+        Raises:
+            ConfigurationError: a metric that was not scored, or metrics that are not on one scale.
+        """
+        return means_of_stages(self.evaluation, metrics)
+
+    def tags(self, metric: Metric | str | None = None, *, lift: bool = True) -> alt.LayerChart:
+        """Return the queries of each tag: what reranking changed or, without a reranker, the means.
+
+        Args:
+            metric: what to look at; by default as for `lift`.
+            lift: show changes where there are any; else means after the last stage.
+
+        Raises:
+            ConfigurationError: the metric was not scored.
+        """
+        return tags_chart(self.evaluation.by_tag(_wanted(metric, self.evaluation)), {}, lift=lift)
+
+
+@dataclass(frozen=True)
+class ComparisonPlots:
+    """Charts of systems beside each other: methods return altair charts, of which `save("x.png")` makes a file."""
+
+    comparison: Comparison
+    """What was compared."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """What to call systems in charts; by default their names."""
+
+    def over_k(self, metric: Metric | str = "ndcg", ks: Sequence[int] | None = None) -> alt.LayerChart:
+        """Return a metric over k, a line a system; where there are many, the best ones and the baseline.
+
+        Args:
+            metric: a measure without a depth, as `"ndcg"`.
+            ks: the depths; by default from 1 to the fewest candidates of a system.
+
+        Raises:
+            ConfigurationError: no such measure, or a depth that some system does not have.
+        """
+        return over_k_of_comparison(self.comparison, metric, ks, self.names)
+
+    def lift(self, system: str | None = None, metric: Metric | str | None = None) -> alt.LayerChart:
+        """Return a system minus the baseline for each query, most gained first.
+
+        Args:
+            system: its name; by default the first that is not the baseline.
+            metric: what to look at; by default the primary metric.
+
+        Raises:
+            ConfigurationError: no such system, a metric that was not compared, or one without a fair pair.
+        """
+        one = self.comparison
+        wanted = scored(one.primary if metric is None else metric, one.metrics, "metric")
+        name = one.others[0] if system is None else system
+        if one.row(name, wanted).difference is None:
+            raise ConfigurationError(
+                f"lift: found no fair pair of {name!r} and the baseline {one.baseline!r} on {wanted}; expected another "
+                "system, and a depth that both return"
+            )
+        sides = (one.baseline, name)
+        left, right = (one.evaluation(side).scores for side in sides)
+        stages = one.stages
+        values = [
+            dict(zip(scores.query_ids, scores.of(stages[side], wanted).tolist(), strict=True))
+            for scores, side in zip((left, right), sides, strict=True)
+        ]
+        queries = [one.evaluation(one.baseline).dataset.query_by_id[key] for key in one.query_ids]
+        before, after = ([of_side[key] for key in one.query_ids] for of_side in values)
+        called = (self.names.get(sides[0], sides[0]), self.names.get(sides[1], sides[1]))
+        return lift_chart(Changes(wanted, queries, np.array(before), np.array(after), called))
+
+    def intervals(self, metric: Metric | str | None = None) -> alt.LayerChart:
+        """Return each system's mean with its interval; whether systems differ is better told by `differences`.
+
+        Args:
+            metric: what to look at; by default the primary metric.
+
+        Raises:
+            ConfigurationError: the metric was not compared.
+        """
+        return means_of_systems(self.comparison, metric, self.names)
+
+    def differences(self, metric: Metric | str | None = None) -> alt.LayerChart:
+        """Return each system minus the baseline, with its interval: query by query, so narrower than those of means.
+
+        Args:
+            metric: what to look at; by default the primary metric.
+
+        Raises:
+            ConfigurationError: the metric was not compared, or no system has a fair pair.
+        """
+        return differences_of_systems(self.comparison, metric, self.names)
+
+    def tradeoff(
+        self,
+        quality: Metric | str | None = None,
+        cost: str = "latency_p50",
+        *,
+        known: Mapping[str, Mapping[str, float]] | None = None,
+    ) -> alt.LayerChart:
+        """Return quality against one cost, with a line through the systems that none beats in both.
+
+        Args:
+            quality: more is better; by default the primary metric.
+            cost: less is better: one of those of `Comparison.pareto`.
+            known: costs that you know, as `{"dollars": {"dense": 0.4, "bm25": 0}}`.
+
+        Raises:
+            ConfigurationError: a cost that does not exist, or that is known of no system.
+        """
+        return tradeoff_chart(self.comparison.pareto(quality, [cost], known=known), self.names)
+
+    def tags(self, metric: Metric | str | None = None, *, lift: bool = True) -> alt.LayerChart:
+        """Return the queries of each tag: each system minus the baseline, or its mean.
+
+        Args:
+            metric: what to look at; by default the primary metric.
+            lift: show differences to the baseline; else means.
+
+        Raises:
+            ConfigurationError: the metric was not compared.
+        """
+        return tags_chart(self.comparison.by_tag(metric), self.names, lift=lift)
+
+
+def _wanted(metric: Metric | str | None, evaluation: Evaluation) -> Metric:
+    known = evaluation.scores.metrics
+    return primary_of(None, known) if metric is None else scored(metric, known, "metric")

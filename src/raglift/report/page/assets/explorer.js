@@ -1,0 +1,193 @@
+// The explorer: what is chosen, the list beside the open query, and the address that names it.
+
+const NARROW = window.matchMedia("(max-width: 860px)");
+
+function explorer(data) {
+  data.tags = [...new Set(data.queries.flatMap((query) => query.tags))].sort();
+  data.tops = data.metrics.map((_, metric) =>
+    data.queries.reduce((top, query) => Math.max(top, ...query.views.map((view) => view.values[metric] ?? 0)), 1));
+  const state = {
+    search: "", tag: "", outcome: "", metric: data.primary, left: data.left, right: data.right, query: null,
+    sort: data.left === data.right ? "right-low" : "change",
+  };
+  const detail = element("article", { class: "detail", "aria-labelledby": "query-heading" });
+  const list = queryList((query) => query && visit(query));
+  const count = element("p", { role: "status", class: "count" });
+  const chips = element("div", { class: "chips", role: "group", "aria-label": "Outcome" });
+  const controls = controlsOf(data, state, refresh, changeViews);
+
+  function address(query) {
+    const named = query.id.length <= 200 && query.id === query.id.toWellFormed();
+    const views = state.left === data.left && state.right === data.right ? "" : `&left=${state.left}&right=${state.right}`;
+    return `#${named ? `q=${encodeURIComponent(query.id)}` : `n=${query.number + 1}`}${views}`;
+  }
+
+  function judge() {
+    for (const query of data.queries) query.outcomes = outcomesOf(data, query, state.left, state.right);
+  }
+
+  function refresh() {
+    const chosen = chosenQueries(data, state);
+    list.fill(chosen.queries, (query) => queryRow(query, data, state, address));
+    count.textContent = `${whole(chosen.queries.length)} of ${plural(data.queries.length, "query", "queries")}`;
+    chips.replaceChildren(...chipsOf(data, state, chosen.outcomes, (outcome) => {
+      state.outcome = outcome;
+      refresh();
+      chips.querySelector("[aria-pressed='true']").focus();
+    }));
+    controls.tags(chosen.tags);
+    list.mark(state.query);
+    return chosen.queries;
+  }
+
+  function show(query) {
+    state.query = query;
+    detail.replaceChildren(...queryDetail(data, query, state));
+    return list.mark(query);
+  }
+
+  // Without a new entry in the browser's history: going through the list is not a way to go back
+  function visit(query) {
+    location.replace(address(query));
+    show(query)?.focus({ preventScroll: true });
+  }
+
+  function changeViews() {
+    judge();
+    refresh();
+    if (location.hash.startsWith("#q=") || location.hash.startsWith("#n=")) location.replace(address(state.query));
+    show(state.query);
+  }
+
+  // Opens what the address names; says whether it names anything
+  function route() {
+    const asked = new URLSearchParams(location.hash.slice(1));
+    const query = asked.has("n") ? data.queries[Number(asked.get("n")) - 1] : data.byId.get(asked.get("q"));
+    if (!query) return false;
+    const [left, right] = ["left", "right"].map((side) => viewOf(asked.get(side), data, side));
+    if (left !== state.left || right !== state.right) {
+      [state.left, state.right] = [left, right];
+      controls.views();
+      judge();
+      refresh();
+    }
+    if (query !== state.query) show(query);
+    return true;
+  }
+
+  const root = document.getElementById("explorer");
+  root.append(
+    controls.element,
+    chips,
+    count,
+    element("div", { class: "panes" },
+      element("nav", { class: "list-pane", "aria-label": "Queries" }, list.scroller, hint()),
+      detail),
+    data.notes.length ? element("ul", { class: "muted left-out" }, data.notes.map((note) => element("li", { dir: "auto" }, short(note, 600)))) : "",
+  );
+  root.hidden = false;
+  judge();
+  const first = refresh()[0];
+  const named = route();
+  if (!named && first) show(first);
+  if (named) root.parentElement.scrollIntoView();
+
+  addEventListener("hashchange", () => {
+    const before = state.query;
+    if (route() && state.query !== before) reveal(detail);
+  });
+  root.addEventListener("keydown", (event) => {
+    if (event.target.matches("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
+    const inList = Boolean(event.target.closest(".list"));
+    const step = { j: 1, k: -1, ArrowDown: inList ? 1 : 0, ArrowUp: inList ? -1 : 0 }[event.key] ?? 0;
+    const next = step ? list.beside(state.query, step) : null;
+    if (!next) return;
+    event.preventDefault();
+    visit(next);
+  });
+}
+
+function viewOf(asked, data, side) {
+  const view = asked === null ? NaN : Number(asked);
+  return Number.isInteger(view) && view >= 0 && view < data.views.length ? view : data[side];
+}
+
+function hint() {
+  return element("p", { class: "hint" }, element("kbd", null, "j"), " ", element("kbd", null, "k"), " or arrow keys: next and previous query");
+}
+
+// The open query comes into sight where it is not; on a narrow page also for those who read by ear
+function reveal(detail) {
+  if (NARROW.matches) detail.querySelector("h3").focus({ preventScroll: true });
+  if (NARROW.matches || detail.getBoundingClientRect().top < 0) detail.scrollIntoView();
+}
+
+function controlsOf(data, state, refresh, changeViews) {
+  const set = (name, read) => (value) => {
+    state[name] = read(value);
+    refresh();
+  };
+  const search = element("input", { type: "search", id: "search", autocomplete: "off", spellcheck: "false",
+    oninput: (event) => set("search", String)(event.target.value) });
+  const views = data.views.map((view, number) => [number, short(view.title, 60)]);
+  const sides = ["left", "right"].map((side) => choice(side === "left" ? "Before (left)" : "After (right)", side, views, (value) => {
+    state[side] = Number(value);
+    changeViews();
+  }));
+  const tags = choice("Tag", "tag", [], set("tag", (value) => (value === "" ? "" : Number(value))));
+  const one = data.left === data.right && data.views.length < 2;
+  const row = element("div", { class: "controls", role: "search", "aria-label": "Choose queries" },
+    element("div", { class: "choice wide" }, element("label", { for: "search" }, "Search"), search),
+    data.tags.length ? tags : null,
+    data.metrics.length > 1 ? choice("Metric", "metric", data.metrics.map((metric, number) => [number, metric]), set("metric", Number)) : null,
+    choice("Order", "sort", one ? ORDERS_OF_ONE : ORDERS, set("sort", String)),
+    data.views.length > 2 ? sides : null,
+  );
+  const place = (id, value) => {
+    const select = row.querySelector(`#${id}`);
+    if (select) select.value = String(value);
+  };
+  place("metric", state.metric);
+  place("sort", state.sort);
+  const placeViews = () => ["left", "right"].forEach((side) => place(side, state[side]));
+  placeViews();
+  return {
+    element: row,
+    views: placeViews,
+    tags: (counts) => setOptions(tags.querySelector("select"), [
+      ["", `All (${whole(counts.get("") ?? 0)})`],
+      ...data.tags.map((tag, number) => [number, `${short(tag, 60)} (${whole(counts.get(tag) ?? 0)})`]),
+    ]),
+  };
+}
+
+function chipsOf(data, state, counts, choose) {
+  const same = data.views[state.left].system === data.views[state.right].system;
+  const one = state.left === state.right;
+  const names = { fixed: same ? "Fixed" : "Found only right", broken: same ? "Broken" : "Found only left" };
+  const shown = OUTCOMES.filter(([name]) => {
+    if (name === "fixed" || name === "broken") return !one;
+    return counts.get(name) || name === state.outcome || data.queries.some((query) => query.outcomes.has(name));
+  });
+  return [["", "All", "Every query"], ...shown].map(([name, title, said]) =>
+    element("button", { type: "button", class: `chip ${name}`, "aria-pressed": String(state.outcome === name), title: said, onclick: () => choose(name) },
+      names[name] ?? title, " ", element("span", { class: "number" }, whole(counts.get(name) ?? 0))));
+}
+
+async function startExplorer() {
+  if (!document.getElementById("queries")) return;
+  const data = await readQueries();
+  data.byId = new Map();
+  data.queries.forEach((query, number) => {
+    Object.assign(query, { number, searched: searchable(query) });
+    data.byId.set(query.id, query);
+  });
+  explorer(data);
+}
+
+startExplorer().catch((error) => {
+  const trouble = document.getElementById("explorer-trouble");
+  trouble.textContent = `The queries cannot be shown: ${error.message}. A browser of 2023 or later can.`;
+  trouble.hidden = false;
+  throw error;
+});

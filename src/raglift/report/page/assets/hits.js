@@ -1,0 +1,116 @@
+// The hits of one query in one view: where each came from, what it matched, and why.
+
+const FIRST = 10;
+const REASONS = 6;
+
+function hitColumn(data, query, view, other, role) {
+  const { hits, returned, error } = query.views[view];
+  const title = element("h4", { dir: "auto" }, short(data.views[view].title, 80));
+  const count = element("p", { class: "muted count" }, `${plural(returned, "hit")}${hits.length < returned ? `, ${whole(hits.length)} of them in this page` : ""}`);
+  const list = element("ol", { class: "hits" });
+  const column = element("div", { class: `column ${role}` }, element("div", { class: "column-head" }, title, count), list);
+  if (error) column.insertBefore(element("p", { class: "error", dir: "auto" }, `This query failed: ${short(error, 600)}`), list);
+  if (!hits.length) list.append(element("li", { class: "none" }, "No hits."));
+  const ranks = other === view ? null : ranksOf(query.views[other]);
+  fillHits(list, data, query, hits, hits.filter((hit) => hit[0] <= FIRST || hit[3].length), ranks, role);
+  return column;
+}
+
+function fillHits(list, data, query, all, chosen, ranks, role) {
+  let last = 0;
+  const rows = [];
+  for (const hit of chosen) {
+    if (hit[0] > last + 1) rows.push(gap(hit[0] - last - 1));
+    rows.push(hitRow(data, query, hit, ranks, role));
+    last = hit[0];
+  }
+  list.replaceChildren(...rows);
+  if (chosen.length < all.length) {
+    const label = `Show the other ${plural(all.length - chosen.length, "hit")}`;
+    list.append(element("li", { class: "none" }, button(label, () => fillHits(list, data, query, all, all, ranks, role))));
+  }
+}
+
+function gap(count) {
+  return element("li", { class: "gap" }, `${plural(count, "hit")} that ${count === 1 ? "matches" : "match"} nothing`);
+}
+
+// The rank of each chunk in a view, and the depth down to which all of its hits are in the page.
+function ranksOf({ hits, returned }) {
+  const ranks = new Map();
+  for (const [rank, chunk] of hits) if (!ranks.has(chunk)) ranks.set(chunk, rank);
+  let depth = 0;
+  while (depth < hits.length && hits[depth][0] === depth + 1) depth += 1;
+  return { ranks, depth, complete: hits.length >= returned };
+}
+
+function hitRow(data, query, [rank, number, score, matches], ranks, role) {
+  const [document, start, end, text, missing] = data.chunks[number];
+  const counts = matches.some((match) => match[3]);
+  const spans = matches
+    .filter((match) => match[7] > match[6])
+    .map(([fact, , , matched, , , from, to]) => ({ fact, counts: Boolean(matched), start: unitOf(text, from), end: unitOf(text, to) }));
+  const head = element("div", { class: "hit-head" },
+    element("span", { class: "rank" }, element("span", { class: "visually-hidden" }, "Rank "), String(rank)),
+    movement(rank, number, ranks, role),
+    element("span", { class: "source" }, place(document < 0 ? null : data.documents[document], start, end)),
+    element("span", { class: "score number" }, score === null ? "" : element("span", { class: "visually-hidden" }, "Score "), scoreText(score)),
+  );
+  const row = element("li", { class: `hit${counts ? " counts" : ""}${matches.length ? " touches" : ""}`, "data-chunk": number },
+    head, element("div", { class: "hit-body" }, longText(text, spans, missing, { class: "hit-text" })), reasons(query, matches));
+  return row;
+}
+
+function place(document, start, end) {
+  const parts = [];
+  if (document) parts.push(element("bdi", { class: "document" }, short(document, 48)));
+  if (start !== null && start !== undefined) parts.push(element("span", { class: "offsets" }, `${parts.length ? " " : ""}${whole(start)}–${whole(end)}`));
+  return parts;
+}
+
+// How a hit moved, seen from either side, in signs and in words.
+function movement(rank, chunk, ranks, role) {
+  if (!ranks) return null;
+  const other = ranks.ranks.get(chunk);
+  const [sign, tone, said] = other === undefined ? unseen(ranks, role) : moved(rank, other, role);
+  return element("span", { class: `move ${tone}` }, sign, element("span", { class: "visually-hidden" }, ` (${said})`));
+}
+
+function moved(rank, other, role) {
+  if (role === "left") return [`→ ${other}`, other < rank ? "better" : other > rank ? "worse" : "muted", `rank ${other} after`];
+  if (other === rank) return ["=", "muted", "as before"];
+  return other > rank ? [`▲ ${other} → ${rank}`, "better", `up from rank ${other}`] : [`▼ ${other} → ${rank}`, "worse", `down from rank ${other}`];
+}
+
+function unseen({ depth, complete }, role) {
+  if (role === "left") return complete ? ["→ gone", "worse", "not among the hits after"] : [`→ >${depth}`, "worse", `below rank ${depth} after, or gone`];
+  return complete ? ["new", "better", "not among the hits before"] : [`▲ >${depth}`, "better", `below rank ${depth} before, or new`];
+}
+
+function badge(fact) {
+  return element("span", { class: `badge f${colourOf(fact)}`, "aria-hidden": "true" }, String(fact + 1));
+}
+
+function reasons(query, matches) {
+  if (!matches.length) return null;
+  const lines = matches.slice(0, REASONS).map((match) => element("li", null, badge(match[0]), element("span", null, reason(query, match))));
+  if (matches.length > REASONS) lines.push(element("li", { class: "muted" }, `and ${whole(matches.length - REASONS)} more`));
+  return element("ul", { class: "why", "aria-label": "Why it matched" }, lines);
+}
+
+// Why a hit matched, or why what it covers is not enough.
+function reason(query, [fact, passage, direction, counts, satisfies, covered]) {
+  const which = query.facts[fact].length > 1 ? `alternative ${passage + 1} of fact ${fact + 1}` : `fact ${fact + 1}`;
+  const share = covered === null ? "a part" : `${percent(covered)}\u202f%`;
+  const end = satisfies ? ` — fact ${fact + 1} is satisfied here` : "";
+  if (!counts) return `covers ${share} of ${which}, ${satisfies ? "which completes it together with the hits above" : "not a match by itself"}`;
+  if (direction === 0) return `contains the passage of ${which}${end}`;
+  if (direction === 1) return `lies inside the passage of ${which}${covered === null ? "" : `, ${share} of it`}${end}`;
+  if (direction === 2) return `is the chunk that ${which} names${end}`;
+  return `overlaps the passage of ${which}, ${share} of it${end}`;
+}
+
+function percent(share) {
+  const rounded = Math.round(share * 100);
+  return rounded === 0 && share > 0 ? "<1" : rounded === 100 && share < 1 ? ">99" : String(rounded);
+}

@@ -1,0 +1,281 @@
+"""The page of a comparison: which systems differ, by how much, at what cost, and every query."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from raglift.comparison import has_costs
+from raglift.diagnosis.rejudged import judgements_of
+from raglift.metrics import mean_title
+from raglift.report.page import figures
+from raglift.report.page.cells import TRUNCATED, decided_cell, mean_cell, p_cell, row_of, test_cells, verdict_cell
+from raglift.report.page.document import Cell, Document, Section, Table
+from raglift.report.page.gathering import drill_down
+from raglift.report.page.measured import measured_together
+from raglift.report.page.parts import few_text, has_tags, loss_table, method_section, slices_table, truncation
+from raglift.report.terminal.figures import decimals_of, effect_text, interval_text, level
+from raglift.report.terminal.slices import cost_text, cost_title, place_text
+from raglift.report.words import (
+    best_of,
+    comparison_sentence,
+    counted,
+    depth_of_loss,
+    failure_sentence,
+    held_out_sentence,
+    loss_sentence,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from raglift.records import Compared, Comparison, Metric, Tradeoff
+
+__all__ = ["by_mean", "comparison_document", "comparison_sections", "headline", "lead", "notes_of", "other_of"]
+
+_MOST_SYSTEMS = 6
+"""As many systems have a column each in the table of all metrics."""
+_NAMED = 3
+"""As many systems are named one by one where a note is theirs."""
+
+
+def comparison_document(comparison: Comparison) -> Document:
+    """Return the page of a comparison."""
+    matched = [replace(one, judgements=judgements_of(one)) for one in comparison.evaluations]  # once, for all that asks
+    comparison = replace(comparison, evaluations=tuple(matched))
+    systems = dict(zip(comparison.names, comparison.evaluations, strict=True))
+    other = other_of(comparison)
+    queries = drill_down(
+        systems,
+        left=(comparison.baseline, comparison.evaluation(comparison.baseline).after),
+        right=(other, comparison.evaluation(other).after),
+        primary=comparison.primary,
+    )
+    return Document(
+        title=f"{comparison.evaluation(comparison.baseline).dataset.name}: {counted(len(systems), 'system')} compared",
+        lead=lead(comparison),
+        headline=headline(comparison),
+        measured=measured_together(comparison, match=queries.match),
+        warnings=comparison.warnings,
+        notes=(*comparison.notes, *notes_of(comparison)),
+        sections=tuple(comparison_sections(comparison, comparison.names)),
+        queries=queries,
+    )
+
+
+def lead(comparison: Comparison) -> str:
+    """Return what was found: which systems differ, and where the best one loses recall."""
+    best = best_of(comparison)
+    evaluation = comparison.evaluation(best)
+    losses = evaluation.loss(depth_of_loss(evaluation, comparison.primary))
+    failures = [
+        f"{name}: {words}"
+        for name, one in zip(comparison.names, comparison.evaluations, strict=True)
+        if (words := failure_sentence(one))
+    ]
+    told = [comparison_sentence(comparison), held_out_sentence(comparison), loss_sentence(losses, best)]
+    more = len(failures) - _NAMED
+    told += [*failures[:_NAMED], f"Queries failed in {more:,} more." if more > 0 else ""]
+    return " ".join(filter(None, told))
+
+
+def other_of(comparison: Comparison) -> str:
+    """Return the system that is shown beside the baseline at first: the best of the others."""
+    rows = [row for row in comparison.of(comparison.primary) if row.system != comparison.baseline]
+    return max(rows, key=lambda row: (not row.truncated and bool(row.n), row.mean if row.n else -1.0)).system
+
+
+def by_mean(comparison: Comparison) -> list[Compared]:
+    """Return the primary metric's rows: the baseline, then the best first."""
+    return sorted(
+        comparison.of(comparison.primary),
+        key=lambda row: (row.system != comparison.baseline, -row.mean if row.n else 1.0),
+    )
+
+
+def headline(comparison: Comparison) -> Table:
+    """Return the primary metric of each system, beside the baseline."""
+    metric, percent = comparison.primary, level(comparison.method)
+    p = "p (Holm)" if len(comparison.others) > 1 else "p"
+    columns = ("system", f"{mean_title(metric)} [{percent}]", f"difference [{percent}]", p, "")
+    rows = []
+    for row in by_mean(comparison):
+        is_baseline = row.system == comparison.baseline
+        rows.append(
+            row_of(
+                (
+                    row.system,
+                    mean_cell(metric, row.mean, row.interval, truncated=row.truncated),
+                    Cell("") if is_baseline else decided_cell(row),
+                    Cell("") if is_baseline else p_cell(row.p_holm),
+                    verdict_cell("baseline" if is_baseline else row.verdict),
+                )
+            )
+        )
+    return Table(f"{mean_title(metric)} of each system, with intervals", columns, tuple(rows), words=(0, 4))
+
+
+def comparison_sections(comparison: Comparison, shown: Sequence[str]) -> list[Section]:
+    """Return the sections that compare.
+
+    Args:
+        comparison: the systems.
+        shown: those that have lines and columns of their own, where not all have room.
+    """
+    name = mean_title(comparison.primary)
+    said = f"{name} decides; every other metric is exploratory, and its p-values not corrected."
+    return [
+        _pairs_section(comparison),
+        *_cost_sections(comparison),
+        *_reranked_sections(comparison),
+        Section("Over k", figures=(figures.over_k_together(comparison, comparison.primary, shown),)),
+        _loss_section(comparison, shown),
+        *_tags_sections(comparison, shown),
+        _metrics_section(comparison),
+        method_section(comparison.method, comparison.metrics, corrected=said),
+    ]
+
+
+def notes_of(comparison: Comparison) -> list[str]:
+    """Return what the evaluations say of themselves; what several say, once."""
+    by_note: dict[str, list[str]] = {}
+    for name, evaluation in zip(comparison.names, comparison.evaluations, strict=True):
+        for note in evaluation.notes:
+            by_note.setdefault(note, []).append(name)
+    told = " ".join(comparison.warnings)
+    return [f"{_whose(names, len(comparison.names))}: {note}" for note, names in by_note.items() if note not in told]
+
+
+def _whose(names: Sequence[str], of: int) -> str:
+    if len(names) == of:
+        return "every system"
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _pairs_section(comparison: Comparison) -> Section:
+    """Return the differences query by query, on the metric that decides."""
+    rows = []
+    for row in by_mean(comparison):
+        found = row.difference
+        if found is not None and found.n:
+            counts = (f"{found.wins:,}", f"{found.ties:,}", f"{found.losses:,}")
+            shows = "–" if row.detectable is None else f"{row.detectable:.3f}"
+            rows.append(row_of((row.system, *counts, effect_text(found.effect_size), p_cell(found.p), shows)))
+    columns = ("system", "wins", "ties", "losses", "effect size", "p, uncorrected", "could show")
+    said = (
+        f"Each system beside {comparison.baseline}, query by query. “Could show”: the smallest true difference that so "
+        "many queries show four times in five; a smaller one often goes unseen."
+    )
+    pictures = [figures.intervals(comparison), *([figures.differences(comparison)] if rows else [])]
+    other = other_of(comparison)
+    found = comparison.row(other).difference
+    if found is not None and found.n:
+        pictures.append(figures.pair_lift(comparison, other))
+    table = Table(f"Wins and losses against {comparison.baseline}", columns, tuple(rows))
+    return Section("Query by query", (said,) if rows else (), (table,) if rows else (), tuple(pictures))
+
+
+def _reranked_sections(comparison: Comparison) -> list[Section]:
+    """Return what reranking changed within each system, where one has a reranker."""
+    rows = []
+    for name, evaluation in zip(comparison.names, comparison.evaluations, strict=True):
+        if len(evaluation.scores.stages) == 1:
+            continue
+        method = comparison.method
+        found = evaluation.reranker_lift(
+            comparison.primary, seed=method.seed, confidence=method.confidence, moved=0
+        ).row()
+        before = mean_cell(found.metric, found.before, found.before_interval)
+        after = mean_cell(found.metric, found.after, found.after_interval, truncated=found.truncated)
+        cells = test_cells(found.metric, found.difference, alpha=method.alpha)
+        rows.append(row_of((name, before, after, *cells, f"{found.n:,}")))
+    if not rows:
+        return []
+    percent = level(comparison.method)
+    columns = ("system", f"before [{percent}]", f"after [{percent}]", f"lift [{percent}]", "p, uncorrected")
+    table = Table("Each system before and after reranking", (*columns, "win/tie/loss", "queries"), tuple(rows))
+    said = f"{mean_title(comparison.primary)} within each system that has a reranker, on all of its own queries."
+    return [Section("Before and after reranking", (said,), (table,))]
+
+
+def _metrics_section(comparison: Comparison) -> Section:
+    """Return the differences in every metric."""
+    others = [row.system for row in by_mean(comparison) if row.system != comparison.baseline]
+    shown = others[:_MOST_SYSTEMS]
+    metrics = comparison.metrics
+    alpha = f"{comparison.method.alpha:g}"
+    said = (
+        f"Differences to {comparison.baseline}. {mean_title(comparison.primary)} decides; in the other metrics, * is p "
+        f"≤ {alpha}, uncorrected: one such mark in {1 / comparison.method.alpha:.0f} comes by chance where nothing "
+        "differs."
+    )
+    fewer = [f"The {len(shown)} best of {len(others)} systems."] if len(shown) < len(others) else []
+    rows = tuple(row_of(_metric_cells(comparison, metric, shown)) for metric in metrics)
+    marked = any(row.truncated for row in comparison.rows)
+    sections = tuple(place for place in range(1, len(metrics)) if metrics[place].name != metrics[place - 1].name)
+    table = Table("Every metric at every depth", ("metric", comparison.baseline, *shown), rows, sections=sections)
+    return Section("All metrics", (said, *fewer, *truncation(marked=marked)), (table,))
+
+
+def _metric_cells(comparison: Comparison, metric: Metric, shown: Sequence[str]) -> list[Cell | str]:
+    baseline = comparison.row(comparison.baseline, metric)
+    mark = TRUNCATED * baseline.truncated
+    cells: list[Cell | str] = [mean_title(metric), interval_text(baseline.mean, None, decimals_of(metric)) + mark]
+    for name in shown:
+        row = comparison.row(name, metric)
+        found = row.difference
+        if found is None or not found.n:
+            cells.append(Cell(TRUNCATED if row.truncated else "–", "muted"))
+            continue
+        cell, _, _ = test_cells(metric, found, alpha=comparison.method.alpha)
+        star = "*" if found.p <= comparison.method.alpha else ""
+        cells.append(Cell(cell.text.partition(" ")[0] + star, cell.tone))
+    return cells
+
+
+def _loss_section(comparison: Comparison, shown: Sequence[str]) -> Section:
+    """Return where each system lost recall."""
+    losses = {}
+    for name in shown:
+        evaluation = comparison.evaluation(name)
+        losses[name] = evaluation.loss(depth_of_loss(evaluation, comparison.primary))
+    said = tuple(filter(None, (loss_sentence(found, name) for name, found in losses.items())))
+    return Section("Where recall was lost", said, (loss_table(losses),))
+
+
+def _cost_sections(comparison: Comparison) -> list[Section]:
+    """Return cost beside quality, where any is known."""
+    if not has_costs(comparison):
+        return []
+    found = comparison.pareto()
+    pictures = tuple(figures.tradeoff(comparison, cost) for cost in found.costs)
+    said = ("On the front: no other system is as good in every column and better in one.", *found.notes)
+    return [Section("Cost beside quality", said, (tradeoff_table(found),), pictures)]
+
+
+def tradeoff_table(found: Tradeoff) -> Table:
+    """Return quality and costs of each system, the best quality first."""
+    labels = {one.system: one.system for one in found.systems}
+    rows = [
+        row_of(
+            (
+                one.system,
+                interval_text(one.quality, None),
+                *(cost_text(one, cost) for cost in found.costs),
+                Cell(place_text(one, labels), "" if one.on_front else "muted"),
+            )
+        )
+        for one in sorted(found.systems, key=lambda one: (one.left_out is not None, -one.quality))
+    ]
+    columns = ("system", mean_title(found.quality), *map(cost_title, found.costs), "")
+    return Table("Quality and cost of each system", columns, tuple(rows), words=(0, len(columns) - 1))
+
+
+def _tags_sections(comparison: Comparison, shown: Sequence[str]) -> list[Section]:
+    every = comparison.by_tag()
+    slices = replace(every, slices=tuple(one for one in every.slices if one.system in shown))
+    if not has_tags(slices):
+        return []
+    said = ["Exploratory: no p-value is corrected, and a query of several tags counts in each.", few_text(slices)]
+    return [Section("By tag", tuple(filter(None, said)), (slices_table(slices),))]

@@ -1,0 +1,252 @@
+"""The page of one evaluation: what the reranker did, where recall is lost, and every query."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from raglift.comparison.cautions import few_queries, read_in_part
+from raglift.comparison.statistics import interval_of, primary_of, scored
+from raglift.comparison.systems import system_name
+from raglift.diagnosis.rejudged import judgements_of
+from raglift.errors import ConfigurationError
+from raglift.metrics import MEASURES, mean_title, title
+from raglift.report.page import figures
+from raglift.report.page.cells import (
+    TRUNCATED,
+    decided_cell,
+    difference_cell,
+    mean_cell,
+    p_cell,
+    row_of,
+    test_cells,
+    verdict_cell,
+)
+from raglift.report.page.document import Cell, Document, Section, Table
+from raglift.report.page.gathering import drill_down
+from raglift.report.page.measured import measured
+from raglift.report.page.parts import (
+    cost_section,
+    few_metrics,
+    few_text,
+    has_tags,
+    loss_table,
+    method_section,
+    slices_table,
+    truncation,
+)
+from raglift.report.terminal.diagnosis import headroom_text
+from raglift.report.terminal.figures import decimals_of, interval_text
+from raglift.report.words import counted, depth_of_loss, evaluation_sentence, loss_sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from raglift.records import Evaluation, Lift, Lifted, Metric, Moved
+
+__all__ = ["deciding", "evaluation_document"]
+
+_MOVED = 10
+"""How many queries are named in each direction."""
+
+
+def evaluation_document(
+    evaluation: Evaluation, *, primary: Metric | str | None = None, seed: int = 0, confidence: float = 0.95
+) -> Document:
+    """Return the page of one evaluation.
+
+    Args:
+        evaluation: what was measured.
+        primary: the metric that decides; by default NDCG@10 or, where that was not scored, NDCG at the deepest depth
+            that was, else the first measure of quality at its deepest.
+        seed: of the permutation tests.
+        confidence: how often intervals hold the true value.
+
+    Raises:
+        ConfigurationError: a metric that was not scored or is no measure of quality, or an argument outside its range.
+    """
+    evaluation = replace(evaluation, judgements=judgements_of(evaluation))  # matched once, for all that asks
+    decides = deciding(primary, evaluation.scores.metrics)
+    lift = None
+    if len(evaluation.scores.stages) > 1:
+        lift = evaluation.reranker_lift(decides, seed=seed, confidence=confidence, moved=_MOVED)
+    warnings = lift.warnings if lift is not None else _warnings(evaluation, decides)
+    sections = [
+        Section("Over k", figures=(figures.over_k(evaluation, decides),)),
+        None if lift is None else _lift_section(lift),
+        _loss_section(evaluation, decides),
+        _tags_section(evaluation, decides, seed, confidence),
+        cost_section(evaluation),
+        _metrics_section(evaluation, lift, confidence),
+        _method(evaluation, lift, decides),
+    ]
+    queries = drill_down({"": evaluation}, left=("", evaluation.before), right=("", evaluation.after), primary=decides)
+    return Document(
+        title=_title(evaluation),
+        lead=evaluation_sentence(evaluation, lift, decides, confidence),
+        headline=_headline(evaluation, lift, decides, confidence),
+        measured=measured(evaluation, decides, match=queries.match),
+        warnings=warnings,
+        notes=tuple(note for note in evaluation.notes if note not in warnings),
+        sections=tuple(section for section in sections if section is not None),
+        queries=queries,
+    )
+
+
+def deciding(primary: Metric | str | None, known: Sequence[Metric]) -> Metric:
+    """Return the metric that decides, also where no NDCG was scored: then the first measure of quality, at its deepest.
+
+    Raises:
+        ConfigurationError: it was not scored, or is no measure of quality, or none was scored.
+    """
+    try:
+        return primary_of(primary, known)
+    except ConfigurationError:
+        quality = [one for one in known if MEASURES[one.name].is_earned and not MEASURES[one.name].is_cost]
+        if primary is not None or not quality:
+            raise
+    alike = [metric for metric in quality if metric.name == quality[0].name]
+    return scored(max(alike, key=lambda metric: metric.k or 0), known, "primary")
+
+
+def _title(evaluation: Evaluation) -> str:
+    return f"{evaluation.dataset.name}: {system_name(evaluation)}"
+
+
+def _warnings(evaluation: Evaluation, metric: Metric) -> tuple[str, ...]:
+    """Return what the reader of the figures of one stage should be warned of."""
+    return (*few_queries(evaluation.scores.n(evaluation.after, metric)), *read_in_part(evaluation))
+
+
+def _headline(evaluation: Evaluation, lift: Lift | None, primary: Metric, confidence: float) -> Table:
+    """Return the figures of the first screen: a handful of metrics before and after, with their intervals."""
+    chosen = few_metrics(primary, evaluation.scores.metrics)
+    percent = f"{confidence * 100:g} %"
+    if lift is None:
+        rows = tuple(_stage_row(evaluation, metric, confidence) for metric in chosen)
+        return Table(f"{evaluation.before}, with intervals", ("metric", f"mean [{percent}]", "queries"), rows)
+    columns = ("metric", f"before [{percent}]", f"after [{percent}]", f"lift [{percent}]", "p", "")
+    rows = tuple(_headline_row(lift.row(metric), lift.method.alpha) for metric in chosen)
+    return Table("Before and after reranking, with intervals", columns, rows, words=(0, 5))
+
+
+def _headline_row(row: Lifted, alpha: float) -> tuple[Cell, ...]:
+    decimals = decimals_of(row.metric)
+    return row_of(
+        (
+            mean_title(row.metric),
+            interval_text(row.before, row.before_interval, decimals),
+            interval_text(row.after, row.after_interval, decimals) + TRUNCATED * row.truncated,
+            difference_cell(row.metric, row.difference, alpha=alpha) if row.exploratory else decided_cell(row),
+            p_cell(None if row.difference is None or not row.difference.n else row.difference.p),
+            Cell("exploratory", "muted") if row.exploratory else verdict_cell(row.verdict),
+        )
+    )
+
+
+def _stage_row(evaluation: Evaluation, metric: Metric, confidence: float) -> tuple[Cell, ...]:
+    stage = evaluation.after
+    interval = interval_of(metric, evaluation.scores.of(stage, metric), confidence)
+    mean = evaluation.scores.mean(stage, metric)
+    truncated = evaluation.is_truncated(stage, metric)
+    cell = mean_cell(metric, mean, interval, truncated=truncated)
+    return row_of((mean_title(metric), cell, f"{evaluation.scores.n(stage, metric):,}"))
+
+
+def _metrics_section(evaluation: Evaluation, lift: Lift | None, confidence: float) -> Section:
+    """Return every metric at every depth."""
+    metrics = evaluation.scores.metrics
+    sections = tuple(place for place in range(1, len(metrics)) if metrics[place].name != metrics[place - 1].name)
+    marked = any(evaluation.is_truncated(stage, metric) for stage in evaluation.scores.stages for metric in metrics)
+    percent = f"{confidence * 100:g} %"
+    if lift is None:
+        columns: tuple[str, ...] = ("metric", f"mean [{percent}]", "queries")
+        rows = tuple(_stage_row(evaluation, metric, confidence) for metric in metrics)
+        said: tuple[str, ...] = ()
+    else:
+        between = evaluation.scores.stages[1:-1]
+        columns = ("metric", f"before ({evaluation.before})", *between, f"after ({evaluation.after})")
+        columns += (f"lift [{percent}]", "p, uncorrected", "win/tie/loss", "queries")
+        rows = tuple(_metric_row(lift, lift.row(metric), between) for metric in metrics)
+        said = (
+            f"{mean_title(lift.primary)} decides; the other metrics are exploratory, and their p-values not corrected.",
+        )
+    table = Table("Every metric at every depth", columns, rows, sections=sections)
+    return Section("All metrics", (*said, *truncation(marked=marked)), (table,))
+
+
+def _metric_row(lift: Lift, row: Lifted, between: Sequence[str]) -> tuple[Cell, ...]:
+    decimals, evaluation = decimals_of(row.metric), lift.evaluation
+    means = [interval_text(evaluation.scores.mean(stage, row.metric), None, decimals) for stage in between]
+    marked = [evaluation.is_truncated(stage, row.metric) for stage in (evaluation.before, evaluation.after)]
+    return row_of(
+        (
+            mean_title(row.metric),
+            interval_text(row.before, None, decimals) + TRUNCATED * marked[0],
+            *means,
+            interval_text(row.after, None, decimals) + TRUNCATED * marked[1],
+            *test_cells(row.metric, row.difference, alpha=lift.method.alpha),
+            f"{row.n:,}",
+        )
+    )
+
+
+def _lift_section(lift: Lift) -> Section | None:
+    """Return the lift of each query, and the queries that moved most; None where there is no fair pair."""
+    found = lift.row().difference
+    if found is None or not found.n:
+        return None
+    name = title(lift.primary)
+    paragraph = f"In {name} {counted(found.wins, 'query')} won, {found.ties:,} tied and {found.losses:,} lost."
+    tables = [_moved_table(lift, where, rows) for where, rows in (("up", lift.up), ("down", lift.down)) if rows]
+    return Section("Lift query by query", (paragraph,), tuple(tables), (figures.lift(lift),))
+
+
+def _moved_table(lift: Lift, where: str, rows: Sequence[Moved]) -> Table:
+    name = title(lift.primary)
+    cells = tuple(
+        row_of(
+            (
+                one.query_id,
+                one.text,
+                f"{one.before:.3f} → {one.after:.3f}",
+                f"{one.rank_before or 'none'} → {one.rank_after or 'none'}",
+            )
+        )
+        for one in rows
+    )
+    return Table(
+        f"The queries that moved {where} most",
+        ("query", "question", name, "first fact at rank"),
+        cells,
+        words=(0, 1),
+    )
+
+
+def _loss_section(evaluation: Evaluation, primary: Metric) -> Section | None:
+    """Return where recall was lost; None where no query is labelled."""
+    k = depth_of_loss(evaluation, primary)
+    losses = evaluation.loss(k)
+    if not losses.facts:
+        return None
+    said = [loss_sentence(losses), f"{headroom_text(evaluation.headroom(k))}."]
+    said += [
+        f"{counted(loss.facts, 'fact')} of these only since {loss.stage}: no candidate held them."
+        for loss in losses.made_findable
+    ]
+    return Section(
+        "Where recall was lost", tuple(said), (loss_table({"": losses}),), (figures.loss(evaluation, losses),)
+    )
+
+
+def _tags_section(evaluation: Evaluation, primary: Metric, seed: int, confidence: float) -> Section | None:
+    slices = evaluation.by_tag(primary, seed=seed, confidence=confidence)
+    if not has_tags(slices):
+        return None
+    said = ["Exploratory: no p-value is corrected, and a query of several tags counts in each.", few_text(slices)]
+    return Section("By tag", tuple(filter(None, said)), (slices_table(slices),))
+
+
+def _method(evaluation: Evaluation, lift: Lift | None, primary: Metric) -> Section:
+    said = f"{mean_title(primary)} decides; every other metric is exploratory, and its p-value not corrected."
+    return method_section(None if lift is None else lift.method, evaluation.scores.metrics, corrected=said)

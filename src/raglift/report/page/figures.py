@@ -1,0 +1,162 @@
+"""The charts of pages, each with what it shows in words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from raglift.metrics import mean_title, title
+from raglift.report.page.document import Figure
+from raglift.report.terminal.diagnosis import outcome_text
+from raglift.report.terminal.figures import decimals_of, difference_text, interval_text, level, signed
+from raglift.report.terminal.slices import cost_text, cost_title
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from raglift.diagnosis import LossBreakdown
+    from raglift.records import Comparison, Evaluation, Lift, Metric, TagSlices
+
+__all__ = ["differences", "intervals", "lift", "loss", "over_k", "over_k_together", "pair_lift", "tags", "tradeoff"]
+
+_MANY = 12
+"""Of more systems than these a description names the first only."""
+
+
+def over_k(evaluation: Evaluation, metric: Metric) -> Figure:
+    """Return a metric's mean over k, after each stage."""
+    measure = replace(metric, depth=None)
+    name = mean_title(measure)
+    frame = evaluation.over_k(measure)
+    said = [f"{stage}: {_course(frame, stage)}" for stage in evaluation.scores.stages if stage in frame]
+    return Figure(
+        f"{name} over k",
+        f"{name} at each depth. {'. '.join(said)}.",
+        evaluation.plot.over_k(measure),
+        "Each line is a stage: the further apart they are, the more the order of the first k hits has changed.",
+    )
+
+
+def over_k_together(comparison: Comparison, metric: Metric, shown: Sequence[str]) -> Figure:
+    """Return a metric's mean over k, of some systems after their last stage."""
+    measure = replace(metric, depth=None)
+    name = mean_title(measure)
+    said = []
+    for system in shown[:_MANY]:
+        evaluation = comparison.evaluation(system)
+        said.append(f"{system}: {_course(evaluation.over_k(measure), evaluation.after)}")
+    return Figure(
+        f"{name} over k",
+        f"{name} at each depth after the last stage. {'. '.join(said)}.",
+        comparison.plot.over_k(measure),
+        "Each line is a system, after its last stage.",
+    )
+
+
+def lift(found: Lift) -> Figure:
+    """Return the lift of each query, sorted."""
+    difference = found.row().difference
+    assert difference is not None  # noqa: S101 — the caller shows it only where there is a fair pair
+    name = title(found.primary)
+    ends = [
+        f"the largest {word} is {signed(one.after - one.before)} of {one.query_id}"
+        for word, moved in (("gain", found.up[:1]), ("loss", found.down[:1]))
+        for one in moved
+    ]
+    counts = f"{difference.wins:,} queries gained, {difference.ties:,} stayed as they were, {difference.losses:,} lost"
+    return Figure(
+        f"Lift in {name}, query by query",
+        f"One bar a query, sorted: {'; '.join([counts, *ends])}.",
+        found.evaluation.plot.lift(found.primary),
+        "Each bar is one query: up where reranking helped, down where it hurt.",
+    )
+
+
+def pair_lift(comparison: Comparison, system: str) -> Figure:
+    """Return the difference of one system to the baseline on each query, sorted."""
+    difference = comparison.row(system).difference
+    assert difference is not None  # noqa: S101 — as above
+    return Figure(
+        f"{system} minus {comparison.baseline} in {title(comparison.primary)}, query by query",
+        f"One bar a query, sorted: {system} is better on {difference.wins:,} queries, as good on "
+        f"{difference.ties:,}, worse on {difference.losses:,}.",
+        comparison.plot.lift(system),
+        f"Each bar is one query: up where {system} is better, down where {comparison.baseline} is.",
+    )
+
+
+def loss(evaluation: Evaluation, losses: LossBreakdown) -> Figure:
+    """Return the way from all facts to those that are found, and where the others were lost."""
+    parts = [f"{each.facts:,} {outcome_text(each, losses.k)}" for each in losses.losses if each.facts]
+    return Figure(
+        "From all facts to those found",
+        f"Of {losses.facts:,} facts: {'; '.join(parts)}.",
+        evaluation.plot.loss(losses.k),
+        "The width of a band is the number of facts; what leaves the flow is lost there.",
+    )
+
+
+def tags(evaluation: Evaluation, slices: TagSlices) -> Figure:
+    """Return a metric by tag."""
+    decimals = decimals_of(slices.metric)
+    said = [
+        f"{one.tag or 'no tag'}: {interval_text(one.mean, one.interval, decimals)} on {one.n:,}"
+        for one in slices.slices
+    ]
+    return Figure(
+        f"{mean_title(slices.metric)} by tag", f"{'; '.join(said[:_MANY])}.", evaluation.plot.tags(slices.metric)
+    )
+
+
+def intervals(comparison: Comparison) -> Figure:
+    """Return the mean of each system with its interval."""
+    metric = comparison.primary
+    rows = [row for row in comparison.of(metric) if row.n]
+    said = [f"{row.system} {interval_text(row.mean, row.interval, decimals_of(metric))}" for row in rows[:_MANY]]
+    return Figure(
+        f"{mean_title(metric)} of each system",
+        f"{'; '.join(said)}.",
+        comparison.plot.intervals(metric),
+        f"Each interval holds the true mean {level(comparison.method)} of the time. That two overlap does not mean "
+        "that the systems are alike: the differences are paired, query by query.",
+    )
+
+
+def differences(comparison: Comparison) -> Figure:
+    """Return each system minus the baseline, with its interval."""
+    metric = comparison.primary
+    decimals = decimals_of(metric)
+    told = [row for row in comparison.of(metric) if row.difference is not None]
+    said = [f"{row.system} {difference_text(row.difference, decimals)}" for row in told[:_MANY]]
+    return Figure(
+        f"{mean_title(metric)} minus that of {comparison.baseline}",
+        f"{'; '.join(said)}.",
+        comparison.plot.differences(metric),
+        f"Query by query, so these intervals are narrower than those of the means. Each holds the true difference "
+        f"{level(comparison.method)} of the time; none is corrected for how many there are.",
+    )
+
+
+def tradeoff(comparison: Comparison, cost: str) -> Figure:
+    """Return quality against one cost, with the systems that no other beats in both."""
+    found, name = comparison.pareto(costs=[cost]), cost_title(cost)
+    said = [f"{one.system}: {one.quality:.3f} at {cost_text(one, cost)}" for one in found.systems]
+    return Figure(
+        f"{mean_title(found.quality)} against {name}",
+        f"{'; '.join(said[:_MANY])}. On the front: {', '.join(found.front) or 'none'}.",
+        comparison.plot.tradeoff(cost=cost),
+        "The line joins the systems that no other beats in both.",
+    )
+
+
+def _course(frame: pd.DataFrame, column: str) -> str:
+    """Return a curve at its beginning, its middle and its end."""
+    known = frame[["k", column]].dropna()
+    if not len(known):
+        return "no value"
+    places: Sequence[int] = sorted({0, min(9, len(known) - 1), len(known) - 1})
+    values = [(int(known["k"].iloc[place]), float(known[column].iloc[place])) for place in places]
+    return ", ".join(f"{value:.3f} at k = {k}" for k, value in values if not math.isnan(value))

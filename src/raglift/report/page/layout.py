@@ -1,0 +1,160 @@
+"""What the template of a page lays out: cells with the bars beside them, charts as JSON, headings with their anchors."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from raglift.printable import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from raglift.report.page.document import Cell, Document, Figure, Section, Table
+
+__all__ = ["Bar", "LaidFigure", "LaidSection", "LaidTable", "laid_sections", "laid_table"]
+
+_MARGIN = 2.0
+"""What a bar's scale leaves free at each end, of 100."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """An interval on a scale of 0 to 100."""
+
+    low: float
+    middle: float
+    width: float
+    zero: float
+    """Where the value 0 stands, which every scale holds."""
+
+
+@dataclass(frozen=True)
+class LaidCell:
+    """A cell, how it is aligned, and its bar."""
+
+    text: str
+    tone: str
+    kind: str
+    """`word` or `number`."""
+    bar: Bar | None
+
+
+@dataclass(frozen=True)
+class LaidRow:
+    """The cells of a row, and whether a line is drawn above it."""
+
+    cells: tuple[LaidCell, ...]
+    ruled: bool
+
+
+@dataclass(frozen=True)
+class LaidTable:
+    """A table as the template shows it."""
+
+    caption: str
+    columns: tuple[tuple[str, str], ...]
+    """The title of each column, and how it is aligned."""
+    rows: tuple[LaidRow, ...]
+
+
+@dataclass(frozen=True)
+class LaidFigure:
+    """A figure with its chart as JSON that can stand in a <script> element."""
+
+    anchor: str
+    title: str
+    description: str
+    caption: str
+    specification: str
+
+
+@dataclass(frozen=True)
+class LaidSection:
+    """A section with the anchor that links go to."""
+
+    anchor: str
+    heading: str
+    paragraphs: tuple[str, ...]
+    tables: tuple[LaidTable, ...]
+    figures: tuple[LaidFigure, ...]
+    folded: bool
+
+
+def laid_table(table: Table) -> LaidTable:
+    """Return a table with its columns' kinds and the bars of its cells; the bars of a column share one scale."""
+    kinds = ["word" if column in table.words else "number" for column in range(len(table.columns))]
+    scales = [_scale(row[column] for row in table.rows) for column in range(len(table.columns))]
+    rows = (
+        LaidRow(
+            tuple(
+                LaidCell(cell.text, cell.tone, kind, _bar(cell, scale))
+                for cell, kind, scale in zip(row, kinds, scales, strict=True)
+            ),
+            number in table.sections,
+        )
+        for number, row in enumerate(table.rows)
+    )
+    return LaidTable(table.caption, tuple(zip(table.columns, kinds, strict=True)), tuple(rows))
+
+
+def _scale(cells: Iterable[Cell]) -> tuple[float, float]:
+    """Return where the bars of a column begin and end: from the lowest to the highest of them, and 0."""
+    ends = [end for cell in cells for end in (cell.low, cell.high) if end is not None]
+    return min(0.0, *ends) if ends else 0.0, max(0.0, *ends) if ends else 0.0
+
+
+def _bar(cell: Cell, scale: tuple[float, float]) -> Bar | None:
+    lowest, highest = scale
+    if cell.low is None or cell.middle is None or cell.high is None or not lowest < highest:
+        return None
+
+    def place(value: float) -> float:
+        return round(_MARGIN + (100 - 2 * _MARGIN) * (value - lowest) / (highest - lowest), 2)
+
+    low, high = place(cell.low), place(cell.high)
+    return Bar(low, place(cell.middle), round(max(0.5, high - low), 2), place(0.0))
+
+
+def laid_sections(document: Document) -> tuple[LaidSection, ...]:
+    """Return the sections of a page, with an anchor for each of them and for each figure.
+
+    Raises:
+        MissingDependency: a package that charts are made with is not installed.
+    """
+    return tuple(_laid_section(section, f"section-{number}") for number, section in enumerate(document.sections, 1))
+
+
+def _laid_section(section: Section, anchor: str) -> LaidSection:
+    figures = (_laid_figure(figure, f"{anchor}-chart-{number}") for number, figure in enumerate(section.figures, 1))
+    return LaidSection(
+        anchor,
+        section.heading,
+        section.paragraphs,
+        tuple(map(laid_table, section.tables)),
+        tuple(figures),
+        section.folded,
+    )
+
+
+def _laid_figure(figure: Figure, anchor: str) -> LaidFigure:
+    from raglift.report.charts.embedding import specification
+
+    told = _shown(specification(figure.chart))
+    return LaidFigure(anchor, figure.title, figure.description, figure.caption, _for_script(told))
+
+
+def _shown(value: Any) -> Any:
+    """Return JSON values whose texts hold nothing that could reorder a line."""
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, dict):
+        return {printable(name): _shown(inner) for name, inner in value.items()}
+    return [_shown(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _for_script(value: Any) -> str:
+    """Return JSON that no HTML parser takes for the end of a script."""
+    written = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return written.replace("&", r"\u0026").replace("<", r"\u003c").replace(">", r"\u003e")

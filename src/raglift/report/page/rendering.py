@@ -1,0 +1,195 @@
+"""Pages as one HTML file: everything inlined, nothing asked of a network, and what is not ours never taken for markup."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import secrets
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from raglift.errors import ConfigurationError, MissingDependency
+from raglift.printable import printable
+from raglift.report.page.layout import laid_sections, laid_table
+from raglift.report.page.packing import packed
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+    from raglift.report.page.document import Document
+
+__all__ = ["render", "write_page"]
+
+GENERATOR = "raglift report"
+STYLES = ("page.css", "explorer.css", "print.css")
+SCRIPTS = (
+    "elements.js",
+    "texts.js",
+    "reading.js",
+    "choosing.js",
+    "listing.js",
+    "hits.js",
+    "details.js",
+    "explorer.js",
+    "scheme.js",
+)
+DRAWING = ("drawing.js",)
+ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3.5" fill="#1d5fa6"/>'
+    '<path d="M4 11.5 8 4.5l4 7" fill="none" stroke="#fff" stroke-width="2" stroke-linejoin="round"/></svg>'
+)
+HEAD = 2048
+"""How far into a file its generator is looked for, in bytes."""
+
+
+def render(document: Document) -> str:
+    """Return a page as HTML that is complete in itself.
+
+    Its policy allows the scripts and the styles inlined here, by their hashes, and nothing else: no request, no other
+    script, no form. Texts are escaped; control characters and direction overrides in them come out as �.
+
+    Raises:
+        MissingDependency: Jinja2 or, for a page with charts, altair is not installed.
+    """
+    from raglift import __version__
+
+    environment = _environment()
+    sections = laid_sections(document)
+    scripts = [_script(SCRIPTS)]
+    if any(figure for section in sections for figure in section.figures):
+        scripts += [_vega(), _script(DRAWING)]
+    style = "\n".join(map(_asset, STYLES))
+    content = {
+        "document": document,
+        "generator": f"{GENERATOR} {__version__}",
+        "headline": laid_table(document.headline),
+        "sections": sections,
+        "queries": "" if document.queries is None else base64.b64encode(packed(document.queries)).decode(),
+        "icon": "data:image/svg+xml," + quote(ICON),
+        "style": style,
+        "scripts": scripts,
+        "policy": _policy(scripts, style),
+    }
+    return environment.get_template("page.html.j2").render(content)
+
+
+def write_page(document: Document, path: str | os.PathLike[str], *, overwrite: bool = True) -> Path:
+    """Write a page to a file, all of it or nothing.
+
+    A page can be made again from what was measured, so a page that raglift wrote is replaced by default. Any other file
+    is left alone, whatever is asked.
+
+    Args:
+        document: the page.
+        path: where to write it; its folder exists.
+        overwrite: whether a page of raglift's that is there already may be replaced.
+
+    Returns:
+        The path.
+
+    Raises:
+        ConfigurationError: the path is a folder or another file, or cannot be written.
+        MissingDependency: a package that pages are made with is not installed.
+    """
+    target = Path(path)
+    _check_free(target, overwrite=overwrite)
+    content = render(document).encode()
+    place = target.resolve()
+    written = place.with_name(f".{place.name[:100]}.{secrets.token_hex(4)}.part")
+    try:
+        written.write_bytes(content)
+        written.replace(place)
+    except OSError as error:
+        written.unlink(missing_ok=True)
+        raise ConfigurationError(
+            f"{target}: the report cannot be written: {error.strerror or error}; expected a path that can be written; "
+            "nothing was changed there"
+        ) from error
+    return target
+
+
+def _check_free(target: Path, *, overwrite: bool) -> None:
+    """Raise unless a page can be written there without destroying anything else."""
+    if target.is_dir():
+        raise ConfigurationError(f"{target}: found a folder; expected the name of a file, as {target / 'report.html'}")
+    if not target.parent.is_dir():
+        raise ConfigurationError(
+            f"{target}: found no folder {target.parent}; expected a folder that exists: create it, or choose another"
+        )
+    if not target.exists():
+        return
+    if not _is_page(target):
+        raise ConfigurationError(
+            f"{target}: found a file there that is not a report of raglift, and so is not overwritten; "
+            "expected a new name: choose another, or move the file away"
+        )
+    if not overwrite:
+        raise ConfigurationError(
+            f"{target}: found a report there already; expected a new name: choose another, or replace it (overwrite=True)"
+        )
+
+
+def _is_page(path: Path) -> bool:
+    """Whether raglift wrote a file: its head names who made it."""
+    try:
+        with path.open("rb") as file:
+            return f'<meta name="generator" content="{GENERATOR} '.encode() in file.read(HEAD)
+    except OSError:
+        return False
+
+
+def _policy(scripts: list[str], style: str) -> str:
+    allowed = " ".join(_hash(script) for script in scripts)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(block: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(block.encode()).digest()).decode()}'"
+
+
+def _vega() -> str:
+    from raglift.report.charts.embedding import javascript
+
+    return javascript()
+
+
+@cache
+def _environment() -> Environment:
+    """Return what fills the template: every value is escaped, cut where the template says so, and harmless to read."""
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError as error:
+        raise MissingDependency(error.name or "jinja2", "report", "a report as a page") from None
+    environment = Environment(
+        loader=PackageLoader("raglift.report.page", "assets"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["clamped"] = _clamped
+    return environment
+
+
+def _clamped(text: str, most: int) -> str:
+    """Return at most so many characters of a text, and none that could reorder a line."""
+    return printable(text if len(text) <= most else text[: most - 1] + "…")
+
+
+@cache
+def _asset(name: str) -> str:
+    return resources.files("raglift.report.page").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+@cache
+def _script(names: tuple[str, ...]) -> str:
+    """Return small scripts as one that leaves no names behind."""
+    return '(() => {\n"use strict";\n' + "\n".join(map(_asset, names)) + "\n})();"

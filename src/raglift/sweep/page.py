@@ -1,0 +1,245 @@
+"""The page of a sweep: every cell, best first, what it costs, and the queries of the cells that matter."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from raglift.comparison import has_costs
+from raglift.comparison.statistics import interval_of
+from raglift.diagnosis.rejudged import judgements_of
+from raglift.errors import ConfigurationError
+from raglift.metrics import mean_title
+from raglift.report.page.cells import decided_cell, mean_cell, p_cell, row_of, verdict_cell
+from raglift.report.page.comparison import comparison_sections, headline, lead, notes_of, other_of
+from raglift.report.page.document import Document, Figure, Section
+from raglift.report.page.evaluation import evaluation_document
+from raglift.report.page.gathering import drill_down
+from raglift.report.page.measured import measured_together
+from raglift.report.tables import Cell, Table
+from raglift.report.terminal.figures import level
+from raglift.report.words import best_of, counted
+from raglift.sweep.specification.cells import NO_RERANKER
+from raglift.sweep.terminal import alike_text, failed_by_reason, varying_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from raglift.records import Comparison
+    from raglift.sweep.result import CellResult, SweepResult
+
+__all__ = ["sweep_document"]
+
+_MOST_SHOWN = 6
+"""As many cells have their queries on the page."""
+_HEADLINE = 6
+"""As many cells are on the first screen."""
+_FEW = 2
+"""The better of two is what a comparison says; the best of more is partly the luckiest."""
+_NAMED = 5
+_CUT = "✂"
+
+
+def sweep_document(result: SweepResult, *, baseline: str | None = None, include_cut: bool = False) -> Document:
+    """Return the page of a sweep.
+
+    Where there are more than two cells, the best is chosen on one half of the queries and measured on the other.
+
+    Args:
+        result: what a sweep found.
+        baseline: the name or key of the cell that the others are compared with; by default the first measured.
+        include_cut: also compare cells whose embedding model reads some chunks only in part. They are compared in any
+            case where fewer than two others are measured.
+
+    Raises:
+        ConfigurationError: no cell is measured, or the baseline is none of those that are compared.
+    """
+    if not result.finished:
+        reason = f"; the first failed: {result.failed[0].error}" if result.failed else ""
+        raise ConfigurationError(f"report: found no measured cell in {result.folder}; expected at least one{reason}")
+    if len(result.finished) == 1:
+        return _one_cell(result)
+    whole = sum(not entry.read_in_part for entry in result.finished)
+    comparison = _compared(result, baseline, include_cut=include_cut or whole < _FEW)
+    shown = _shown(comparison)
+    matched = {
+        name: replace(one, judgements=judgements_of(one)) for name in shown if (one := comparison.evaluation(name))
+    }
+    comparison = replace(
+        comparison, evaluations=tuple(matched.get(name, comparison.evaluation(name)) for name in comparison.names)
+    )
+    right = best_of(comparison)
+    right = other_of(comparison) if right == comparison.baseline else right
+    queries = drill_down(
+        matched,
+        left=(comparison.baseline, matched[comparison.baseline].after),
+        right=(right, matched[right].after),
+        primary=comparison.primary,
+    )
+    return Document(
+        title=f"{result.title}: {len(result.finished):,} of {counted(len(result.results), 'cell')} measured",
+        lead=lead(comparison),
+        headline=_headline(comparison),
+        measured=(("Swept over", _swept(result)), *measured_together(comparison, match=queries.match)),
+        warnings=(*_warnings(result, comparison), *comparison.warnings),
+        notes=(*comparison.notes, *notes_of(comparison)),
+        sections=(
+            _cells_section(result, comparison),
+            *_map_sections(result),
+            *comparison_sections(comparison, shown),
+            *_failed_sections(result),
+        ),
+        queries=replace(queries, notes=(_limited(comparison, shown), *queries.notes)),
+    )
+
+
+def _one_cell(result: SweepResult) -> Document:
+    """Return the page of the only cell that is measured, with what became of the others."""
+    (entry,) = result.finished
+    assert entry.evaluation is not None  # noqa: S101 — that is what finished means
+    page = evaluation_document(entry.evaluation, primary=result.primary, seed=result.seed)
+    return replace(
+        page,
+        title=f"{result.title}: {len(result.finished):,} of {counted(len(result.results), 'cell')} measured",
+        measured=(("Cell", entry.cell.name), *page.measured),
+        warnings=(*_unmeasured(result), *page.warnings),
+        sections=(*page.sections, *_failed_sections(result)),
+    )
+
+
+def _compared(result: SweepResult, baseline: str | None, *, include_cut: bool) -> Comparison:
+    """Return the comparison of the cells, the best measured on held-out queries where that can be done."""
+    if len(result.finished) > _FEW:
+        try:
+            return result.compare(baseline=baseline, hold_out=True, include_cut=include_cut)
+        except ConfigurationError:  # too few queries for two halves, or what the next line says again
+            pass
+    return result.compare(baseline=baseline, include_cut=include_cut)
+
+
+def _shown(comparison: Comparison) -> list[str]:
+    """Return the cells whose queries are shown: the baseline, the best, and the front, best first."""
+    chosen = [comparison.baseline, best_of(comparison), other_of(comparison)]
+    if has_costs(comparison):
+        front = [one for one in comparison.pareto().systems if one.on_front]
+        chosen += [one.system for one in sorted(front, key=lambda one: -one.quality)]
+    return list(dict.fromkeys(chosen))[:_MOST_SHOWN]
+
+
+def _limited(comparison: Comparison, shown: Sequence[str]) -> str:
+    every, front = len(comparison.names), " and those on the front of quality and cost" * has_costs(comparison)
+    if len(shown) == every:
+        return ""
+    return (
+        f"Queries are shown for {len(shown):,} of {every:,} cells: the baseline, the best{front}, at most "
+        f"{_MOST_SHOWN}. A report of any other: raglift report on its folder under cells/."
+    )
+
+
+def _headline(comparison: Comparison) -> Table:
+    """Return the baseline and the best cells; the table of all follows."""
+    whole = headline(comparison)
+    if len(whole.rows) <= _HEADLINE:
+        return whole
+    caption = f"{whole.caption}: the baseline and the {_HEADLINE - 1} best"
+    return replace(whole, caption=caption, rows=whole.rows[:_HEADLINE])
+
+
+def _swept(result: SweepResult) -> str:
+    """Return the parts in which cells differ, with their values, and what they have in common."""
+    told = [entry.cell.to_dict() for entry in result.results]
+    parts = []
+    for part in varying_parts(result):
+        values = list(dict.fromkeys(cell[part] for cell in told if part in cell))
+        more = f" and {len(values) - _NAMED:,} more" if len(values) > _NAMED else ""
+        parts.append(f"{part}: {', '.join(values[:_NAMED])}{more}")
+    return "; ".join(filter(None, [*parts, alike_text(result)]))
+
+
+def _warnings(result: SweepResult, comparison: Comparison) -> list[str]:
+    left_out = [entry for entry in result.finished if entry.cell.name not in comparison.names]
+    if not left_out:
+        return _unmeasured(result)
+    why = "because the embedding model reads some of their chunks only in part"
+    told = f"{_CUT} {counted(len(left_out), 'cell')} left out of the comparison, {why}; include_cut=True "
+    return [*_unmeasured(result), f"{told}(--include-cut) compares them too"]
+
+
+def _unmeasured(result: SweepResult) -> list[str]:
+    waiting = sum(entry.evaluation is None and entry.error is None for entry in result.results)
+    failed = [f"{counted(len(result.failed), 'cell')} failed"] if result.failed else []
+    return failed + ([f"{counted(waiting, 'cell')} not measured yet"] if waiting else [])
+
+
+def _cells_section(result: SweepResult, comparison: Comparison) -> Section:
+    """Return every measured cell, best first."""
+    metric, percent = result.primary, level(comparison.method)
+    parts = varying_parts(result)
+    reranked = any(entry.cell.reranker != NO_RERANKER for entry in result.finished)
+    columns = [*parts, *([f"retrieved {mean_title(metric)}"] if reranked else []), f"{mean_title(metric)} [{percent}]"]
+    columns += ["lift"] if reranked else []
+    columns += [f"difference to the baseline [{percent}]", "p (Holm)", "", "queries"]
+    rows = tuple(row_of(_cell_row(entry, comparison, parts, reranked=reranked)) for entry in result.ranked)
+    words = (*range(len(parts)), len(columns) - 2)
+    table = Table("Every measured cell, best first", tuple(columns), rows, words=words)
+    marks = [f"{_CUT} The embedding model reads some chunks only in part, so these cells measure the cut as well."]
+    cut = any(entry.read_in_part for entry in result.finished)
+    said = f"The baseline is {comparison.baseline}."
+    return Section("Every cell", (said, *(marks if cut else [])), (table,))
+
+
+def _cell_row(entry: CellResult, comparison: Comparison, parts: Sequence[str], *, reranked: bool) -> list[Cell | str]:
+    evaluation, metric = entry.evaluation, comparison.primary
+    assert evaluation is not None  # noqa: S101 — a measured cell
+    named = entry.cell.to_dict()
+    cells: list[Cell | str] = [named.get(part, "–") for part in parts]
+    cells[0] = f"{cells[0]} {_CUT}" if entry.read_in_part else cells[0]
+    scores = evaluation.scores
+    if reranked:
+        cells.append(f"{scores.mean(evaluation.before, metric):.3f}")
+    values = scores.of(evaluation.after, metric)
+    interval = interval_of(metric, values, comparison.method.confidence)
+    cut = evaluation.is_truncated(evaluation.after, metric)
+    cells.append(mean_cell(metric, scores.mean(evaluation.after, metric), interval, truncated=cut))
+    if reranked:
+        lift = evaluation.mean_lift(metric)
+        cells.append("" if len(scores.stages) == 1 else "–" if lift is None else f"{lift:+.3f}")
+    if entry.cell.name not in comparison.names:
+        cells += [Cell("not compared", "muted"), "", ""]
+    elif entry.cell.name == comparison.baseline:
+        cells += ["", "", verdict_cell("baseline")]
+    else:
+        row = comparison.row(entry.cell.name)
+        cells += [decided_cell(row), p_cell(row.p_holm), verdict_cell(row.verdict)]
+    return [*cells, f"{scores.n(evaluation.after, metric):,}"]
+
+
+def _map_sections(result: SweepResult) -> list[Section]:
+    """Return the heat map over the two parts with most values; nothing where fewer than two differ."""
+    told = [entry.cell.to_dict() for entry in result.finished]
+    varying = [part for part in varying_parts(result) if len({cell.get(part) for cell in told}) > 1]
+    if len(varying) < _FEW:
+        return []
+    x, y = ("chunker", "embedding") if {"chunker", "embedding"} <= set(varying) else varying[:2]
+    best: dict[tuple[str, str], float] = {}
+    for entry in result.finished:
+        cell = entry.cell.to_dict()
+        place = cell.get(y, "none"), cell.get(x, "none")
+        best[place] = max(best.get(place, -1.0), entry.value(result.primary))
+    said = "; ".join(f"{row}, {column}: {value:.3f}" for (row, column), value in best.items())
+    name = mean_title(result.primary)
+    chart = result.plot.heatmap(result.primary, x=x, y=y)
+    caption = f"The best {name} of the cells with each {y} and {x}."
+    return [Section(f"{name} by {x} and {y}", figures=(Figure(f"{name} by {x} and {y}", said, chart, caption),))]
+
+
+def _failed_sections(result: SweepResult) -> list[Section]:
+    """Return the cells that failed, by reason; nothing where none did."""
+    rows = []
+    for reason, names in failed_by_reason(result).items():
+        more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+        rows.append(row_of((reason, f"{len(names):,}", "; ".join(names[:_NAMED]) + more)))
+    if not rows:
+        return []
+    table = Table("Cells that failed, by reason", ("reason", "cells", "which"), tuple(rows), words=(0, 2))
+    return [Section("What failed", (), (table,))]
