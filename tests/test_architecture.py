@@ -53,6 +53,7 @@ ORDER = (
 # What a record offers its user, and the module to its right that does it, imported when called.
 DOORS = {
     ("records/labels.py", "dataset"),
+    ("records/labels.py", "report"),
     ("comparison/systems.py", "store"),
     ("records/comparison.py", "comparison"),
     ("records/comparison.py", "report"),

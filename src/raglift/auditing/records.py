@@ -175,6 +175,12 @@ class Audit:
 
         return chunkings_frame(self)
 
+    def _repr_html_(self) -> str:
+        from raglift.auditing.brief import audit_brief
+        from raglift.report.notebook import html_of
+
+        return html_of(audit_brief(self))
+
     def __str__(self) -> str:
         from raglift.auditing.terminal import audit_text
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from raglift.report.tables import Table
     from raglift.report.terminal.figures import Part
 
-__all__ = ["audit_parts", "audit_text", "print_audit"]
+__all__ = ["audit_parts", "audit_text", "chunkings_table", "foot_lines", "head_lines", "print_audit"]
 
 _SHOWN = 20
 _FIRST_PLACEMENT = 3
@@ -39,17 +39,18 @@ def print_audit(audit: Audit, console: Console) -> None:
 
 def audit_parts(audit: Audit, width: int = WIDTH) -> Iterator[Part]:
     """Yield the lines of an audit, and tables of its chunkers that fit into a width."""
-    yield from _head(audit)
+    yield from head_lines(audit)
     yield from _findings(audit)
     for chunkings in _side_by_side(audit.chunkings, width):
         yield ""
-        yield _table(chunkings)
+        yield chunkings_table(chunkings)
     if audit.chunkings:
-        yield from _foot(audit)
+        yield from foot_lines(audit)
     yield from (f"! {note}" for note in audit.notes)
 
 
-def _head(audit: Audit) -> Iterator[str]:
+def head_lines(audit: Audit) -> Iterator[str]:
+    """Yield what was looked at, and how many labels are broken."""
     yield (
         f"{audit.dataset}: {audit.queries:,} queries ({audit.labelled:,} labelled), {audit.facts:,} facts, "
         f"{audit.passages:,} passages, {audit.documents:,} document{'s' * (audit.documents != 1)}"
@@ -91,7 +92,8 @@ def _side_by_side(chunkings: Sequence[ChunkingAudit], width: int) -> Iterator[Se
             first = number
 
 
-def _table(chunkings: Sequence[ChunkingAudit]) -> Table:
+def chunkings_table(chunkings: Sequence[ChunkingAudit]) -> Table:
+    """Return what each chunker does to the labels, a column a chunker."""
     columns = [_column(chunking) for chunking in chunkings]
     rows: list[tuple[str, ...]] = []
     for number, (title, _) in enumerate(columns[0]):
@@ -118,7 +120,8 @@ def _column(chunking: ChunkingAudit) -> list[tuple[str, str]]:
     return cells
 
 
-def _foot(audit: Audit) -> Iterator[str]:
+def foot_lines(audit: Audit) -> Iterator[str]:
+    """Yield what the figures of the chunkers mean."""
     yield f"attainable recall: the most that any retriever could reach; match by {audit.match}, n = {audit.labelled:,}"
     if any(chunking.read_in_part is not None for chunking in audit.chunkings):
         yield "read in part: chunks with more tokens than the embedding model minilm reads"

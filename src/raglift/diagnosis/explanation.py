@@ -91,6 +91,12 @@ class Explanation:
         index = pd.Index([each.hit.rank for each in self.hits], name="rank")
         return pd.DataFrame([each.earned for each in self.hits], index, [str(metric) for metric in self.metrics])
 
+    def _repr_html_(self) -> str:
+        from raglift.report.brief.diagnosis import explanation_brief
+        from raglift.report.notebook import html_of
+
+        return html_of(explanation_brief(self))
+
     def __str__(self) -> str:
         from raglift.report import explanation_text
 

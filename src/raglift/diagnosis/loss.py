@@ -69,6 +69,12 @@ class LossBreakdown:
         ]
         return pd.DataFrame(rows, columns=["outcome", "stage", "facts", "share", "queries", "query_ids"])
 
+    def _repr_html_(self) -> str:
+        from raglift.report.brief.diagnosis import loss_brief
+        from raglift.report.notebook import html_of
+
+        return html_of(loss_brief(self))
+
     def __str__(self) -> str:
         from raglift.report import loss_text
 

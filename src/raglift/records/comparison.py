@@ -246,6 +246,19 @@ class Comparison:
 
         return ComparisonPlots(self)
 
+    def to_markdown(self) -> str:
+        """Return the comparison in short as GitHub's Markdown, for a pull request."""
+        from raglift.report.brief.comparison import comparison_brief
+        from raglift.report.markdown import markdown_of
+
+        return markdown_of(comparison_brief(self))
+
+    def _repr_html_(self) -> str:
+        from raglift.report.brief.comparison import comparison_brief
+        from raglift.report.notebook import html_of
+
+        return html_of(comparison_brief(self))
+
     def __repr__(self) -> str:
         return (
             f"Comparison({', '.join(map(repr, self.names))}; {self.primary}, {len(self.query_ids):,} queries; "

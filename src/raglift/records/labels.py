@@ -86,6 +86,12 @@ class Dataset:
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, {len(self.queries):,} queries, {len(self.documents):,} documents)"
 
+    def _repr_html_(self) -> str:
+        from raglift.report.brief.dataset import dataset_brief
+        from raglift.report.notebook import html_of
+
+        return html_of(dataset_brief(self))
+
     def __len__(self) -> int:
         return len(self.queries)
 

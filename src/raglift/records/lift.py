@@ -102,6 +102,19 @@ class Lift:
 
         return lift_frame(self)
 
+    def to_markdown(self) -> str:
+        """Return what reranking changed, in short, as GitHub's Markdown, for a pull request."""
+        from raglift.report.brief.evaluation import lift_brief
+        from raglift.report.markdown import markdown_of
+
+        return markdown_of(lift_brief(self))
+
+    def _repr_html_(self) -> str:
+        from raglift.report.brief.evaluation import lift_brief
+        from raglift.report.notebook import html_of
+
+        return html_of(lift_brief(self))
+
     def __repr__(self) -> str:
         return f"Lift({self.evaluation.dataset.name!r}, {self.primary}; print() shows the table)"
 

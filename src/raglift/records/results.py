@@ -280,6 +280,27 @@ class Evaluation:
         document = evaluation_document(self, primary=primary, seed=seed, confidence=confidence)
         return write_page(document, path, overwrite=overwrite)
 
+    def to_markdown(self, primary: Metric | str | None = None) -> str:
+        """Return the evaluation in short as GitHub's Markdown, for a pull request.
+
+        Args:
+            primary: the metric that decides; by default NDCG@10 or, where that was not scored, NDCG at the deepest
+                depth that was.
+
+        Raises:
+            ConfigurationError: the metric was not scored, or is no measure of quality.
+        """
+        from raglift.report.brief.evaluation import evaluation_brief
+        from raglift.report.markdown import markdown_of
+
+        return markdown_of(evaluation_brief(self, primary))
+
+    def _repr_html_(self) -> str:
+        from raglift.report.brief.evaluation import evaluation_brief
+        from raglift.report.notebook import html_of
+
+        return html_of(evaluation_brief(self))
+
     def __repr__(self) -> str:
         stages = " → ".join(self.scores.stages)
         return f"Evaluation({self.dataset.name!r}, {stages}, {len(self.dataset):,} queries; print() shows the table)"

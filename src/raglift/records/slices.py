@@ -67,6 +67,12 @@ class TagSlices:
 
         return slices_frame(self)
 
+    def _repr_html_(self) -> str:
+        from raglift.report.brief.comparison import slices_brief
+        from raglift.report.notebook import html_of
+
+        return html_of(slices_brief(self))
+
     def __str__(self) -> str:
         from raglift.report import slices_text
 

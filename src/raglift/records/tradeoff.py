@@ -63,6 +63,12 @@ class Tradeoff:
 
         return tradeoff_frame(self)
 
+    def _repr_html_(self) -> str:
+        from raglift.report.brief.comparison import tradeoff_brief
+        from raglift.report.notebook import html_of
+
+        return html_of(tradeoff_brief(self))
+
     def __str__(self) -> str:
         from raglift.report import tradeoff_text
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from raglift.comparison.statistics import scored
 from raglift.errors import ConfigurationError
 from raglift.report.charts import ComparisonPlots
-from raglift.sweep.heatmap import heatmap_chart, varying
-from raglift.sweep.specification.cells import PARTS
+from raglift.sweep.heatmap import alike_of, heatmap_chart, varying
+from raglift.sweep.specification.cells import NO_RERANKER, PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +50,7 @@ class SweepPlots:
         return heatmap_chart(self.result, wanted, x, y)
 
     def intervals(self, metric: Metric | str | None = None, *, include_cut: bool = False) -> alt.LayerChart:
-        """Return each cell's mean with its interval.
+        """Return each cell's mean with its interval, best first.
 
         Args:
             metric: what to look at; by default the primary metric.
@@ -64,7 +64,7 @@ class SweepPlots:
     def differences(
         self, metric: Metric | str | None = None, *, baseline: str | None = None, include_cut: bool = False
     ) -> alt.LayerChart:
-        """Return each cell minus the baseline, with its interval.
+        """Return each cell minus the baseline, with its interval, best first; hollow where not told apart from it.
 
         Args:
             metric: what to look at; by default the primary metric.
@@ -112,6 +112,12 @@ def short_names(result: SweepResult) -> dict[str, str]:
     """Return what to call each measured cell: the parts in which they differ, without what is alike in all."""
     told = {one.cell.name: one.cell.to_dict() for one in result.finished}
     differing = varying(told.values())
-    names = {name: " · ".join(parts[part] for part in differing if part in parts) for name, parts in told.items()}
+    alike = {part: alike_of(parts[part] for parts in told.values() if part in parts) for part in differing}
+    names = {
+        name: " · ".join(
+            parts[part][len(alike[part]) :] for part in differing if parts.get(part, NO_RERANKER) != NO_RERANKER
+        )
+        for name, parts in told.items()
+    }
     counts = Counter(names.values())
     return {name: short if short and counts[short] == 1 else name for name, short in names.items()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os.path
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from raglift.records import Metric
     from raglift.sweep.result import CellResult, SweepResult
 
-__all__ = ["heatmap_chart", "varying"]
+__all__ = ["alike_of", "heatmap_chart", "varying"]
 
 _HEAD, _NAME, _CELL, _GAP = 26.0, 18.0, 34.0, 6.0
 """The room for the name of a block, for that of a row, for a row's cells, and below them, in pixels."""
@@ -50,6 +49,13 @@ def varying(cells: Iterable[Mapping[str, str]]) -> list[str]:
     return [part for part in PARTS if len({one.get(part) for one in told}) > 1]
 
 
+def alike_of(names: Iterable[str]) -> str:
+    """Return what all of several names begin with, up to a colon: `recursive:`; empty where there is nothing."""
+    first, *others = dict.fromkeys(names)
+    alike = first[: first.rfind(":") + 1]
+    return alike if others and all(name.startswith(alike) for name in others) else ""
+
+
 def heatmap_chart(result: SweepResult, metric: Metric, x: str, y: str) -> alt.LayerChart:
     """Return the map; rows are named above, so that long names leave the cells their width."""
     alt = altair()
@@ -59,7 +65,8 @@ def heatmap_chart(result: SweepResult, metric: Metric, x: str, y: str) -> alt.La
     low, high = min(known, default=0.0), max(known, default=1.0)
     best = result.best() if metric == result.primary else None
     marks, texts, height = _laid_out(squares, metric, best, lambda value: (value - low) / ((high - low) or 1.0))
-    across, down = _across(columns, x), alt.Y("a:Q", axis=None, scale=alt.Scale(domain=[height, 0], nice=False))
+    pixels = alt.Scale(domain=[height, 0], nice=False)
+    across, down = _across(columns, x), alt.Y("a:Q", axis=None, scale=pixels)
     colour = alt.Color("v:Q", legend=None, scale=alt.Scale(scheme="viridis", domain=[low, high], nice=False))
     tooltip = [alt.Tooltip("n:N", title="cell"), alt.Tooltip("w:N", title=mean_title(metric))]
     layers = [
@@ -71,7 +78,7 @@ def heatmap_chart(result: SweepResult, metric: Metric, x: str, y: str) -> alt.La
         here = [mark | {"m": (mark["a"] + mark["b"]) / 2} for mark in marks if mark["i"] == ink]
         if here:
             written = alt.Chart(data_of(here)).mark_text(**({"style": "muted"} if ink is None else {"color": ink}))
-            middle = alt.Y("m:Q", axis=None, scale=down.scale)
+            middle = alt.Y("m:Q", axis=None, scale=pixels)
             layers.append(written.encode(x=across, y=middle, text="t:N", tooltip=tooltip))
     layers += [_names([text for text in texts if text["s"] == style], style, down) for style in ("ink", "muted")]
     highest = max(marks, key=lambda mark: -math.inf if mark["v"] is None else mark["v"])
@@ -151,22 +158,24 @@ def _names(names: Sequence[dict[str, Any]], style: str, down: Any) -> Any:
     alt = altair()
     if not names:
         return None
-    weight = "bold" if style == "ink" else "normal"
-    mark = alt.Chart(data_of(names)).mark_text(align="left", x=0, style=style, fontWeight=weight)
-    mark.mark.limit = alt.expr("width")
+    weight, width = "bold" if style == "ink" else "normal", alt.expr("width")
+    mark = alt.Chart(data_of(names)).mark_text(align="left", x=0, style=style, fontWeight=weight, limit=width)
     return mark.encode(y=down, text="n:N")
 
 
 def _across(columns: Sequence[str], part: str) -> Any:
     """Return the columns; what their names begin with alike stands once, in the title."""
     alt = altair()
-    alike = os.path.commonprefix(list(columns)) if len(columns) > 1 else ""
-    alike = alike[: alike.rfind(":") + 1]
+    alike = alike_of(columns)
     letters = sum(len(column) - len(alike) + 2 for column in columns)
-    across = alt.X("c:N", sort=None, title=f"{part}: {alike}…" if alike else part)
-    across.scale = alt.Scale(domain=list(columns), paddingInner=0.04, paddingOuter=0)
-    across.axis = alt.Axis(orient="top", ticks=False, grid=False, labelLimit=180)
-    across.axis.labelAngle = 0 if letters < _UPRIGHT else -30
-    # The number is ours, and the name stays data: nothing of it gets into the expression
-    across.axis.labelExpr = f"slice(datum.label, {len(alike)})"
-    return across
+    axis = alt.Axis(
+        orient="top",
+        ticks=False,
+        grid=False,
+        labelLimit=180,
+        labelAngle=0 if letters < _UPRIGHT else -30,
+        # The number is ours, and the name stays data: nothing of it gets into the expression
+        labelExpr=f"slice(datum.label, {len(alike)})",
+    )
+    scale = alt.Scale(domain=list(columns), paddingInner=0.04, paddingOuter=0)
+    return alt.X("c:N", sort=None, title=f"{part}: {alike}…" if alike else part, axis=axis, scale=scale)

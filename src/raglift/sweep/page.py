@@ -19,6 +19,8 @@ from raglift.report.page.measured import measured_together
 from raglift.report.tables import Cell, Table
 from raglift.report.terminal.figures import level
 from raglift.report.words import best_of, counted
+from raglift.sweep.charts import short_names
+from raglift.sweep.result import compare_cells
 from raglift.sweep.specification.cells import NO_RERANKER
 from raglift.sweep.terminal import alike_text, failed_by_reason, varying_parts
 
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from raglift.records import Comparison
     from raglift.sweep.result import CellResult, SweepResult
 
-__all__ = ["sweep_document"]
+__all__ = ["compared", "sweep_document"]
 
 _MOST_SHOWN = 6
 """As many cells have their queries on the page."""
@@ -60,7 +62,7 @@ def sweep_document(result: SweepResult, *, baseline: str | None = None, include_
     if len(result.finished) == 1:
         return _one_cell(result)
     whole = sum(not entry.read_in_part for entry in result.finished)
-    comparison = _compared(result, baseline, include_cut=include_cut or whole < _FEW)
+    comparison = compared(result, baseline, include_cut=include_cut or whole < _FEW)
     shown = _shown(comparison)
     matched = {
         name: replace(one, judgements=judgements_of(one)) for name in shown if (one := comparison.evaluation(name))
@@ -107,14 +109,15 @@ def _one_cell(result: SweepResult) -> Document:
     )
 
 
-def _compared(result: SweepResult, baseline: str | None, *, include_cut: bool) -> Comparison:
-    """Return the comparison of the cells, the best measured on held-out queries where that can be done."""
+def compared(result: SweepResult, baseline: str | None, *, include_cut: bool) -> Comparison:
+    """Return the comparison of the cells by short names, with held-out queries for the best where that can be done."""
+    called = short_names(result)
     if len(result.finished) > _FEW:
         try:
-            return result.compare(baseline=baseline, hold_out=True, include_cut=include_cut)
+            return compare_cells(result, called, baseline=baseline, hold_out=True, include_cut=include_cut)
         except ConfigurationError:  # too few queries for two halves, or what the next line says again
             pass
-    return result.compare(baseline=baseline, include_cut=include_cut)
+    return compare_cells(result, called, baseline=baseline, hold_out=False, include_cut=include_cut)
 
 
 def _shown(comparison: Comparison) -> list[str]:
@@ -157,11 +160,11 @@ def _swept(result: SweepResult) -> str:
 
 
 def _warnings(result: SweepResult, comparison: Comparison) -> list[str]:
-    left_out = [entry for entry in result.finished if entry.cell.name not in comparison.names]
+    left_out = len(result.finished) - len(comparison.names)
     if not left_out:
         return _unmeasured(result)
     why = "because the embedding model reads some of their chunks only in part"
-    told = f"{_CUT} {counted(len(left_out), 'cell')} left out of the comparison, {why}; include_cut=True "
+    told = f"{_CUT} {counted(left_out, 'cell')} left out of the comparison, {why}; include_cut=True "
     return [*_unmeasured(result), f"{told}(--include-cut) compares them too"]
 
 
@@ -179,7 +182,11 @@ def _cells_section(result: SweepResult, comparison: Comparison) -> Section:
     columns = [*parts, *([f"retrieved {mean_title(metric)}"] if reranked else []), f"{mean_title(metric)} [{percent}]"]
     columns += ["lift"] if reranked else []
     columns += [f"difference to the baseline [{percent}]", "p (Holm)", "", "queries"]
-    rows = tuple(row_of(_cell_row(entry, comparison, parts, reranked=reranked)) for entry in result.ranked)
+    called = short_names(result)
+    rows = tuple(
+        row_of(_cell_row(entry, called[entry.cell.name], comparison, parts, reranked=reranked))
+        for entry in result.ranked
+    )
     words = (*range(len(parts)), len(columns) - 2)
     table = Table("Every measured cell, best first", tuple(columns), rows, words=words)
     marks = [f"{_CUT} The embedding model reads some chunks only in part, so these cells measure the cut as well."]
@@ -188,7 +195,9 @@ def _cells_section(result: SweepResult, comparison: Comparison) -> Section:
     return Section("Every cell", (said, *(marks if cut else [])), (table,))
 
 
-def _cell_row(entry: CellResult, comparison: Comparison, parts: Sequence[str], *, reranked: bool) -> list[Cell | str]:
+def _cell_row(
+    entry: CellResult, name: str, comparison: Comparison, parts: Sequence[str], *, reranked: bool
+) -> list[Cell | str]:
     evaluation, metric = entry.evaluation, comparison.primary
     assert evaluation is not None  # noqa: S101 — a measured cell
     named = entry.cell.to_dict()
@@ -204,12 +213,12 @@ def _cell_row(entry: CellResult, comparison: Comparison, parts: Sequence[str], *
     if reranked:
         lift = evaluation.mean_lift(metric)
         cells.append("" if len(scores.stages) == 1 else "–" if lift is None else f"{lift:+.3f}")
-    if entry.cell.name not in comparison.names:
+    if name not in comparison.names:
         cells += [Cell("not compared", "muted"), "", ""]
-    elif entry.cell.name == comparison.baseline:
+    elif name == comparison.baseline:
         cells += ["", "", verdict_cell("baseline")]
     else:
-        row = comparison.row(entry.cell.name)
+        row = comparison.row(name)
         cells += [decided_cell(row), p_cell(row.p_holm), verdict_cell(row.verdict)]
     return [*cells, f"{scores.n(evaluation.after, metric):,}"]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from raglift.records import Comparison, Evaluation, Metric, Tradeoff
     from raglift.sweep.charts import SweepPlots
 
-__all__ = ["CellResult", "SweepResult"]
+__all__ = ["CellResult", "SweepResult", "compare_cells"]
 
 _FEWEST = 2
 """As many cells as it takes to compare."""
@@ -113,23 +113,7 @@ class SweepResult:
         Raises:
             ConfigurationError: fewer than two cells are left to compare, or the baseline is none of them.
         """
-        from raglift.comparison import compare
-
-        taken = [result for result in self.finished if include_cut or not result.read_in_part]
-        if len(taken) < _FEWEST and len(self.finished) >= _FEWEST:
-            raise ConfigurationError(
-                f"compare: found {len(taken)} cells whose embedding model reads every chunk to its end, of "
-                f"{len(self.finished)} measured; expected two or more: include_cut=True compares the others too"
-            )
-        cells = {result.cell.name: result.evaluation for result in taken if result.evaluation is not None}
-        named = {result.cell.key: result.cell.name for result in taken}
-        return compare(
-            cells,
-            baseline=None if baseline is None else named.get(baseline, baseline),
-            primary=str(self.primary),
-            seed=self.seed,
-            hold_out=hold_out,
-        )
+        return compare_cells(self, {}, baseline=baseline, hold_out=hold_out, include_cut=include_cut)
 
     def pareto(
         self,
@@ -207,6 +191,23 @@ class SweepResult:
 
         return write_page(sweep_document(self, baseline=baseline, include_cut=include_cut), path, overwrite=overwrite)
 
+    def to_markdown(self, *, include_cut: bool = False) -> str:
+        """Return the sweep in short as GitHub's Markdown, for a pull request.
+
+        Args:
+            include_cut: also call a cell the best whose embedding model reads some chunks only in part.
+        """
+        from raglift.report.markdown import markdown_of
+        from raglift.sweep.brief import sweep_brief
+
+        return markdown_of(sweep_brief(self, include_cut=include_cut))
+
+    def _repr_html_(self) -> str:
+        from raglift.report.notebook import html_of
+        from raglift.sweep.brief import sweep_brief
+
+        return html_of(sweep_brief(self))
+
     def __repr__(self) -> str:
         failed = f", {len(self.failed)} failed" if self.failed else ""
         return f"SweepResult({self.title!r}, {len(self.finished)} of {len(self.results)} cells{failed})"
@@ -215,6 +216,41 @@ class SweepResult:
         from raglift.sweep.terminal import result_text
 
         return result_text(self)
+
+
+def compare_cells(
+    result: SweepResult, called: Mapping[str, str], *, baseline: str | None, hold_out: bool, include_cut: bool
+) -> Comparison:
+    """Compare the cells as `SweepResult.compare` does, with names of one's own.
+
+    Args:
+        result: what a sweep found.
+        called: what to call cells, by their names; others keep theirs.
+        baseline: the name or key of the cell that the others are compared with; by default the first measured.
+        hold_out: pick the best on one half of the queries, and measure it on the other.
+        include_cut: also compare cells whose embedding model reads some chunks only in part.
+
+    Raises:
+        ConfigurationError: fewer than two cells are left to compare, or the baseline is none of them.
+    """
+    from raglift.comparison import compare
+
+    taken = [entry for entry in result.finished if include_cut or not entry.read_in_part]
+    if len(taken) < _FEWEST and len(result.finished) >= _FEWEST:
+        raise ConfigurationError(
+            f"compare: found {len(taken)} cells whose embedding model reads every chunk to its end, of "
+            f"{len(result.finished)} measured; expected two or more: include_cut=True compares the others too"
+        )
+    names = {entry.cell.name: called.get(entry.cell.name, entry.cell.name) for entry in taken}
+    cells = {names[entry.cell.name]: entry.evaluation for entry in taken if entry.evaluation is not None}
+    known = names | {entry.cell.key: names[entry.cell.name] for entry in taken}
+    return compare(
+        cells,
+        baseline=None if baseline is None else known.get(baseline, baseline),
+        primary=str(result.primary),
+        seed=result.seed,
+        hold_out=hold_out,
+    )
 
 
 def _order(value: float) -> tuple[bool, float]:

@@ -11,7 +11,7 @@ from raglift.comparison.statistics import interval_of, mean_of, primary_of, scor
 from raglift.errors import ConfigurationError
 from raglift.metrics import MEASURES, mean_title
 from raglift.report.charts.intervals import Estimate, Scale, intervals_chart
-from raglift.report.charts.parts import is_bounded, quantity
+from raglift.report.charts.parts import is_bounded, plain, quantity
 from raglift.report.charts.theme import AFTER, BEFORE, PALETTE
 from raglift.report.terminal.figures import decimals_of, difference_text, interval_text, level
 from raglift.significance import Interval
@@ -30,6 +30,7 @@ __all__ = ["differences_of_systems", "means_of_stages", "means_of_systems", "tag
 _CONFIDENCE = 0.95
 _MOST_SYSTEMS = 40
 _MOST_TAGS = 30
+_TOLD_APART = ("better", "worse")
 
 
 def means_of_stages(evaluation: Evaluation, metrics: Sequence[Metric | str]) -> alt.LayerChart:
@@ -68,7 +69,7 @@ def _stages_of(evaluation: Evaluation, metric: Metric, stages: Sequence[str]) ->
 
 
 def means_of_systems(comparison: Comparison, metric: Metric | str | None, names: Mapping[str, str]) -> alt.LayerChart:
-    """Return each system's mean; where there are many, the best ones and the baseline."""
+    """Return each system's mean; best first."""
     wanted = scored(comparison.primary if metric is None else metric, comparison.metrics, "metric")
     decimals = decimals_of(wanted)
     estimates = [
@@ -91,7 +92,7 @@ def means_of_systems(comparison: Comparison, metric: Metric | str | None, names:
 def differences_of_systems(
     comparison: Comparison, metric: Metric | str | None, names: Mapping[str, str]
 ) -> alt.LayerChart:
-    """Return each other system minus the baseline, query by query."""
+    """Return each other system minus the baseline, best first; hollow where it is not told apart from the baseline."""
     wanted = scored(comparison.primary if metric is None else metric, comparison.metrics, "metric")
     rows = _best(comparison, [row for row in comparison.of(wanted) if row.difference is not None])
     if not rows:
@@ -99,14 +100,27 @@ def differences_of_systems(
             f"differences: found no fair pair on {wanted}; expected a metric at a depth that every system returns"
         )
     estimates = [
-        _difference(wanted, names.get(row.system, row.system), "", row.difference, row.verdict or "")
+        _difference(
+            wanted,
+            names.get(row.system, row.system),
+            "",
+            row.difference,
+            aside=row.verdict if row.verdict in _TOLD_APART else "",
+            is_weak=row.verdict not in _TOLD_APART,
+        )
         for row in rows
         if row.difference is not None
     ]
     known = level(comparison.method)
     baseline = names.get(comparison.baseline, comparison.baseline)
     scale = Scale(f"{mean_title(wanted)} minus the baseline's, {known} intervals", _signed(wanted), reference=0.0)
-    return intervals_chart(estimates, scale, title=f"{mean_title(wanted)} minus that of {baseline}", series=("",))
+    return intervals_chart(
+        estimates,
+        scale,
+        title=f"{mean_title(wanted)} minus that of {plain(baseline)}",
+        subtitle="filled: better or worse; hollow: not told apart, or not tested",
+        series=("",),
+    )
 
 
 def tags_chart(slices: TagSlices, names: Mapping[str, str], *, lift: bool) -> alt.LayerChart:
@@ -135,16 +149,16 @@ def tags_chart(slices: TagSlices, names: Mapping[str, str], *, lift: bool) -> al
     words = f"{title} by tag" + (f": change to {names.get(slices.baseline or '', slices.baseline)}" if as_lift else "")
     if len(tags) < len(slices.tags):
         words += f" (the {len(tags)} most frequent of {len(slices.tags):,})"
-    return intervals_chart(estimates, scale, title=words, series=[names.get(system, system) for system in shown])
+    few = "hollow: fewer than 10 queries" if any(one.is_weak for one in estimates) else ""
+    return intervals_chart(
+        estimates, scale, title=plain(words), subtitle=few, series=[names.get(system, system) for system in shown]
+    )
 
 
 def _best(comparison: Comparison, rows: Sequence[Compared]) -> list[Compared]:
-    """Return the rows as they stand or, where there are very many, those of the best systems and the baseline."""
-    if len(rows) <= _MOST_SYSTEMS:
-        return list(rows)
+    """Return the rows, best first; where there are very many, those of the best systems and the baseline."""
     by_mean = sorted((row for row in rows if not math.isnan(row.mean)), key=lambda row: -row.mean)
-    best = {row.system for row in by_mean[:_MOST_SYSTEMS]} | {comparison.baseline}
-    return [row for row in rows if row.system in best]
+    return by_mean[:_MOST_SYSTEMS] + [row for row in by_mean[_MOST_SYSTEMS:] if row.system == comparison.baseline]
 
 
 def _difference(

@@ -41,7 +41,7 @@ class Estimate:
     aside: str = ""
     """What else to say of the row, at its right end."""
     is_weak: bool = False
-    """Whether there are so few queries that it says little; drawn hollow."""
+    """Whether it says little, as of few queries; drawn hollow."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,13 @@ class Scale:
 
 
 def intervals_chart(
-    estimates: Sequence[Estimate], scale: Scale, *, title: str, series: Sequence[str], colours: Sequence[str] = PALETTE
+    estimates: Sequence[Estimate],
+    scale: Scale,
+    *,
+    title: str,
+    subtitle: str = "",
+    series: Sequence[str],
+    colours: Sequence[str] = PALETTE,
 ) -> alt.LayerChart:
     """Return a row for each name with a point and an interval for each of its series.
 
@@ -66,20 +72,21 @@ def intervals_chart(
         estimates: in the order of the rows; those without a value are left out.
         scale: how their values are to be read.
         title: of the chart.
+        subtitle: what its signs mean.
         series: all series in their order; a legend tells them where there are several.
         colours: for each series.
     """
     alt = altair()
     marks, names, height = _laid_out([one for one in estimates if not math.isnan(one.value)], series)
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[height, 0], nice=False))
-    x = alt.X("v:Q", title=scale.title, scale=alt.Scale(domain=_domain(marks, scale), nice=scale.bounds is None))
-    x.axis = alt.Axis(tickCount=6, **numbers(scale.format))
+    across = alt.Scale(domain=_domain(marks, scale), nice=scale.bounds is None)
+    axis = alt.Axis(tickCount=6, **numbers(scale.format))
+    low, x = (alt.X(f"{end}:Q", title=scale.title, scale=across, axis=axis) for end in ("l", "v"))
     known = [plain(name) for name in series]
     colour = alt.Color("s:N", title=None, scale=alt.Scale(domain=known, range=list(colours[: len(known)])))
     colour.legend = legend_of(known)
     tooltip = [alt.Tooltip("n:N", title="of"), alt.Tooltip("t:N", title="estimate")]
     rules = alt.Chart(data_of(marks)).mark_rule(strokeWidth=2.5)
-    low = alt.X("l:Q", title=scale.title, scale=x.scale, axis=x.axis)
     layers = [rules.encode(y=y, x=low, x2="h:Q", color=colour, tooltip=tooltip)]
     for is_weak in (False, True):
         some = [mark for mark in marks if mark["w"] == is_weak]
@@ -90,16 +97,28 @@ def intervals_chart(
     if scale.reference is not None:
         mark = alt.Chart(data_of([{"v": scale.reference}])).mark_rule(style="zero", strokeDash=[4, 3])
         layers.insert(0, mark.encode(x=x))
-    texts = alt.Chart(data_of(names))
-    layers += [
-        texts.mark_text(align="left", x=0, limit=alt.expr("width - 100")).encode(y=y, text="n:N"),
-        texts.mark_text(align="right", x=alt.expr("width"), style="muted").encode(y=y, text="a:N"),
-    ]
+    layers += _names(names, y)
     told = "; ".join(f"{mark['n']} {mark['t']}" for mark in marks[:12])
     return themed(
-        alt.layer(*layers).properties(width=WIDTH, height=height, title=title),
+        alt.layer(*layers).properties(width=WIDTH, height=height, title=alt.Title(title, subtitle=subtitle or [])),
         f"Points with intervals, {scale.title}: {told}{'; …' if len(marks) > 12 else '.'}",
     )
+
+
+def _names(names: Sequence[dict[str, Any]], y: Any) -> list[Any]:
+    """Return the rows' names, cut where they would meet what stands at the right end."""
+    alt = altair()
+    beside = 7 * max((len(name["a"]) for name in names), default=0) + 12
+    asides = [name for name in names if name["a"]]
+    layers = []
+    for some, limit in ((asides, alt.expr(f"width - {beside}")), ([one for one in names if not one["a"]], None)):
+        if some:
+            mark = alt.Chart(data_of(some)).mark_text(align="left", x=0, limit=limit or alt.expr("width"))
+            layers.append(mark.encode(y=y, text="n:N"))
+    if asides:
+        mark = alt.Chart(data_of(asides)).mark_text(align="right", x=alt.expr("width"), style="muted")
+        layers.append(mark.encode(y=y, text="a:N"))
+    return layers
 
 
 def _laid_out(

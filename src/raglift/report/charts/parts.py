@@ -74,4 +74,8 @@ def legend_of(names: Sequence[str]) -> Any:
     if len(names) < 2:
         return None
     is_short = sum(len(name) + 4 for name in names) * 7 < 300
-    return alt.Legend(columns=0 if is_short else alt.expr("width < 480 ? 1 : 2"), labelLimit=280)
+    if is_short:
+        return alt.Legend(columns=0)
+    return alt.Legend(
+        columns=alt.expr("width < 480 ? 1 : 2"), labelLimit=alt.expr("width < 480 ? width - 24 : width / 2 - 24")
+    )

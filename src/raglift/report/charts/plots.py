@@ -156,7 +156,7 @@ class ComparisonPlots:
         return lift_chart(Changes(wanted, queries, np.array(before), np.array(after), called))
 
     def intervals(self, metric: Metric | str | None = None) -> alt.LayerChart:
-        """Return each system's mean with its interval; whether systems differ is better told by `differences`.
+        """Return each system's mean with its interval, best first; whether they differ is told by `differences`.
 
         Args:
             metric: what to look at; by default the primary metric.
@@ -167,7 +167,7 @@ class ComparisonPlots:
         return means_of_systems(self.comparison, metric, self.names)
 
     def differences(self, metric: Metric | str | None = None) -> alt.LayerChart:
-        """Return each system minus the baseline, with its interval: query by query, so narrower than those of means.
+        """Return each system minus the baseline, query by query, with its interval; hollow where not told apart.
 
         Args:
             metric: what to look at; by default the primary metric.

@@ -11,7 +11,7 @@ from raglift.report.charts.parts import altair, data_of, figure, plain, quantity
 from raglift.report.charts.theme import BEFORE, HEIGHT, UP, WIDTH, themed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import altair as alt
 
@@ -58,20 +58,15 @@ def tradeoff_chart(tradeoff: Tradeoff, names: Mapping[str, str]) -> alt.LayerCha
     costs = [row["x"] for row in rows]
     is_wide = min(costs) > 0 and max(costs) / min(costs) > _WIDE
     title = f"{words}{' (logarithmic)' if is_wide else ''}"
-    x = alt.X("x:Q", title=title, axis=alt.Axis(format=",~r", tickCount=5))
-    x.scale = alt.Scale(zero=min(costs) < max(costs) / 2, nice=True, padding=14)
-    if is_wide:
-        x.scale = alt.Scale(type="log", nice=False, padding=24)
-        x.axis.values = [step * 10.0**power for power in range(-4, 12) for step in (1, 3)]
+    x = alt.X("x:Q", title=title, **_costs_axis(costs, is_wide=is_wide))
     y = alt.Y("y:Q", title=mean_title(metric), scale=alt.Scale(zero=False, nice=True, padding=14))
     y.axis = alt.Axis(format=quantity(metric), tickCount=5)
     front = [row for row in rows if row["f"] == "front"]
     line = alt.Chart(data_of(front)).mark_line(interpolate="step-after", color=UP, opacity=0.6, strokeWidth=2)
-    points = alt.Chart(data_of(rows)).encode(x=x, y=y, tooltip=_tooltip(mean_title(metric), words))
-    layers = [
-        line.encode(x=x, y=y),
-        points.mark_point(filled=True, size=90, opacity=1).encode(color=_colour(rows, key)),
-    ]
+    layers = [line.encode(x=x, y=y)]
+    for some, colour in _coloured(rows, key):
+        points = alt.Chart(data_of(some)).mark_point(filled=True, size=90, opacity=1)
+        layers.append(points.encode(x=x, y=y, color=colour, tooltip=_tooltip(mean_title(metric), words)))
     layers += [mark.encode(x=x, y=y, text="l:N") for mark in _labels(rows, is_wide=is_wide)]
     shown = f"{len(front)} of {len(rows)} systems are on the front: {', '.join(row['n'] for row in front)}"
     return themed(
@@ -105,17 +100,35 @@ def _tooltip(quality: str, words: str) -> list[Any]:
     return [alt.Tooltip(f"{name}:N", title=title) for name, title in titles]
 
 
-def _colour(rows: Sequence[Mapping[str, Any]], key: bool) -> Any:
-    """Return the colour of each point; with numbers, its legend is the key to them."""
+def _coloured(rows: Sequence[Mapping[str, Any]], key: bool) -> Iterator[tuple[Sequence[Mapping[str, Any]], Any]]:
+    """Yield points with what colours them; with numbers, a legend is the key to them."""
     alt = altair()
-    if not key:
-        scale = alt.Scale(domain=["front", "beaten"], range=[UP, BEFORE])
-        return alt.Color("f:N", legend=None, scale=scale)
-    keyed = [row for row in rows if "k" in row]
-    colours = [UP if row["f"] == "front" else BEFORE for row in keyed]
-    legend = alt.Legend(orient="bottom", direction="vertical", columns=1, labelLimit=330, title=None)
-    scale = alt.Scale(domain=[row["k"] for row in keyed], range=colours)
-    return alt.Color("k:N", legend=legend, scale=scale)
+    keyed = [row for row in rows if key and "k" in row]
+    others = [row for row in rows if row not in keyed]
+    for kind, colour in (("beaten", BEFORE), ("front", UP)):
+        some = [row for row in others if row["f"] == kind]
+        if some:
+            yield some, alt.value(colour)
+    if keyed:
+        scale = alt.Scale(
+            domain=[row["k"] for row in keyed], range=[UP if row["f"] == "front" else BEFORE for row in keyed]
+        )
+        limit = alt.expr("width - 24")
+        legend = alt.Legend(orient="bottom", direction="vertical", columns=1, labelLimit=limit, title=None)
+        yield keyed, alt.Color("k:N", legend=legend, scale=scale)
+
+
+def _costs_axis(costs: Sequence[float], *, is_wide: bool) -> dict[str, Any]:
+    """Return the scale and the axis of costs; places are compared and no lengths, so 0 is there where it is near."""
+    alt = altair()
+    if is_wide:
+        values = [step * 10.0**power for power in range(-4, 12) for step in (1, 3)]
+        return {
+            "scale": alt.Scale(type="log", nice=False, padding=24),
+            "axis": alt.Axis(format=",~r", values=[value for value in values if min(costs) <= value <= max(costs)]),
+        }
+    scale = alt.Scale(zero=min(costs) < max(costs) / 2, nice=True, padding=14)
+    return {"scale": scale, "axis": alt.Axis(format=",~r", tickCount=5)}
 
 
 def _labels(rows: Sequence[Mapping[str, Any]], *, is_wide: bool) -> list[Any]:

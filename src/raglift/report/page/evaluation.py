@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from raglift.records import Evaluation, Lift, Lifted, Metric, Moved
 
-__all__ = ["deciding", "evaluation_document"]
+__all__ = ["deciding", "evaluation_document", "headline", "metrics_section", "moved_table"]
 
 _MOVED = 10
 """How many queries are named in each direction."""
@@ -77,14 +77,14 @@ def evaluation_document(
         _loss_section(evaluation, decides),
         _tags_section(evaluation, decides, seed, confidence),
         cost_section(evaluation),
-        _metrics_section(evaluation, lift, confidence),
+        metrics_section(evaluation, lift, confidence),
         _method(evaluation, lift, decides),
     ]
     queries = drill_down({"": evaluation}, left=("", evaluation.before), right=("", evaluation.after), primary=decides)
     return Document(
         title=_title(evaluation),
         lead=evaluation_sentence(evaluation, lift, decides, confidence),
-        headline=_headline(evaluation, lift, decides, confidence),
+        headline=headline(evaluation, lift, decides, confidence),
         measured=measured(evaluation, decides, match=queries.match),
         warnings=warnings,
         notes=tuple(note for note in evaluation.notes if note not in warnings),
@@ -118,7 +118,7 @@ def _warnings(evaluation: Evaluation, metric: Metric) -> tuple[str, ...]:
     return (*few_queries(evaluation.scores.n(evaluation.after, metric)), *read_in_part(evaluation))
 
 
-def _headline(evaluation: Evaluation, lift: Lift | None, primary: Metric, confidence: float) -> Table:
+def headline(evaluation: Evaluation, lift: Lift | None, primary: Metric, confidence: float) -> Table:
     """Return the figures of the first screen: a handful of metrics before and after, with their intervals."""
     chosen = few_metrics(primary, evaluation.scores.metrics)
     percent = f"{confidence * 100:g} %"
@@ -153,7 +153,7 @@ def _stage_row(evaluation: Evaluation, metric: Metric, confidence: float) -> tup
     return row_of((mean_title(metric), cell, f"{evaluation.scores.n(stage, metric):,}"))
 
 
-def _metrics_section(evaluation: Evaluation, lift: Lift | None, confidence: float) -> Section:
+def metrics_section(evaluation: Evaluation, lift: Lift | None, confidence: float) -> Section:
     """Return every metric at every depth."""
     metrics = evaluation.scores.metrics
     sections = tuple(place for place in range(1, len(metrics)) if metrics[place].name != metrics[place - 1].name)
@@ -198,11 +198,12 @@ def _lift_section(lift: Lift) -> Section | None:
         return None
     name = title(lift.primary)
     paragraph = f"In {name} {counted(found.wins, 'query')} won, {found.ties:,} tied and {found.losses:,} lost."
-    tables = [_moved_table(lift, where, rows) for where, rows in (("up", lift.up), ("down", lift.down)) if rows]
+    tables = [moved_table(lift, where, rows) for where, rows in (("up", lift.up), ("down", lift.down)) if rows]
     return Section("Lift query by query", (paragraph,), tuple(tables), (figures.lift(lift),))
 
 
-def _moved_table(lift: Lift, where: str, rows: Sequence[Moved]) -> Table:
+def moved_table(lift: Lift, where: str, rows: Sequence[Moved]) -> Table:
+    """Return the queries that moved most in one direction, `up` or `down`."""
     name = title(lift.primary)
     cells = tuple(
         row_of(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from raglift.report.terminal.figures import Part
     from raglift.significance import PairedDifference
 
-__all__ = ["comparison_parts", "comparison_text"]
+__all__ = ["comparison_parts", "comparison_text", "exploratory_parts"]
 
 _TRUNCATED = "†"
 _TONES = {"better": "better", "worse": "worse"}
@@ -61,7 +61,7 @@ def comparison_parts(comparison: Comparison) -> Iterator[Part]:
     yield from _sentences(comparison)
     if len(comparison.metrics) > 1:
         yield ""
-        yield from _exploratory(comparison, labels)
+        yield from exploratory_parts(comparison, labels)
     if has_costs(comparison):
         yield ""
         yield from tradeoff_parts(comparison.pareto())
@@ -157,7 +157,7 @@ def _sentences(comparison: Comparison) -> Iterator[str]:
         )
 
 
-def _exploratory(comparison: Comparison, labels: Mapping[str, str]) -> Iterator[Part]:
+def exploratory_parts(comparison: Comparison, labels: Mapping[str, str]) -> Iterator[Part]:
     """Show the differences in every other metric, of as many systems as fit."""
     others = [row.system for row in _sorted(comparison) if row.system != comparison.baseline]
     shown = _fitting(labels, comparison.baseline, others)

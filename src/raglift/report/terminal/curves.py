@@ -6,13 +6,15 @@ import math
 from typing import TYPE_CHECKING
 
 from raglift.metrics import MEASURES, Metric, mean_title
+from raglift.report.terminal.figures import table_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raglift.records import Evaluation
+    from raglift.report.tables import Table
 
-__all__ = ["over_k_lines", "sparkline"]
+__all__ = ["over_k_lines", "over_k_table", "sparkline"]
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _MOST_DEPTHS = 50
@@ -28,7 +30,17 @@ def sparkline(values: Sequence[float], low: float, high: float) -> str:
 
 
 def over_k_lines(evaluation: Evaluation) -> list[str]:
-    """Return NDCG, or else the first measure, over k: a line a stage, on one scale; nothing where there is none.
+    """Return the curve over k as lines: a title, then a stage each; nothing where there is none."""
+    table = over_k_table(evaluation)
+    if table is None:
+        return []
+    rows = [[cell.text for cell in row] for row in table.rows]
+    width = max(len(stage) for stage, *_ in rows)
+    return [table.caption, *(f"  {stage:<{width}}  {first} {blocks} {last}" for stage, first, blocks, last in rows)]
+
+
+def over_k_table(evaluation: Evaluation) -> Table | None:
+    """Return NDCG, or else the first measure, over k: a row a stage, on one scale; None where there is none.
 
     At most 50 depths are taken, evenly from 1 to the number of candidates. Beside the blocks stand the values at the
     first depth and at the last one that the stage could return.
@@ -36,23 +48,23 @@ def over_k_lines(evaluation: Evaluation) -> list[str]:
     measure = _measure(evaluation)
     candidates = int(evaluation.run.spec["candidates"])
     if measure is None or candidates < _FEWEST_DEPTHS:
-        return []
+        return None
     curve = evaluation.over_k(measure, range(1, candidates + 1, math.ceil(candidates / _MOST_DEPTHS)))
     depths = curve["k"].tolist()
     means = {stage: curve[stage].tolist() for stage in evaluation.scores.stages}
     known = [value for values in means.values() for value in values if not math.isnan(value)]
     if not known:
-        return []
-    width = max(map(len, means))
-    lines = [f"{mean_title(measure)} over k, 1 to {depths[-1]}"]
+        return None
+    rows: list[tuple[str, ...]] = []
     for stage, values in means.items():
         until = max((place for place, value in enumerate(values) if not math.isnan(value)), default=None)
         if until is None:
             continue
         last = f"{values[until]:.4f}" + (f" at {depths[until]}" if until < len(values) - 1 else "")
         blocks = sparkline(values[: until + 1], min(known), max(known))
-        lines.append(f"  {stage:<{width}}  {values[0]:.4f} {blocks} {last}")
-    return lines
+        rows.append((stage, f"{values[0]:.4f}", blocks, last))
+    title = f"{mean_title(measure)} over k, 1 to {depths[-1]}"
+    return table_of(("stage", "k = 1", "", f"k = {depths[-1]}"), rows, left=(0, 2), caption=title)
 
 
 def _measure(evaluation: Evaluation) -> Metric | None:

@@ -14,7 +14,16 @@ if TYPE_CHECKING:
     from raglift.diagnosis.loss import Loss
     from raglift.records import Metric, Passage
 
-__all__ = ["explanation_text", "headroom_text", "loss_text", "outcome_text"]
+__all__ = [
+    "earned_text",
+    "explanation_text",
+    "figure_text",
+    "headroom_text",
+    "loss_text",
+    "outcome_text",
+    "passage_text",
+    "piece_text",
+]
 
 _EXCERPT = 60
 _EARNED = 1e-12
@@ -55,7 +64,7 @@ def explanation_text(explanation: Explanation) -> str:
         lines.append("not answerable" if not query.answerable else "without labels: left out of every mean")
     for number, fact in enumerate(query.facts, start=1):
         lines += [
-            f"{f'fact {number}' if not place else '    or':>8}  {_passage(passage)}"
+            f"{f'fact {number}' if not place else '    or':>8}  {passage_text(passage)}"
             for place, passage in enumerate(fact.passages)
         ]
     for hit in explanation.hits:
@@ -64,7 +73,7 @@ def explanation_text(explanation: Explanation) -> str:
     silent = sum(not hit.pieces for hit in explanation.hits)
     lines.append(f"hits that cover nothing that is wanted: {silent} of {len(explanation.hits)}")
     lines += [
-        f"  {title(metric)} = {_figure(metric, value)}" if not math.isnan(value) else f"  {title(metric)}: left out"
+        f"  {title(metric)} = {figure_text(metric, value)}" if not math.isnan(value) else f"  {title(metric)}: left out"
         for metric, value in zip(explanation.metrics, explanation.values, strict=True)
     ]
     return printable("\n".join(lines))
@@ -75,19 +84,26 @@ def _hit_lines(each: ExplainedHit, explanation: Explanation) -> list[str]:
     place = "" if chunk.start is None else f" {chunk.start}–{chunk.end}"
     score = "" if each.hit.score is None else f", score {each.hit.score:.4f}"
     lines = [f"rank {each.hit.rank}: {chunk.doc_id or 'unknown document'}{place}{score}  “{_short(chunk.text)}”"]
-    lines += [f"    {_piece(piece)}" for piece in each.pieces]
-    changes = [pair for pair in zip(explanation.metrics, each.earned, strict=True) if abs(pair[1]) > _EARNED]
-    earned = [f"{title(m)} {value:+.4f}" for m, value in changes if not MEASURES[m.name].is_cost]
-    cost = [f"{title(m)} {value:+,.0f}" for m, value in changes if MEASURES[m.name].is_cost]
-    lines.append(f"    earned: {', '.join(earned) or 'nothing'}" + (f"; cost: {', '.join(cost)}" if cost else ""))
+    lines += [f"    {piece_text(piece)}" for piece in each.pieces]
+    lines.append(f"    earned: {earned_text(each, explanation)}")
     return lines
 
 
-def _figure(metric: Metric, value: float) -> str:
+def earned_text(each: ExplainedHit, explanation: Explanation) -> str:
+    """Return what a hit earned in each metric, and what it cost: `MRR@10 +0.5000; cost: ContextTokens@10 +210`."""
+    changes = [pair for pair in zip(explanation.metrics, each.earned, strict=True) if abs(pair[1]) > _EARNED]
+    earned = [f"{title(m)} {value:+.4f}" for m, value in changes if not MEASURES[m.name].is_cost]
+    cost = [f"{title(m)} {value:+,.0f}" for m, value in changes if MEASURES[m.name].is_cost]
+    return (", ".join(earned) or "nothing") + (f"; cost: {', '.join(cost)}" if cost else "")
+
+
+def figure_text(metric: Metric, value: float) -> str:
+    """Return the value of a metric of one query: 4 decimals, and none for a count of tokens."""
     return f"{value:,.0f}" if MEASURES[metric.name].is_cost else f"{value:.4f}"
 
 
-def _piece(piece: Piece) -> str:
+def piece_text(piece: Piece) -> str:
+    """Return which part of which passage a hit covers, and whether that counts."""
     which = f"fact {piece.fact}" + (f", alternative {piece.passage}" if piece.passage > 1 else "")
     if not piece.length:
         covered = piece.direction
@@ -99,7 +115,8 @@ def _piece(piece: Piece) -> str:
     return f"{which}: {covered}" + ("" if piece.counts else ", which is no match by itself")
 
 
-def _passage(passage: Passage) -> str:
+def passage_text(passage: Passage) -> str:
+    """Return a passage's place, its beginning and its grade, in a line."""
     if passage.text is None:
         return f"chunk {passage.chunk_id} (grade {passage.grade})"
     place = f"{passage.doc_id} " if passage.doc_id else ""

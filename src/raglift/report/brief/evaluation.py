@@ -1,0 +1,121 @@
+"""One system in short: what the reranker did, where recall is lost, and the queries that moved most."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from raglift.comparison.cautions import few_queries, read_in_part
+from raglift.diagnosis.rejudged import judgements_of, rule_of
+from raglift.errors import ConfigurationError
+from raglift.metrics import mean_title
+from raglift.report.page.document import Document, Section
+from raglift.report.page.evaluation import deciding, headline, metrics_section, moved_table
+from raglift.report.page.measured import measured
+from raglift.report.page.parts import loss_table
+from raglift.report.terminal.curves import over_k_table
+from raglift.report.terminal.diagnosis import headroom_text
+from raglift.report.terminal.evaluation import evaluation_table
+from raglift.report.terminal.figures import level
+from raglift.report.words import depth_of_loss, evaluation_sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from raglift.records import Evaluation, Lift, Metric
+
+__all__ = ["evaluation_brief", "lift_brief", "loss_section"]
+
+_CONFIDENCE = 0.95
+
+
+def evaluation_brief(evaluation: Evaluation, primary: Metric | str | None = None) -> Document:
+    """Return an evaluation in short.
+
+    Args:
+        evaluation: what was measured.
+        primary: the metric that decides; by default as for a page.
+
+    Raises:
+        ConfigurationError: the metric was not scored, or is no measure of quality.
+    """
+    evaluation = replace(evaluation, judgements=judgements_of(evaluation))  # matched once, for all that asks
+    try:
+        decides = deciding(primary, evaluation.scores.metrics)
+    except ConfigurationError:
+        if primary is not None:
+            raise
+        return _figures_alone(evaluation)
+    if len(evaluation.scores.stages) > 1:
+        return lift_brief(evaluation.reranker_lift(decides))
+    return Document(
+        title=_title(evaluation),
+        lead=evaluation_sentence(evaluation, None, decides, _CONFIDENCE),
+        headline=headline(evaluation, None, decides, _CONFIDENCE),
+        measured=measured(evaluation, decides, match=str(rule_of(evaluation))),
+        warnings=(
+            *few_queries(evaluation.scores.n(evaluation.after, decides)),
+            *read_in_part(evaluation),
+        ),
+        notes=evaluation.notes,
+        sections=(
+            *_sections(evaluation, decides),
+            replace(metrics_section(evaluation, None, _CONFIDENCE), folded=True),
+        ),
+    )
+
+
+def lift_brief(lift: Lift) -> Document:
+    """Return what reranking changed, in short."""
+    evaluation, confidence = lift.evaluation, lift.method.confidence
+    method = f"{lift.method.text}; seed {lift.method.seed}; confidence {level(lift.method)}"
+    return Document(
+        title=_title(evaluation),
+        lead=evaluation_sentence(evaluation, lift, lift.primary, confidence),
+        headline=headline(evaluation, lift, lift.primary, confidence),
+        measured=(*measured(evaluation, lift.primary, match=str(rule_of(evaluation))), ("Method", method)),
+        warnings=lift.warnings,
+        notes=tuple(note for note in evaluation.notes if note not in lift.warnings),
+        sections=(
+            *_sections(evaluation, lift.primary),
+            *_moved(lift),
+            replace(metrics_section(evaluation, lift, confidence), folded=True),
+        ),
+    )
+
+
+def loss_section(evaluation: Evaluation, primary: Metric) -> Section | None:
+    """Return where recall was lost; None where no query is labelled."""
+    k = depth_of_loss(evaluation, primary)
+    losses = evaluation.loss(k)
+    if not losses.facts:
+        return None
+    return Section("Where recall was lost", (f"{headroom_text(evaluation.headroom(k))}.",), (loss_table({"": losses}),))
+
+
+def _title(evaluation: Evaluation) -> str:
+    return f"{evaluation.dataset.name}: {' → '.join(evaluation.scores.stages)}"
+
+
+def _figures_alone(evaluation: Evaluation) -> Document:
+    """Return an evaluation of which no measure says how good it is."""
+    stages = tuple((f"Stage {stage.name}", stage.system) for stage in evaluation.run.stages)
+    return Document(_title(evaluation), "", evaluation_table(evaluation), stages, notes=evaluation.notes)
+
+
+def _sections(evaluation: Evaluation, primary: Metric) -> Iterator[Section]:
+    curve = over_k_table(evaluation)
+    if curve is not None:
+        yield Section(curve.caption, tables=(curve,))
+    lost = loss_section(evaluation, primary)
+    if lost is not None:
+        yield lost
+
+
+def _moved(lift: Lift) -> Iterator[Section]:
+    """Yield the queries that moved most, folded: those that lost first."""
+    name = mean_title(lift.primary)
+    for where, rows, verb in (("down", lift.down, "lowered"), ("up", lift.up, "raised")):
+        if rows:
+            table = moved_table(lift, where, rows)
+            yield Section(f"Queries of which reranking {verb} {name} most: {len(rows)}", tables=(table,), folded=True)

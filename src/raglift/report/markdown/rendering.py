@@ -1,0 +1,72 @@
+"""A short report as GitHub's Markdown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from raglift.report.markdown.escaping import escaped, escaped_cell, escaped_html
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from raglift.report.page.document import Document, Section
+    from raglift.report.tables import Cell, Table
+
+__all__ = ["markdown_of"]
+
+_LONGEST = 120
+"""The longest text of a cell."""
+_MOST_ROWS = 60
+"""The most rows of a table: GitHub takes 65,536 characters in all."""
+
+
+def markdown_of(document: Document) -> str:
+    """Return a report as Markdown for a pull request; its charts and queries are left out.
+
+    Every text is escaped: it shows as it is, and neither links nor mentions anybody.
+    """
+    blocks = [f"### {escaped(document.title)}"] if document.title else []
+    blocks += [escaped(document.lead)] if document.lead else []
+    blocks += _table(document.headline)
+    if document.warnings:
+        blocks.append("\n>\n".join(["> [!WARNING]", *(f"> {escaped(warning)}" for warning in document.warnings)]))
+    for section in document.sections:
+        blocks += _section(section)
+    if document.notes:
+        blocks.append("\n".join(f"- {escaped(note)}" for note in document.notes))
+    if document.measured:
+        lines = "\n".join(f"- {escaped(name)}: {escaped(value)}" for name, value in document.measured)
+        blocks += _folded("What was measured", [lines])
+    return "\n\n".join(blocks) + "\n"
+
+
+def _section(section: Section) -> list[str]:
+    inside = [escaped(paragraph) for paragraph in section.paragraphs]
+    inside += [block for table in section.tables for block in _table(table)]
+    return _folded(section.heading, inside) if section.folded else [f"**{escaped(section.heading)}**", *inside]
+
+
+def _folded(heading: str, blocks: list[str]) -> list[str]:
+    return [f"<details><summary>{escaped_html(heading)}</summary>", *blocks, "</details>"]
+
+
+def _table(table: Table) -> list[str]:
+    """Return a table, and how many of its rows are left out; nothing for one without rows."""
+    if not table.rows:
+        return []
+    ends = [":--" if number in table.words else "--:" for number in range(len(table.columns))]
+    rows = [
+        [escaped_cell(title) for title in table.columns],
+        ends,
+        *(list(_cells(row)) for row in table.rows[:_MOST_ROWS]),
+    ]
+    left = len(table.rows) - _MOST_ROWS
+    more = [f"and {left:,} more"] if left > 0 else []
+    return ["\n".join(f"| {' | '.join(row)} |" for row in rows), *more]
+
+
+def _cells(row: tuple[Cell, ...]) -> Iterator[str]:
+    """Yield the texts of a row; what is better or worse is bold."""
+    for cell in row:
+        text = escaped_cell(cell.text if len(cell.text) <= _LONGEST else cell.text[: _LONGEST - 1] + "…")
+        yield f"**{text}**" if cell.tone in ("better", "worse") and text else text

@@ -1,0 +1,106 @@
+"""A short report as HTML for a notebook: small tables in the notebook's own colours, light or dark."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING
+
+from raglift.printable import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from raglift.report.page.document import Document, Section
+    from raglift.report.tables import Cell, Table
+
+__all__ = ["html_of"]
+
+_LONGEST = 300
+"""The longest text that is shown whole."""
+_MOST_ROWS = 60
+# Grounds that a light and a dark text can both be read on
+_TONES = {
+    "better": "background:rgba(40,130,220,.22);font-weight:600",
+    "worse": "background:rgba(225,120,20,.25);font-weight:600",
+    "muted": "opacity:.75",
+}
+_LINE = "1px solid rgba(128,128,128,.4)"
+
+
+def html_of(document: Document) -> str:
+    """Return a report as HTML without script, style sheet or link; its charts and queries are left out."""
+    # The classes keep MathJax from reading a formula into a text with dollars
+    parts = [
+        f"<strong>{_text(document.title)}</strong>" if document.title else "",
+        _paragraph(document.lead),
+        _table(document.headline),
+        *(_paragraph(warning, "Beware: ") for warning in document.warnings),
+        *map(_section, document.sections),
+        *map(_paragraph, document.notes),
+        _measured(document),
+    ]
+    inside = "".join(parts)
+    return f'<div class="raglift mathjax_ignore tex2jax_ignore" style="max-width:64em;overflow-x:auto">{inside}</div>'
+
+
+def _text(text: str) -> str:
+    words = " ".join(printable(text[: 4 * _LONGEST]).split())
+    return html.escape(words if len(words) <= _LONGEST else words[: _LONGEST - 1] + "…")
+
+
+def _paragraph(text: str, before: str = "") -> str:
+    said = html.escape(" ".join(printable(text).split()))
+    return f'<p style="margin:.5em 0">{f"<strong>{before}</strong>" if before else ""}{said}</p>' if text else ""
+
+
+def _section(section: Section) -> str:
+    inside = "".join([*map(_paragraph, section.paragraphs), *map(_table, section.tables)])
+    if section.folded:
+        return _folded(section.heading, inside)
+    return f'<p style="margin:1em 0 .2em"><strong>{_text(section.heading)}</strong></p>{inside}'
+
+
+def _folded(heading: str, inside: str) -> str:
+    return (
+        f'<details style="margin:.5em 0"><summary style="cursor:pointer">{_text(heading)}</summary>{inside}</details>'
+    )
+
+
+def _measured(document: Document) -> str:
+    if not document.measured:
+        return ""
+    lines = "".join(f"<li>{_text(name)}: {_text(value)}</li>" for name, value in document.measured)
+    return _folded("What was measured", f'<ul style="margin:.3em 0">{lines}</ul>')
+
+
+def _table(table: Table) -> str:
+    """Return a table; nothing for one without rows."""
+    if not table.rows:
+        return ""
+    head = "".join(
+        f'<th scope="col" style="{_align(table, place)};border-bottom:{_LINE}">{_text(title)}</th>'
+        for place, title in enumerate(table.columns)
+    )
+    left = len(table.rows) - _MOST_ROWS
+    more = f'<p style="margin:.2em 0">and {left:,} more</p>' if left > 0 else ""
+    return (
+        f'<table style="border-collapse:collapse;margin:.4em 0" aria-label="{_text(table.caption)}">'
+        f"<thead><tr>{head}</tr></thead><tbody>{''.join(_rows(table))}</tbody></table>{more}"
+    )
+
+
+def _rows(table: Table) -> Iterator[str]:
+    for number, row in enumerate(table.rows[:_MOST_ROWS]):
+        line = f' style="border-top:{_LINE}"' if number in table.sections else ""
+        cells = "".join(_cell(cell, _align(table, place)) for place, cell in enumerate(row))
+        yield f"<tr{line}>{cells}</tr>"
+
+
+def _cell(cell: Cell, align: str) -> str:
+    tone = f";{_TONES[cell.tone]}" if cell.tone in _TONES else ""
+    return f'<td style="{align}{tone}">{_text(cell.text)}</td>'
+
+
+def _align(table: Table, place: int) -> str:
+    words = place in table.words
+    return "text-align:left" if words else "text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap"
