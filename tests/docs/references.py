@@ -30,13 +30,10 @@ RECORDS = (
 def command_line() -> str:
     """The page on the command line."""
     root = typer.main.get_command(app)
-    lines = ["# Command line", "", "`raglift COMMAND --help` prints the same in a terminal."]
+    lines = ["# Command line", "", "`raglift COMMAND --help` prints the same in a terminal. Defaults are in brackets."]
     for name, command in _commands(root, "raglift"):
         lines += ["", f"## {name}", "", command.help.strip(), "", "```text", _usage(name, command), "```", ""]
-        lines += ["| | default | |", "|---|---|---|"]
-        lines += [_row(parameter) for parameter in command.params if not parameter.hidden]
-        if lines[-1] == "|---|---|---|":
-            del lines[-3:]
+        lines += [_told(parameter) for parameter in command.params if not parameter.hidden]
     return "\n".join(lines) + "\n"
 
 
@@ -64,19 +61,14 @@ def _is_argument(parameter: Any) -> bool:
     return not parameter.opts[0].startswith("-")
 
 
-def _row(parameter: Any) -> str:
+def _told(parameter: Any) -> str:
+    """An argument or option with its default and its help."""
     if _is_argument(parameter):
-        return f"| `{_argument(parameter)}` | | {_cell(parameter.help)} |"
+        return f"- `{_argument(parameter)}`: {parameter.help}"
     names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
     default = parameter.default
-    shown = "" if default is None or isinstance(default, bool) or default == () else f"`{default}`"
-    if parameter.required:
-        shown = "required"
-    return f"| {names} | {shown} | {_cell(parameter.help)} |"
-
-
-def _cell(text: str | None) -> str:
-    return (text or "").replace("|", "\\|")
+    shown = "" if default is None or isinstance(default, bool) or default == () else f" (`{default}`)"
+    return f"- {names}{' (required)' if parameter.required else shown}: {parameter.help}"
 
 
 def api() -> str:
