@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from raglift.diagnosis import fates_of
 from raglift.errors import ConfigurationError
 from raglift.evaluation import evaluate, rescore
 from raglift.matching import MatchRule
@@ -65,6 +66,23 @@ def test_each_fact_takes_the_first_end_that_applies() -> None:
     assert ends(evaluation, 3)["below_k"] == (0, ())
     assert evaluation.loss().of("dropped", "rerank").facts == 1
     assert evaluation.loss().of("dropped", "no such stage").facts == 0
+
+
+def test_the_end_of_each_single_fact_can_be_asked_for() -> None:
+    fates = fates_of(measured(chunks=CHUNKS), 1)
+    assert [fates.outcomes[fate] for fate in fates.fate.tolist()] == [
+        ("found", None),
+        ("below_k", None),
+        ("dropped", "rerank"),
+        ("not_retrieved", None),
+        ("not_attainable", None),
+        ("failed", None),
+        ("failed", None),
+    ]
+    assert fates.query.tolist() == [0] * 5 + [1] * 2
+    assert fates.ranks.tolist() == [[2, 4, 3, 0, 0, 0, 0], [1, 3, 0, 0, 0, 0, 0]]
+    assert (fates.k, fates.chunks_known) == (1, True)
+    assert not fates_of(measured()).chunks_known
 
 
 def test_without_the_chunks_the_last_two_are_one_and_it_is_said() -> None:

@@ -44,12 +44,12 @@ def html_of(document: Document) -> str:
 
 
 def _text(text: str) -> str:
-    words = " ".join(printable(text[: 4 * _LONGEST]).split())
+    words = printable(" ".join(text[: 4 * _LONGEST].split()))
     return html.escape(words if len(words) <= _LONGEST else words[: _LONGEST - 1] + "…")
 
 
 def _paragraph(text: str, before: str = "") -> str:
-    said = html.escape(" ".join(printable(text).split()))
+    said = html.escape(printable(" ".join(text.split())))
     return f'<p style="margin:.5em 0">{f"<strong>{before}</strong>" if before else ""}{said}</p>' if text else ""
 
 

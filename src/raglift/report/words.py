@@ -142,9 +142,9 @@ def held_out_sentence(comparison: Comparison) -> str:
         return ""
     told = _difference(held.difference, comparison.method, held.difference.p)
     return (
-        f"Chosen on {counted(len(held.selection), 'query')}, {held.system} was measured on the "
-        f"{len(held.held_out):,} others: {held.mean:.3f} against {held.baseline_mean:.3f} of {comparison.baseline} "
-        f"({told}): {_verdict(held.verdict)}."
+        f"The best on one half of the queries, {held.system}, was measured on the other "
+        f"{len(held.held_out):,}: {held.mean:.3f} against {held.baseline_mean:.3f} of {comparison.baseline} ({told}), "
+        f"{_verdict(held.verdict)}."
     )
 
 

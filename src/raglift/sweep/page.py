@@ -10,18 +10,17 @@ from raglift.comparison.statistics import interval_of
 from raglift.diagnosis.rejudged import judgements_of
 from raglift.errors import ConfigurationError
 from raglift.metrics import mean_title
-from raglift.report.page.cells import decided_cell, mean_cell, p_cell, row_of, verdict_cell
+from raglift.report.page.cells import TRUNCATED, decided_cell, p_cell, row_of, verdict_cell
 from raglift.report.page.comparison import comparison_sections, headline, lead, notes_of, other_of
 from raglift.report.page.document import Document, Figure, Section
 from raglift.report.page.evaluation import evaluation_document
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.measured import measured_together
 from raglift.report.tables import Cell, Table
-from raglift.report.terminal.figures import level
+from raglift.report.terminal.figures import interval_text, level
 from raglift.report.words import best_of, counted
 from raglift.sweep.charts import short_names
 from raglift.sweep.result import compare_cells
-from raglift.sweep.specification.cells import NO_RERANKER
 from raglift.sweep.terminal import alike_text, failed_by_reason, varying_parts
 
 if TYPE_CHECKING:
@@ -176,70 +175,54 @@ def _unmeasured(result: SweepResult) -> list[str]:
 
 def _cells_section(result: SweepResult, comparison: Comparison) -> Section:
     """Return every measured cell, best first."""
-    metric, percent = result.primary, level(comparison.method)
-    parts = varying_parts(result)
-    reranked = any(entry.cell.reranker != NO_RERANKER for entry in result.finished)
-    columns = [*parts, *([f"retrieved {mean_title(metric)}"] if reranked else []), f"{mean_title(metric)} [{percent}]"]
-    columns += ["lift"] if reranked else []
-    columns += [f"difference to the baseline [{percent}]", "p (Holm)", "", "queries"]
-    called = short_names(result)
-    rows = tuple(
-        row_of(_cell_row(entry, called[entry.cell.name], comparison, parts, reranked=reranked))
-        for entry in result.ranked
+    percent, parts, called = level(comparison.method), varying_parts(result), short_names(result)
+    columns = (
+        *parts,
+        f"{mean_title(result.primary)} [{percent}]",
+        f"difference [{percent}]",
+        "p (Holm)",
+        "",
+        "queries",
     )
-    words = (*range(len(parts)), len(columns) - 2)
-    table = Table("Every measured cell, best first", tuple(columns), rows, words=words)
+    rows = tuple(row_of(_cell_row(entry, called[entry.cell.name], comparison, parts)) for entry in result.ranked)
+    table = Table("Every measured cell, best first", columns, rows, words=(*range(len(parts)), len(columns) - 1))
     marks = [f"{_CUT} The embedding model reads some chunks only in part, so these cells measure the cut as well."]
     cut = any(entry.read_in_part for entry in result.finished)
-    said = f"The baseline is {comparison.baseline}."
-    return Section("Every cell", (said, *(marks if cut else [])), (table,))
+    return Section("Every cell", (f"The baseline is {comparison.baseline}.", *(marks if cut else [])), (table,))
 
 
-def _cell_row(
-    entry: CellResult, name: str, comparison: Comparison, parts: Sequence[str], *, reranked: bool
-) -> list[Cell | str]:
+def _cell_row(entry: CellResult, name: str, comparison: Comparison, parts: Sequence[str]) -> list[Cell | str]:
     evaluation, metric = entry.evaluation, comparison.primary
     assert evaluation is not None  # noqa: S101 — a measured cell
     named = entry.cell.to_dict()
     cells: list[Cell | str] = [named.get(part, "–") for part in parts]
     cells[0] = f"{cells[0]} {_CUT}" if entry.read_in_part else cells[0]
-    scores = evaluation.scores
-    if reranked:
-        cells.append(f"{scores.mean(evaluation.before, metric):.3f}")
-    values = scores.of(evaluation.after, metric)
+    values = evaluation.scores.of(evaluation.after, metric)
     interval = interval_of(metric, values, comparison.method.confidence)
-    cut = evaluation.is_truncated(evaluation.after, metric)
-    cells.append(mean_cell(metric, scores.mean(evaluation.after, metric), interval, truncated=cut))
-    if reranked:
-        lift = evaluation.mean_lift(metric)
-        cells.append("" if len(scores.stages) == 1 else "–" if lift is None else f"{lift:+.3f}")
+    mark = TRUNCATED * evaluation.is_truncated(evaluation.after, metric)
+    cells.append(interval_text(evaluation.scores.mean(evaluation.after, metric), interval) + mark)
     if name not in comparison.names:
-        cells += [Cell("not compared", "muted"), "", ""]
+        cells += ["", "", Cell("not compared", "muted")]
     elif name == comparison.baseline:
         cells += ["", "", verdict_cell("baseline")]
     else:
         row = comparison.row(name)
         cells += [decided_cell(row), p_cell(row.p_holm), verdict_cell(row.verdict)]
-    return [*cells, f"{scores.n(evaluation.after, metric):,}"]
+    return cells
 
 
 def _map_sections(result: SweepResult) -> list[Section]:
-    """Return the heat map over the two parts with most values; nothing where fewer than two differ."""
+    """Return the heat map over the chunkers and models, else the first two parts in which cells differ, if two do."""
     told = [entry.cell.to_dict() for entry in result.finished]
     varying = [part for part in varying_parts(result) if len({cell.get(part) for cell in told}) > 1]
     if len(varying) < _FEW:
         return []
     x, y = ("chunker", "embedding") if {"chunker", "embedding"} <= set(varying) else varying[:2]
-    best: dict[tuple[str, str], float] = {}
-    for entry in result.finished:
-        cell = entry.cell.to_dict()
-        place = cell.get(y, "none"), cell.get(x, "none")
-        best[place] = max(best.get(place, -1.0), entry.value(result.primary))
-    said = "; ".join(f"{row}, {column}: {value:.3f}" for (row, column), value in best.items())
-    name = mean_title(result.primary)
-    chart = result.plot.heatmap(result.primary, x=x, y=y)
-    caption = f"The best {name} of the cells with each {y} and {x}."
-    return [Section(f"{name} by {x} and {y}", figures=(Figure(f"{name} by {x} and {y}", said, chart, caption),))]
+    name, called = mean_title(result.primary), short_names(result)
+    said = "; ".join(f"{called[entry.cell.name]}: {entry.value(result.primary):.3f}" for entry in result.ranked)
+    caption = f"★ the best cell, {_CUT} one whose embedding model reads some chunks only in part, – one that failed."
+    figure = Figure(f"{name} by {x} and {y}", f"{said}.", result.plot.heatmap(result.primary, x=x, y=y), caption)
+    return [Section("Heat map", figures=(figure,))]
 
 
 def _failed_sections(result: SweepResult) -> list[Section]:

@@ -28,6 +28,8 @@ __all__ = ["comparison_brief", "regressions_sections", "slices_brief", "tradeoff
 _SHOWN = 3
 """As many systems beside the baseline have their losses shown."""
 _REGRESSIONS = 5
+_FEW = 6
+"""As many rows of costs are shown unfolded."""
 _MOVED = 1e-9
 
 
@@ -73,7 +75,8 @@ def _sections(comparison: Comparison) -> Iterator[Section]:
     yield _loss_section(comparison)
     if has_costs(comparison):
         found = comparison.pareto()
-        yield Section("Cost beside quality", found.notes, (tradeoff_table(found),))
+        table = tradeoff_table(found)
+        yield Section("Cost beside quality", found.notes, (table,), folded=len(table.rows) > _FEW)
     yield from regressions_sections(comparison)
     if len(comparison.metrics) > 1:
         parts = list(exploratory_parts(comparison, {name: name for name in comparison.names}))

@@ -23,6 +23,8 @@ __all__ = ["Changes", "lift_chart"]
 
 _BARS = 400
 """The most bars: more would be narrower than a pixel."""
+_SEEN = 80
+"""More bars touch each other: a line in their own colour closes the seams."""
 _MOVED = 1e-9
 _HEIGHT = 240
 
@@ -55,8 +57,13 @@ def lift_chart(changes: Changes) -> alt.LayerChart:
     y.axis = alt.Axis(tickCount=5, **numbers("+.2~f" if is_bounded(changes.metric) else "+,.0f"))
     x = alt.X("a:Q", title=None, axis=None, scale=alt.Scale(domain=[0, max(1, len(order))], nice=False))
     colour = alt.Color("u:N", legend=None, scale=alt.Scale(domain=["up", "down"], range=[UP, DOWN]))
+    seam = alt.Stroke("u:N", legend=None, scale=alt.Scale(domain=["up", "down"], range=[UP, DOWN]))
     tooltip = [alt.Tooltip(f"{name}:N", title=told) for name, told in _TOLD.items()]
-    bars = alt.Chart(data_of(rows)).mark_rect(aria=False).encode(x=x, x2="b:Q", y=y, y2=alt.Y2Datum(0), color=colour)
+    bars = (
+        alt.Chart(data_of(rows))
+        .mark_rect(aria=False, strokeWidth=0.7 if len(rows) > _SEEN else 0)
+        .encode(x=x, x2="b:Q", y=y, y2=alt.Y2Datum(0), color=colour, stroke=seam)
+    )
     zero = alt.Chart(data_of([{}])).mark_rule(style="zero").encode(y=alt.datum(0))
     words = [("left", f"▲ {up:,} up", 8), ("center", f"{same:,} the same", 8), ("right", f"▼ {down:,} down", 8)]
     texts = [_text(anchor, told, offset) for anchor, told, offset in words]

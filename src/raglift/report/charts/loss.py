@@ -20,7 +20,7 @@ __all__ = ["Gate", "gates_of", "loss_chart"]
 
 _BAND = 150.0
 """How high the flow of all facts is, in pixels."""
-_TOP = 56.0
+_TOP = 72.0
 """Where it begins: above are the counts of what is left."""
 _DROP = 26.0
 """How far below the flow what is lost ends."""
@@ -42,24 +42,24 @@ class Gate:
     """How many go on."""
     lost_words: tuple[str, ...]
     """What became of those that are lost, in short lines."""
-    left_words: str
-    """What the others are."""
+    left_words: tuple[str, ...]
+    """What the others are, likewise."""
 
 
 def gates_of(losses: LossBreakdown) -> list[Gate]:
     """Return the gates, in the order in which a fact comes to them; the first counts all facts and loses none."""
     stages = [loss.stage or "" for loss in losses.losses if loss.outcome == "dropped"]
-    way: list[tuple[str, str | None, tuple[str, str], str]] = []
+    way: list[tuple[str, str | None, tuple[str, ...], tuple[str, ...]]] = []
     if losses.of("failed").facts:
-        way += [("failed", None, ("its query", "failed"), "asked")]
+        way += [("failed", None, ("its query", "failed"), ("asked",))]
     if losses.chunks_known:
-        way += [("not_attainable", None, ("not", "attainable"), "attainable")]
-        way += [("not_retrieved", None, ("not", "retrieved"), "retrieved")]
+        way += [("not_attainable", None, ("not", "attainable"), ("attainable",))]
+        way += [("not_retrieved", None, ("not", "retrieved"), ("retrieved",))]
     else:
-        way += [("missed", None, ("not", "retrieved"), "retrieved")]
-    way += [("dropped", stage, ("dropped by", plain(stage)), f"after {plain(stage)}") for stage in stages]
-    way += [("below_k", None, ("below", f"rank {losses.k}"), f"in top {losses.k}")]
-    gates = [Gate(0, losses.facts, (), "all facts")]
+        way += [("missed", None, ("not", "retrieved"), ("retrieved",))]
+    way += [("dropped", stage, ("dropped by", plain(stage)), ("after", plain(stage))) for stage in stages]
+    way += [("below_k", None, ("below", f"rank {losses.k}"), (f"in top {losses.k}",))]
+    gates = [Gate(0, losses.facts, (), ("all facts",))]
     for outcome, stage, lost_words, left_words in way:
         lost = losses.of(outcome, stage).facts
         gates.append(Gate(lost, gates[-1].left - lost, lost_words, left_words))
@@ -85,9 +85,11 @@ def loss_chart(losses: LossBreakdown) -> alt.LayerChart:
         .mark_rect()
         .encode(x=x, x2="x2:Q", y=y, y2="z:Q", color=colour, tooltip=alt.Tooltip("w:N", title="facts"))
     )
+    room = alt.expr(f"width / {len(gates) + 0.5}")
+    size = alt.expr(f"width / {len(gates) + 0.5} < 62 ? 10 : 12")
     texts = [
         alt.Chart(data_of(row for row in _labels(gates, scale, losses.facts) if row["s"] == style))
-        .mark_text(style=style, fontWeight="bold" if style == "ink" else "normal")
+        .mark_text(style=style, fontWeight="bold" if style == "ink" else "normal", limit=room, fontSize=size)
         .encode(x=x, y=y, text="w:N")
         for style in ("ink", "muted")
     ]
@@ -110,7 +112,9 @@ def _flows(gates: Sequence[Gate], scale: float) -> Iterator[dict[str, object]]:
     """Yield the outlines: what goes on runs straight along the top, what is lost bends down from below it."""
     for number, (before, gate) in enumerate(pairwise(gates)):
         for place in (number, number + 1):
-            yield _edge(place, _TOP, _TOP + gate.left * scale, f"k{number}", f"{gate.left:,} {gate.left_words}")
+            yield _edge(
+                place, _TOP, _TOP + gate.left * scale, f"k{number}", f"{gate.left:,} {' '.join(gate.left_words)}"
+            )
         if gate.lost:
             words = f"{gate.lost:,} {' '.join(gate.lost_words)}"
             for step in range(_STEPS + 1):
@@ -126,7 +130,7 @@ def _edge(place: float, top: float, bottom: float, flow: str, words: str) -> dic
 
 def _ends(gates: Sequence[Gate], scale: float) -> Iterator[dict[str, object]]:
     for number, gate in enumerate(gates):
-        kept = _edge(number - _NODE, _TOP, _TOP + gate.left * scale, "k", f"{gate.left:,} {gate.left_words}")
+        kept = _edge(number - _NODE, _TOP, _TOP + gate.left * scale, "k", f"{gate.left:,} {' '.join(gate.left_words)}")
         yield kept | {"x2": number + _NODE}
         if gate.lost:
             top = _TOP + gate.left * scale + _DROP
@@ -139,14 +143,19 @@ def _ends(gates: Sequence[Gate], scale: float) -> Iterator[dict[str, object]]:
 def _labels(gates: Sequence[Gate], scale: float, facts: int) -> Iterator[dict[str, object]]:
     """Yield the counts and the words, above for what goes on and below for what is lost."""
     for number, gate in enumerate(gates):
-        yield from _words(number, 12, gate.left, facts, (gate.left_words,))
+        top = _TOP - 12 - 15 * (1 + len(gate.left_words))
+        yield from _words(number, top, (*gate.left_words, f"{gate.left:,}", _share(gate.left, facts)))
         if gate.lost_words:
             bottom = _TOP + (gate.left + gate.lost) * scale + _DROP + 12
-            yield from _words(number, bottom, gate.lost, facts, gate.lost_words)
+            yield from _words(number, bottom, (f"{gate.lost:,}", _share(gate.lost, facts), *gate.lost_words))
 
 
-def _words(number: int, top: float, count: int, facts: int, words: Sequence[str]) -> Iterator[dict[str, object]]:
-    """Yield a count, its share, and what it is of, below each other: beside each other they have no room on a phone."""
-    yield {"x": number, "y": round(top, 2), "s": "ink", "w": f"{count:,}"}
-    for line, told in enumerate((f"{100 * count / max(facts, 1):.0f} %", *words), start=1):
-        yield {"x": number, "y": round(top + 15 * line, 2), "s": "muted", "w": told}
+def _share(count: int, facts: int) -> str:
+    return f"{100 * count / max(facts, 1):.0f} %"
+
+
+def _words(number: int, top: float, lines: Sequence[str]) -> Iterator[dict[str, object]]:
+    """Yield lines below each other, the count in bold: beside each other they have no room on a phone."""
+    for line, told in enumerate(lines):
+        style = "ink" if told[0].isdigit() and not told.endswith("%") else "muted"
+        yield {"x": number, "y": round(top + 15 * line, 2), "s": style, "w": told}

@@ -41,7 +41,7 @@ def escaped_cell(text: str) -> str:
 
 def escaped_html(text: str) -> str:
     """Return a text for an HTML element in Markdown, as the summary of folded details."""
-    words = " ".join(printable(text).split())
+    words = printable(" ".join(text.split()))
     pieces = []
     last = 0
     for found in _LINKED.finditer(words):

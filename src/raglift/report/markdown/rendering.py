@@ -16,6 +16,8 @@ __all__ = ["markdown_of"]
 
 _LONGEST = 120
 """The longest text of a cell."""
+_LONGEST_LINE = 1500
+"""The longest text elsewhere."""
 _MOST_ROWS = 60
 """The most rows of a table: GitHub takes 65,536 characters in all."""
 
@@ -25,29 +27,29 @@ def markdown_of(document: Document) -> str:
 
     Every text is escaped: it shows as it is, and neither links nor mentions anybody.
     """
-    blocks = [f"### {escaped(document.title)}"] if document.title else []
-    blocks += [escaped(document.lead)] if document.lead else []
+    blocks = [f"### {_line(document.title)}"] if document.title else []
+    blocks += [_line(document.lead)] if document.lead else []
     blocks += _table(document.headline)
     if document.warnings:
-        blocks.append("\n>\n".join(["> [!WARNING]", *(f"> {escaped(warning)}" for warning in document.warnings)]))
+        blocks.append("\n>\n".join(["> [!WARNING]", *(f"> {_line(warning)}" for warning in document.warnings)]))
     for section in document.sections:
         blocks += _section(section)
     if document.notes:
-        blocks.append("\n".join(f"- {escaped(note)}" for note in document.notes))
+        blocks.append("\n".join(f"- {_line(note)}" for note in document.notes))
     if document.measured:
-        lines = "\n".join(f"- {escaped(name)}: {escaped(value)}" for name, value in document.measured)
+        lines = "\n".join(f"- {_line(name)}: {_line(value)}" for name, value in document.measured)
         blocks += _folded("What was measured", [lines])
     return "\n\n".join(blocks) + "\n"
 
 
 def _section(section: Section) -> list[str]:
-    inside = [escaped(paragraph) for paragraph in section.paragraphs]
+    inside = [_line(paragraph) for paragraph in section.paragraphs]
     inside += [block for table in section.tables for block in _table(table)]
-    return _folded(section.heading, inside) if section.folded else [f"**{escaped(section.heading)}**", *inside]
+    return _folded(section.heading, inside) if section.folded else [f"**{_line(section.heading)}**", *inside]
 
 
 def _folded(heading: str, blocks: list[str]) -> list[str]:
-    return [f"<details><summary>{escaped_html(heading)}</summary>", *blocks, "</details>"]
+    return [f"<details><summary>{escaped_html(_cut(heading, _LONGEST_LINE))}</summary>", *blocks, "</details>"]
 
 
 def _table(table: Table) -> list[str]:
@@ -56,7 +58,7 @@ def _table(table: Table) -> list[str]:
         return []
     ends = [":--" if number in table.words else "--:" for number in range(len(table.columns))]
     rows = [
-        [escaped_cell(title) for title in table.columns],
+        [escaped_cell(_cut(title, _LONGEST)) for title in table.columns],
         ends,
         *(list(_cells(row)) for row in table.rows[:_MOST_ROWS]),
     ]
@@ -68,5 +70,13 @@ def _table(table: Table) -> list[str]:
 def _cells(row: tuple[Cell, ...]) -> Iterator[str]:
     """Yield the texts of a row; what is better or worse is bold."""
     for cell in row:
-        text = escaped_cell(cell.text if len(cell.text) <= _LONGEST else cell.text[: _LONGEST - 1] + "…")
+        text = escaped_cell(_cut(cell.text, _LONGEST))
         yield f"**{text}**" if cell.tone in ("better", "worse") and text else text
+
+
+def _line(text: str) -> str:
+    return escaped(_cut(text, _LONGEST_LINE))
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from raglift.comparison import has_costs
@@ -31,10 +32,12 @@ if TYPE_CHECKING:
 
     from raglift.records import Compared, Comparison, Metric, Tradeoff
 
-__all__ = ["by_mean", "comparison_document", "comparison_sections", "headline", "lead", "notes_of", "other_of"]
+__all__ = ["by_mean", "comparison_document", "comparison_sections", "headline", "lead", "notes_of", "only", "other_of"]
 
-_MOST_SYSTEMS = 6
-"""As many systems have a column each in the table of all metrics."""
+_ROOM = 80
+"""As many characters the titles of columns have in the table of all metrics."""
+_BY_TAG = 3
+"""As many systems are shown by tag: the baseline and the best."""
 _NAMED = 3
 """As many systems are named one by one where a note is theirs."""
 
@@ -120,17 +123,18 @@ def comparison_sections(comparison: Comparison, shown: Sequence[str]) -> list[Se
 
     Args:
         comparison: the systems.
-        shown: those that have lines and columns of their own, where not all have room.
+        shown: those that have lines and rows of their own, where not all have room; the baseline is among them.
     """
+    few = only(comparison, shown)
     name = mean_title(comparison.primary)
     said = f"{name} decides; every other metric is exploratory, and its p-values not corrected."
     return [
         _pairs_section(comparison),
         *_cost_sections(comparison),
         *_reranked_sections(comparison),
-        Section("Over k", figures=(figures.over_k_together(comparison, comparison.primary, shown),)),
-        _loss_section(comparison, shown),
-        *_tags_sections(comparison, shown),
+        Section("Over k", figures=(figures.over_k_together(few),)),
+        _loss_section(few),
+        *_tags_sections(comparison),
         _metrics_section(comparison),
         method_section(comparison.method, comparison.metrics, corrected=said),
     ]
@@ -173,7 +177,7 @@ def _pairs_section(comparison: Comparison) -> Section:
     if found is not None and found.n:
         pictures.append(figures.pair_lift(comparison, other))
     table = Table(f"Wins and losses against {comparison.baseline}", columns, tuple(rows))
-    return Section("Query by query", (said,) if rows else (), (table,) if rows else (), tuple(pictures))
+    return Section("Differences", (said,) if rows else (), (table,) if rows else (), tuple(pictures))
 
 
 def _reranked_sections(comparison: Comparison) -> list[Section]:
@@ -186,8 +190,9 @@ def _reranked_sections(comparison: Comparison) -> list[Section]:
         found = evaluation.reranker_lift(
             comparison.primary, seed=method.seed, confidence=method.confidence, moved=0
         ).row()
-        before = mean_cell(found.metric, found.before, found.before_interval)
-        after = mean_cell(found.metric, found.after, found.after_interval, truncated=found.truncated)
+        decimals = decimals_of(found.metric)
+        before = interval_text(found.before, found.before_interval, decimals)
+        after = interval_text(found.after, found.after_interval, decimals) + TRUNCATED * found.truncated
         cells = test_cells(found.metric, found.difference, alpha=method.alpha)
         rows.append(row_of((name, before, after, *cells, f"{found.n:,}")))
     if not rows:
@@ -202,7 +207,7 @@ def _reranked_sections(comparison: Comparison) -> list[Section]:
 def _metrics_section(comparison: Comparison) -> Section:
     """Return the differences in every metric."""
     others = [row.system for row in by_mean(comparison) if row.system != comparison.baseline]
-    shown = others[:_MOST_SYSTEMS]
+    shown = _fitting(others, len(comparison.baseline))
     metrics = comparison.metrics
     alpha = f"{comparison.method.alpha:g}"
     said = (
@@ -210,12 +215,19 @@ def _metrics_section(comparison: Comparison) -> Section:
         f"≤ {alpha}, uncorrected: one such mark in {1 / comparison.method.alpha:.0f} comes by chance where nothing "
         "differs."
     )
-    fewer = [f"The {len(shown)} best of {len(others)} systems."] if len(shown) < len(others) else []
+    best = "The best" if len(shown) == 1 else f"The {len(shown)} best"
+    fewer = [f"{best} of {len(others)} systems."] if len(shown) < len(others) else []
     rows = tuple(row_of(_metric_cells(comparison, metric, shown)) for metric in metrics)
     marked = any(row.truncated for row in comparison.rows)
     sections = tuple(place for place in range(1, len(metrics)) if metrics[place].name != metrics[place - 1].name)
     table = Table("Every metric at every depth", ("metric", comparison.baseline, *shown), rows, sections=sections)
     return Section("All metrics", (said, *fewer, *truncation(marked=marked)), (table,))
+
+
+def _fitting(names: Sequence[str], taken: int) -> Sequence[str]:
+    """Return the first names, as many as have room beside each other: one in any case."""
+    widths = accumulate((max(len(name), 8) for name in names), initial=taken)
+    return names[: max(sum(width <= _ROOM for width in widths) - 1, 1)]
 
 
 def _metric_cells(comparison: Comparison, metric: Metric, shown: Sequence[str]) -> list[Cell | str]:
@@ -234,13 +246,13 @@ def _metric_cells(comparison: Comparison, metric: Metric, shown: Sequence[str]) 
     return cells
 
 
-def _loss_section(comparison: Comparison, shown: Sequence[str]) -> Section:
+def _loss_section(comparison: Comparison) -> Section:
     """Return where each system lost recall."""
     losses = {}
-    for name in shown:
-        evaluation = comparison.evaluation(name)
+    for name, evaluation in zip(comparison.names, comparison.evaluations, strict=True):
         losses[name] = evaluation.loss(depth_of_loss(evaluation, comparison.primary))
-    said = tuple(filter(None, (loss_sentence(found, name) for name, found in losses.items())))
+    ends = dict.fromkeys((comparison.baseline, best_of(comparison)))
+    said = tuple(filter(None, (loss_sentence(losses[name], name) for name in ends)))
     return Section("Where recall was lost", said, (loss_table(losses),))
 
 
@@ -249,7 +261,8 @@ def _cost_sections(comparison: Comparison) -> list[Section]:
     if not has_costs(comparison):
         return []
     found = comparison.pareto()
-    pictures = tuple(figures.tradeoff(comparison, cost) for cost in found.costs)
+    known = [cost for cost in found.costs if sum(cost in one.costs for one in found.systems) > 1]
+    pictures = tuple(figures.tradeoff(comparison, cost) for cost in known)
     said = ("On the front: no other system is as good in every column and better in one.", *found.notes)
     return [Section("Cost beside quality", said, (tradeoff_table(found),), pictures)]
 
@@ -272,10 +285,22 @@ def tradeoff_table(found: Tradeoff) -> Table:
     return Table("Quality and cost of each system", columns, tuple(rows), words=(0, len(columns) - 1))
 
 
-def _tags_sections(comparison: Comparison, shown: Sequence[str]) -> list[Section]:
-    every = comparison.by_tag()
-    slices = replace(every, slices=tuple(one for one in every.slices if one.system in shown))
+def _tags_sections(comparison: Comparison) -> list[Section]:
+    """Return the baseline and the best systems on the queries of each tag, where there are tags."""
+    few = only(comparison, [row.system for row in by_mean(comparison)][:_BY_TAG])
+    slices = few.by_tag()
     if not has_tags(slices):
         return []
     said = ["Exploratory: no p-value is corrected, and a query of several tags counts in each.", few_text(slices)]
+    said += [f"The baseline and the {_BY_TAG - 1} best."] if len(few.names) < len(comparison.names) else []
     return [Section("By tag", tuple(filter(None, said)), (slices_table(slices),))]
+
+
+def only(comparison: Comparison, names: Sequence[str]) -> Comparison:
+    """Return a comparison of which only some systems show, the baseline among them; no figure of theirs changes."""
+    return replace(
+        comparison,
+        names=tuple(names),
+        evaluations=tuple(map(comparison.evaluation, names)),
+        rows=tuple(comparison.row(name, metric) for metric in comparison.metrics for name in names),
+    )

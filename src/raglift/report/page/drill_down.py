@@ -73,7 +73,8 @@ class ViewDetail:
     """What one view has of one query."""
 
     hits: tuple[ShownHit, ...]
-    """Those that are shown, by rank: the first ones, and all that match anything."""
+    """Those that are shown, by rank: the first ones, all that match anything, and all of the chunks that are shown in
+    another view of the query. So a chunk that is shown there and not here was not returned here."""
     returned: int
     """How many hits there were."""
     values: tuple[float, ...]

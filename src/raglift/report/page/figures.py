@@ -40,17 +40,15 @@ def over_k(evaluation: Evaluation, metric: Metric) -> Figure:
     )
 
 
-def over_k_together(comparison: Comparison, metric: Metric, shown: Sequence[str]) -> Figure:
-    """Return a metric's mean over k, of some systems after their last stage."""
-    measure = replace(metric, depth=None)
-    name = mean_title(measure)
+def over_k_together(comparison: Comparison) -> Figure:
+    """Return the primary metric's mean over k, of each system after its last stage."""
+    measure = replace(comparison.primary, depth=None)
     said = []
-    for system in shown[:_MANY]:
-        evaluation = comparison.evaluation(system)
+    for system, evaluation in zip(comparison.names[:_MANY], comparison.evaluations, strict=False):
         said.append(f"{system}: {_course(evaluation.over_k(measure), evaluation.after)}")
     return Figure(
-        f"{name} over k",
-        f"{name} at each depth after the last stage. {'. '.join(said)}.",
+        f"{mean_title(measure)} over k",
+        f"{mean_title(measure)} at each depth after the last stage. {'. '.join(said)}.",
         comparison.plot.over_k(measure),
         "Each line is a system, after its last stage.",
     )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from raglift.matching import Judgements, MatchRule
-    from raglift.records import Chunk, Evaluation, Hit, Metric, Query, Ranking
+    from raglift.records import Chunk, Evaluation, Hit, Metric, Passage, Query, Ranking
 
 __all__ = ["drill_down"]
 
@@ -55,29 +55,25 @@ def drill_down(
     shared = shared_queries(systems, _known(left[0], systems, "system"))
     # What a loaded evaluation matched is found again once, not for every question asked of it
     measured = {name: replace(one, judgements=judgements_of(one)) for name, one in systems.items()}
-    first = measured[left[0]]
-    metrics = [each for each in first.scores.metrics if all(each in one.scores.metrics for one in systems.values())]
+    rule, scored = rule_of(measured[left[0]]), measured[left[0]].scores.metrics
+    metrics = [metric for metric in scored if all(metric in one.scores.metrics for one in measured.values())]
+    decides = metrics.index(_known(primary, metrics, "metric"))
     k = primary.k or min(depth_of(one, None) for one in measured.values())
     answers = [_Answers(name, one, shared.places[name].tolist(), metrics, k) for name, one in measured.items()]
-    chunks = _Chunks(hit.chunk for one in answers for ranking in one.rankings() for hit in ranking)
     names = [(one.system, stage) for one in answers for stage in one.stages]
+    chunks = _Chunks(hit.chunk for one in answers for ranking in one.rankings() for hit in ranking)
+    spans = _spans(answers, shared.queries, chunks, rule)
     whole = DrillDown(
-        views=tuple(
-            View("" if len(answers) == 1 else one.system, stage, _title(one.system, stage, one.stages, len(answers)))
-            for one in answers
-            for stage in one.stages
-        ),
+        views=_views(answers),
         systems=tuple(measured),
         left=names.index(_known(left, names, "view")),
         right=names.index(_known(right, names, "view")),
         metrics=tuple(title(metric) for metric in metrics),
-        primary=metrics.index(_known(primary, metrics, "metric")),
+        primary=decides,
         k=k,
-        match=_in_words(rule_of(first)),
+        match=_in_words(rule),
         chunks=chunks.shown(),
-        queries=tuple(
-            _detail(number, query, answers, chunks, rule_of(first)) for number, query in enumerate(shared.queries)
-        ),
+        queries=tuple(_detail(number, query, answers, chunks, spans) for number, query in enumerate(shared.queries)),
         notes=shared.notes,
     )
     return within(whole, shown, room)
@@ -93,15 +89,16 @@ def _known(wanted: _Known, known: Iterable[_Known], what: str) -> _Known:
     return wanted
 
 
-def _detail(number: int, query: Query, answers: Sequence[_Answers], chunks: _Chunks, rule: MatchRule) -> QueryDetail:
-    marker = _Marker(query, chunks, rule)
+def _detail(number: int, query: Query, answers: Sequence[_Answers], chunks: _Chunks, spans: _Spans) -> QueryDetail:
     return QueryDetail(
         id=query.id,
         text=query.text,
         tags=query.tags,
         answerable=query.answerable,
         facts=tuple(fact.passages for fact in query.facts),
-        views=tuple(one.view(number, stage, marker) for one in answers for stage in range(len(one.stages))),
+        views=tuple(
+            one.view(number, query, stage, chunks, spans) for one in answers for stage in range(len(one.stages))
+        ),
         fates=tuple(one.fates_of(number) for one in answers),
     )
 
@@ -134,13 +131,21 @@ class _Answers:
         """Return what became of each fact of a query; nothing for one without labels."""
         return tuple(self._outcomes[self._facts(number)])
 
-    def view(self, number: int, stage: int, marker: _Marker) -> ViewDetail:
+    def found(self, number: int) -> Iterator[tuple[Chunk, _Match]]:
+        """Yield each match of a query, at any stage, with the chunk of its hit."""
+        place = self._places[number]
+        for judged, matches in zip(self._judgements, self._matches, strict=True):
+            hits = judged.rankings[place].hits
+            for rank, found in matches.get(place, {}).items():
+                yield from ((hits[rank - 1].chunk, match) for match in found)
+
+    def view(self, number: int, query: Query, stage: int, chunks: _Chunks, spans: _Spans) -> ViewDetail:
         """Return what one stage returned for a query."""
         place = self._places[number]
         hits = self._judgements[stage].rankings[place].hits
         matches = self._matches[stage].get(place, {})
         return ViewDetail(
-            hits=tuple(marker.shown(hit, matches.get(hit.rank, ())) for hit in hits),
+            hits=tuple(_shown(hit, chunks.number(hit.chunk), query, matches.get(hit.rank, ()), spans) for hit in hits),
             returned=len(hits),
             values=tuple(self._values[stage][place]),
             facts=tuple(rank or None for rank in self._ranks[stage][self._facts(number)]),
@@ -198,35 +203,51 @@ def _in_order(key: tuple[str, int | None, int | None, str]) -> tuple[str, int, i
     return document, -1 if start is None else start, -1 if end is None else end, text
 
 
-class _Marker:
-    """Marks in chunks what matched of one query's passages, each pair of chunk and passage once for all views."""
-
-    def __init__(self, query: Query, chunks: _Chunks, rule: MatchRule) -> None:
-        self._query, self._chunks, self._rule, self._text = query, chunks, rule, Text(rule)
-        self._known: dict[tuple[int, int, int], tuple[int, int]] = {}
-
-    def shown(self, hit: Hit, found: Sequence[_Match]) -> ShownHit:
-        """Return a hit with its matches, and the characters of its chunk that matched."""
-        number = self._chunks.number(hit.chunk)
-        return ShownHit(hit.rank, number, hit.score, tuple(self._marked(number, *match) for match in found))
-
-    def _marked(self, number: int, fact: int, alternative: int, match: PassageMatch, satisfies: bool) -> ShownMatch:
-        passage = self._query.facts[fact].passages[alternative]
-        span = self._known.get((number, fact, alternative))
-        if span is None:
-            span = covering_characters(self._chunks[number], passage, match, self._rule, self._text)
-            self._known[number, fact, alternative] = span
-        covered = None if passage.text is None else (match.end - match.start) / max(len(passage.text), 1)
-        return ShownMatch(fact, alternative, match.direction, match.relevant, satisfies, covered, *span)
+_Spans = dict[tuple[int, "Passage"], tuple[int, int]]
+"""For each chunk, by number, and passage that it covers a part of: the characters of the chunk that do."""
 
 
-def _title(system: str, stage: str, stages: Sequence[str], systems: int) -> str:
-    """Return what to call a stage: of one system by its place, of several by the system too."""
-    if systems > 1:
-        return system if len(stages) == 1 else f"{system}: {stage}"
-    if len(stages) == 1:
-        return stage
-    place = {stages[0]: "before", stages[-1]: "after"}.get(stage)
+def _spans(answers: Sequence[_Answers], queries: Sequence[Query], chunks: _Chunks, rule: MatchRule) -> _Spans:
+    """Return where in each chunk what matched is: chunk after chunk, so that each is normalized once."""
+    wanted: dict[int, dict[Passage, PassageMatch]] = defaultdict(dict)
+    for one in answers:
+        for number, query in enumerate(queries):
+            for chunk, (fact, alternative, covered, _) in one.found(number):
+                wanted[chunks.number(chunk)][query.facts[fact].passages[alternative]] = covered
+    spans: _Spans = {}
+    for number, passages in wanted.items():
+        text = Text(rule)
+        for passage, covered in passages.items():
+            spans[number, passage] = covering_characters(chunks[number], passage, covered, rule, text)
+    return spans
+
+
+def _shown(hit: Hit, number: int, query: Query, found: Sequence[_Match], spans: _Spans) -> ShownHit:
+    matches = []
+    for fact, alternative, match, satisfies in found:
+        passage = query.facts[fact].passages[alternative]
+        share = None if passage.text is None else (match.end - match.start) / max(len(passage.text), 1)
+        span = spans[number, passage]
+        matches.append(ShownMatch(fact, alternative, match.direction, match.relevant, satisfies, share, *span))
+    return ShownHit(hit.rank, number, hit.score, tuple(matches))
+
+
+def _views(answers: Sequence[_Answers]) -> tuple[View, ...]:
+    alone = len(answers) == 1
+    return tuple(
+        View("" if alone else one.system, stage, _stage_title(stage, one.stages) if alone else _title(one, stage))
+        for one in answers
+        for stage in one.stages
+    )
+
+
+def _title(answers: _Answers, stage: str) -> str:
+    return answers.system if len(answers.stages) == 1 else f"{answers.system}: {stage}"
+
+
+def _stage_title(stage: str, stages: Sequence[str]) -> str:
+    """Return what to call a stage of the only system there is."""
+    place = {stages[0]: "before", stages[-1]: "after"}.get(stage) if len(stages) > 1 else None
     return f"{place} ({stage})" if place else stage
 
 

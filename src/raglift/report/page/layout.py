@@ -35,6 +35,8 @@ class LaidCell:
     """A cell, how it is aligned, and its bar."""
 
     text: str
+    interval: str
+    """What stands in brackets at the end of a cell with a bar, as `[0.51, 0.59]`; it is shown smaller."""
     tone: str
     kind: str
     """`word` or `number`."""
@@ -55,7 +57,7 @@ class LaidTable:
 
     caption: str
     columns: tuple[tuple[str, str], ...]
-    """The title of each column, and how it is aligned."""
+    """The title of each column, and how it is aligned: `word`, `number`, or `barred`."""
     rows: tuple[LaidRow, ...]
 
 
@@ -89,14 +91,20 @@ def laid_table(table: Table) -> LaidTable:
     rows = (
         LaidRow(
             tuple(
-                LaidCell(cell.text, cell.tone, kind, _bar(cell, scale))
+                _laid_cell(cell, kind, _bar(cell, scale))
                 for cell, kind, scale in zip(row, kinds, scales, strict=True)
             ),
             number in table.sections,
         )
         for number, row in enumerate(table.rows)
     )
-    return LaidTable(table.caption, tuple(zip(table.columns, kinds, strict=True)), tuple(rows))
+    headings = ("barred" if lowest < highest else kind for kind, (lowest, highest) in zip(kinds, scales, strict=True))
+    return LaidTable(table.caption, tuple(zip(table.columns, headings, strict=True)), tuple(rows))
+
+
+def _laid_cell(cell: Cell, kind: str, bar: Bar | None) -> LaidCell:
+    figure, opening, interval = cell.text.partition(" [") if bar else (cell.text, "", "")
+    return LaidCell(figure, opening.strip() + interval, cell.tone, kind, bar)
 
 
 def _scale(cells: Iterable[Cell]) -> tuple[float, float]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from raglift.diagnosis import LossBreakdown
+    from raglift.diagnosis.loss import Loss
     from raglift.records import Evaluation, Method, Metric, TagSlices
     from raglift.records.slices import TagSlice
     from raglift.report.terminal.figures import Part
@@ -49,42 +50,54 @@ def truncation(*, marked: bool) -> tuple[str, ...]:
 
 
 def loss_table(losses: Mapping[str, LossBreakdown]) -> Table:
-    """Return what became of the facts: a row an outcome, and a column of facts and of their share for each system.
+    """Return what became of the facts: of one system a row an outcome, of several a row a system.
 
     Args:
-        losses: by the systems' names, all at one depth; for a page of one system its name does not show.
+        losses: by the systems' names, all at one depth; of one system the name does not show.
     """
-    several = len(losses) > 1
-    columns = ["what became of the facts"]
-    for name in losses:
-        columns += [f"{name}: facts" if several else "facts", "share"]
-    columns += [] if several else ["queries"]
-    rows = [_outcome_row(words, losses) for words in _outcomes(losses)]
-    return Table("What became of each fact of the labelled queries", tuple(columns), tuple(rows))
+    caption = "What became of each fact of the labelled queries"
+    if len(losses) == 1:
+        (only,) = losses.values()
+        rows = tuple(_outcome_row(loss, only) for loss in only.losses if loss.facts or loss.outcome == "found")
+        return Table(caption, ("what became of the facts", "facts", "share", "queries"), rows)
+    outcomes = _outcomes(losses.values())
+    several = tuple(
+        row_of([name, *(_counted(words, breakdown) for words in outcomes)]) for name, breakdown in losses.items()
+    )
+    return Table(caption, ("system", *outcomes), several)
 
 
-def _outcomes(losses: Mapping[str, LossBreakdown]) -> list[str]:
-    """Return the outcomes that some fact came to, in words, in the order in which they are tried."""
-    order = ("failed", "found", "below_k", "dropped", "not_retrieved", "not_attainable", "missed")
+def _outcome_row(loss: Loss, losses: LossBreakdown) -> tuple[Cell, ...]:
+    share = loss.facts / losses.facts if losses.facts else 0.0
+    bar = Cell(_percent(share), low=0.0, middle=share, high=share)
+    return row_of([outcome_text(loss, losses.k), f"{loss.facts:,}", bar, f"{len(loss.query_ids):,}"])
+
+
+def _outcomes(losses: Iterable[LossBreakdown]) -> list[str]:
+    """Return the outcomes that some fact came to, in few words, in the order in which they are tried."""
+    order = ("found", "below_k", "dropped", "not_retrieved", "not_attainable", "missed", "failed")
     found = {
-        outcome_text(loss, breakdown.k): order.index(loss.outcome)
-        for breakdown in losses.values()
+        _briefly(loss, breakdown.k): order.index(loss.outcome)
+        for breakdown in losses
         for loss in breakdown.losses
         if loss.facts or loss.outcome == "found"
     }
     return sorted(found, key=found.__getitem__)
 
 
-def _outcome_row(words: str, losses: Mapping[str, LossBreakdown]) -> tuple[Cell, ...]:
-    cells = [Cell(words)]
-    for breakdown in losses.values():
-        some = [loss for loss in breakdown.losses if outcome_text(loss, breakdown.k) == words]
-        facts = sum(loss.facts for loss in some)
-        share = facts / max(breakdown.facts, 1)
-        cells += [Cell(f"{facts:,}"), Cell(f"{share:.1%}".replace("%", " %"), low=0.0, middle=share, high=share)]
-        if len(losses) == 1:
-            cells.append(Cell(f"{sum(len(loss.query_ids) for loss in some):,}"))
-    return tuple(cells)
+def _briefly(loss: Loss, k: int) -> str:
+    words = {"below_k": f"below rank {k}", "dropped": f"dropped by {loss.stage}", "missed": "not among the candidates"}
+    words |= {"not_retrieved": "not retrieved", "not_attainable": "not attainable"}
+    return words.get(loss.outcome) or outcome_text(loss, k)
+
+
+def _counted(words: str, losses: LossBreakdown) -> Cell:
+    facts = sum(loss.facts for loss in losses.losses if _briefly(loss, losses.k) == words)
+    return Cell(f"{facts:,} ({_percent(facts / max(losses.facts, 1))})")
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.1f} %"
 
 
 def has_tags(slices: TagSlices) -> bool:

@@ -32,10 +32,11 @@ class _Lengths(NamedTuple):
 _LENGTHS = (
     _Lengths(None, None),
     *(_Lengths(length, 5 * length) for length in (4000, 2000, 1000, 800, 600, 450, 300, 200)),
-    _Lengths(100, 600),
+    _Lengths(100, 500),
+    _Lengths(100, 300),
 )
-_SAMPLED_QUERIES, _SAMPLED_CHARACTERS, _RUN = 40, 300_000, 32
-"""How much is packed to tell how well all packs: queries, and the texts of chunks, so many neighbours at a time."""
+_SAMPLED_QUERIES, _SAMPLED_CHARACTERS, _RUN = 40, 300_000, 20_000
+"""How much is packed to tell how well all packs: queries, and characters of chunks, so many of neighbours at a time."""
 
 
 def within(drill_down: DrillDown, shown: int | None, room: int) -> DrillDown:
@@ -187,9 +188,9 @@ def _size(drill_down: DrillDown) -> int:
 def _estimate(chunks: Sequence[ShownChunk]) -> float:
     """Return about how many bytes the texts of chunks take in the page, from some runs of neighbours."""
     characters = sum(len(chunk.text) for chunk in chunks)
-    runs = [chunks[start : start + _RUN] for start in range(0, len(chunks), _RUN)]
-    # So many of the runs that they have about the characters of a sample
+    together = max(1, _RUN * len(chunks) // max(characters, 1))
+    runs = [chunks[start : start + together] for start in range(0, len(chunks), together)]
     step = max(1, round(characters / _SAMPLED_CHARACTERS))
     sample = "".join(chunk.text for run in runs[::step] for chunk in run)
-    share = len(zlib.compress(sample.encode(errors="replace"), 9)) / max(len(sample), 1)
+    share = len(zlib.compress(sample.encode(errors="replace"))) / max(len(sample), 1)
     return share * characters * 4 / 3

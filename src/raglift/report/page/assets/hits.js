@@ -57,7 +57,7 @@ function hitRow(data, query, [rank, number, score, matches], ranks, role) {
     element("span", { class: "score number" }, score === null ? "" : element("span", { class: "visually-hidden" }, "Score "), scoreText(score)),
   );
   const row = element("li", { class: `hit${counts ? " counts" : ""}${matches.length ? " touches" : ""}`, "data-chunk": number },
-    head, element("div", { class: "hit-body" }, longText(text, spans, missing, { class: "hit-text" })), reasons(query, matches));
+    head, element("div", { class: "hit-body" }, longText(text, spans, missing, { class: "hit-text" }, matches.length ? "" : "more")), reasons(query, matches));
   return row;
 }
 
@@ -102,12 +102,13 @@ function reasons(query, matches) {
 function reason(query, [fact, passage, direction, counts, satisfies, covered]) {
   const which = query.facts[fact].length > 1 ? `alternative ${passage + 1} of fact ${fact + 1}` : `fact ${fact + 1}`;
   const share = covered === null ? "a part" : `${percent(covered)}\u202f%`;
-  const end = satisfies ? ` — fact ${fact + 1} is satisfied here` : "";
+  const named = query.facts[fact].length > 1 ? which : `the passage of ${which}`;
+  const end = satisfies ? ": found here" : "";
   if (!counts) return `covers ${share} of ${which}, ${satisfies ? "which completes it together with the hits above" : "not a match by itself"}`;
-  if (direction === 0) return `contains the passage of ${which}${end}`;
-  if (direction === 1) return `lies inside the passage of ${which}${covered === null ? "" : `, ${share} of it`}${end}`;
+  if (direction === 0) return `contains ${named}${end}`;
+  if (direction === 1) return `lies inside ${named}${covered === null ? "" : `, ${share} of it`}${end}`;
   if (direction === 2) return `is the chunk that ${which} names${end}`;
-  return `overlaps the passage of ${which}, ${share} of it${end}`;
+  return `overlaps ${named}, ${share} of it${end}`;
 }
 
 function percent(share) {

@@ -105,22 +105,23 @@ function colourOf(fact) {
 }
 
 // A text that opens when asked: its kept parts first, with a button for the rest.
-function longText(text, spans, missing, attributes) {
+function longText(text, spans, missing, attributes, brief = "") {
   const parts = partsAround(text, spans);
   const body = element("p", { dir: "auto", ...attributes }, markedText(text, parts, spans));
   const shown = parts.reduce((sum, [from, to]) => sum + to - from, 0);
   if (shown >= text.length) return missing ? [body, rest(missing)] : [body];
   const all = merged([...parts, [0, MOST_AT_ONCE]], text.length);
   const label = `Show all ${plural(text.length + missing, "character")}`;
-  const toggle = button(label, () => {
+  const toggle = button(brief || label, () => {
     const open = toggle.getAttribute("aria-expanded") !== "true";
     toggle.setAttribute("aria-expanded", String(open));
-    toggle.textContent = open ? "Show less" : label;
+    toggle.textContent = open ? "Show less" : brief || label;
+    if (brief) toggle.setAttribute("aria-label", open ? "Show less" : label);
     body.classList.toggle("whole", open);
     body.replaceChildren(...markedText(text, open ? all : parts, spans));
     const beyond = text.length + missing - all.reduce((sum, [from, to]) => sum + to - from, 0);
     if (open && beyond > 0) body.append(element("span", { class: "muted" }, ` ${plural(beyond, "character")} not shown.`));
-  }, { "aria-expanded": "false", class: "quiet more" });
+  }, { "aria-expanded": "false", "aria-label": brief ? label : null, class: "quiet more" });
   return [body, toggle];
 }
 

@@ -1,0 +1,32 @@
+"""An audit in short."""
+
+from __future__ import annotations
+
+import raglift as rl
+from raglift.auditing.brief import audit_brief
+
+DOCUMENTS = [rl.Document("d", "The lamp is lit at dusk and put out at dawn. The horn gives two blasts in the fog.")]
+DATA = rl.Dataset.from_dict(
+    {"when?": "The lamp is lit at dusk and put out at dawn.", "what?": "nowhere at all is this text"},
+    documents=DOCUMENTS,
+)
+
+
+def test_findings_are_counted_by_kind_and_listed_folded():
+    brief = audit_brief(rl.audit(DATA, chunkers=["recursive:60/0"]))
+    assert brief.lead == "labels: 1 broken, 0 warnings"
+    assert [[cell.text for cell in row] for row in brief.headline.rows] == [
+        ["nowhere", "broken", "its text occurs nowhere in the documents", "1"]
+    ]
+    findings, chunkers = brief.sections
+    assert findings.folded
+    assert findings.tables[0].rows[0][0].text == "q2"
+    assert chunkers.tables[0].columns[1] == "recursive:60/0"
+    assert "recursive:60/0" in rl.audit(DATA, chunkers=["recursive:60/0"])._repr_html_()
+
+
+def test_where_nothing_is_wrong_there_is_no_table_of_findings():
+    clean = rl.Dataset.from_dict({"when?": "The lamp is lit at dusk and put out at dawn."}, documents=DOCUMENTS)
+    brief = audit_brief(rl.audit(clean))
+    assert not brief.headline.rows
+    assert not brief.sections

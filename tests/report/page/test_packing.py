@@ -1,0 +1,124 @@
+"""What a page carries of its queries can be read back by a browser, whatever the corpus holds."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raglift.records import Passage
+from raglift.report.page.drill_down import DrillDown, QueryDetail, ShownChunk, ShownHit, ShownMatch, View, ViewDetail
+from raglift.report.page.packing import packed
+
+HOSTILE = "</script><script>\x00\u2028\u2029\ufeff\x1b[31m\u202e\ud83d\U0001f600\udcff\"'&\\"
+
+
+def one_query(text: str = "the lamp", *, value: float = 0.5, score: float | None = 0.25) -> DrillDown:
+    match = ShownMatch(0, 0, 0, True, True, 2 / 3, 4, 8)
+    query = QueryDetail(
+        id="q",
+        text=text,
+        tags=(text,),
+        answerable=True,
+        facts=((Passage(text, "log", 3, 9, grade=2), Passage(chunk_id=text)),),
+        views=(ViewDetail((ShownHit(1, 0, score, (match,)), ShownHit(2, 1, None, ())), 2, (value,), (1,)),) * 2,
+        fates=(("found",),),
+    )
+    return DrillDown(
+        views=(View("", "retrieve", "before (retrieve)"), View("", "rerank", text)),
+        systems=(text,),
+        left=0,
+        right=1,
+        metrics=("NDCG@10",),
+        primary=0,
+        k=10,
+        match="containment",
+        chunks=(ShownChunk("log", 0, 8, text, 0), ShownChunk("", None, None, "nothing", 5, 7)),
+        queries=(query,),
+        notes=(text,),
+    )
+
+
+def read(drill: DrillDown) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(gzip.decompress(packed(drill)).decode("utf-8"))
+    return content
+
+
+def test_it_has_the_agreed_form() -> None:
+    hits = [[1, 0, 0.25, [[0, 0, 0, 1, 1, 0.6667, 4, 8]]], [2, 1, None, []]]
+    view = {"hits": hits, "returned": 2, "values": [0.5], "facts": [1]}
+    passage = {"document": "log", "start": 3, "end": 9, "text": "the lamp", "chunk_id": None, "grade": 2}
+    named = {"document": None, "start": None, "end": None, "text": None, "chunk_id": "the lamp", "grade": 1}
+    assert read(one_query()) == {
+        "views": [
+            {"system": "", "stage": "retrieve", "title": "before (retrieve)"},
+            {"system": "", "stage": "rerank", "title": "the lamp"},
+        ],
+        "systems": ["the lamp"],
+        "left": 0,
+        "right": 1,
+        "metrics": ["NDCG@10"],
+        "primary": 0,
+        "k": 10,
+        "match": "containment",
+        "notes": ["the lamp"],
+        "documents": ["log"],
+        "chunks": [[0, 0, 8, "the lamp", 0], [-1, None, None, "nothing", 5, 7]],
+        "queries": [
+            {
+                "id": "q",
+                "text": "the lamp",
+                "tags": ["the lamp"],
+                "answerable": True,
+                "facts": [[passage, named]],
+                "fates": [["found"]],
+                "views": [view, view],
+            }
+        ],
+    }
+
+
+@pytest.mark.parametrize("text", [HOSTILE, "x" * 1_000_000], ids=["hostile", "long line"])
+def test_texts_survive_character_by_character(text: str) -> None:
+    shown = read(one_query(text))["chunks"][0][3]
+    assert len(shown) == len(text)
+    differing = {(one, other) for one, other in zip(text, shown, strict=True) if one != other}
+    assert differing <= {("\ud83d", "\ufffd"), ("\udcff", "\ufffd")}
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_any_text_can_be_packed(text: str) -> None:
+    assert read(one_query(text))["queries"][0]["text"] == "".join(
+        "\ufffd" if 0xD800 <= ord(letter) < 0xE000 else letter for letter in text
+    )
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_what_is_no_number_in_json_is_null(value: float) -> None:
+    query = read(one_query(value=value, score=value))["queries"][0]
+    assert query["views"][0]["values"] == [None]
+    assert query["views"][0]["hits"][0][2] is None
+
+
+@pytest.mark.parametrize(
+    ("score", "shown"), [(23.456789, 23.46), (1 / 61, 0.01639), (-0.0, 0), (1e300, 1e300), (7.0, 7)]
+)
+def test_a_score_has_the_digits_that_anyone_reads(score: float, shown: float) -> None:
+    assert read(one_query(score=score))["queries"][0]["views"][0]["hits"][0][2] == shown
+
+
+def test_an_error_is_only_there_where_one_was() -> None:
+    view = ViewDetail((), 0, (0.0,), (None,), error="TimeoutError")
+    one = one_query()
+    failed = DrillDown(**{**vars(one), "queries": (QueryDetail(**{**vars(one.queries[0]), "views": (view,)}),)})
+    assert read(failed)["queries"][0]["views"][0]["error"] == "TimeoutError"
+    assert "error" not in read(one)["queries"][0]["views"][0]
+
+
+def test_the_same_queries_are_the_same_bytes() -> None:
+    assert packed(one_query()) == packed(one_query())

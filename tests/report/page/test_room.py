@@ -1,0 +1,153 @@
+"""A page stays small: what matches nothing goes first, what matches is always there, and what is not there is said."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from raglift.report.page.drill_down import DrillDown, QueryDetail, ShownChunk, ShownHit, ShownMatch, View, ViewDetail
+from raglift.report.page.packing import packed
+from raglift.report.page.room import ROOM, within
+
+DEPTH = 30
+
+
+def whole(queries: int = 4, characters: int = 1000, k: int = 5) -> DrillDown:
+    """Each query has chunks of its own, in two orders, of which one matches: last before, first after."""
+    generator = random.Random(0)  # noqa: S311
+    words = ["".join(generator.choices("abcdefghijklmnop", k=generator.randint(2, 9))) for _ in range(5000)]
+    chunks = [
+        ShownChunk("log", start, start + characters, " ".join(generator.choices(words, k=characters))[:characters], 0)
+        for start in range(0, queries * DEPTH * characters, characters)
+    ]
+    match = ShownMatch(0, 0, 0, True, True, 1.0, characters - 100, characters - 80)
+    details = []
+    for number in range(queries):
+        own = list(range(number * DEPTH, (number + 1) * DEPTH))
+        views = tuple(
+            ViewDetail(
+                tuple(
+                    ShownHit(rank, chunk, 1 / rank, (match,) if chunk == own[-1] else ())
+                    for rank, chunk in enumerate(order, start=1)
+                ),
+                DEPTH,
+                (1.0,),
+                (order.index(own[-1]) + 1,),
+            )
+            for order in (own, own[::-1])
+        )
+        details.append(QueryDetail(f"q{number}", "?", (), True, ((),), views, (("found",),)))
+    columns = View("", "retrieve", "before"), View("", "rerank", "after")
+    return DrillDown(columns, ("",), 0, 1, ("NDCG@5",), 0, k, "coverage", tuple(chunks), tuple(details))
+
+
+WHOLE = whole()
+WORDS = {chunk.start: chunk.text for chunk in WHOLE.chunks}
+
+
+def size(drill: DrillDown) -> int:
+    return -(-len(packed(drill)) // 3) * 4
+
+
+def hits(drill: DrillDown) -> Iterator[ShownHit]:
+    return (hit for query in drill.queries for view in query.views for hit in view.hits)
+
+
+def test_what_has_room_is_all_there() -> None:
+    assert within(WHOLE, None, ROOM) == WHOLE
+
+
+def test_hits_that_match_nothing_go_first() -> None:
+    left = within(WHOLE, None, size(WHOLE) * 2 // 5)
+    ranks = [[hit.rank for hit in view.hits] for view in left.queries[0].views]
+    # The first five of either ranking, also where they stand in the other
+    assert ranks == [[*range(1, 6), *range(26, 31)]] * 2
+    assert left.queries[0].views[0].returned == DEPTH
+    (note,) = left.notes
+    assert note == (
+        "to keep the page small, 160 of 240 hits are left out: those of chunks that match nothing of the query, and "
+        "stand below rank 5 in each of its rankings"
+    )
+    assert len(left.chunks) == 40
+
+
+def test_then_texts_are_cut() -> None:
+    left = within(WHOLE, None, size(WHOLE) // 6)
+    (_, note) = left.notes
+    assert note == (
+        "to keep the page small, the texts of 36 of 40 chunks are cut: to 300 characters where nothing matched, to "
+        "1,500 around what matched"
+    )
+    assert {len(chunk.text) for chunk in left.chunks} == {300, 1000}
+
+
+@pytest.mark.parametrize("depth", [0, 1, 12])
+def test_a_depth_that_was_asked_for_is_kept(depth: int) -> None:
+    left = within(WHOLE, depth, ROOM)
+    first = left.queries[0].views[0]
+    assert [hit.rank for hit in first.hits if hit.rank <= depth] == list(range(1, depth + 1))
+    assert len(first.hits) == max(2 * depth, 1)
+    assert ("stand below rank" in left.notes[0]) == (depth > 0)
+    assert size(within(WHOLE, depth, 0)) < size(left)
+
+
+def test_of_a_long_text_what_matched_is_shown_and_not_its_beginning() -> None:
+    long = whole(queries=1, characters=50_000)
+    marked = next(hit.matches[0] for hit in hits(long) if hit.matches)
+    left = within(long, None, 20_000)
+    (hit, other) = (hit for hit in hits(left) if hit.matches)
+    chunk, known = left.chunks[hit.chunk], long.chunks[-1]
+    (match,) = hit.matches
+    assert hit.chunk == other.chunk
+    assert chunk.text[match.start : match.end] == known.text[marked.start : marked.end]
+    assert chunk.text == known.text[chunk.skipped : len(known.text) - chunk.left_out]
+    assert min(chunk.skipped, match.start, len(chunk.text) - match.end) > 50
+
+
+def test_a_match_longer_than_its_room_is_shown_from_its_beginning() -> None:
+    long = whole(queries=1, characters=50_000)
+    matches = (
+        ShownMatch(0, 0, 0, True, True, 1.0, 10_000, 49_000),
+        ShownMatch(1, 0, 0, True, True, 1.0, 45_000, 46_000),
+    )
+    views = [
+        replace(view, hits=tuple(hit._replace(matches=matches if hit.matches else ()) for hit in view.hits))
+        for view in long.queries[0].views
+    ]
+    left = within(replace(long, queries=(replace(long.queries[0], views=tuple(views)),)), None, 20_000)
+    hit = next(hit for hit in hits(left) if hit.matches)
+    first, second = hit.matches
+    chunk = left.chunks[hit.chunk]
+    assert chunk.skipped + first.start == 10_000
+    assert first.end == len(chunk.text)
+    # Of this nothing is shown
+    assert (second.start, second.end) == (0, 0)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 90_000), st.sampled_from([None, 0, 3, 100]))
+def test_whatever_the_room_what_matches_is_there_and_what_is_shown_is_true(room: int, shown: int | None) -> None:
+    left = within(WHOLE, shown, room)
+    assert sum(len(hit.matches) for hit in hits(left)) == 8
+    assert size(left) <= room or size(left) < 20_000 or shown is not None
+    assert {hit.chunk for hit in hits(left)} == set(range(len(left.chunks)))
+    for hit in hits(left):
+        chunk = left.chunks[hit.chunk]
+        known = WORDS[chunk.start]
+        assert chunk.text == known[chunk.skipped : len(known) - chunk.left_out]
+        for match in hit.matches:
+            assert chunk.text[match.start : match.end] == known[900:920]
+    left_out = sum(1 for _ in hits(WHOLE)) - sum(1 for _ in hits(left))
+    assert (left_out > 0) == any(f" {left_out} of 240 hits" in note for note in left.notes)
+    assert any(chunk.left_out or chunk.skipped for chunk in left.chunks) == any("texts" in note for note in left.notes)
+
+
+def test_a_fifth_of_a_page_of_500_queries_takes_a_fifth_of_its_room() -> None:
+    left = within(whole(queries=100, k=10), None, ROOM // 5)
+    assert ROOM // 7 < size(left) <= ROOM // 5
+    assert sum(len(hit.matches) for hit in hits(left)) == 200

@@ -1,0 +1,117 @@
+"""What notebooks show: tables whose structure holds whatever the texts are, and nothing that runs or loads."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import raglift as rl
+from raglift.comparison import compare
+from raglift.report.notebook import html_of
+from raglift.report.page.document import Document
+from raglift.report.tables import Cell, Table
+
+TAGS = {"div", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "ul", "li"}
+ATTRIBUTES = {"class", "style", "scope", "aria-label"}
+
+
+class Reader(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.tags, self.open, self.texts = [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        assert tag in TAGS
+        assert {name for name, _ in attributes} <= ATTRIBUTES
+        assert not any("url(" in value or "\n" in value for name, value in attributes if name == "style")
+        self.tags.append((tag, [value for name, value in attributes if name == "style"]))
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+    def handle_comment(self, data):
+        raise AssertionError(data)
+
+
+def read(html):
+    reader = Reader()
+    reader.feed(html)
+    reader.close()
+    assert not reader.open
+    return reader
+
+
+def views(one, other):
+    comparison = compare({"one": one, "other": other}, primary="ndcg@1")
+    yield one.dataset
+    yield one
+    yield one.reranker_lift("ndcg@1")
+    yield comparison
+    yield one.by_tag("ndcg@1")
+    yield comparison.by_tag()
+    yield comparison.pareto(known={"dollars": {"one": 1, "other": 2}})
+    yield one.loss(1)
+    yield one.explain(one.dataset.queries[0].id)
+    yield rl.audit(one.dataset)
+
+
+def test_hostile_texts_do_not_change_the_structure(hostile, hostile_text):
+    harmless = list(views(hostile("harmless"), hostile("harmless", seed=1)))
+    for shown, plain in zip(views(hostile(hostile_text), hostile(hostile_text, seed=1)), harmless, strict=True):
+        told = shown._repr_html_()
+        reader = read(told)
+        if not isinstance(shown, rl.auditing.Audit):  # whose findings depend on what the texts are
+            assert reader.tags == read(plain._repr_html_()).tags, type(shown)
+        assert not {"\x1b", "\u202e"} & set(told)
+        assert len(told) < 100_000
+
+
+def test_an_evaluation_is_told_with_its_verdict_and_table(ranked):
+    html = ranked([2] * 30, reranked=[1] * 30, metrics=["ndcg"])._repr_html_()
+    texts = read(html).texts
+    assert any(text.startswith("Reranking raised NDCG@3 from 0.631 to 1.000") for text in texts)
+    assert "better" in texts
+    assert any(text.startswith("+0.369") for text in texts)
+    assert "background:" in html
+
+
+def test_the_colours_are_the_notebooks_own(ranked):
+    html = ranked([1, 2], reranked=[1, 1])._repr_html_()
+    assert not {"color:", "font-family"} & set(html.replace("background-color", "").split(";"))
+    assert "color:#" not in html
+
+
+def test_a_dataset_shows_counts_tags_and_an_example():
+    dataset = rl.load_dataset("lighthouse")
+    texts = read(dataset._repr_html_()).texts
+    assert f"{len(dataset):,}" in texts
+    assert any(dataset.queries[0].text in text for text in texts)
+    assert not any("more" in text for text in read(rl.Dataset(())._repr_html_()).texts)
+
+
+def test_an_audit_names_what_is_broken():
+    dataset = rl.Dataset.from_dict({"where?": "nowhere at all is this"}, documents=[rl.Document("d", "something else")])
+    texts = read(rl.audit(dataset)._repr_html_()).texts
+    assert "nowhere" in texts
+    assert "labels: 1 broken, 0 warnings" in texts
+
+
+def test_a_tradeoff_and_a_sweep_are_tables(ranked):
+    comparison = compare({"a": ranked([1, 2]), "b": ranked([2, 2])}, primary="rr@3")
+    tags = [tag for tag, _ in read(comparison.pareto(known={"dollars": {"a": 2, "b": 1}})._repr_html_()).tags]
+    assert tags.count("tr") == 3
+
+
+def test_dollars_are_no_formula():
+    html = html_of(Document("$x$", "", Table("", ("a",), ((Cell("$y$"),),)), ()))
+    assert "mathjax_ignore" in html
+    assert "tex2jax_ignore" in html
+
+
+def test_long_tables_are_cut():
+    html = html_of(Document("", "", Table("", ("a",), ((Cell("x"),),) * 100), ()))
+    assert html.count("<td") == 60
+    assert "and 40 more" in html

@@ -1,0 +1,68 @@
+"""A sweep in short: the best cells, whether their lead is real, and what to beware of."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from raglift.records import Dataset
+from raglift.sweep import Sweep, SweepResult, run_sweep
+from raglift.sweep.brief import sweep_brief
+
+
+@pytest.fixture(scope="module")
+def measured(island: Dataset, tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
+    sweep = Sweep(
+        dataset=island,
+        chunkers=["recursive:60/0", "recursive:200/0"],
+        retrievers=["bm25"],
+        systems={"lamp": lambda query: ["The lamp is lit at dusk and put out at dawn."]},
+        ks=(1, 3),
+        metrics=["ndcg", "recall"],
+        primary="ndcg@3",
+    )
+    return run_sweep(sweep, tmp_path_factory.mktemp("sweep") / "sweep", progress=False)
+
+
+def test_the_best_cells_and_where_the_best_lost_recall(measured: SweepResult) -> None:
+    told = measured.to_markdown()
+    assert told.startswith("### ")
+    assert "3 of 3 cells measured, by NDCG@3" in told.splitlines()[0]
+    best = measured.best()
+    assert best is not None
+    assert f"Where the best, {best.cell.name}, lost recall" in told
+    assert "Of 2 systems beside" in told
+    assert "> [!WARNING]" in told
+    rows = re.findall(r"^\| .*\| (\d\.\d{4}) \|", told, re.MULTILINE)
+    assert rows == sorted(rows, reverse=True)
+
+
+def test_a_notebook_shows_the_same_cells(measured: SweepResult) -> None:
+    html = measured._repr_html_()
+    assert "<script" not in html
+    table = html.split("<table")[1].split("</table>")[0]
+    assert table.count("<tr") == 4
+
+
+def test_of_many_cells_the_others_are_folded(measured: SweepResult) -> None:
+    many = replace(measured, results=measured.results * 5)
+    brief = sweep_brief(many)
+    assert len(brief.headline.rows) == 10
+    assert [section.folded for section in brief.sections if section.heading == "All cells: 15"] == [True]
+
+
+def test_failed_cells_and_hostile_names_are_told(measured: SweepResult) -> None:
+    first, *others = measured.results
+    failed = replace(first, evaluation=None, error="<b>no | model</b>\n# x @somebody")
+    told = replace(measured, title="<i>a</i> | b", results=(failed, *others)).to_markdown()
+    assert "1 cell failed: &lt;b&gt;no &#124; model&lt;/b&gt; # x @<!-- -->somebody" in told
+    assert told.startswith("### &lt;i&gt;a&lt;/i&gt; &#124; b: 2 of 3 cells measured")
+
+
+@pytest.mark.parametrize("cells", [0, 1])
+def test_too_few_cells_are_not_compared(measured: SweepResult, cells: int) -> None:
+    few = replace(measured, results=measured.results[:cells])
+    assert not sweep_brief(few).lead
+    assert "cells measured" in few._repr_html_()
