@@ -24,7 +24,7 @@ READ = {str(path.relative_to(ROOT)): read_page(path) for path in PAGES}
 SLOW = {"README.md", "docs/adapters.md", "docs/index.md"}
 """Pages that take more than some seconds: they load a model, or both frameworks."""
 FOLDERS = {"docs/datasets.md": ROOT / "tests" / "dataset" / "fixtures"}
-"""What a page finds where it runs; the others run in an empty folder."""
+"""What a page finds where it runs; the others run in an empty folder, but for the reranker that one of them names."""
 
 
 def by_page(names: Iterator[str]) -> list[object]:
@@ -34,8 +34,10 @@ def by_page(names: Iterator[str]) -> list[object]:
 @pytest.fixture
 def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder that a page runs in, as the working folder."""
-    found = FOLDERS.get(request.getfixturevalue("name"))
-    folder = Path(shutil.copytree(found, tmp_path / "page")) if found else tmp_path
+    name = request.getfixturevalue("name")
+    folder = Path(shutil.copytree(FOLDERS[name], tmp_path / "page")) if name in FOLDERS else tmp_path
+    if name == "docs/adapters.md":
+        shutil.copytree(request.getfixturevalue("tiny_cross_encoder"), folder / "my-cross-encoder")
     monkeypatch.chdir(folder)
     return folder
 

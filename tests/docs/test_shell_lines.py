@@ -14,7 +14,7 @@ import typer
 
 from raglift.cli.app import app
 
-from .pages import PAGES, ROOT, Page, read_page
+from .pages import PAGES, ROOT, Block, Page, differing, read_page
 
 COMMANDS = typer.main.get_command(app)
 READ = {str(path.relative_to(ROOT)): read_page(path) for path in PAGES}
@@ -32,6 +32,12 @@ def lines(page: Page) -> list[str]:
             shown = [line.removeprefix("$ ") for line in shown if line.startswith("$ ")]
         found += [line for line in shown if line.strip() and not line.startswith("#")]
     return found
+
+
+def shown(page: Page) -> list[tuple[Block, Block]]:
+    """The commands of a page that stand alone, with what is shown right below them."""
+    pairs = ((output.follows, output) for output in page.of("text"))
+    return [(command, output) for command, output in pairs if command and re.fullmatch(r"raglift .*\n", command.text)]
 
 
 def parse(arguments: list[str]) -> None:
@@ -87,6 +93,14 @@ def options(words: list[str]) -> set[str]:
 def test_a_line_that_would_be_refused_is_noticed(wrong: str) -> None:
     with pytest.raises(REFUSED):
         parse(shlex.split(wrong))
+
+
+@pytest.mark.parametrize("name", [name for name, page in READ.items() if name != "README.md" and shown(page)])
+def test_a_command_prints_what_is_shown_below_it(name: str, tmp_path: Path) -> None:
+    for command, output in shown(READ[name]):
+        call = [sys.executable, "-m", *shlex.split(command.text)]
+        printed = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+        assert differing(output.text, printed) is None
 
 
 def test_the_commands_of_the_datasets_page_run(tmp_path: Path) -> None:
