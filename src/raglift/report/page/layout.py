@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Bar", "LaidFigure", "LaidSection", "LaidTable", "laid_sections", "laid_table"]
 
+_LONG = 32
+"""A column with more characters in a cell is of texts, which take lines and need width."""
 _MARGIN = 2.0
 """What a bar's scale leaves free at each end, of 100."""
 
@@ -24,7 +26,8 @@ class Bar:
     """An interval on a scale of 0 to 100."""
 
     low: float
-    middle: float
+    middle: float | None
+    """Where its mark stands; None for a bar that goes up to the value, and needs none."""
     width: float
     zero: float
     """Where the value 0 stands, which every scale holds."""
@@ -39,7 +42,7 @@ class LaidCell:
     """What stands in brackets at the end of a cell with a bar, as `[0.51, 0.59]`; it is shown smaller."""
     tone: str
     kind: str
-    """`word` or `number`."""
+    """`word`, `words` in a column of long texts, or `number`."""
     bar: Bar | None
 
 
@@ -86,7 +89,7 @@ class LaidSection:
 
 def laid_table(table: Table) -> LaidTable:
     """Return a table with its columns' kinds and the bars of its cells; the bars of a column share one scale."""
-    kinds = ["word" if column in table.words else "number" for column in range(len(table.columns))]
+    kinds = [_kind(table, column) for column in range(len(table.columns))]
     scales = [_scale(row[column] for row in table.rows) for column in range(len(table.columns))]
     rows = (
         LaidRow(
@@ -100,6 +103,12 @@ def laid_table(table: Table) -> LaidTable:
     )
     headings = ("barred" if lowest < highest else kind for kind, (lowest, highest) in zip(kinds, scales, strict=True))
     return LaidTable(table.caption, tuple(zip(table.columns, headings, strict=True)), tuple(rows))
+
+
+def _kind(table: Table, column: int) -> str:
+    if column not in table.words:
+        return "number"
+    return "words" if any(len(row[column].text) > _LONG for row in table.rows) else "word"
 
 
 def _laid_cell(cell: Cell, kind: str, bar: Bar | None) -> LaidCell:
@@ -122,7 +131,7 @@ def _bar(cell: Cell, scale: tuple[float, float]) -> Bar | None:
         return round(_MARGIN + (100 - 2 * _MARGIN) * (value - lowest) / (highest - lowest), 2)
 
     low, high = place(cell.low), place(cell.high)
-    return Bar(low, place(cell.middle), round(max(0.5, high - low), 2), place(0.0))
+    return Bar(low, None if cell.middle == cell.high else place(cell.middle), round(max(0.5, high - low), 2), place(0.0))
 
 
 def laid_sections(document: Document) -> tuple[LaidSection, ...]:

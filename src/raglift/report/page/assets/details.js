@@ -35,7 +35,7 @@ function metricTable(data, query, state, one) {
     })));
   }
   const table = element("table", null, element("thead", null, element("tr", null, head)), element("tbody", null, rows));
-  return element("div", { class: "scroll values-table", role: "region", "aria-label": "Metrics of this query", tabindex: 0 }, table);
+  return element("div", { class: "scroll values-table", role: "group", "aria-label": "Metrics of this query", tabindex: 0 }, table);
 }
 
 function factList(data, query, state, one) {

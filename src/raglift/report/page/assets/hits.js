@@ -56,9 +56,10 @@ function hitRow(data, query, [rank, number, score, matches], ranks, role) {
     element("span", { class: "source" }, place(document < 0 ? null : data.documents[document], start, end)),
     element("span", { class: "score number" }, score === null ? "" : element("span", { class: "visually-hidden" }, "Score "), scoreText(score)),
   );
-  const row = element("li", { class: `hit${counts ? " counts" : ""}${matches.length ? " touches" : ""}`, "data-chunk": number },
-    head, element("div", { class: "hit-body" }, longText(text, spans, missing, { class: "hit-text" }, matches.length ? "" : "more")), reasons(query, matches));
-  return row;
+  const body = longText(text, spans, missing, { class: "hit-text" }, matches.length ? "" : "more");
+  if (!matches.length && body[1]) head.append(body.pop());
+  return element("li", { class: `hit${counts ? " counts" : ""}${matches.length ? " touches" : ""}`, "data-chunk": number },
+    head, element("div", { class: "hit-body" }, body), reasons(query, matches));
 }
 
 function place(document, start, end) {

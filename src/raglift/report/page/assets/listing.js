@@ -4,34 +4,64 @@ const BATCH = 80;
 
 function queryList(open) {
   const list = element("ol", { class: "rows", "aria-label": "Queries" });
-  const sentinel = element("div", { class: "sentinel", "aria-hidden": "true" });
-  const scroller = element("div", { class: "list" }, list, sentinel);
+  const [above, below] = [element("div", { "aria-hidden": "true" }), element("div", { "aria-hidden": "true" })];
+  const scroller = element("div", { class: "list" }, above, list, below);
   let queries = [];
   let rowOf = null;
-  new IntersectionObserver(([seen]) => seen.isIntersecting && more(), { root: scroller, rootMargin: "400px" }).observe(sentinel);
+  let first = 0; // the place of the first query that has a row
 
-  function more() {
-    const from = list.childElementCount;
-    list.append(...queries.slice(from, from + BATCH).map((query) => rowOf(query)));
-    sentinel.hidden = list.childElementCount >= queries.length;
+  const watch = new IntersectionObserver((seen) => {
+    for (const { isIntersecting, target } of seen) if (isIntersecting) (target === above ? earlier : later)();
+  }, { root: scroller, rootMargin: "400px" });
+  watch.observe(above);
+  watch.observe(below);
+
+  function rows(from, to) {
+    return queries.slice(from, to).map((query) => rowOf(query));
+  }
+
+  function later() {
+    const next = first + list.childElementCount;
+    list.append(...rows(next, next + BATCH));
+    below.hidden = first + list.childElementCount >= queries.length;
+  }
+
+  function earlier() {
+    const height = scroller.scrollHeight;
+    const from = Math.max(0, first - BATCH);
+    list.prepend(...rows(from, first));
+    first = from;
+    above.hidden = first === 0;
+    scroller.scrollTop += scroller.scrollHeight - height;
+  }
+
+  function startAt(place) {
+    first = place;
+    list.replaceChildren();
+    above.hidden = first === 0;
+    later();
   }
 
   function fill(chosen, makeRow) {
     [queries, rowOf] = [chosen, makeRow];
+    startAt(0);
     scroller.scrollTop = 0;
-    list.replaceChildren();
-    if (queries.length) more();
-    else list.append(element("li", { class: "none" }, "No query fits. Search for less, or choose another outcome or tag."));
+    if (!queries.length) list.append(element("li", { class: "none" }, "No query fits. Search for less, or choose another outcome or tag."));
+  }
+
+  function rowAt(place) {
+    if (place < 0) return null;
+    if (place < first || place > first + list.childElementCount) startAt(Math.max(0, place - BATCH / 4));
+    else if (place === first + list.childElementCount) later();
+    return list.children[place - first].querySelector("a");
   }
 
   function mark(query) {
-    for (const link of list.querySelectorAll("a[aria-current], a[tabindex='0']")) {
-      link.removeAttribute("aria-current");
-      link.tabIndex = -1;
+    const link = rowAt(queries.indexOf(query));
+    for (const old of list.querySelectorAll("a[aria-current], a[tabindex='0']")) {
+      old.removeAttribute("aria-current");
+      old.tabIndex = -1;
     }
-    const place = queries.indexOf(query);
-    while (place >= list.childElementCount) more();
-    const link = (place < 0 ? null : list.children[place])?.querySelector("a") ?? null;
     if (link) link.setAttribute("aria-current", "true");
     const reachable = link ?? list.querySelector("a");
     if (reachable) reachable.tabIndex = 0;

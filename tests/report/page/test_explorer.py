@@ -1,0 +1,223 @@
+"""The queries one by one, in a real browser: choosing, ordering, opening, going back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from raglift.report.page.document import Document
+from raglift.report.page.drill_down import DrillDown, View
+
+
+def listed(page: Any) -> list[str]:
+    return page.locator(".rows .id").all_text_contents()
+
+
+def opened(page: Any) -> str:
+    return page.locator(".query-head .id").inner_text()
+
+
+def chip(page: Any, name: str) -> Any:
+    return page.get_by_role("button", name=re.compile(f"^{name}"))
+
+
+def test_the_query_that_changed_most_comes_first_and_is_open(open_page: Callable, document: Document) -> None:
+    page = open_page(document).page
+    assert listed(page) == ["fixed", "broken", "lost", "plain"]  # +0.6, −0.6, 0, none
+    assert opened(page) == "fixed"
+    assert page.get_by_role("status").inner_text() == "4 of 4 queries"
+
+
+def test_each_outcome_is_counted_and_chooses_its_queries(open_page: Callable, document: Document) -> None:
+    page = open_page(document).page
+    counts = {text.rpartition(" ")[0]: int(text.rpartition(" ")[2]) for text in page.locator(".chip").all_inner_texts()}
+    assert counts == {
+        "All": 4, "Fixed": 1, "Broken": 1, "All found": 1, "Dropped": 1,
+        "Never retrieved": 1, "Lost at chunking": 2, "No labels": 1,
+    }  # fmt: skip
+    for name, ids in {"Fixed": ["fixed"], "Broken": ["broken"], "Lost at chunking": ["broken", "lost"]}.items():
+        chip(page, name).click()
+        assert listed(page) == ids
+        assert chip(page, name).get_attribute("aria-pressed") == "true"
+    assert page.get_by_role("status").inner_text() == "2 of 4 queries"
+
+
+def test_counts_follow_the_search_and_the_tag(open_page: Callable, document: Document) -> None:
+    page = open_page(document).page
+    page.get_by_label("Tag").select_option(label="fog (2)")
+    assert listed(page) == ["fixed", "broken"]
+    assert chip(page, "Lost at chunking").inner_text() == "Lost at chunking 1"
+    page.get_by_label("Search").fill("WHO  horn")
+    assert listed(page) == ["broken"]
+    assert "lamp (0)" in page.get_by_label("Tag").inner_text()
+    page.get_by_label("Search").fill("nothing like it")
+    assert listed(page) == []
+    assert "No query fits" in page.locator(".rows").text_content()
+
+
+@pytest.mark.parametrize(
+    ("order", "ids"),
+    [
+        ("Largest drop first", ["broken", "lost", "fixed", "plain"]),
+        ("Largest gain first", ["fixed", "lost", "broken", "plain"]),
+        ("Before: highest first", ["broken", "fixed", "lost", "plain"]),
+        ("After: lowest first", ["broken", "lost", "fixed", "plain"]),
+        ("As in the dataset", ["fixed", "broken", "lost", "plain"]),
+    ],
+)
+def test_queries_are_ordered_by_either_side_or_the_change(
+    open_page: Callable, document: Document, order: str, ids: list[str]
+) -> None:
+    page = open_page(document).page
+    page.get_by_label("Order").select_option(label=order)
+    assert listed(page) == ids
+
+
+def test_another_metric_orders_and_shows(open_page: Callable, document: Document) -> None:
+    page = open_page(document).page
+    page.get_by_label("Metric", exact=True).select_option(label="Recall@10")
+    assert listed(page) == ["broken", "fixed", "lost", "plain"]
+    assert page.locator(".rows .change").all_text_contents() == ["−1.000", "0", "0", "–"]
+
+
+def test_a_query_shows_its_facts_its_hits_and_how_they_moved(open_page: Callable, document: Document) -> None:
+    page = open_page(document).page
+    assert page.locator(".standing").all_inner_texts() == ["rank 12 → 1", "rank 1 → 2"]
+    assert "grade 2" in page.locator(".fact").nth(1).inner_text()
+    before, after = page.locator(".column.left"), page.locator(".column.right")
+    assert before.locator("h4").inner_text() == "before (retrieve)"
+    assert after.locator(".hit").first.locator(".move").inner_text().startswith("▲ 12 → 1")
+    assert before.locator(".hit").last.locator(".move").inner_text().startswith("→ 1")
+    assert before.locator(".gap").inner_text() == "1 hit that matches nothing"
+    assert after.locator(".why").first.inner_text().split("\n") == ["1", "contains the passage of fact 1: found here"]
+    assert "contains alternative 1 of fact 2" in after.locator(".why").nth(1).inner_text()
+
+
+def test_what_matched_is_marked_in_place_beyond_the_basic_plane(open_page: Callable, document: Document) -> None:
+    page = open_page(document).page
+    mark = page.locator(".column.right mark").first
+    assert mark.inner_text() == "The keeper lit the lamp at nightfall, and it burned until the tide had turned."
+    assert mark.get_attribute("data-starts") == "1"
+    assert page.locator(".column.right .hit-text").first.inner_text().startswith("🌊🌊 The keeper")
+
+
+def test_a_part_is_no_match_and_long_texts_open(open_page: Callable, document: Document) -> None:
+    page = open_page(document, "#q=lost").page
+    assert "covers 63 % of fact 1, not a match by itself" in page.locator(".column.left .why").inner_text().replace("\u202f", " ")
+    text = page.locator(".column.left .hit-text").first
+    assert text.inner_text().startswith("… ")
+    assert text.locator("mark.partly").inner_text() == "The keeper lit the lamp at nightfall, an"
+    toggle = page.locator(".column.left .hit-body button").first
+    assert toggle.inner_text() == "Show all 1,967 characters"  # 400 of them are not in the page
+    toggle.click()
+    assert toggle.get_attribute("aria-expanded") == "true"
+    assert text.inner_text().startswith("Gulls rest")
+    assert text.inner_text().endswith("400 characters not shown.")
+    assert page.locator(".column.right .move").first.inner_text().startswith("=") is False
+
+
+def test_a_query_that_failed_says_why(open_page: Callable, document: Document) -> None:
+    page = open_page(document, "#q=plain").page
+    assert page.locator(".column.right .error").inner_text() == "This query failed: the system gave up"
+    assert "no facts" in page.locator(".detail").inner_text()
+
+
+def test_a_link_opens_its_query_and_back_returns(open_page: Callable, document: Document) -> None:
+    from playwright.sync_api import expect
+
+    page = open_page(document, "#q=broken").page
+    assert opened(page) == "broken"
+    page.locator(".rows a").nth(2).click()
+    expect(page.locator(".query-head .id")).to_have_text("lost")
+    assert page.url.endswith("#q=lost")
+    page.go_back()
+    expect(page.locator(".query-head .id")).to_have_text("broken")
+    page.go_forward()
+    expect(page.locator(".query-head .id")).to_have_text("lost")
+    assert page.locator(".rows a[aria-current]").count() == 1
+
+
+def test_an_address_of_no_query_opens_the_first(open_page: Callable, document: Document) -> None:
+    page = open_page(document, "#q=unknown&left=7").page
+    assert opened(page) == "fixed"
+
+
+def test_keys_go_through_the_list(open_page: Callable, document: Document) -> None:
+    page = open_page(document).page
+    page.get_by_role("status").evaluate("node => node.scrollIntoView()")
+    page.locator(".rows a").first.focus()
+    for key, ids in [("j", "broken"), ("ArrowDown", "lost"), ("k", "broken"), ("End", "plain"), ("Home", "fixed"), ("k", "fixed")]:
+        page.keyboard.press(key)
+        assert opened(page) == ids
+        assert page.evaluate("document.activeElement.getAttribute('aria-current')") == "true"
+    assert page.evaluate("history.length") <= 2  # going through the list fills no history
+    page.get_by_label("Search").press_sequentially("jk")
+    assert opened(page) == "fixed"
+
+
+def test_the_tab_key_reaches_everything_once(open_page: Callable, document: Document) -> None:
+    page = open_page(document).page
+    seen = []
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        seen.append(page.evaluate("document.activeElement.className + '|' + (document.activeElement.id || document.activeElement.textContent.slice(0, 20))"))
+        assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+        if seen[-1].startswith("quiet|Show the other"):
+            break
+    assert seen[0] == "skip|Skip to the results"
+    assert [name for name in ("search", "tag", "metric", "sort") if any(item.endswith(f"|{name}") for item in seen)] == ["search", "tag", "metric", "sort"]
+    assert sum("When was the lamp" in item for item in seen) == 1  # one stop in the list
+    assert any(item.startswith("chip") for item in seen)
+
+
+@pytest.fixture
+def three_views(drill_down: DrillDown) -> DrillDown:
+    views = (*drill_down.views, View("bm25", "retrieve", "BM25"))
+    queries = tuple(replace(query, views=(*query.views, query.views[0]), fates=(*query.fates, query.fates[0])) for query in drill_down.queries)
+    return replace(drill_down, views=views, systems=("", "bm25"), queries=queries)
+
+
+def test_any_two_views_can_be_set_side_by_side(open_page: Callable, make_document: Any, three_views: DrillDown) -> None:
+    page = open_page(make_document(three_views), "#q=fixed").page
+    assert page.get_by_label("Before (left)").input_value() == "0"
+    page.get_by_label("Before (left)").select_option(label="after (rerank)")
+    page.get_by_label("After (right)").select_option(label="BM25")
+    assert page.url.endswith("#q=fixed&left=1&right=2")
+    assert page.locator(".column h4").all_inner_texts() == ["after (rerank)", "BM25"]
+    assert page.locator(".standing").first.inner_text() == "rank 1 → 12"
+    assert chip(page, "Found only left").inner_text() == "Found only left 1"
+    again = open_page(make_document(three_views), "#q=broken&left=1&right=2").page
+    assert again.get_by_label("After (right)").input_value() == "2"
+    assert again.locator(".column h4").all_inner_texts() == ["after (rerank)", "BM25"]
+
+
+def test_one_view_alone_has_no_before(open_page: Callable, make_document: Any, drill_down: DrillDown) -> None:
+    queries = tuple(replace(query, views=query.views[:1]) for query in drill_down.queries)
+    page = open_page(make_document(replace(drill_down, views=drill_down.views[:1], right=0, queries=queries))).page
+    assert page.locator(".column").count() == 1
+    assert page.locator(".move").count() == 0
+    assert page.locator(".chip.fixed, .chip.broken").count() == 0
+    assert listed(page)[0] == "lost"  # the lowest first
+
+
+def test_thousands_of_queries_are_listed_as_they_are_scrolled(open_page: Callable, make_document: Any, drill_down: DrillDown) -> None:
+    from playwright.sync_api import expect
+
+    query = drill_down.queries[0]
+    many = tuple(replace(query, id=f"q{number}", tags=(f"t{number % 7}",)) for number in range(5000))
+    page = open_page(make_document(replace(drill_down, queries=many)), "#q=q4321").page
+    assert opened(page) == "q4321"
+    page.get_by_label("Order").select_option(label="As in the dataset")
+    spent = page.evaluate(
+        "() => { const search = document.getElementById('search'); search.value = 'q49'; const start = performance.now();"
+        " search.dispatchEvent(new Event('input')); return performance.now() - start; }"
+    )
+    assert page.get_by_role("status").inner_text() == "111 of 5,000 queries"
+    assert spent < 500
+    assert page.locator(".rows li").count() == 80
+    page.locator(".list").evaluate("list => list.scrollTo(0, list.scrollHeight)")
+    expect(page.locator(".rows li")).to_have_count(111)

@@ -1,0 +1,100 @@
+"""A corpus, labels and systems that try to be more than text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from raglift.records import Passage
+from raglift.report.page.document import Cell, Document, Section, Table
+from raglift.report.page.drill_down import (
+    DrillDown,
+    QueryDetail,
+    ShownChunk,
+    ShownHit,
+    ShownMatch,
+    View,
+    ViewDetail,
+)
+
+MARKUP = (
+    "</script><script>document.title='owned'</script></style><style>*{display:none}</style>"
+    "<img src=x onerror=\"document.title='owned'\"><iframe src='https://example.org'></iframe><!--"
+)
+REORDERED = "\u202egnp.exe\u202c \u2066x\u2069 \u200f\u05d0\u05d1 \u061c"
+STRANGE = "NUL \x00 ESC \x1b[31m U+2028 \u2028 U+2029 \u2029 lone \ud800 end \ufffe 'single' \"double\" `tick` ${x} {{ 7*7 }} &amp; \\u003c"
+EVERYTHING = MARKUP + REORDERED + STRANGE
+LINE = "x" * 1_000_000
+
+
+def hostile(text: str) -> Document:
+    """A page in which every text that comes from outside is the same."""
+    drill_down = DrillDown(
+        (View(text, text, text), View(text, "b", text)), (text,), 0, 1, ("NDCG@10",), 0, 10, text,
+        (ShownChunk(text, 0, len(text), text, 0), ShownChunk("", None, None, text, 10)),
+        (
+            QueryDetail(
+                text, text, (text, "t"), True, ((Passage(text, text, 0, 5), Passage(chunk_id=text)),),
+                (ViewDetail((ShownHit(1, 0, 1.0, (ShownMatch(0, 0, 0, True, True, 1.0, 3, len(text)),)),), 1, (1.0,), (1,)),
+                 ViewDetail((ShownHit(1, 1, -1e300, ()),), 1, (0.0,), (None,), text)),
+                (("found",),),
+            ),
+            QueryDetail("second", text[::-1], (), True, (), (ViewDetail((), 0, (0.5,), ()),) * 2, ((),)),
+        ),
+        (text,),
+    )  # fmt: skip
+    table = Table(text, (text, text), ((Cell(text), Cell(text, "better", 0.1, 0.2, 0.3)),))
+    return Document(
+        text, text, table, ((text, text),), (text,), (text,), (Section(text, (text,), (table,)),), drill_down
+    )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_markup_stays_text_and_runs_nothing(open_page: Callable, scheme: str) -> None:
+    page = open_page(hostile(EVERYTHING), color_scheme=scheme).page
+    assert page.title().startswith("</script><script>document.title='owned'")
+    assert page.locator("iframe, img").count() == 0
+    assert page.locator("h1").is_visible()
+    assert page.locator(".detail h3").text_content().startswith(MARKUP)
+    assert page.locator(".detail mark").text_content().startswith("cript><script>document.title")
+    assert page.locator(".query-head .id").count() == 1
+
+
+def test_nothing_that_reorders_a_line_is_left(open_page: Callable) -> None:
+    page = open_page(hostile(EVERYTHING)).page
+    shown = page.evaluate("document.body.innerText + document.title + document.getElementById('tag').textContent")
+    assert not set(shown) & set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\x00\x1b")
+    assert "NUL \ufffd ESC \ufffd[31m" in shown
+    unkept = page.evaluate(
+        "() => [...document.querySelectorAll('h1, .lead, h3, .hit-text, .passage, .tag, .id, .asked, td span, dd')]"
+        ".filter(node => !getComputedStyle(node).unicodeBidi.includes('isolate') && !node.closest('bdi, [dir]')).length"
+    )
+    assert unkept == 0
+
+
+def test_every_query_can_be_opened_by_its_address(open_page: Callable) -> None:
+    page = open_page(hostile(EVERYTHING)).page
+    address = page.locator(".rows a").first.get_attribute("href")
+    again = open_page(hostile(EVERYTHING), address).page
+    assert again.locator(".detail h3").text_content().startswith(MARKUP)
+    assert again.locator(".rows a").first.get_attribute("aria-current") == "true"
+
+
+@pytest.mark.parametrize("text", [LINE, "ab \U0001f30a" * 250_000], ids=["one word", "beyond the basic plane"])
+def test_lines_of_a_megabyte_neither_hang_nor_break_the_page(open_page: Callable, text: str) -> None:
+    page = open_page(hostile(text)).page
+    spent = page.evaluate(
+        "() => { const start = performance.now(); document.querySelectorAll('.rows a')[0].click();"
+        " const toggle = document.querySelector('.column.left .hit-body button'); toggle.click(); toggle.click();"
+        " document.body.getBoundingClientRect(); return performance.now() - start; }"
+    )
+    assert spent < 2000
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    assert page.evaluate("document.body.innerText.length") < 100_000
+
+
+def test_a_system_of_any_name_keeps_the_page_within_a_phone(open_page: Callable) -> None:
+    page: Any = open_page(hostile(LINE), viewport={"width": 360, "height": 700}).page
+    assert page.evaluate("document.documentElement.scrollWidth") == 360

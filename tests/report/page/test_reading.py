@@ -1,0 +1,107 @@
+"""A page as it is read: by ear, on a phone, in the dark, on paper, with JavaScript off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import altair as alt
+import pytest
+
+from raglift.report.page.document import Document, Figure
+
+
+@pytest.fixture
+def charted(document: Document) -> Document:
+    data = alt.Data(values=[{"k": 1, "ndcg": 0.4}, {"k": 10, "ndcg": 0.6}])
+    chart = alt.Chart(data).mark_line().encode(x="k:Q", y="ndcg:Q").properties(width=500, height=200)
+    figure = Figure("NDCG over k", "NDCG rises from 0.4 at 1 to 0.6 at 10.", chart, "Each line is a stage.")
+    sections = (replace(document.sections[0], figures=(figure,)), *document.sections[1:])
+    return replace(document, sections=sections)
+
+
+def violations(page: Any) -> list[str]:
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    return [f"{rule['id']}: {node['html'][:120]} {node['failureSummary']}" for rule in found for node in rule["nodes"][:3]]
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(open_page: Callable, charted: Document, scheme: str, width: int) -> None:
+    page = open_page(charted, "#q=lost", color_scheme=scheme, viewport={"width": width, "height": 800}).page
+    page.wait_for_selector("[data-drawn] svg")
+    page.locator("summary").click()
+    assert violations(page) == []
+    page.locator(".chip").nth(1).click()
+    page.locator(".rows a").first.click()
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("width", [360, 390, 700, 900])
+def test_no_width_needs_scrolling_sideways(open_page: Callable, charted: Document, width: int) -> None:
+    page = open_page(charted, viewport={"width": width, "height": 800}).page
+    page.wait_for_selector("[data-drawn] svg")
+    for query in ("fixed", "lost", "plain"):
+        page.evaluate(f"location.hash = 'q={query}'")
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_on_a_phone_an_opened_query_comes_into_sight(open_page: Callable, document: Document) -> None:
+    page = open_page(document, viewport={"width": 390, "height": 844}).page
+    page.locator(".rows a").nth(1).click()
+    assert page.locator(".query-head .id").inner_text() == "broken"
+    assert page.evaluate("document.activeElement.id") == "query-heading"
+    assert 0 <= page.locator(".detail h3").bounding_box()["y"] < 200
+    tops = [column.bounding_box()["y"] for column in page.locator(".column").all()]
+    assert tops[1] > tops[0] + 100  # one below the other
+
+
+def test_headings_are_in_order(open_page: Callable, charted: Document) -> None:
+    page = open_page(charted).page
+    levels = [int(name[1]) for name in page.evaluate("[...document.querySelectorAll('h1,h2,h3,h4')].map(node => node.tagName)")]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False))
+
+
+def test_colours_follow_the_system_and_the_button(open_page: Callable, charted: Document) -> None:
+    page = open_page(charted, color_scheme="dark").page
+    paper = "getComputedStyle(document.documentElement).backgroundColor"
+    page.wait_for_selector("[data-drawn='dark']")
+    assert page.evaluate(paper) == "rgb(20, 24, 29)"
+    page.get_by_role("button", name="Switch to light colours").click()
+    page.wait_for_selector("[data-drawn='light']")
+    assert page.evaluate(paper) == "rgb(255, 255, 255)"
+    page.emulate_media(color_scheme="light")
+    page.get_by_role("button", name="Switch to dark colours").click()
+    page.wait_for_selector("[data-drawn='dark']")
+
+
+def test_a_chart_is_told_in_words_too(open_page: Callable, charted: Document) -> None:
+    page = open_page(charted).page
+    page.wait_for_selector("[data-drawn] svg")
+    assert page.get_by_role("img", name="NDCG rises from 0.4 at 1 to 0.6 at 10.").is_visible()
+    assert page.locator("figcaption").inner_text() == "Each line is a stage."
+
+
+def test_on_paper_stand_the_tables_the_charts_and_the_open_query(open_page: Callable, charted: Document) -> None:
+    page = open_page(charted, "#q=broken", color_scheme="dark").page
+    page.wait_for_selector("[data-drawn] svg")
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
+    for shown in (".headline table", ".chart svg", ".detail h3", ".detail .column.right", ".measured"):
+        assert page.locator(shown).first.is_visible()
+    for hidden in (".controls", ".chips", ".list-pane", "#scheme", ".masthead nav"):
+        assert not page.locator(hidden).is_visible()
+
+
+def test_without_javascript_words_and_tables_stand(open_page: Callable, charted: Document) -> None:
+    page = open_page(charted, java_script_enabled=False).page
+    assert page.locator(".headline table").is_visible()
+    assert page.locator(".first .noscript").is_visible()
+    assert "the charts and the queries one by one are missing here" in page.locator(".first .noscript").inner_text()
+    assert page.locator("figure noscript p").inner_text() == "NDCG rises from 0.4 at 1 to 0.6 at 10."
+    assert not page.locator("#explorer").is_visible()
