@@ -115,6 +115,13 @@ def test_every_format_and_everything_that_may_be_dropped_is_told_of() -> None:
     assert len(READ["docs/datasets.md"].python) >= len(FORMATS)
 
 
+def test_the_links_of_the_readme_lead_somewhere() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")  # those between pages the strict site checks
+    links = [link for link in re.findall(r"\]\(([^)#]+)", text) if not link.startswith("https:")]
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
 def test_the_readme_shows_what_it_prints() -> None:
     readme = READ["README.md"]
     assert len(readme.python) >= 3
