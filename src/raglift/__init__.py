@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from raglift.auditing import audit
     from raglift.chunking import RecursiveChunker
-    from raglift.comparison import compare
+    from raglift.comparison.compare import compare
     from raglift.dataset import write_dataset
     from raglift.errors import RagliftError
     from raglift.evaluation import evaluate, rescore
