@@ -90,7 +90,7 @@ def sweep_document(result: SweepResult, *, baseline: str | None = None, include_
             *comparison_sections(comparison, shown),
             *_failed_sections(result),
         ),
-        queries=replace(queries, notes=(_limited(comparison, shown), *queries.notes)),
+        queries=replace(queries, notes=(*_limited(comparison, shown), *queries.notes)),
     )
 
 
@@ -128,14 +128,14 @@ def _shown(comparison: Comparison) -> list[str]:
     return list(dict.fromkeys(chosen))[:_MOST_SHOWN]
 
 
-def _limited(comparison: Comparison, shown: Sequence[str]) -> str:
+def _limited(comparison: Comparison, shown: Sequence[str]) -> list[str]:
+    """Say of which cells the queries are shown, where it is not all."""
     every, front = len(comparison.names), " and those on the front of quality and cost" * has_costs(comparison)
     if len(shown) == every:
-        return ""
-    return (
-        f"Queries are shown for {len(shown):,} of {every:,} cells: the baseline, the best{front}, at most "
-        f"{_MOST_SHOWN}. A report of any other: raglift report on its folder under cells/."
-    )
+        return []
+    chosen = f"the baseline, the best{front}, at most {_MOST_SHOWN}"
+    other = "A report of any other: raglift report on its folder under cells/."
+    return [f"Queries are shown for {len(shown):,} of {every:,} cells: {chosen}. {other}"]
 
 
 def _headline(comparison: Comparison) -> Table:
@@ -176,14 +176,8 @@ def _unmeasured(result: SweepResult) -> list[str]:
 def _cells_section(result: SweepResult, comparison: Comparison) -> Section:
     """Return every measured cell, best first."""
     percent, parts, called = level(comparison.method), varying_parts(result), short_names(result)
-    columns = (
-        *parts,
-        f"{mean_title(result.primary)} [{percent}]",
-        f"difference [{percent}]",
-        "p (Holm)",
-        "",
-        "queries",
-    )
+    means, differences = f"{mean_title(result.primary)} [{percent}]", f"difference [{percent}]"
+    columns = (*parts, means, differences, "p (Holm)", "")
     rows = tuple(row_of(_cell_row(entry, called[entry.cell.name], comparison, parts)) for entry in result.ranked)
     table = Table("Every measured cell, best first", columns, rows, words=(*range(len(parts)), len(columns) - 1))
     marks = [f"{_CUT} The embedding model reads some chunks only in part, so these cells measure the cut as well."]

@@ -143,7 +143,8 @@ def small_drill_down() -> DrillDown:
     lamp, horn = match(0, 3, 3 + len(LAMP)), match(1, 0, len(HORN))
     fixed = query_detail(
         "fixed", "When was the lamp lit, and how often does the horn sound?", ("lamp", "fog"),
-        view((12, 1), [ShownHit(1, 1, 0.9, (horn,)), *filler_hits(3, range(2, 12)), ShownHit(12, 0, 0.1, (lamp,))], 0.4),
+        view((12, 1),
+             [ShownHit(1, 1, 0.9, (horn,)), *filler_hits(3, range(2, 12)), ShownHit(12, 0, 0.1, (lamp,))], 0.4),
         view((1, 2), [ShownHit(1, 0, 7.5, (lamp,)), ShownHit(2, 1, 6.25, (horn,)), *filler_hits(3, range(3, 13))], 1.0),
         ("found", "found"),
     )  # fmt: skip
@@ -173,7 +174,7 @@ def figures() -> Table:
 
     return Table(
         "Means over 471 queries, with 95 % intervals.",
-        ("Metric", "Before", "After", "Lift", "p (Holm)", "n"),
+        ("Metric", "Before", "After", "Lift", "p (Holm)", ""),
         (
             row("NDCG@10", Cell("0.592", "", 0.55, 0.592, 0.63), Cell("0.731", "", 0.69, 0.731, 0.77),
                 Cell("+0.139", "better", 0.1, 0.139, 0.18), Cell("<0.001"), Cell("471")),

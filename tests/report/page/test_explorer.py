@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from raglift.report.page.document import Document
+from raglift.report.page.document import Cell, Document, Section, Table
 from raglift.report.page.drill_down import DrillDown, View
 
 
@@ -107,7 +107,9 @@ def test_what_matched_is_marked_in_place_beyond_the_basic_plane(open_page: Calla
 
 def test_a_part_is_no_match_and_long_texts_open(open_page: Callable, document: Document) -> None:
     page = open_page(document, "#q=lost").page
-    assert "covers 63 % of fact 1, not a match by itself" in page.locator(".column.left .why").inner_text().replace("\u202f", " ")
+    assert "covers 63 % of fact 1, not a match by itself" in page.locator(".column.left .why").inner_text().replace(
+        "\u202f", " "
+    )
     text = page.locator(".column.left .hit-text").first
     assert text.inner_text().startswith("… ")
     assert text.locator("mark.partly").inner_text() == "The keeper lit the lamp at nightfall, an"
@@ -141,6 +143,18 @@ def test_a_link_opens_its_query_and_back_returns(open_page: Callable, document: 
     assert page.locator(".rows a[aria-current]").count() == 1
 
 
+def test_a_query_that_a_table_names_is_a_link_to_it(
+    open_page: Callable, make_document: Any, drill_down: DrillDown
+) -> None:
+    rows = ((Cell("lost"), Cell("+0.1")), (Cell("of another set"), Cell("–")))
+    table = Table("Moved most", ("query", "lift"), rows)
+    page = open_page(make_document(drill_down, sections=(Section("Moved", (), (table,)),))).page
+    assert page.locator("table a").all_text_contents() == ["lost"]
+    page.locator("table a").click()
+    assert opened(page) == "lost"
+    assert 0 <= page.locator(".detail h3").bounding_box()["y"] < 500
+
+
 def test_an_address_of_no_query_opens_the_first(open_page: Callable, document: Document) -> None:
     page = open_page(document, "#q=unknown&left=7").page
     assert opened(page) == "fixed"
@@ -150,7 +164,14 @@ def test_keys_go_through_the_list(open_page: Callable, document: Document) -> No
     page = open_page(document).page
     page.get_by_role("status").evaluate("node => node.scrollIntoView()")
     page.locator(".rows a").first.focus()
-    for key, ids in [("j", "broken"), ("ArrowDown", "lost"), ("k", "broken"), ("End", "plain"), ("Home", "fixed"), ("k", "fixed")]:
+    for key, ids in [
+        ("j", "broken"),
+        ("ArrowDown", "lost"),
+        ("k", "broken"),
+        ("End", "plain"),
+        ("Home", "fixed"),
+        ("k", "fixed"),
+    ]:
         page.keyboard.press(key)
         assert opened(page) == ids
         assert page.evaluate("document.activeElement.getAttribute('aria-current')") == "true"
@@ -164,12 +185,19 @@ def test_the_tab_key_reaches_everything_once(open_page: Callable, document: Docu
     seen = []
     for _ in range(60):
         page.keyboard.press("Tab")
-        seen.append(page.evaluate("document.activeElement.className + '|' + (document.activeElement.id || document.activeElement.textContent.slice(0, 20))"))
+        seen.append(
+            page.evaluate(
+                "(({ className, id, textContent }) => className + '|' + (id || textContent.slice(0, 20)))"
+                "(document.activeElement)"
+            )
+        )
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
         if seen[-1].startswith("quiet|Show the other"):
             break
     assert seen[0] == "skip|Skip to the results"
-    assert [name for name in ("search", "tag", "metric", "sort") if any(item.endswith(f"|{name}") for item in seen)] == ["search", "tag", "metric", "sort"]
+    assert [
+        name for name in ("search", "tag", "metric", "sort") if any(item.endswith(f"|{name}") for item in seen)
+    ] == ["search", "tag", "metric", "sort"]
     assert sum("When was the lamp" in item for item in seen) == 1  # one stop in the list
     assert any(item.startswith("chip") for item in seen)
 
@@ -177,7 +205,10 @@ def test_the_tab_key_reaches_everything_once(open_page: Callable, document: Docu
 @pytest.fixture
 def three_views(drill_down: DrillDown) -> DrillDown:
     views = (*drill_down.views, View("bm25", "retrieve", "BM25"))
-    queries = tuple(replace(query, views=(*query.views, query.views[0]), fates=(*query.fates, query.fates[0])) for query in drill_down.queries)
+    queries = tuple(
+        replace(query, views=(*query.views, query.views[0]), fates=(*query.fates, query.fates[0]))
+        for query in drill_down.queries
+    )
     return replace(drill_down, views=views, systems=("", "bm25"), queries=queries)
 
 
@@ -189,7 +220,7 @@ def test_any_two_views_can_be_set_side_by_side(open_page: Callable, make_documen
     assert page.url.endswith("#q=fixed&left=1&right=2")
     assert page.locator(".column h4").all_inner_texts() == ["after (rerank)", "BM25"]
     assert page.locator(".standing").first.inner_text() == "rank 1 → 12"
-    assert chip(page, "Found only left").inner_text() == "Found only left 1"
+    assert chip(page, "Found only by after").inner_text() == "Found only by after (rerank) 1"
     again = open_page(make_document(three_views), "#q=broken&left=1&right=2").page
     assert again.get_by_label("After (right)").input_value() == "2"
     assert again.locator(".column h4").all_inner_texts() == ["after (rerank)", "BM25"]
@@ -204,7 +235,9 @@ def test_one_view_alone_has_no_before(open_page: Callable, make_document: Any, d
     assert listed(page)[0] == "lost"  # the lowest first
 
 
-def test_thousands_of_queries_are_listed_as_they_are_scrolled(open_page: Callable, make_document: Any, drill_down: DrillDown) -> None:
+def test_thousands_of_queries_are_listed_as_they_are_scrolled(
+    open_page: Callable, make_document: Any, drill_down: DrillDown
+) -> None:
     from playwright.sync_api import expect
 
     query = drill_down.queries[0]
@@ -213,8 +246,8 @@ def test_thousands_of_queries_are_listed_as_they_are_scrolled(open_page: Callabl
     assert opened(page) == "q4321"
     page.get_by_label("Order").select_option(label="As in the dataset")
     spent = page.evaluate(
-        "() => { const search = document.getElementById('search'); search.value = 'q49'; const start = performance.now();"
-        " search.dispatchEvent(new Event('input')); return performance.now() - start; }"
+        "() => { const [box, start] = [document.getElementById('search'), performance.now()];"
+        " box.value = 'q49'; box.dispatchEvent(new Event('input')); return performance.now() - start; }"
     )
     assert page.get_by_role("status").inner_text() == "111 of 5,000 queries"
     assert spent < 500

@@ -24,20 +24,24 @@ MARKUP = (
     "<img src=x onerror=\"document.title='owned'\"><iframe src='https://example.org'></iframe><!--"
 )
 REORDERED = "\u202egnp.exe\u202c \u2066x\u2069 \u200f\u05d0\u05d1 \u061c"
-STRANGE = "NUL \x00 ESC \x1b[31m U+2028 \u2028 U+2029 \u2029 lone \ud800 end \ufffe 'single' \"double\" `tick` ${x} {{ 7*7 }} &amp; \\u003c"
+STRANGE = (
+    "NUL \x00 ESC \x1b[31m U+2028 \u2028 U+2029 \u2029 "
+    "lone \ud800 end \ufffe 'single' \"double\" `tick` ${x} {{ 7*7 }} &amp; \\u003c"
+)
 EVERYTHING = MARKUP + REORDERED + STRANGE
 LINE = "x" * 1_000_000
 
 
 def hostile(text: str) -> Document:
     """A page in which every text that comes from outside is the same."""
+    match = ShownMatch(0, 0, 0, True, True, 1.0, 3, len(text))
     drill_down = DrillDown(
         (View(text, text, text), View(text, "b", text)), (text,), 0, 1, ("NDCG@10",), 0, 10, text,
         (ShownChunk(text, 0, len(text), text, 0), ShownChunk("", None, None, text, 10)),
         (
             QueryDetail(
                 text, text, (text, "t"), True, ((Passage(text, text, 0, 5), Passage(chunk_id=text)),),
-                (ViewDetail((ShownHit(1, 0, 1.0, (ShownMatch(0, 0, 0, True, True, 1.0, 3, len(text)),)),), 1, (1.0,), (1,)),
+                (ViewDetail((ShownHit(1, 0, 1.0, (match,)),), 1, (1.0,), (1,)),
                  ViewDetail((ShownHit(1, 1, -1e300, ()),), 1, (0.0,), (None,), text)),
                 (("found",),),
             ),

@@ -21,7 +21,9 @@ BLOCK = re.compile(r"<(script|style)([^>]*)>(.*?)</\1>", re.DOTALL)
 
 def blocks(html: str, name: str) -> list[str]:
     """The inline blocks that the browser runs or applies."""
-    return [content for found, attributes, content in BLOCK.findall(html) if found == name and "type=" not in attributes]
+    return [
+        content for found, attributes, content in BLOCK.findall(html) if found == name and "type=" not in attributes
+    ]
 
 
 def policy_of(html: str) -> dict[str, str]:
@@ -53,10 +55,16 @@ def test_nothing_is_styled_or_run_by_attributes_and_nothing_lies_elsewhere(docum
 
 
 def test_the_scripts_make_elements_only_from_text() -> None:
-    scripts = [path for path in resources.files("raglift.report.page").joinpath("assets").iterdir() if path.name.endswith(".js")]
+    scripts = [
+        path
+        for path in resources.files("raglift.report.page").joinpath("assets").iterdir()
+        if path.name.endswith(".js")
+    ]
     assert {path.name for path in scripts} == {*rendering.SCRIPTS, *rendering.DRAWING}
     for path in scripts:
-        forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|localStorage|\bfetch\b"
+        forbidden = (
+            r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|localStorage|\bfetch\b"
+        )
         assert not re.search(forbidden, path.read_text(encoding="utf-8")), path.name
 
 
@@ -78,8 +86,13 @@ def test_an_interval_in_brackets_stands_apart_and_bars_share_the_scale_of_their_
     html = render(make_document(headline=table))
     assert '<span class="interval">[0.25, 0.75]</span>' in html
     assert "b [c]" in html
-    assert re.findall(r'class="span" x="([\d.]+)" y="3" width="([\d.]+)"', html)[:2] == [("26.0", "48.0"), ("50.0", "48.0")]
-    assert re.findall(r'class="middle" x="([\d.]+)"', html.partition("</table>")[0]) == ["50.0"]  # none at the end of a bar
+    assert re.findall(r'class="span" x="([\d.]+)" y="3" width="([\d.]+)"', html)[:2] == [
+        ("26.0", "48.0"),
+        ("50.0", "48.0"),
+    ]
+    assert re.findall(r'class="middle" x="([\d.]+)"', html.partition("</table>")[0]) == [
+        "50.0"
+    ]  # none at the end of a bar
 
 
 def test_a_page_is_written_whole_and_leaves_nothing_else(document: Document, tmp_path: Path) -> None:
@@ -108,11 +121,13 @@ def test_any_other_file_is_left_alone(document: Document, tmp_path: Path, overwr
 def test_a_folder_or_a_missing_folder_is_told(document: Document, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"found a folder; expected the name of a file, as .*report\.html"):
         write_page(document, tmp_path)
-    with pytest.raises(ConfigurationError, match="found no folder .*absent"):
+    with pytest.raises(ConfigurationError, match=r"found no folder .*absent"):
         write_page(document, tmp_path / "absent" / "report.html")
 
 
-def test_a_path_that_cannot_be_written_is_told(document: Document, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_that_cannot_be_written_is_told(
+    document: Document, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     old = write_page(document, tmp_path / "report.html").read_bytes()
 
     def full(path: Path, content: bytes) -> int:
@@ -120,7 +135,7 @@ def test_a_path_that_cannot_be_written_is_told(document: Document, tmp_path: Pat
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(ConfigurationError, match="No space left on device; .*nothing was changed"):
+    with pytest.raises(ConfigurationError, match=r"No space left on device; .*nothing was changed"):
         write_page(document, tmp_path / "report.html")
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [old]
 

@@ -1,4 +1,4 @@
-"""What the template of a page lays out: cells with the bars beside them, charts as JSON, headings with their anchors."""
+"""What the template of a page lays out: cells with their bars, charts as JSON, headings with their anchors."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class LaidCell:
 
     text: str
     interval: str
-    """What stands in brackets at the end of a cell with a bar, as `[0.51, 0.59]`; it is shown smaller."""
+    """What stands in brackets after a figure, as `[0.51, 0.59]`; it is shown smaller."""
     tone: str
     kind: str
-    """`word`, `words` in a column of long texts, or `number`."""
+    """`word`, `words` in a column of long texts, `number`, or `barred` in a column with bars."""
     bar: Bar | None
 
 
@@ -60,7 +60,7 @@ class LaidTable:
 
     caption: str
     columns: tuple[tuple[str, str], ...]
-    """The title of each column, and how it is aligned: `word`, `number`, or `barred`."""
+    """The title of each column, and the kind of its cells."""
     rows: tuple[LaidRow, ...]
 
 
@@ -89,30 +89,32 @@ class LaidSection:
 
 def laid_table(table: Table) -> LaidTable:
     """Return a table with its columns' kinds and the bars of its cells; the bars of a column share one scale."""
-    kinds = [_kind(table, column) for column in range(len(table.columns))]
     scales = [_scale(row[column] for row in table.rows) for column in range(len(table.columns))]
+    kinds = [_kind(table, column, barred=lowest < highest) for column, (lowest, highest) in enumerate(scales)]
     rows = (
         LaidRow(
             tuple(
-                _laid_cell(cell, kind, _bar(cell, scale))
-                for cell, kind, scale in zip(row, kinds, scales, strict=True)
+                _laid_cell(cell, kind, _bar(cell, scale)) for cell, kind, scale in zip(row, kinds, scales, strict=True)
             ),
             number in table.sections,
         )
         for number, row in enumerate(table.rows)
     )
-    headings = ("barred" if lowest < highest else kind for kind, (lowest, highest) in zip(kinds, scales, strict=True))
-    return LaidTable(table.caption, tuple(zip(table.columns, headings, strict=True)), tuple(rows))
+    return LaidTable(table.caption, tuple(zip(table.columns, kinds, strict=True)), tuple(rows))
 
 
-def _kind(table: Table, column: int) -> str:
+def _kind(table: Table, column: int, *, barred: bool) -> str:
+    if barred:
+        return "barred"
     if column not in table.words:
         return "number"
     return "words" if any(len(row[column].text) > _LONG for row in table.rows) else "word"
 
 
 def _laid_cell(cell: Cell, kind: str, bar: Bar | None) -> LaidCell:
-    figure, opening, interval = cell.text.partition(" [") if bar else (cell.text, "", "")
+    figure, opening, interval = cell.text.partition(" [")
+    if kind in ("word", "words") or not interval.endswith("]"):
+        return LaidCell(cell.text, "", cell.tone, kind, bar)
     return LaidCell(figure, opening.strip() + interval, cell.tone, kind, bar)
 
 
@@ -131,7 +133,9 @@ def _bar(cell: Cell, scale: tuple[float, float]) -> Bar | None:
         return round(_MARGIN + (100 - 2 * _MARGIN) * (value - lowest) / (highest - lowest), 2)
 
     low, high = place(cell.low), place(cell.high)
-    return Bar(low, None if cell.middle == cell.high else place(cell.middle), round(max(0.5, high - low), 2), place(0.0))
+    return Bar(
+        low, None if cell.middle == cell.high else place(cell.middle), round(max(0.5, high - low), 2), place(0.0)
+    )
 
 
 def laid_sections(document: Document) -> tuple[LaidSection, ...]:

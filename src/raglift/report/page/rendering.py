@@ -1,15 +1,14 @@
-"""Pages as one HTML file: everything inlined, nothing asked of a network, and what is not ours never taken for markup."""
+"""Pages as one HTML file: everything inlined, nothing asked of a network, no text taken for markup."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import os
 import secrets
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from raglift.errors import ConfigurationError, MissingDependency
@@ -18,6 +17,8 @@ from raglift.report.page.layout import laid_sections, laid_table
 from raglift.report.page.packing import packed
 
 if TYPE_CHECKING:
+    import os
+
     from jinja2 import Environment
 
     from raglift.report.page.document import Document
@@ -129,7 +130,8 @@ def _check_free(target: Path, *, overwrite: bool) -> None:
         )
     if not overwrite:
         raise ConfigurationError(
-            f"{target}: found a report there already; expected a new name: choose another, or replace it (overwrite=True)"
+            f"{target}: found a report there already; "
+            "expected a new name: choose another, or replace it (overwrite=True)"
         )
 
 

@@ -23,13 +23,15 @@ function queryDetail(data, query, state) {
 
 function metricTable(data, query, state, one) {
   const views = one ? [state.right] : [state.left, state.right];
-  const head = ["", ...data.metrics].map((metric) => element("th", { scope: "col" }, metric || element("span", { class: "visually-hidden" }, "View")));
+  // The metric that decides first, as not all of them are in sight
+  const order = [data.primary, ...data.metrics.keys()].filter((metric, place) => place === 0 || metric !== data.primary);
+  const head = ["", ...order.map((metric) => data.metrics[metric])].map((metric) => element("th", { scope: "col" }, metric || element("span", { class: "visually-hidden" }, "View")));
   const rows = views.map((view) => element("tr", null,
     element("th", { scope: "row", dir: "auto" }, short(data.views[view].title, 40)),
-    data.metrics.map((_, metric) => element("td", { class: "number" }, figure(valueOf(query, metric, view)))),
+    order.map((metric) => element("td", { class: "number" }, figure(valueOf(query, metric, view)))),
   ));
   if (!one) {
-    rows.push(element("tr", { class: "lift" }, element("th", { scope: "row" }, "Change"), data.metrics.map((_, metric) => {
+    rows.push(element("tr", { class: "lift" }, element("th", { scope: "row" }, "Change"), order.map((metric) => {
       const lift = liftOf(query, metric, state.left, state.right);
       return element("td", { class: `number ${toneOf(lift)}` }, signed(lift));
     })));

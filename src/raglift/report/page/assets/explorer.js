@@ -15,6 +15,7 @@ function explorer(data) {
   const count = element("p", { role: "status", class: "count" });
   const chips = element("div", { class: "chips", role: "group", "aria-label": "Outcome" });
   const controls = controlsOf(data, state, refresh, changeViews);
+  let gone = null; // the address that going through the list led to
 
   function address(query) {
     const named = query.id.length <= 200 && query.id === query.id.toWellFormed();
@@ -48,7 +49,8 @@ function explorer(data) {
 
   // Without a new entry in the browser's history: going through the list is not a way to go back
   function visit(query) {
-    location.replace(address(query));
+    gone = address(query);
+    location.replace(gone);
     show(query)?.focus({ preventScroll: true });
   }
 
@@ -86,6 +88,7 @@ function explorer(data) {
     data.notes.length ? element("ul", { class: "muted left-out" }, data.notes.map((note) => element("li", { dir: "auto" }, short(note, 600)))) : "",
   );
   root.hidden = false;
+  linkNames(data, address);
   judge();
   const first = refresh()[0];
   const named = route();
@@ -93,8 +96,8 @@ function explorer(data) {
   if (named) root.parentElement.scrollIntoView();
 
   addEventListener("hashchange", () => {
-    const before = state.query;
-    if (route() && state.query !== before) reveal(detail);
+    if (location.hash !== gone && route()) reveal(detail);
+    gone = null;
   });
   root.addEventListener("keydown", (event) => {
     if (event.target.matches("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -105,6 +108,17 @@ function explorer(data) {
     event.preventDefault();
     visit(next);
   });
+}
+
+// The queries that tables name lead to them
+function linkNames(data, address) {
+  for (const table of document.querySelectorAll("main table")) {
+    if (table.querySelector("thead th")?.textContent.trim() !== "query") continue;
+    for (const name of table.querySelectorAll("tbody th[scope='row'] > span")) {
+      const query = data.byId.get(name.textContent);
+      if (query) name.replaceChildren(element("a", { href: address(query) }, name.textContent));
+    }
+  }
 }
 
 function viewOf(asked, data, side) {
@@ -119,7 +133,8 @@ function hint() {
 // The open query comes into sight where it is not; on a narrow page also for those who read by ear
 function reveal(detail) {
   if (NARROW.matches) detail.querySelector("h3").focus({ preventScroll: true });
-  if (NARROW.matches || detail.getBoundingClientRect().top < 0) detail.scrollIntoView();
+  const { top } = detail.getBoundingClientRect();
+  if (NARROW.matches || top < 0 || top > innerHeight * 0.7) detail.scrollIntoView();
 }
 
 function controlsOf(data, state, refresh, changeViews) {
@@ -164,7 +179,8 @@ function controlsOf(data, state, refresh, changeViews) {
 function chipsOf(data, state, counts, choose) {
   const same = data.views[state.left].system === data.views[state.right].system;
   const one = state.left === state.right;
-  const names = { fixed: same ? "Fixed" : "Found only right", broken: same ? "Broken" : "Found only left" };
+  const only = (view) => `Found only by ${short(data.views[view].title, 28)}`;
+  const names = same ? {} : { fixed: only(state.right), broken: only(state.left) };
   const shown = OUTCOMES.filter(([name]) => {
     if (name === "fixed" || name === "broken") return !one;
     return counts.get(name) || name === state.outcome || data.queries.some((query) => query.outcomes.has(name));

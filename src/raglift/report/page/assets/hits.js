@@ -50,14 +50,15 @@ function hitRow(data, query, [rank, number, score, matches], ranks, role) {
   const spans = matches
     .filter((match) => match[7] > match[6])
     .map(([fact, , , matched, , , from, to]) => ({ fact, counts: Boolean(matched), start: unitOf(text, from), end: unitOf(text, to) }));
+  const edge = element("span", { class: "score number" }, score === null ? "" : element("span", { class: "visually-hidden" }, "Score "), scoreText(score));
   const head = element("div", { class: "hit-head" },
     element("span", { class: "rank" }, element("span", { class: "visually-hidden" }, "Rank "), String(rank)),
     movement(rank, number, ranks, role),
     element("span", { class: "source" }, place(document < 0 ? null : data.documents[document], start, end)),
-    element("span", { class: "score number" }, score === null ? "" : element("span", { class: "visually-hidden" }, "Score "), scoreText(score)),
+    edge,
   );
   const body = longText(text, spans, missing, { class: "hit-text" }, matches.length ? "" : "more");
-  if (!matches.length && body[1]) head.append(body.pop());
+  if (!matches.length && body[1]) edge.append(" ", body.pop());
   return element("li", { class: `hit${counts ? " counts" : ""}${matches.length ? " touches" : ""}`, "data-chunk": number },
     head, element("div", { class: "hit-body" }, body), reasons(query, matches));
 }

@@ -65,7 +65,10 @@ function queryList(open) {
     if (link) link.setAttribute("aria-current", "true");
     const reachable = link ?? list.querySelector("a");
     if (reachable) reachable.tabIndex = 0;
-    if (link) keepInSight(scroller, link);
+    if (link) {
+      keepInSight(scroller, link);
+      requestAnimationFrame(() => keepInSight(scroller, link)); // rows have their true heights only once in sight
+    }
     return link;
   }
 

@@ -57,7 +57,13 @@ function partsAround(text, spans) {
   const wished = spans
     .slice(0, 6)
     .flatMap(({ start, end }) => [[start - 90, Math.min(end, start + 260) + 90], [Math.max(start, end - 90) - 20, end + 90]]);
-  return merged(wished, text.length);
+  return merged(wished.map(([from, to]) => [wordFrom(text, from), to]), text.length);
+}
+
+// The beginning of the next word, where one begins soon.
+function wordFrom(text, place) {
+  const space = place > 0 ? text.slice(place, place + 20).search(/\s/) : -1;
+  return space < 0 ? place : place + space + 1;
 }
 
 function merged(intervals, length) {

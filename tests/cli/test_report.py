@@ -1,0 +1,149 @@
+"""`raglift report`: saved runs become a page, Markdown or tables."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import raglift as rl
+from raglift import cli
+from raglift.records import Dataset, Document, Fact, Passage, Query
+from raglift.sweep import Sweep, run_sweep
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """Run the command line in this process; returns (exit code, standard output, standard error)."""
+
+    def command(*arguments: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["raglift", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(stopped.value.code or 0), out, err
+
+    return command
+
+
+@pytest.fixture
+def runs(ranked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of saved runs: `base` and `reranked`."""
+    tags = [["hard"], ["easy"], []] * 10
+    ranked([2] * 30, tags=tags).save(tmp_path / "base")
+    ranked([2] * 30, reranked=[1] * 25 + [3] * 5, tags=tags).save(tmp_path / "reranked")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def sweep(tmp_path: Path) -> Path:
+    """The folder of a sweep of two cells, beside the runs."""
+    text = "The lamp is lit at dusk. The horn sounds in fog. The boat brings coal. The keeper trims the wick."
+    answers = ("The lamp is lit at dusk.", "The boat brings coal.")
+    queries = tuple(Query(f"q{place}", answer, (Fact((Passage(answer),)),)) for place, answer in enumerate(answers))
+    dataset = Dataset(queries, (Document("log", text),), "island")
+    chunkers = ["recursive:30/0", "recursive:60/0"]
+    wanted = Sweep(dataset=dataset, chunkers=chunkers, retrievers=["bm25"], ks=(1,), candidates=3, primary="ndcg@1")
+    return run_sweep(wanted, tmp_path / "sweep", progress=False).folder
+
+
+def page(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def test_one_run_becomes_the_page_that_the_library_writes(run, runs: Path) -> None:
+    code, out, err = run("report", "reranked", "--primary", "rr@3", "--confidence", "0.9", "--seed", "2")
+    assert (code, out, err) == (0, "", "written to report.html\n")
+    path = rl.load_evaluation("reranked").report(runs / "other.html", primary="rr@3", confidence=0.9, seed=2)
+    assert page(runs / "report.html") == page(path)
+    assert "90 % interval" in page(path)
+
+
+def test_several_runs_become_a_comparison(run, runs: Path) -> None:
+    options = ("--names", "old, new", "--baseline", "new", "--primary", "rr@3", "--hold-out", "-o", "out.html")
+    code, _, err = run("report", "base", "reranked", *options)
+    assert (code, err) == (0, "written to out.html\n")
+    written = page(runs / "out.html")
+    assert "2 systems compared" in written
+    assert "old has a lower MRR@3 than new" in written
+
+
+def test_a_sweeps_folder_becomes_its_page(run, runs: Path, sweep: Path) -> None:
+    code, _, err = run("report", sweep, "--primary", "recall@1", "--baseline", "recursive:60/0 · bm25 · none")
+    assert (code, err) == (0, "written to report.html\n")
+    assert "2 of 2 cells measured" in page(runs / "report.html")
+    assert "Recall@1 of each system" in page(runs / "report.html")
+
+
+def test_other_formats_by_ending_or_by_name(run, runs: Path) -> None:
+    code, out, _ = run("report", "reranked", "--format", "markdown")
+    assert (code, out) == (0, rl.load_evaluation("reranked").to_markdown())
+    code, out, err = run("report", "reranked", "-o", "short.md")
+    assert (code, out, err) == (0, "", "written to short.md\n")
+    code, _, err = run("report", "base", "reranked", "--primary", "rr@3", "-o", "results.csv")
+    assert (code, err) == (0, "written to results.csv and results.queries.csv\n")
+    assert set(pd.read_csv(runs / "results.csv")["system"]) == {"base", "reranked"}
+    assert run("report", "base", "--format", "parquet")[0] == 0
+    assert len(pd.read_parquet(runs / "report.queries.parquet")) == 30 * 4
+
+
+def test_what_is_there_is_replaced_only_where_nothing_is_lost(run, runs: Path) -> None:
+    (runs / "mine.html").write_text("<p>mine</p>", encoding="utf-8")
+    code, _, err = run("report", "base", "-o", "mine.html")
+    assert code == 2
+    assert "not a report of raglift" in err
+    assert page(runs / "mine.html") == "<p>mine</p>"
+    assert [run("report", "base")[0] for _ in range(2)] == [0, 0]
+    for name in ("a.md", "a.csv"):
+        assert [run("report", "base", "-o", name)[0] for _ in range(2)] == [0, 2]
+        assert run("report", "base", "-o", name, "--overwrite")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["nowhere"], "nowhere: found no run.json; expected the folder of a saved evaluation"),
+        (["base", "-o", "."], "found a folder; expected the name of a file"),
+        (["base", "-o", "no/such/report.html"], "found no folder"),
+        (["base", "--format", "pdf"], "--format: found 'pdf'; expected one of html, markdown, csv, parquet"),
+        (["base", "--format", "csv", "-o", "report.html"], "found the ending '.html'; expected .csv or .parquet"),
+        (["base", "--baseline", "base"], "report: found --baseline with one run"),
+        (["base", "--hold-out"], "report: found --hold-out with one run"),
+        (["base", "reranked", "--include-cut"], "report: found --include-cut with several runs"),
+        (["base", "--primary", "ndcg@10"], "primary: found ndcg@10, which was not scored"),
+        (["base", "reranked", "--names", "one"], "names: found 1; expected 2"),
+        (["base", "--confidence", "2"], "confidence: found 2"),
+    ],
+)
+def test_bad_input_is_one_clear_message(run, runs: Path, arguments: list[str], told: str) -> None:
+    code, out, err = run("report", *arguments)
+    assert (code, out) == (2, "")
+    assert told in err
+    assert err.startswith("raglift: error: ")
+    assert sorted(path.name for path in runs.iterdir()) == ["base", "reranked"]
+
+
+def test_other_questions_are_no_comparison(run, runs: Path, ranked) -> None:
+    from dataclasses import replace
+
+    other = ranked([1, 2])
+    queries = tuple(replace(query, id=f"x{query.id}") for query in other.dataset)
+    traces = tuple(replace(trace, query_id=f"x{trace.query_id}") for trace in other.run.traces)
+    scores = replace(other.scores, query_ids=tuple(query.id for query in queries))
+    run_ = replace(other.run, traces=traces)
+    replace(other, dataset=Dataset(queries, name="x"), run=run_, scores=scores, judgements=()).save(runs / "x")
+    code, _, err = run("report", "base", "x")
+    assert code == 2
+    assert "no quer" in err
+
+
+def test_a_sweep_stands_alone_and_takes_its_own_options(run, runs: Path, sweep: Path) -> None:
+    code, _, err = run("report", sweep, "base")
+    assert code == 2
+    assert "found the folder of a sweep" in err
+    code, _, err = run("report", sweep, "--names", "a,b")
+    assert code == 2
+    assert "found --names with a sweep" in err

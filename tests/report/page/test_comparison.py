@@ -1,0 +1,137 @@
+"""The page of a comparison holds what the comparison holds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import raglift as rl
+from raglift.records import Cost, StageLatency
+from raglift.report.page.comparison import comparison_document, only, other_of
+from raglift.report.page.document import Document, Section
+
+TAGS = [["hard"], ["easy"], []] * 12
+
+
+def section(document: Document, heading: str) -> Section:
+    return next(one for one in document.sections if one.heading == heading)
+
+
+def texts(rows) -> list[list[str]]:
+    return [[cell.text for cell in row] for row in rows]
+
+
+def seconds(evaluation, p50: float):
+    cost = Cost(whole=StageLatency("whole", 10, p50, 2 * p50))
+    return replace(evaluation, run=replace(evaluation.run, cost=cost))
+
+
+@pytest.fixture
+def systems(ranked):
+    return {
+        "base": seconds(ranked([2] * 36, tags=TAGS), 0.1),
+        "better": seconds(ranked([1] * 30 + [3] * 6, tags=TAGS), 0.2),
+        "reranked": seconds(ranked([3] * 36, reranked=[1] * 20 + [2] * 16, tags=TAGS), 0.3),
+    }
+
+
+@pytest.fixture
+def comparison(systems):
+    return rl.compare(systems, primary="rr@3", hold_out=True)
+
+
+def test_the_first_screen_says_what_the_comparison_says(comparison):
+    document = comparison_document(comparison)
+    assert document.title == "stones: 3 systems compared"
+    assert document.lead.startswith(
+        "Of 2 systems beside base, 2 are better in MRR@3. The highest mean is that of better"
+    )
+    assert "The best on one half of the queries, better, was measured on the other 18" in document.lead
+    assert "With better, all 36 facts are found by rank 3." in document.lead
+    assert [row[0] for row in texts(document.headline.rows)] == ["base", "better", "reranked"]
+    assert [row[-1].text for row in document.headline.rows] == ["baseline", "better", "better"]
+    row = comparison.row("better")
+    cell = document.headline.rows[1][2]
+    assert (cell.low, cell.middle, cell.high) == (row.difference.low, row.difference.mean, row.difference.high)
+    assert document.headline.rows[1][3].text == f"{row.p_holm:.4f}"
+    assert document.warnings == comparison.warnings
+    names = dict(document.measured)
+    assert names["Compared"] == "3 systems, each beside base"
+    assert names["Failed"] == "no query of any system"
+
+
+def test_differences_rerankers_loss_tags_and_costs_have_their_sections(comparison):
+    document = comparison_document(comparison)
+    (wins,) = section(document, "Differences").tables
+    found = comparison.row("reranked").difference
+    assert texts(wins.rows)[1][:4] == ["reranked", str(found.wins), str(found.ties), str(found.losses)]
+    (before,) = section(document, "Before and after reranking").tables
+    assert [row[0] for row in texts(before.rows)] == ["reranked"]
+    (lost,) = section(document, "Where recall was lost").tables
+    assert [row[0] for row in texts(lost.rows)] == ["base", "better", "reranked"]
+    assert lost.columns[:2] == ("system", "found by rank 3")
+    assert texts(lost.rows)[0][1] == "36 (100.0 %)"
+    (cost,) = section(document, "Cost beside quality").tables
+    assert cost.columns == ("system", "MRR@3", "latency p50 (s)", "")
+    assert [row[-1] for row in texts(cost.rows)] == ["on the front", "beaten by better", "on the front"]
+    (tags,) = section(document, "By tag").tables
+    assert [row[:2] for row in texts(tags.rows)][:3] == [["easy", "base"], ["", "better"], ["", "reranked"]]
+
+
+def test_exploratory_metrics_are_marked_where_p_is_small(comparison):
+    (table,) = section(comparison_document(comparison), "All metrics").tables
+    assert table.columns == ("metric", "base", "better", "reranked")
+    for cells, metric in zip(table.rows, comparison.metrics, strict=True):
+        found = comparison.row("better", metric).difference
+        assert cells[2].text.endswith("*") == (found.p <= 0.05)
+
+
+def test_the_queries_show_the_baseline_beside_the_best_of_the_others(comparison):
+    queries = comparison_document(comparison).queries
+    assert queries is not None
+    left, right = queries.views[queries.left], queries.views[queries.right]
+    assert ((left.system, left.stage), (right.system, right.stage)) == (("base", "retrieve"), ("better", "retrieve"))
+    assert other_of(comparison) == "better"
+
+
+def test_a_system_without_a_fair_pair_is_shown_without_a_difference(ranked, systems):
+    comparison = rl.compare({**systems, "cut": ranked([1] * 36, top_n=2, tags=TAGS)}, primary="rr@3")
+    rows = {row[0].text: row for row in comparison_document(comparison).headline.rows}
+    assert rows["cut"][1].text.endswith("†")
+    assert [cell.text for cell in rows["cut"][2:]] == ["–", "–", ""]
+
+
+def test_only_shows_some_systems_with_the_same_figures(comparison):
+    few = only(comparison, ["base", "reranked"])
+    assert few.names == ("base", "reranked")
+    assert few.row("reranked") == comparison.row("reranked")
+    assert few.others == ("reranked",)
+
+
+def test_notes_of_several_systems_are_told_once(ranked):
+    systems = {name: ranked([1, 2, 3] * 12, unlabelled=[0]) for name in ("a", "b")}
+    notes = comparison_document(rl.compare(systems, primary="rr@3")).notes
+    assert "every system: 1 query without labels and left out of every mean" in notes
+
+
+def test_every_table_has_as_many_cells_as_columns(comparison):
+    document = comparison_document(comparison)
+    tables = [document.headline, *(table for one in document.sections for table in one.tables)]
+    assert len(tables) >= 5
+    assert all({len(row) for row in table.rows} <= {len(table.columns)} for table in tables)
+
+
+def test_report_writes_the_page(comparison, tmp_path: Path):
+    path = comparison.report(tmp_path / "report.html")
+    assert path == tmp_path / "report.html"
+    assert "3 systems compared" in path.read_text(encoding="utf-8")
+
+
+def test_the_page_is_whole_in_a_browser(comparison, open_page):
+    page = open_page(comparison_document(comparison)).page
+    assert page.inner_text("h1") == "stones: 3 systems compared"
+    page.wait_for_selector("figure svg, figure canvas")
+    assert "36 of 36 queries" in page.inner_text("#explorer")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280

@@ -1,0 +1,131 @@
+"""The page of a sweep: every cell, the best one measured anew, and the queries of few."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from raglift.errors import ConfigurationError
+from raglift.metrics import parse
+from raglift.records import Dataset
+from raglift.report.page.document import Document, Section
+from raglift.sweep import CellResult, Sweep, SweepResult, load_sweep_result, run_sweep
+from raglift.sweep.page import sweep_document
+
+
+@pytest.fixture(scope="module")
+def measured(island: Dataset, tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
+    """Seven cells of BM25, and one of a system that knows one answer."""
+    sweep = Sweep(
+        dataset=island,
+        chunkers=[f"recursive:{size}/0" for size in (40, 60, 80, 100, 120, 150, 200)],
+        retrievers=["bm25"],
+        systems={"lamp": lambda query: ["The lamp is lit at dusk and put out at dawn."]},
+        ks=(1, 3),
+        metrics=["ndcg", "recall", "context_tokens"],
+        primary="ndcg@3",
+    )
+    return run_sweep(sweep, tmp_path_factory.mktemp("sweep") / "sweep", progress=False)
+
+
+def section(document: Document, heading: str) -> Section:
+    return next(one for one in document.sections if one.heading == heading)
+
+
+def test_every_cell_is_in_the_table_best_first(measured: SweepResult) -> None:
+    document = sweep_document(measured)
+    (table,) = section(document, "Every cell").tables
+    assert len(table.rows) == len(measured.finished) == 8
+    values = [float(row[-4].text.partition(" ")[0]) for row in table.rows]
+    assert values == sorted(values, reverse=True)
+    assert values[0] == pytest.approx(measured.ranked[0].value(measured.primary), abs=0.0006)
+    assert sum(row[-1].text == "baseline" for row in table.rows) == 1
+    assert document.title == "island: 8 of 8 cells measured"
+    assert dict(document.measured)["Swept over"].startswith("chunker: recursive:40/0, recursive:60/0, ")
+
+
+def test_every_table_has_as_many_cells_as_columns(measured: SweepResult) -> None:
+    document = sweep_document(measured)
+    tables = [document.headline, *(table for one in document.sections for table in one.tables)]
+    assert all({len(row) for row in table.rows} <= {len(table.columns)} for table in tables)
+
+
+def test_the_first_screen_has_the_baseline_and_the_best(measured: SweepResult) -> None:
+    document = sweep_document(measured)
+    assert len(document.headline.rows) == 6
+    assert document.headline.rows[0][0].text == "40/0 · bm25"
+    assert "The best on one half of the queries, " in document.lead
+    assert document.lead.startswith("Of 7 systems beside 40/0 · bm25, ")
+    assert any(warning.startswith("only 5 queries count") for warning in document.warnings)
+
+
+def test_the_queries_are_of_few_cells_and_the_page_says_so(measured: SweepResult) -> None:
+    queries = sweep_document(measured).queries
+    assert queries is not None
+    assert 2 <= len(queries.systems) <= 6
+    assert queries.systems[0] == "40/0 · bm25"
+    assert queries.notes[0].startswith(
+        f"Queries are shown for {len(queries.systems)} of 8 cells: the baseline, the best"
+    )
+
+
+def test_another_baseline_by_name_or_key(measured: SweepResult) -> None:
+    cell = measured.results[2].cell
+    for named in (cell.name, cell.key):
+        assert dict(sweep_document(measured, baseline=named).measured)["Compared"].endswith("each beside 80/0 · bm25")
+    with pytest.raises(ConfigurationError, match="baseline: found 'nobody'"):
+        sweep_document(measured, baseline="nobody")
+
+
+def test_cut_cells_are_shown_but_compared_only_when_asked(measured: SweepResult) -> None:
+    first, *others = measured.results
+    cut = replace(measured, results=(replace(first, read_in_part=2), *others))
+    document = sweep_document(cut)
+    assert document.warnings[0].startswith("✂ 1 cell left out of the comparison")
+    (table,) = section(document, "Every cell").tables
+    (row,) = [row for row in table.rows if row[-1].text == "not compared"]
+    assert row[0].text.endswith(" ✂")
+    assert not any("left out" in warning for warning in sweep_document(cut, include_cut=True).warnings)
+    every = replace(measured, results=tuple(replace(entry, read_in_part=1) for entry in measured.results))
+    assert dict(sweep_document(every).measured)["Compared"].startswith("8 systems")
+
+
+def test_failed_and_waiting_cells_are_told(measured: SweepResult) -> None:
+    broken = CellResult(measured.results[0].cell, error="no such model <b>")
+    waiting = CellResult(measured.results[1].cell)
+    document = sweep_document(replace(measured, results=(broken, waiting, *measured.results[2:])))
+    assert document.title == "island: 6 of 8 cells measured"
+    assert document.warnings[:2] == ("1 cell failed", "1 cell not measured yet")
+    (table,) = section(document, "What failed").tables
+    assert [cell.text for cell in table.rows[0]] == ["no such model <b>", "1", broken.cell.name]
+
+
+def test_one_cell_has_the_page_of_an_evaluation_and_none_has_no_page(measured: SweepResult) -> None:
+    broken = CellResult(measured.results[0].cell, error="no such model")
+    one = sweep_document(replace(measured, results=(measured.results[1], broken)))
+    assert "there is no reranker to judge" in one.lead
+    assert (one.title, one.warnings[0]) == ("island: 1 of 2 cells measured", "1 cell failed")
+    assert dict(one.measured)["Cell"] == measured.results[1].cell.name
+    with pytest.raises(ConfigurationError, match=r"found no measured cell .*; the first failed: no such model"):
+        sweep_document(replace(measured, results=(broken,)))
+
+
+def test_two_cells_are_a_pair_and_nothing_is_held_out(measured: SweepResult) -> None:
+    document = sweep_document(replace(measured, results=measured.results[:2]))
+    assert "one half" not in document.lead
+    assert "60/0" in document.lead
+    queries = document.queries
+    assert queries is not None
+    assert queries.notes == ()
+
+
+def test_report_writes_the_page_of_what_is_kept(measured: SweepResult, tmp_path: Path) -> None:
+    shutil.copytree(measured.folder, tmp_path / "kept")
+    result = load_sweep_result(tmp_path / "kept")
+    path = result.report(tmp_path / "report.html")
+    assert path == tmp_path / "report.html"
+    assert "8 of 8 cells measured" in path.read_text(encoding="utf-8")
+    assert sweep_document(replace(result, primary=parse("recall@1"))).headline.columns[1].startswith("Recall@1")
