@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["encodable", "printable"]
+__all__ = ["UNPRINTABLE", "encodable", "printable"]
 
-_UNPRINTABLE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+UNPRINTABLE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What could move a terminal's cursor, change its colours or reorder a line, or has no UTF-8; never a line end."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -21,4 +22,4 @@ def printable(text: str) -> str:
     Corpora, labels and error messages are untrusted text: control characters (but not line ends), direction overrides
     and lone surrogates come out as �.
     """
-    return _UNPRINTABLE.sub("�", text)
+    return UNPRINTABLE.sub("�", text)

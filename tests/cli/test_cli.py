@@ -44,6 +44,8 @@ def test_demo_prints_the_table_where_recall_was_lost_and_the_queries_that_moved(
     shown = out[out.index("Three queries that reranking moved most, up and down") :]
     assert len(re.findall(r"^  [+-]\d\.\d\d  [a-z0-9-]+: ", shown, re.MULTILINE)) == 3
     assert re.search(r"^ {9}rank +\d+ → +\d+  [a-z0-9-]+\.md “", shown, re.MULTILINE)
+    assert "\x1b" not in out
+    assert json.loads(run("demo", "--json")[1])["loss"]["facts"] == 389
 
 
 def test_evaluate_fuses_dense_and_lexical_rankings(run, tmp_path: Path) -> None:
@@ -170,6 +172,11 @@ def test_explain_prints_why_a_query_of_a_saved_run_scored_so(run, tmp_path: Path
     assert '"adult-ticket"' in err
     assert "there is no such query" in err
     assert "expected one of retrieve" in run("explain", folder, "adult-ticket", "--stage", "rerank")[2]
+    code, out, _ = run("explain", folder, "adult-ticket", "--json")
+    told = json.loads(out)
+    assert (code, told["query"]["id"], told["stage"]) == (0, "adult-ticket", "retrieve")
+    assert told["metrics"]["ndcg@1"] == pytest.approx(sum(hit["earned"]["ndcg@1"] for hit in told["hits"]))
+    assert [hit["rank"] for hit in told["hits"]] == list(range(1, len(told["hits"]) + 1))
 
 
 def rl_bm25(data: rl.Dataset, chunker: str = "recursive:1000/100"):
@@ -245,6 +252,13 @@ def test_a_mistake_ends_with_one_clear_message(run, arguments: tuple[str, ...], 
     assert "Traceback" not in err
 
 
+def test_the_walkthrough_as_json_is_its_evaluation(run) -> None:
+    code, out, _ = run("walkthrough", "--corpus", "lighthouse", "-k", "3", "--json")
+    told = json.loads(out)
+    assert (code, told["queries"]) == (0, 1)
+    assert {row["k"] for row in told["metrics"]} == {1, 3}
+
+
 def test_walkthrough_without_the_text_says_how_to_get_it(run, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("RAGLIFT_CORPORA", str(tmp_path / "none"))
     monkeypatch.setenv("RAGLIFT_CACHE", str(tmp_path / "cache"))
@@ -287,6 +301,10 @@ def test_corpus_list_and_show(run) -> None:
     code, out, _ = run("corpus", "show", "war_and_peace")
     assert code == 0
     assert "gutenberg.org" in out
+    corpora = {corpus["name"]: corpus for corpus in json.loads(run("corpus", "list", "--json")[1])}
+    assert corpora["war_and_peace"] == json.loads(run("corpus", "show", "war_and_peace", "--json")[1])
+    assert corpora["lighthouse"]["path"]
+    assert corpora["lighthouse"]["queries"] == len(rl.load_dataset("lighthouse"))
 
 
 def test_output_cut_off_by_its_reader_is_no_error() -> None:

@@ -35,6 +35,8 @@ def test_the_best_cells_and_where_the_best_lost_recall(measured: SweepResult) ->
     assert f"Where the best, {best.cell.name}, lost recall" in told
     assert "Of 2 systems beside" in told
     assert "> [!WARNING]" in told
+    assert "The best on one half of the queries" in told
+    assert "its lead is likely too large" not in told
     rows = re.findall(r"^\| .*\| (\d\.\d{4}) \|", told, re.MULTILINE)
     assert rows == sorted(rows, reverse=True)
 

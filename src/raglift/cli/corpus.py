@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from raglift.cli.json_output import print_json
 from raglift.corpora import Corpus, fetch, find_corpus, known_corpora
 
 __all__ = ["fetch_text", "list_all", "show"]
 
 
-def list_all() -> None:
+def list_all(*, as_json: bool) -> None:
     """Print the corpora in a table."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
 
+    if as_json:
+        print_json([_as_json(corpus) for corpus in known_corpora()])
+        return
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("corpus", no_wrap=True)
     table.add_column("queries", justify="right")
@@ -23,14 +29,32 @@ def list_all() -> None:
     Console().print(table)
 
 
-def show(name: str) -> None:
+def show(name: str, *, as_json: bool) -> None:
     """Print all that is known of one corpus."""
     from rich.console import Console
 
     corpus = find_corpus(name)
+    if as_json:
+        print_json(_as_json(corpus))
+        return
     console = Console()
     for label, value in _facts(corpus):
         console.print(f"{label + ':':<13} {value}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _as_json(corpus: Corpus) -> dict[str, Any]:
+    return {
+        "name": corpus.name,
+        "title": corpus.title,
+        "description": corpus.description,
+        "language": corpus.language,
+        "licence": corpus.licence,
+        "sources": corpus.sources,
+        "queries": corpus.query_count,
+        "queries_path": str(corpus.queries_path),
+        "path": None if corpus.path is None else str(corpus.path),
+        "status": corpus.status,
+    }
 
 
 def _facts(corpus: Corpus) -> list[tuple[str, str]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from raglift.cli.evaluate import as_json as evaluation_as_json
+from raglift.cli.json_output import print_json
 from raglift.evaluation import evaluate
 from raglift.integrations.adapt import LATE_INTERACTION
 from raglift.metrics import NDCG
@@ -24,7 +26,7 @@ _SHOWN = 3
 _EXCERPT = 60
 
 
-def run() -> None:
+def run(*, as_json: bool) -> None:
     """Evaluate the embedded models on the demonstration corpus, and show what the reranker moved."""
     from rich.console import Console
 
@@ -32,11 +34,14 @@ def run() -> None:
     from raglift.loading import load_dataset
     from raglift.report import print_evaluation
 
-    console = Console()
+    console = Console(quiet=as_json)
     corpus = find_corpus(CORPUS)
     console.print(f"{corpus.title}: {corpus.description}\n", markup=False, highlight=False)
     dataset = load_dataset(CORPUS)
     evaluation = evaluate(build_retriever(dataset, LocalSystem()), dataset, reranker=LATE_INTERACTION)
+    if as_json:
+        print_json(evaluation_as_json(evaluation))
+        return
     print_evaluation(evaluation, console)
     _show_moves(evaluation, console)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from raglift.models import Dtype
     from raglift.records import Evaluation, Tokens
 
-__all__ = ["Request", "depths", "make_chunker", "numbers_of_hits", "options", "parts", "run"]
+__all__ = ["Request", "as_json", "depths", "make_chunker", "numbers_of_hits", "options", "parts", "run"]
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def run(request: Request) -> None:
         evaluation.save(request.save, overwrite=request.overwrite)
         sys.stderr.write(f"saved to {request.save}\n")
     if request.as_json:
-        print_json(_as_json(evaluation))
+        print_json(as_json(evaluation))
     else:
         print_evaluation(evaluation, Console())
     if all(trace.error is not None for trace in evaluation.run.traces):
@@ -122,7 +122,8 @@ def numbers_of_hits(text: str) -> tuple[int, ...]:
     return numbers
 
 
-def _as_json(evaluation: Evaluation) -> dict[str, Any]:
+def as_json(evaluation: Evaluation) -> dict[str, Any]:
+    """Return what `--json` prints of an evaluation."""
     return {
         "dataset": evaluation.dataset.name,
         "queries": len(evaluation.dataset),

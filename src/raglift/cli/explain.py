@@ -2,20 +2,54 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
+from raglift.cli.json_output import print_json
 from raglift.store import load_evaluation
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from raglift.diagnosis.explanation import ExplainedHit, Explanation
+
 __all__ = ["run"]
 
 
-def run(folder: Path, query: str, *, stage: str | None) -> None:
+def run(folder: Path, query: str, *, stage: str | None, as_json: bool) -> None:
     """Print why one query of a saved evaluation scored what it did."""
     from rich.console import Console
     from rich.text import Text
 
-    evaluation = load_evaluation(folder)
-    Console().print(Text(str(evaluation.explain(query, stage=stage))), soft_wrap=True)
+    explanation = load_evaluation(folder).explain(query, stage=stage)
+    if as_json:
+        print_json(_as_json(explanation))
+    else:
+        Console().print(Text(str(explanation)), soft_wrap=True)
+
+
+def _as_json(explanation: Explanation) -> dict[str, Any]:
+    metrics = [str(metric) for metric in explanation.metrics]
+    return {
+        "query": explanation.query,
+        "stage": explanation.stage,
+        "match": explanation.match,
+        "error": explanation.error,
+        "metrics": dict(zip(metrics, explanation.values, strict=True)),
+        "hits": [_hit(each, metrics) for each in explanation.hits],
+    }
+
+
+def _hit(each: ExplainedHit, metrics: list[str]) -> dict[str, Any]:
+    chunk = each.hit.chunk
+    return {
+        "rank": each.hit.rank,
+        "score": each.hit.score,
+        "chunk_id": chunk.id,
+        "doc_id": chunk.doc_id,
+        "start": chunk.start,
+        "end": chunk.end,
+        "text": chunk.text,
+        "pieces": [asdict(piece) for piece in each.pieces],
+        "earned": dict(zip(metrics, each.earned, strict=True)),
+    }

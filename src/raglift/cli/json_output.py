@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
 
+from raglift.printable import UNPRINTABLE
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -16,8 +18,12 @@ __all__ = ["print_json", "records"]
 
 
 def print_json(found: Any) -> None:
-    """Print records, mappings, lists and NumPy's numbers as JSON; what is not a finite number is null."""
-    sys.stdout.write(json.dumps(_plain(found), ensure_ascii=False, indent=2) + "\n")
+    """Print records, mappings, lists and NumPy's numbers as JSON; what is not a finite number is null.
+
+    Texts are untrusted: what a terminal would act on, and what has no UTF-8, is written as its number.
+    """
+    text = json.dumps(_plain(found), ensure_ascii=False, indent=2)
+    sys.stdout.write(UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:

@@ -125,19 +125,24 @@ def convert(
 
 
 @corpus.command("list")
-def list_corpora() -> None:
+def list_corpora(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
     """List the corpora, and whether their texts are on this machine."""
     from raglift.cli import corpus as command
 
-    command.list_all()
+    command.list_all(as_json=as_json)
 
 
 @corpus.command("show")
-def show_corpus(name: Annotated[str, typer.Argument(help="The corpus's name.")]) -> None:
+def show_corpus(
+    name: Annotated[str, typer.Argument(help="The corpus's name.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
     """Show one corpus: source, licence, queries, where its text is."""
     from raglift.cli import corpus as command
 
-    command.show(name)
+    command.show(name, as_json=as_json)
 
 
 @corpus.command("fetch")

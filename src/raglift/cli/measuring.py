@@ -230,11 +230,12 @@ def explain(
     run: Annotated[Path, typer.Argument(help="The folder of a saved evaluation.")],
     query: Annotated[str, typer.Argument(help="The id of a query.")],
     stage: Annotated[str | None, typer.Option(help="The stage; by default the last.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Show which hits of one query matched what, and what they earned in each metric."""
     from raglift.cli import explain as command
 
-    command.run(run, query, stage=stage)
+    command.run(run, query, stage=stage, as_json=as_json)
 
 
 @group.command()
@@ -252,21 +253,26 @@ def walkthrough(
     chunk_overlap: ChunkOverlap = 100,
     dtype: DtypeOption = "auto",
     profile: Annotated[str, typer.Option(help="Whose metric conventions: tutorial, default or autorag.")] = "tutorial",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of the steps.")] = False,
 ) -> None:
     """Reproduce the War and Peace retrieval tutorial, step by step, on the real book."""
     from raglift.cli import evaluate as command
     from raglift.cli import walkthrough as walk
+    from raglift.walkthrough import Settings
 
     parts = command.parts("dense", embedding, command.make_chunker("recursive", chunk_size, chunk_overlap), dtype)
-    walk.run(corpus=corpus, question=question, every=every, parts=parts, reranker=reranker, k=k, profile=profile)
+    settings = Settings(parts, reranker, k, profile)
+    walk.run(corpus=corpus, question=question, every=every, settings=settings, as_json=as_json)
 
 
 @group.command()
-def demo() -> None:
+def demo(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
     """Evaluate on a small corpus that comes with raglift: no network, no key, a few seconds."""
     from raglift.cli import demo as command
 
-    command.run()
+    command.run(as_json=as_json)
 
 
 @group.command()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import math
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from raglift.cli import Stopped
+from raglift.cli.json_output import print_json
 from raglift.errors import ConfigurationError, QueryFailed
 from raglift.sweep import load_sweep_result, plan_sweep, run_sweep
 from raglift.sweep.specification.yaml_file import load_sweep
@@ -57,7 +56,7 @@ def run(request: Request) -> None:
     if request.plan:
         plan = plan_sweep(sweep, request.folder)
         if request.as_json:
-            sys.stdout.write(json.dumps(_plan_as_json(plan), ensure_ascii=False, indent=2) + "\n")
+            print_json(_plan_as_json(plan))
         else:
             print_plan(plan, Console())
         return
@@ -99,7 +98,7 @@ def _print(result: SweepResult, *, include_cut: bool, as_json: bool) -> None:
     from rich.console import Console
 
     if as_json:
-        sys.stdout.write(json.dumps(_as_json(result, include_cut), ensure_ascii=False, indent=2) + "\n")
+        print_json(_as_json(result, include_cut))
         return
     console = Console()
     if console.is_terminal:
@@ -148,9 +147,9 @@ def _plan_as_json(plan: Plan) -> dict[str, Any]:
 
 
 def _plain(name: str, value: Any) -> Any:
-    """Return a value of a column as JSON has it: no NaN, and depths without a point."""
+    """Return a value of a column as JSON has it: depths without a point."""
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, float) and name == "k" and value.is_integer():  # a column with gaps has no integers
         return int(value)
-    return None if isinstance(value, float) and math.isnan(value) else value
+    return value

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from raglift.cli.evaluate import as_json as evaluation_as_json
+from raglift.cli.json_output import print_json
 from raglift.errors import ConfigurationError
 from raglift.integrations.adapt import check_reranker
-from raglift.walkthrough import Settings, walk_through
+from raglift.walkthrough import walk_through
 
 if TYPE_CHECKING:
     from raglift.records import Dataset, Query
-    from raglift.systems import LocalSystem
+    from raglift.walkthrough import Settings
 
 __all__ = ["run"]
 
 
-def run(
-    *, corpus: str, question: str | None, every: bool, parts: LocalSystem, reranker: str, k: int, profile: str
-) -> None:
+def run(*, corpus: str, question: str | None, every: bool, settings: Settings, as_json: bool) -> None:
     """Load the corpus, choose the questions, walk through."""
     from rich.console import Console
 
@@ -25,13 +25,15 @@ def run(
 
     if question is not None and every:
         raise ConfigurationError("walkthrough: found --question and --all; expected one of them")
-    if k < 1:
-        raise ConfigurationError(f"-k: found {k}; expected an integer, 1 or more")
+    if settings.k < 1:
+        raise ConfigurationError(f"-k: found {settings.k}; expected an integer, 1 or more")
     dataset = load_dataset(corpus)
     labelled = [query for query in dataset if query.is_labelled]
-    check_reranker(reranker)  # what is wrong with it is better said before the text is embedded
+    check_reranker(settings.reranker)  # what is wrong with it is better said before the text is embedded
     questions = labelled if every else [labelled[0] if question is None else _find(dataset, question)]
-    walk_through(dataset, questions, Settings(parts, reranker, k, profile), Console())
+    evaluation = walk_through(dataset, questions, settings, Console(quiet=as_json))
+    if as_json:
+        print_json(evaluation_as_json(evaluation))
 
 
 def _find(dataset: Dataset, question: str) -> Query:

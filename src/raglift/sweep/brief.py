@@ -38,7 +38,8 @@ def sweep_brief(result: SweepResult, *, include_cut: bool = False) -> Document:
     comparison = _compared(result, include_cut=include_cut)
     table = result_table(result)
     first = replace(table, rows=table.rows[:_SHOWN])
-    foot = [line.strip() for line in result_foot(result, include_cut=include_cut)]
+    held_out = comparison is not None and comparison.held_out is not None
+    foot = [line.strip() for line in result_foot(result, include_cut=include_cut, held_out=held_out)]
     said = [] if comparison is None else [comparison_sentence(comparison), held_out_sentence(comparison)]
     return Document(
         title=result_head(result),

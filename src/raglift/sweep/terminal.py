@@ -216,9 +216,15 @@ def _p50(evaluation: Evaluation) -> float | None:
     return None if cost is None or cost.whole is None else cost.whole.p50
 
 
-def result_foot(result: SweepResult, *, include_cut: bool = False) -> Iterator[str]:
-    """Yield the best cell, what was billed, what failed, and what to beware of."""
-    yield from _best(result, include_cut=include_cut)
+def result_foot(result: SweepResult, *, include_cut: bool = False, held_out: bool = False) -> Iterator[str]:
+    """Yield the best cell, what was billed, what failed, and what to beware of.
+
+    Args:
+        result: what a sweep found.
+        include_cut: also call a cell the best whose embedding model reads some chunks only in part.
+        held_out: the best was measured on queries that had no part in the choice, beside this.
+    """
+    yield from _best(result, include_cut=include_cut, held_out=held_out)
     for model, tokens in result.billed.items():
         dollars = dollars_of(model.partition(":")[2], tokens)
         price = "" if dollars is None else f", US$ {dollars:.4f} at list price"
@@ -245,7 +251,7 @@ def result_foot(result: SweepResult, *, include_cut: bool = False) -> Iterator[s
         )
 
 
-def _best(result: SweepResult, *, include_cut: bool) -> Iterator[str]:
+def _best(result: SweepResult, *, include_cut: bool, held_out: bool) -> Iterator[str]:
     """Name the best cell, and say what to beware of."""
     cut = [entry for entry in result.finished if entry.read_in_part]
     best = result.best(include_cut=include_cut)
@@ -262,7 +268,7 @@ def _best(result: SweepResult, *, include_cut: bool) -> Iterator[str]:
         )
     if best is None or best.evaluation is None:
         return
-    if chosen_from > _FEW_CELLS:
+    if chosen_from > _FEW_CELLS and not held_out:
         yield (
             f"! the best of {chosen_from:,} on the queries that it was chosen on, so its lead is likely too large: "
             "--hold-out (hold_out=True) of the comparison chooses on one half of them and measures on the other"

@@ -59,7 +59,7 @@ def explanation_brief(explanation: Explanation) -> Document:
         measured=(),
         warnings=tuple(warnings),
         notes=(f"{silent} of {counted(len(explanation.hits), 'hit')} cover nothing that is wanted.",),
-        sections=(Section("Facts", tables=(_facts(explanation),)), Section("Metrics", tables=(_values(explanation),))),
+        sections=(Section("Facts", tables=(_facts(explanation),)), Section("Metrics", tables=(_values(explanation),), folded=True)),
     )
 
 
