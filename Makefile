@@ -4,6 +4,7 @@
 #   make test     lint, types, unit and end-to-end tests
 #   make ci-full  what is slow
 #   make notebooks   run the notebooks again, in place
+#   make docs     the documentation as a site: site/index.html
 #   make bench    ratios to other tools, and what the harness costs: benchmarks/README.md
 
 PYTHON ?= python3
@@ -20,7 +21,7 @@ endif
 export RAGLIFT_PROGRESS ?= 1
 PYTEST_WORKERS ?= 2
 
-.PHONY: demo walkthrough test lint types ci-full notebooks bench install clean
+.PHONY: demo walkthrough test lint types ci-full docs notebooks bench install clean
 
 install: $(STAMP)
 
@@ -54,6 +55,11 @@ ci-full: $(STAMP)
 notebooks: $(STAMP)
 	$(BIN)/python notebooks/running.py
 
+# The pages that list the command line and the public names are written anew first
+docs: $(STAMP)
+	$(BIN)/python tests/docs/references.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 # Each prints its ratios; more processes than one would take each other's time
 bench: $(STAMP)
 	$(BIN)/python benchmarks/scoring.py
@@ -61,4 +67,4 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/sweep.py --defaults
 
 clean:
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist build site .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -21,11 +21,12 @@ from raglift.indexing import SentenceTransformerEmbedder, build_index
 from raglift.records import Evaluation, Query
 from raglift.sweep import load_sweep, load_sweep_result
 
-ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "vector_stores.md").read_text(encoding="utf-8")
-PYTHON = "\n\n".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))
-SHELL = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
-(SWEEP,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+from .pages import ROOT, read_page
+
+PAGE = read_page(ROOT / "docs" / "vector_stores.md")
+PYTHON = "\n\n".join(block.text for block in PAGE.python)
+SHELL = [block.text for block in PAGE.of("sh")]
+(SWEEP,) = (block.text for block in PAGE.of("yaml"))
 ONE_PYTHON = """
 import shlex, sys
 from raglift.cli import main

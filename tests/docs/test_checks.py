@@ -1,0 +1,67 @@
+"""What checks the documentation notices what it should."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .pages import Page, differing, excused, faults, read_page
+
+
+def page_of(tmp_path: Path, text: str) -> Page:
+    (tmp_path / "page.md").write_text(text, encoding="utf-8")
+    return read_page(tmp_path / "page.md")
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("```py\nprint(1)\n```", "line 2: the language 'py'"),
+        ("```\nprint(1)\n```", "line 2: the language ''"),
+        ("Do this:\n\n    import raglift as rl\n", "line 3: code that is indented"),
+        ("- a list\n\n      raglift evaluate lighthouse\n", "line 3: code that is indented"),
+        ("<!-- not run: later -->\n```python\nprint(1)\n```", "line 3: no reason why it is not run"),
+    ],
+)
+def test_code_that_would_escape_the_check_is_a_fault(tmp_path: Path, text: str, fault: str) -> None:
+    (found,) = faults(page_of(tmp_path, text))
+    assert found.startswith(fault)
+
+
+def test_a_formula_may_be_indented(tmp_path: Path) -> None:
+    assert not faults(page_of(tmp_path, "The mean:\n\n    m = (Σ d)² / n\n"))
+
+
+def test_only_the_block_below_a_comment_is_left_out(tmp_path: Path) -> None:
+    page = page_of(tmp_path, "<!-- not run: it needs a database -->\n```python\na\n```\n\n```python\nb\n```\n")
+    assert [block.text for block in page.python] == ["b\n"]
+    assert excused(page.blocks[0], "not run")
+
+
+def test_a_comment_without_a_reason_leaves_nothing_out(tmp_path: Path) -> None:
+    page = page_of(tmp_path, "<!-- not run -->\n```python\na\n```\n")
+    assert [(block.text, block.line) for block in page.python] == [("a\n", 3)]
+
+
+def test_output_is_the_text_right_below_a_block(tmp_path: Path) -> None:
+    page = page_of(tmp_path, "```python\na\n```\n\n```text\n1\n```\n\n```python\nb\n```\n\nSo:\n\n```text\n2\n```\n")
+    first, second = page.python
+    assert page.output(first) == page.of("text")[0]
+    assert page.output(second) is None
+
+
+def test_output_that_is_not_compared_says_so(tmp_path: Path) -> None:
+    text = "```python\na\n```\n\n<!-- not compared: digits of the processor -->\n```text\n1\n```\n"
+    page = page_of(tmp_path, text)
+    assert page.output(page.python[0]) is None
+
+
+@pytest.mark.parametrize("shown", ["a\nb\nc", "a\n…\nc", "…\nc", "a\n…", "a  \nb\nc\n"])
+def test_what_was_printed_is_what_is_shown(shown: str) -> None:
+    assert differing(shown, "a\nb\nc\n") is None
+
+
+@pytest.mark.parametrize("shown", ["a\nb", "a\n…\nd", "a\nb\nc\nd", "b\n…", "a…\nb\nc"])
+def test_what_was_printed_is_something_else(shown: str) -> None:
+    assert differing(shown, "a\nb\nc\n") is not None

@@ -1,0 +1,128 @@
+"""Every Python block of the README and of docs/ runs, page by page, and prints what the page shows."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shutil
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from raglift.dataset.formats import FORMATS
+from raglift.dataset.formats.fit import DROPPABLE
+from raglift.sweep import load_sweep
+
+from .pages import PAGES, ROOT, Page, differing, faults, read_page
+
+READ = {str(path.relative_to(ROOT)): read_page(path) for path in PAGES}
+SLOW = {"README.md", "docs/adapters.md", "docs/index.md"}
+"""Pages that take more than some seconds: they load a model, or both frameworks."""
+FOLDERS = {"docs/datasets.md": ROOT / "tests" / "dataset" / "fixtures"}
+"""What a page finds where it runs; the others run in an empty folder, but for the reranker that one of them names."""
+
+
+def by_page(names: Iterator[str]) -> list[object]:
+    return [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in names]
+
+
+@pytest.fixture
+def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that a page runs in, as the working folder."""
+    name = request.getfixturevalue("name")
+    folder = Path(shutil.copytree(FOLDERS[name], tmp_path / "page")) if name in FOLDERS else tmp_path
+    if name == "docs/adapters.md":
+        shutil.copytree(request.getfixturevalue("tiny_cross_encoder"), folder / "my-cross-encoder")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def module(monkeypatch: pytest.MonkeyPatch) -> Iterator[types.ModuleType]:
+    """The module that a page's blocks run in; what the page imports from its folder is forgotten afterwards."""
+    module = types.ModuleType("page_of_the_documentation")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    before = set(sys.modules)
+    yield module
+    for name in set(sys.modules) - before:
+        place = getattr(sys.modules[name], "__file__", None)
+        if place and Path(place).parent == Path.cwd():
+            del sys.modules[name]
+
+
+def run(page: Page, module: types.ModuleType) -> list[str]:
+    """Run a page's blocks in order; say where they printed other things than the page shows."""
+    wrong = []
+    for block in page.python:
+        # Empty lines above it, so that a traceback names the line of the page
+        code = compile("\n" * (block.line - 1) + block.text, str(page.path), "exec", dont_inherit=True)
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            exec(code, vars(module))  # noqa: S102 — the documentation's own
+        shown = page.output(block)
+        if shown and (difference := differ(page, shown.text, printed.getvalue())):
+            wrong.append(f"line {shown.line}: {difference}")
+    return wrong
+
+
+def differ(page: Page, shown: str, printed: str) -> str | None:
+    """Compare what a page shows with what was printed: word by word, but for the README's table.
+
+    Its last digits depend on the processor (bfloat16 or not), so there the retriever's own column is compared
+    exactly, and the names of rows and stages.
+    """
+    if page.path.name != "README.md":
+        return differing(shown, printed)
+    return None if rows(shown) and rows(shown) == rows(printed) else f"{shown}\n\nprinted was\n\n{printed}"
+
+
+def rows(text: str) -> list[tuple[str, str, str]]:
+    """Return metric, value before, and n of each row of a table."""
+    return re.findall(r"^(\w+@\d+) +(\d\.\d{4}) .* (\d+)$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", READ)
+def test_all_code_of_a_page_can_be_checked(name: str) -> None:
+    assert not faults(READ[name])
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("name", by_page(name for name, page in READ.items() if page.python))
+def test_the_python_of_a_page_runs_and_prints_what_it_shows(name: str, folder: Path, module: types.ModuleType) -> None:
+    assert not run(READ[name], module)
+    if name == "README.md":
+        assert (folder / "runs" / "first" / "run.json").is_file()
+
+
+@pytest.mark.parametrize("name", [name for name, page in READ.items() if page.of("yaml")])
+def test_the_sweeps_of_a_page_are_sound(name: str, folder: Path) -> None:
+    (folder / "mine").mkdir()
+    for number, block in enumerate(READ[name].of("yaml")):
+        assert "dataset" in yaml.safe_load(block.text)
+        (folder / f"{number}.yaml").write_text(block.text.replace("dataset: mine", "dataset: ./mine"), encoding="utf-8")
+        assert load_sweep(folder / f"{number}.yaml").cells()
+
+
+def test_every_format_and_everything_that_may_be_dropped_is_told_of() -> None:
+    page = (ROOT / "docs" / "datasets.md").read_text(encoding="utf-8")
+    assert all(f"| `{name}` |" in page for name in FORMATS)
+    assert all(f"`{name}`" in page for name in DROPPABLE)
+    assert len(READ["docs/datasets.md"].python) >= len(FORMATS)
+
+
+def test_the_links_of_the_readme_lead_somewhere() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")  # those between pages the strict site checks
+    links = [link for link in re.findall(r"\]\(([^)#]+)", text) if not link.startswith("https:")]
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_the_readme_shows_what_it_prints() -> None:
+    readme = READ["README.md"]
+    assert len(readme.python) >= 3
+    assert any(readme.output(block) for block in readme.python)

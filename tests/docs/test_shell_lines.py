@@ -1,0 +1,114 @@
+"""Every command line that the documentation shows could be typed as it stands: its options and files are there."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from raglift.cli.app import app
+
+from .pages import PAGES, ROOT, Block, Page, differing, read_page
+
+COMMANDS = typer.main.get_command(app)
+READ = {str(path.relative_to(ROOT)): read_page(path) for path in PAGES}
+GROUP = type(COMMANDS)
+REFUSED = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "UsageError")
+INLINE = re.compile(r"`raglift ([^`]+)`")
+
+
+def lines(page: Page) -> list[str]:
+    """The command lines of a page, whole where they are continued, without what is printed below them."""
+    found = []
+    for block in page.of("sh", "console"):
+        shown = block.text.replace("\\\n", " ").splitlines()
+        if block.language == "console":
+            shown = [line.removeprefix("$ ") for line in shown if line.startswith("$ ")]
+        found += [line for line in shown if line.strip() and not line.startswith("#")]
+    return found
+
+
+def shown(page: Page) -> list[tuple[Block, Block]]:
+    """The commands of a page that stand alone, with what is shown right below them."""
+    pairs = ((output.follows, output) for output in page.of("text"))
+    return [(command, output) for command, output in pairs if command and re.fullmatch(r"raglift .*\n", command.text)]
+
+
+def parse(arguments: list[str]) -> None:
+    """Read a command line as raglift would, and do nothing.
+
+    Raises:
+        UsageError: it would be refused.
+    """
+    context = COMMANDS.make_context("raglift", list(arguments), resilient_parsing=False)
+    command = COMMANDS
+    while isinstance(command, GROUP):
+        rest = [*context._protected_args, *context.args]
+        name, command, rest = command.resolve_command(context, rest)
+        assert command
+        context = command.make_context(name, rest, parent=context)
+
+
+@pytest.mark.parametrize("name", [name for name, page in READ.items() if lines(page)])
+def test_the_command_lines_of_a_page_can_be_typed(name: str) -> None:
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    for line in lines(READ[name]):
+        words = [word for word in shlex.split(line, comments=True) if not re.match(r"[A-Z_]+=", word)]
+        match words:
+            case ["raglift", *arguments]:
+                parse(arguments)
+            case ["make", *wanted]:
+                assert set(wanted) <= targets, line
+            case ["python" | ".venv/bin/python", script, *_] if script.endswith(".py"):
+                assert (ROOT / script).is_file(), line
+
+
+@pytest.mark.parametrize("name", READ)
+def test_the_options_that_a_page_speaks_of_are_there(name: str) -> None:
+    for command in INLINE.findall(READ[name].path.read_text(encoding="utf-8").replace("\n", " ")):
+        words = command.split()
+        assert words[0].startswith("-") or words[0].isupper() or words[0] in COMMANDS.commands, command
+        known = options(words)
+        assert {word.partition("=")[0] for word in words if word.startswith("-")} <= known, command
+
+
+def options(words: list[str]) -> set[str]:
+    """The options of the command that words begin with."""
+    command = COMMANDS.commands.get(words[0], COMMANDS)
+    if isinstance(command, GROUP) and command is not COMMANDS:
+        command = command.commands.get(words[1], command)
+    return {text for parameter in command.params for text in (*parameter.opts, *parameter.secondary_opts)} | {"--help"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["evaluate lighthouse --rerankr none", "evaluate", "mesure lighthouse", "corpus list all", "sweep -k 5 a b"],
+)
+def test_a_line_that_would_be_refused_is_noticed(wrong: str) -> None:
+    with pytest.raises(REFUSED):
+        parse(shlex.split(wrong))
+
+
+@pytest.mark.parametrize("name", [name for name, page in READ.items() if name != "README.md" and shown(page)])
+def test_a_command_prints_what_is_shown_below_it(name: str, tmp_path: Path) -> None:
+    for command, output in shown(READ[name]):
+        call = [sys.executable, "-m", *shlex.split(command.text)]
+        printed = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+        assert differing(output.text, printed) is None
+
+
+def test_the_commands_of_the_datasets_page_run(tmp_path: Path) -> None:
+    folder = shutil.copytree(ROOT / "tests" / "dataset" / "fixtures", tmp_path / "fixtures")
+    (block,) = READ["docs/datasets.md"].of("console")
+    outputs = []
+    for line in lines(READ["docs/datasets.md"]):
+        call = [sys.executable, "-m", *shlex.split(line)]
+        outputs.append(subprocess.run(call, cwd=folder, capture_output=True, text=True, check=True).stdout)
+    assert len(outputs) == 4
+    assert outputs[0] in block.text
