@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
@@ -39,6 +40,28 @@ def book_path(corpora_folder: Path) -> Path:
     if not path.is_file():
         pytest.skip(f"no text of War and Peace at {path}")
     return path
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium; the tests that need it are skipped without it, or fail where it is required.
+
+    It is closed after each module: while it is open, no other test of this process can run an event loop.
+    """
+    program = shutil.which("chromium")
+    if program is None:
+        reason = "no chromium: apt-get install chromium"
+        if os.environ.get("RAGLIFT_REQUIRE_BROWSER") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    from playwright.sync_api import sync_playwright
+
+    unused = ("gpu", "quic", "background-networking", "component-update", "sync")
+    quiet = ["--no-sandbox", "--no-first-run", *(f"--disable-{feature}" for feature in unused)]
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=program, args=quiet)
+        yield chromium
+        chromium.close()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,47 +1,14 @@
-"""A real browser that looks at pages and charts, and a small evaluation whose every text would rather be markup."""
+"""A small evaluation whose every text would rather be markup."""
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
 from raglift.evaluation import evaluate
 from raglift.records import Chunk, Dataset, Document, Evaluation, Fact, Passage, Query
 from raglift.testing import FakeReranker, FakeRetriever
-
-CHROMIUM = "/usr/bin/chromium"
-QUIET = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Chromium, started once; the tests that need it are skipped without it, or fail where it is required."""
-    if not Path(CHROMIUM).is_file() and shutil.which("chromium") is None:
-        reason = "no chromium: apt-get install chromium"
-        if os.environ.get("RAGLIFT_REQUIRE_BROWSER") == "1":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        path = CHROMIUM if Path(CHROMIUM).is_file() else shutil.which("chromium")
-        chromium = playwright.chromium.launch(executable_path=path, args=QUIET)
-        yield chromium
-        chromium.close()
-
 
 HOSTILE = (
     "<script>alert(1)</script>",

@@ -94,8 +94,7 @@ def laid_table(table: Table) -> LaidTable:
     rows = (
         LaidRow(
             tuple(
-                _laid_cell(cell, kind, _bar(cell, scale))
-                for cell, kind, scale in zip(row, kinds, scales, strict=True)
+                _laid_cell(cell, kind, _bar(cell, scale)) for cell, kind, scale in zip(row, kinds, scales, strict=True)
             ),
             number in table.sections,
         )

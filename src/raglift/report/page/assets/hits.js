@@ -35,17 +35,16 @@ function gap(count) {
   return element("li", { class: "gap" }, `${plural(count, "hit")} that ${count === 1 ? "matches" : "match"} nothing`);
 }
 
-// The rank of each chunk in a view, and the depth down to which all of its hits are in the page.
-function ranksOf({ hits, returned }) {
+// The rank of each chunk in a view. A hit that is shown anywhere is in the page wherever it was returned, so what is
+// missing here did not come back.
+function ranksOf({ hits }) {
   const ranks = new Map();
   for (const [rank, chunk] of hits) if (!ranks.has(chunk)) ranks.set(chunk, rank);
-  let depth = 0;
-  while (depth < hits.length && hits[depth][0] === depth + 1) depth += 1;
-  return { ranks, depth, complete: hits.length >= returned };
+  return ranks;
 }
 
 function hitRow(data, query, [rank, number, score, matches], ranks, role) {
-  const [document, start, end, text, missing] = data.chunks[number];
+  const [document, start, end, text, after, before = 0] = data.chunks[number];
   const counts = matches.some((match) => match[3]);
   const spans = matches
     .filter((match) => match[7] > match[6])
@@ -57,7 +56,7 @@ function hitRow(data, query, [rank, number, score, matches], ranks, role) {
     element("span", { class: "source" }, place(document < 0 ? null : data.documents[document], start, end)),
     edge,
   );
-  const body = longText(text, spans, missing, { class: "hit-text" }, matches.length ? "" : "more");
+  const body = longText(text, spans, { before, after }, { class: "hit-text" }, matches.length ? "" : "more");
   if (!matches.length && body[1]) edge.append(" ", body.pop());
   return element("li", { class: `hit${counts ? " counts" : ""}${matches.length ? " touches" : ""}`, "data-chunk": number },
     head, element("div", { class: "hit-body" }, body), reasons(query, matches));
@@ -73,8 +72,8 @@ function place(document, start, end) {
 // How a hit moved, seen from either side, in signs and in words.
 function movement(rank, chunk, ranks, role) {
   if (!ranks) return null;
-  const other = ranks.ranks.get(chunk);
-  const [sign, tone, said] = other === undefined ? unseen(ranks, role) : moved(rank, other, role);
+  const other = ranks.get(chunk);
+  const [sign, tone, said] = other === undefined ? unseen(role) : moved(rank, other, role);
   return element("span", { class: `move ${tone}` }, sign, element("span", { class: "visually-hidden" }, ` (${said})`));
 }
 
@@ -84,9 +83,8 @@ function moved(rank, other, role) {
   return other > rank ? [`▲ ${other} → ${rank}`, "better", `up from rank ${other}`] : [`▼ ${other} → ${rank}`, "worse", `down from rank ${other}`];
 }
 
-function unseen({ depth, complete }, role) {
-  if (role === "left") return complete ? ["→ gone", "worse", "not among the hits after"] : [`→ >${depth}`, "worse", `below rank ${depth} after, or gone`];
-  return complete ? ["new", "better", "not among the hits before"] : [`▲ >${depth}`, "better", `below rank ${depth} before, or new`];
+function unseen(role) {
+  return role === "left" ? ["→ gone", "worse", "not among the hits after"] : ["new", "better", "not among the hits before"];
 }
 
 function badge(fact) {

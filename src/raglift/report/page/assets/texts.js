@@ -78,12 +78,12 @@ function merged(intervals, length) {
 }
 
 // Text nodes and marks for the kept parts of a text; each mark says which facts it belongs to.
-function markedText(text, parts, spans) {
+function markedText(text, parts, spans, before = 0) {
   const nodes = [];
   for (const [wantedFrom, wantedTo] of parts) {
     const from = seam(text, wantedFrom);
     const to = seam(text, wantedTo);
-    if (from > 0) nodes.push(nodes.length ? " … " : "… ");
+    if (from > 0 || (before > 0 && !nodes.length)) nodes.push(nodes.length ? " … " : "… ");
     const inner = spans.flatMap(({ start, end }) => [start, end]).filter((cut) => cut > from && cut < to);
     const cuts = [...new Set([from, ...inner, to])].sort((one, other) => one - other);
     for (let n = 0; n + 1 < cuts.length; n += 1) nodes.push(piece(text, cuts[n], cuts[n + 1], spans, cuts[n] === from));
@@ -110,10 +110,11 @@ function colourOf(fact) {
   return fact % COLOURS;
 }
 
-// A text that opens when asked: its kept parts first, with a button for the rest.
-function longText(text, spans, missing, attributes, brief = "") {
+// A text that opens when asked: its kept parts first, with a button for the rest; what is before and after is not here.
+function longText(text, spans, { before, after }, attributes, brief = "") {
+  const missing = before + after;
   const parts = partsAround(text, spans);
-  const body = element("p", { dir: "auto", ...attributes }, markedText(text, parts, spans));
+  const body = element("p", { dir: "auto", ...attributes }, markedText(text, parts, spans, before));
   const shown = parts.reduce((sum, [from, to]) => sum + to - from, 0);
   if (shown >= text.length) return missing ? [body, rest(missing)] : [body];
   const all = merged([...parts, [0, MOST_AT_ONCE]], text.length);
@@ -124,7 +125,7 @@ function longText(text, spans, missing, attributes, brief = "") {
     toggle.textContent = open ? "Show less" : brief || label;
     if (brief) toggle.setAttribute("aria-label", open ? "Show less" : label);
     body.classList.toggle("whole", open);
-    body.replaceChildren(...markedText(text, open ? all : parts, spans));
+    body.replaceChildren(...markedText(text, open ? all : parts, spans, before));
     const beyond = text.length + missing - all.reduce((sum, [from, to]) => sum + to - from, 0);
     if (open && beyond > 0) body.append(element("span", { class: "muted" }, ` ${plural(beyond, "character")} not shown.`));
   }, { "aria-expanded": "false", "aria-label": brief ? label : null, class: "quiet more" });
