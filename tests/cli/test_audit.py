@@ -3,32 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from raglift import cli
-
 Run = Callable[..., tuple[int, str, str]]
 
 TEXT = "The keeper climbed the tower at dusk, trimmed the wick, and wrote the day into his book. It blew. It blew.\n"
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run the command line in this process; returns (exit code, standard output, standard error)."""
-
-    def command(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["raglift", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(stopped.value.code or 0), out, err
-
-    return command
 
 
 def dataset(folder: Path, *relevant: Any) -> Path:

@@ -3,27 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
 import raglift as rl
-from raglift import cli
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    """Run the command line in this process; returns (exit code, standard output, standard error)."""
-
-    def command(*arguments: str | Path) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["raglift", "rescore", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(stopped.value.code or 0), out, err
-
-    return command
 
 
 @pytest.fixture
@@ -37,27 +21,29 @@ def metrics(out: str) -> set[str]:
 
 
 def test_without_options_nothing_changes(run, saved: Path) -> None:
-    code, out, _ = run(saved)
+    code, out, _ = run("rescore", saved)
     assert code == 0
     assert out.split() == str(rl.load_evaluation(saved)).split()
 
 
 def test_other_depths_keep_the_measures(run, saved: Path) -> None:
-    _, before, _ = run(saved, "--json")
-    code, after, _ = run(saved, "-k", "1,2", "--json")
+    _, before, _ = run("rescore", saved, "--json")
+    code, after, _ = run("rescore", saved, "-k", "1,2", "--json")
     names = {name.partition("@")[0] for name in metrics(before)}
     assert code == 0
     assert metrics(after) == {f"{name}@{k}" for name in names for k in (1, 2)}
 
 
 def test_other_measures_keep_the_depths(run, saved: Path) -> None:
-    code, out, _ = run(saved, "--metrics", "recall", "--json")
+    code, out, _ = run("rescore", saved, "--metrics", "recall", "--json")
     assert code == 0
     assert metrics(out) == {"Recall@1", "Recall@3"}
 
 
 def test_another_rule_is_kept_with_the_run(run, saved: Path, tmp_path: Path) -> None:
-    code, _, err = run(saved, "--match", "coverage", "--match-threshold", "0.7", "--save", tmp_path / "covered")
+    code, _, err = run(
+        "rescore", saved, "--match", "coverage", "--match-threshold", "0.7", "--save", tmp_path / "covered"
+    )
     assert code == 0
     assert "saved to" in err
     spec = rl.load_evaluation(tmp_path / "covered").run.spec["match"]
@@ -65,14 +51,14 @@ def test_another_rule_is_kept_with_the_run(run, saved: Path, tmp_path: Path) -> 
 
 
 def test_a_threshold_says_nothing_by_itself(run, saved: Path) -> None:
-    code, out, err = run(saved, "--match-threshold", "0.7")
+    code, out, err = run("rescore", saved, "--match-threshold", "0.7")
     assert (code, out) == (2, "")
     assert "expected both, as --match coverage --match-threshold 0.7" in err
 
 
 def test_a_folder_in_use_is_left_alone(run, saved: Path) -> None:
     before = rl.load_evaluation(saved).scores.metrics
-    code, _, err = run(saved, "-k", "2", "--save", saved)
+    code, _, err = run("rescore", saved, "-k", "2", "--save", saved)
     assert code == 2
     assert "overwrite" in err
     assert rl.load_evaluation(saved).scores.metrics == before

@@ -16,7 +16,12 @@ __all__ = [
     "Documents",
     "DtypeOption",
     "Embedding",
+    "HoldOut",
+    "Names",
+    "Overwrite",
+    "Primary",
     "Reranker",
+    "Save",
     "UnicodeFolding",
 ]
 
@@ -55,3 +60,13 @@ ChunkerKind = Annotated[
     str,
     typer.Option("--chunker", help="recursive (at paragraphs, lines, words) or token (plain windows of tokens)."),
 ]
+Primary = Annotated[
+    str | None,
+    typer.Option(help="The one metric that decides; by default ndcg@10, or NDCG at the deepest depth scored."),
+]
+Names = Annotated[str | None, typer.Option(help="What to call the runs, with commas; by default as their folders.")]
+HoldOut = Annotated[
+    bool, typer.Option("--hold-out", help="Choose the best run on half of the queries, measure it on the others.")
+]
+Save = Annotated[Path | None, typer.Option(help="Write the evaluation to this folder.")]
+Overwrite = Annotated[bool, typer.Option(help="Replace an evaluation that is already there.")]

@@ -16,7 +16,12 @@ from raglift.cli.arguments import (  # noqa: TC001 — typer reads the annotatio
     Documents,
     DtypeOption,
     Embedding,
+    HoldOut,
+    Names,
+    Overwrite,
+    Primary,
     Reranker,
+    Save,
     UnicodeFolding,
 )
 
@@ -88,8 +93,8 @@ def evaluate(
             help="Measure latency too, over this many queries, each alone and without the cache; 50 is usual."
         ),
     ] = 0,
-    save: Annotated[Path | None, typer.Option(help="Write the evaluation to this folder.")] = None,
-    overwrite: Annotated[bool, typer.Option(help="Replace an evaluation that is already there.")] = False,
+    save: Save = None,
+    overwrite: Overwrite = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Evaluate a retrieval system on labelled queries, before and after reranking."""
@@ -133,18 +138,11 @@ def compare(
     baseline: Annotated[
         str | None, typer.Option(help="The run that the others are compared with, by name; by default the first.")
     ] = None,
-    primary: Annotated[
-        str | None,
-        typer.Option(help="The one metric that decides; by default ndcg@10, or NDCG at the deepest depth scored."),
-    ] = None,
-    names: Annotated[
-        str | None, typer.Option(help="What to call the runs, with commas; by default as their folders.")
-    ] = None,
+    primary: Primary = None,
+    names: Names = None,
     seed: Annotated[int, typer.Option(help="Of the permutation tests and the choice of halves.")] = 0,
     confidence: Annotated[float, typer.Option(help="How often intervals hold the true value.")] = 0.95,
-    hold_out: Annotated[
-        bool, typer.Option("--hold-out", help="Choose the best run on half of the queries, measure it on the others.")
-    ] = False,
+    hold_out: HoldOut = False,
     by_tag: Annotated[bool, typer.Option("--by-tag", help="Also show the queries of each tag.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
@@ -184,8 +182,8 @@ def rescore(
     match_threshold: Annotated[
         float | None, typer.Option(help="With --match: the part to be covered, or how alike; 0.5, or 0.9 for fuzzy.")
     ] = None,
-    save: Annotated[Path | None, typer.Option(help="Write what comes out to this folder.")] = None,
-    overwrite: Annotated[bool, typer.Option(help="Replace an evaluation that is already there.")] = False,
+    save: Save = None,
+    overwrite: Overwrite = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Score a saved evaluation again, by another match rule or other metrics, without asking the system again."""
@@ -212,20 +210,13 @@ def report(
     baseline: Annotated[
         str | None, typer.Option(help="The run or cell that the others are compared with; by default the first.")
     ] = None,
-    primary: Annotated[
-        str | None,
-        typer.Option(help="The one metric that decides; by default ndcg@10, or NDCG at the deepest depth scored."),
-    ] = None,
-    names: Annotated[
-        str | None, typer.Option(help="What to call the runs, with commas; by default as their folders.")
-    ] = None,
+    primary: Primary = None,
+    names: Names = None,
     seed: Annotated[
         int | None, typer.Option(help="Of the permutation tests and the choice of halves; 0, or the sweep's own.")
     ] = None,
     confidence: Annotated[float | None, typer.Option(help="How often intervals hold the true value; 0.95.")] = None,
-    hold_out: Annotated[
-        bool, typer.Option("--hold-out", help="Choose the best run on half of the queries, measure it on the others.")
-    ] = False,
+    hold_out: HoldOut = False,
     include_cut: Annotated[
         bool, typer.Option(help="Of a sweep: also compare cells whose embedding model reads some chunks only in part.")
     ] = False,
