@@ -58,8 +58,8 @@ class LaidRow:
 
     cells: tuple[LaidCell, ...]
     style: str
-    """Classes: `ruled` with a line above it, `continued` without a name since it belongs to the row above, `two-lines` or
-    `three-lines` where the name is long."""
+    """Classes: `ruled` with a line above it, `continued` without a name since it belongs to the row above, `two-lines`
+    or `three-lines` where the name is long."""
 
 
 @dataclass(frozen=True)
