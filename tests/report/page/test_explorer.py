@@ -255,3 +255,24 @@ def test_thousands_of_queries_are_listed_as_they_are_scrolled(
     assert page.locator(".rows li").count() == 80
     page.locator(".list").evaluate("list => list.scrollTo(0, list.scrollHeight)")
     expect(page.locator(".rows li")).to_have_count(111)
+
+
+def test_metrics_of_other_depths_are_shown_when_asked(
+    open_page: Callable, make_document: Any, drill_down: DrillDown
+) -> None:
+    page = open_page(make_document(replace(drill_down, metrics=("NDCG@10", "Recall@1")))).page
+    table = page.get_by_role("group", name="Metrics of this query")
+    assert table.locator("thead th").all_inner_texts()[1:] == ["NDCG@10"]
+    page.get_by_role("button", name="Show all 2 metrics").press("Enter")
+    assert table.locator("tbody th").all_inner_texts() == ["NDCG@10", "Recall@1"]
+    assert page.evaluate("document.activeElement.textContent") == "Show fewer metrics"
+    page.locator(".rows a").nth(1).click()
+    assert table.locator("tbody tr").count() == 2  # on every query
+
+
+def test_an_earlier_stage_is_judged_by_its_own_ranking(open_page: Callable, document: Document) -> None:
+    page = open_page(document, "#q=fixed&left=1&right=0").page
+    assert "retrieved, but ranked too low" in page.locator(".fact").first.inner_text()
+    chip(page, "Ranked too low").click()
+    assert listed(page) == ["fixed"]
+    assert chip(page, "Dropped").count() == 0
