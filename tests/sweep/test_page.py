@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -129,3 +130,42 @@ def test_report_writes_the_page_of_what_is_kept(measured: SweepResult, tmp_path:
     assert path == tmp_path / "report.html"
     assert "8 of 8 cells measured" in path.read_text(encoding="utf-8")
     assert sweep_document(replace(result, primary=parse("recall@1"))).headline.columns[1].startswith("Recall@1")
+
+
+def counts(page: Any) -> dict[str, int]:
+    parts = (text.rpartition(" ") for text in page.locator(".chip").all_inner_texts())
+    return {name: int(number) for name, _, number in parts}
+
+
+def test_a_whole_page_counts_outcomes_as_the_evaluations_do(
+    measured: SweepResult, browser: Any, tmp_path: Path
+) -> None:
+    path = measured.report(tmp_path / "sweep.html")
+    evaluations = {one.cell.name: one.evaluation for one in measured.finished}
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    troubles: list[str] = []
+    page.on("console", lambda message: troubles.append(message.text))
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on("request", lambda request: troubles.append(request.url) if request.url != path.as_uri() else None)
+    page.goto(path.as_uri())
+    page.wait_for_selector("#explorer:not([hidden])")
+    for chart in page.locator("section:not(:has(details)) [data-chart]").all():
+        chart.locator("svg").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    choices = page.get_by_label("Right", exact=True).locator("option").all_inner_texts()
+    (lamp,) = [name for name in evaluations if "lamp" in name]
+    for title in choices:
+        page.get_by_label("Right", exact=True).select_option(label=title)
+        evaluation = evaluations[lamp if "lamp" in title else next(name for name in evaluations if title in name)]
+        assert evaluation is not None
+        loss = evaluation.loss(3)
+        shown = counts(page)
+        lost = {"Ranked too low": ["below_k"], "Never retrieved": ["not_retrieved", "missed"]}
+        lost["Lost at chunking"] = ["not_attainable"]
+        for name, outcomes in lost.items():
+            queries = {query for outcome in outcomes for query in loss.of(outcome).query_ids}
+            assert shown.get(name, 0) == len(queries), (title, name)
+        assert shown["All"] == len(evaluation.dataset.queries)
+    assert len(choices) >= 2
+    assert troubles == []
+    page.close()

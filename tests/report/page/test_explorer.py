@@ -37,13 +37,14 @@ def test_each_outcome_is_counted_and_chooses_its_queries(open_page: Callable, do
     counts = {text.rpartition(" ")[0]: int(text.rpartition(" ")[2]) for text in page.locator(".chip").all_inner_texts()}
     assert counts == {
         "All": 4, "Fixed": 1, "Broken": 1, "All found": 1, "Dropped": 1,
-        "Never retrieved": 1, "Lost at chunking": 2, "No labels": 1,
+        "Never retrieved": 1, "Lost at chunking": 2, "Failed": 1, "Unanswerable": 1,
     }  # fmt: skip
     for name, ids in {"Fixed": ["fixed"], "Broken": ["broken"], "Lost at chunking": ["broken", "lost"]}.items():
         chip(page, name).click()
         assert listed(page) == ids
         assert chip(page, name).get_attribute("aria-pressed") == "true"
-    assert page.get_by_role("status").inner_text() == "2 of 4 queries"
+    meaning = "A fact is cut by the chunking, so that no chunk can match it."
+    assert page.get_by_role("status").inner_text() == f"2 of 4 queries. {meaning}"
 
 
 def test_counts_follow_the_search_and_the_tag(open_page: Callable, document: Document) -> None:
@@ -125,7 +126,7 @@ def test_a_part_is_no_match_and_long_texts_open(open_page: Callable, document: D
 def test_a_query_that_failed_says_why(open_page: Callable, document: Document) -> None:
     page = open_page(document, "#q=plain").page
     assert page.locator(".column.right .error").inner_text() == "This query failed: the system gave up"
-    assert "no facts" in page.locator(".detail").inner_text()
+    assert "Nothing in the corpus answers this query." in page.locator(".detail").inner_text()
 
 
 def test_a_link_opens_its_query_and_back_returns(open_page: Callable, document: Document) -> None:
@@ -214,15 +215,15 @@ def three_views(drill_down: DrillDown) -> DrillDown:
 
 def test_any_two_views_can_be_set_side_by_side(open_page: Callable, make_document: Any, three_views: DrillDown) -> None:
     page = open_page(make_document(three_views), "#q=fixed").page
-    assert page.get_by_label("Before (left)").input_value() == "0"
-    page.get_by_label("Before (left)").select_option(label="after (rerank)")
-    page.get_by_label("After (right)").select_option(label="BM25")
+    assert page.get_by_label("Left", exact=True).input_value() == "0"
+    page.get_by_label("Left", exact=True).select_option(label="after (rerank)")
+    page.get_by_label("Right", exact=True).select_option(label="BM25")
     assert page.url.endswith("#q=fixed&left=1&right=2")
     assert page.locator(".column h4").all_inner_texts() == ["after (rerank)", "BM25"]
     assert page.locator(".standing").first.inner_text() == "rank 1 → 12"
     assert chip(page, "Found only by after").inner_text() == "Found only by after (rerank) 1"
     again = open_page(make_document(three_views), "#q=broken&left=1&right=2").page
-    assert again.get_by_label("After (right)").input_value() == "2"
+    assert again.get_by_label("Right", exact=True).input_value() == "2"
     assert again.locator(".column h4").all_inner_texts() == ["after (rerank)", "BM25"]
 
 
@@ -254,3 +255,24 @@ def test_thousands_of_queries_are_listed_as_they_are_scrolled(
     assert page.locator(".rows li").count() == 80
     page.locator(".list").evaluate("list => list.scrollTo(0, list.scrollHeight)")
     expect(page.locator(".rows li")).to_have_count(111)
+
+
+def test_metrics_of_other_depths_are_shown_when_asked(
+    open_page: Callable, make_document: Any, drill_down: DrillDown
+) -> None:
+    page = open_page(make_document(replace(drill_down, metrics=("NDCG@10", "Recall@1")))).page
+    table = page.get_by_role("group", name="Metrics of this query")
+    assert table.locator("thead th").all_inner_texts()[1:] == ["NDCG@10"]
+    page.get_by_role("button", name="Show all 2 metrics").press("Enter")
+    assert table.locator("tbody th").all_inner_texts() == ["NDCG@10", "Recall@1"]
+    assert page.evaluate("document.activeElement.textContent") == "Show fewer metrics"
+    page.locator(".rows a").nth(1).click()
+    assert table.locator("tbody tr").count() == 2  # on every query
+
+
+def test_an_earlier_stage_is_judged_by_its_own_ranking(open_page: Callable, document: Document) -> None:
+    page = open_page(document, "#q=fixed&left=1&right=0").page
+    assert "retrieved, but ranked too low" in page.locator(".fact").first.inner_text()
+    chip(page, "Ranked too low").click()
+    assert listed(page) == ["fixed"]
+    assert chip(page, "Dropped").count() == 0

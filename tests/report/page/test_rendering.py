@@ -14,6 +14,7 @@ import pytest
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.report.page import rendering
 from raglift.report.page.document import Cell, Document, Section, Table
+from raglift.report.page.layout import laid_table
 from raglift.report.page.rendering import render, write_page
 
 BLOCK = re.compile(r"<(script|style)([^>]*)>(.*?)</\1>", re.DOTALL)
@@ -145,3 +146,14 @@ def test_a_missing_package_names_the_extra(document: Document, monkeypatch: pyte
     monkeypatch.setitem(__import__("sys").modules, "jinja2", None)
     with pytest.raises(MissingDependency, match=r"raglift\[report\]"):
         render(document)
+
+
+def test_names_of_rows_stand_above_many_columns_with_room_for_their_lines() -> None:
+    names = ("bm25", "", "a long name of a system " * 3, "x" * 300)
+    rows = tuple((Cell(name), Cell("1"), Cell("2"), Cell("3")) for name in names)
+    laid = laid_table(Table("Systems", ("system", "a", "b", "c"), rows, words=(0,), sections=(1,)))
+    assert laid.named
+    assert [row.style for row in laid.rows] == ["", "ruled continued", "two-lines", "three-lines"]
+    few = laid_table(Table("Systems", ("system", "a"), tuple(row[:2] for row in rows), words=(0,)))
+    assert not few.named
+    assert {row.style for row in few.rows} == {""}

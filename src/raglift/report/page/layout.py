@@ -17,6 +17,12 @@ __all__ = ["Bar", "LaidFigure", "LaidSection", "LaidTable", "laid_sections", "la
 
 _LONG = 32
 """A column with more characters in a cell is of texts, which take lines and need width."""
+_MANY = 4
+"""Tables of so many columns are wider than a phone."""
+_TEXTS = ("word", "words")
+_LINE = 40
+"""As many characters of a name fit into a line of a phone."""
+_ROOM = ("", "", "two-lines", "three-lines")
 _MARGIN = 2.0
 """What a bar's scale leaves free at each end, of 100."""
 
@@ -48,10 +54,12 @@ class LaidCell:
 
 @dataclass(frozen=True)
 class LaidRow:
-    """The cells of a row, and whether a line is drawn above it."""
+    """The cells of a row, and how it is drawn."""
 
     cells: tuple[LaidCell, ...]
-    ruled: bool
+    style: str
+    """Classes: `ruled` with a line above it, `continued` without a name since it belongs to the row above, `two-lines`
+    or `three-lines` where the name is long."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +70,8 @@ class LaidTable:
     columns: tuple[tuple[str, str], ...]
     """The title of each column, and the kind of its cells."""
     rows: tuple[LaidRow, ...]
+    named: bool
+    """Whether the names of its rows stand above their cells on a phone, where so many columns would not fit beside."""
 
 
 @dataclass(frozen=True)
@@ -91,16 +101,23 @@ def laid_table(table: Table) -> LaidTable:
     """Return a table with its columns' kinds and the bars of its cells; the bars of a column share one scale."""
     scales = [_scale(row[column] for row in table.rows) for column in range(len(table.columns))]
     kinds = [_kind(table, column, barred=lowest < highest) for column, (lowest, highest) in enumerate(scales)]
+    named = kinds[0] in _TEXTS and len(kinds) >= _MANY
     rows = (
         LaidRow(
             tuple(
                 _laid_cell(cell, kind, _bar(cell, scale)) for cell, kind, scale in zip(row, kinds, scales, strict=True)
             ),
-            number in table.sections,
+            _style(row[0].text if named else None, ruled=number in table.sections),
         )
         for number, row in enumerate(table.rows)
     )
-    return LaidTable(table.caption, tuple(zip(table.columns, kinds, strict=True)), tuple(rows))
+    return LaidTable(table.caption, tuple(zip(table.columns, kinds, strict=True)), tuple(rows), named)
+
+
+def _style(name: str | None, *, ruled: bool) -> str:
+    """Return the classes of a row; with a name above its cells, also for how many lines there must be room."""
+    room = "" if name is None else _ROOM[min(1 + len(name) // _LINE, len(_ROOM) - 1)] if name else "continued"
+    return " ".join(style for style in ("ruled" if ruled else "", room) if style)
 
 
 def _kind(table: Table, column: int, *, barred: bool) -> str:
@@ -113,7 +130,7 @@ def _kind(table: Table, column: int, *, barred: bool) -> str:
 
 def _laid_cell(cell: Cell, kind: str, bar: Bar | None) -> LaidCell:
     figure, opening, interval = cell.text.partition(" [")
-    if kind in ("word", "words") or not interval.endswith("]"):
+    if kind in _TEXTS or not interval.endswith("]"):
         return LaidCell(cell.text, "", cell.tone, kind, bar)
     return LaidCell(figure, opening.strip() + interval, cell.tone, kind, bar)
 

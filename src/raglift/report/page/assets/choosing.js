@@ -1,20 +1,20 @@
 // Which queries are listed, in which order, and how many each choice would leave.
 
-const ORDERS = [
-  ["change", "Largest change first"],
-  ["drop", "Largest drop first"],
-  ["gain", "Largest gain first"],
-  ["right-low", "After: lowest first"],
-  ["right-high", "After: highest first"],
-  ["left-low", "Before: lowest first"],
-  ["left-high", "Before: highest first"],
-  ["dataset", "As in the dataset"],
-];
-const ORDERS_OF_ONE = [
-  ["right-low", "Lowest first"],
-  ["right-high", "Highest first"],
-  ["dataset", "As in the dataset"],
-];
+// Of several systems none comes before another, but one stands on the left.
+function ordersOf(data) {
+  const [left, right] = data.systems.length > 1 ? ["Left", "Right"] : ["Before", "After"];
+  if (data.views.length < 2) return [["right-low", "Lowest first"], ["right-high", "Highest first"], ["dataset", "As in the dataset"]];
+  return [
+    ["change", `Largest ${data.systems.length > 1 ? "difference" : "change"} first`],
+    ["drop", "Largest drop first"],
+    ["gain", "Largest gain first"],
+    ["right-low", `${right}: lowest first`],
+    ["right-high", `${right}: highest first`],
+    ["left-low", `${left}: lowest first`],
+    ["left-high", `${left}: highest first`],
+    ["dataset", "As in the dataset"],
+  ];
+}
 
 function folded(text) {
   return text.normalize("NFKC").toLowerCase();

@@ -13,7 +13,7 @@ function queryDetail(data, query, state) {
       ),
     ),
     metricTable(data, query, state, one),
-    query.facts.length ? factList(data, query, state, one) : element("p", { class: "muted" }, "This query has no facts to look for."),
+    query.facts.length ? factList(data, query, state, one) : element("p", { class: "muted" }, query.answerable ? "It is not known what this query needs." : "Nothing in the corpus answers this query."),
     element("div", { class: `columns${one ? " single" : ""}` },
       one ? null : hitColumn(data, query, state.left, state.right, "left"),
       hitColumn(data, query, state.right, state.left, "right"),
@@ -21,31 +21,58 @@ function queryDetail(data, query, state) {
   ];
 }
 
+// The metrics at the depth of the one that decides, which comes first; the others when asked for, and then on every query.
 function metricTable(data, query, state, one) {
+  const depth = (metric) => data.metrics[metric].split("@")[1];
+  const every = [data.primary, ...[...data.metrics.keys()].filter((metric) => metric !== data.primary)];
+  const first = every.filter((metric) => depth(metric) === depth(data.primary));
+  const columns = metricColumns(data, query, state, one);
+  const place = element("div", { class: "values-table" });
+  const fill = () => {
+    const label = state.everyMetric ? "Show fewer metrics" : `Show all ${data.metrics.length} metrics`;
+    const toggle = button(label, () => {
+      state.everyMetric = !state.everyMetric;
+      fill();
+      place.querySelector("button").focus();
+    }, { class: "quiet more", "aria-expanded": String(state.everyMetric) });
+    place.replaceChildren(
+      element("div", { class: "scroll", role: "group", "aria-label": "Metrics of this query", tabindex: 0 },
+        metricsAndViews(data, state.everyMetric ? every : first, columns, state.everyMetric || PHONE.matches)),
+      first.length < every.length ? toggle : "");
+  };
+  fill();
+  return place;
+}
+
+function metricColumns(data, query, state, one) {
   const views = one ? [state.right] : [state.left, state.right];
-  // The metric that decides first, as not all of them are in sight
-  const order = [data.primary, ...data.metrics.keys()].filter((metric, place) => place === 0 || metric !== data.primary);
-  const head = ["", ...order.map((metric) => data.metrics[metric])].map((metric) => element("th", { scope: "col" }, metric || element("span", { class: "visually-hidden" }, "View")));
-  const rows = views.map((view) => element("tr", null,
-    element("th", { scope: "row", dir: "auto" }, short(data.views[view].title, 40)),
-    order.map((metric) => element("td", { class: "number" }, figure(valueOf(query, metric, view)))),
-  ));
-  if (!one) {
-    rows.push(element("tr", { class: "lift" }, element("th", { scope: "row" }, "Change"), order.map((metric) => {
-      const lift = liftOf(query, metric, state.left, state.right);
-      return element("td", { class: `number ${toneOf(lift)}` }, signed(lift));
-    })));
-  }
-  const table = element("table", null, element("thead", null, element("tr", null, head)), element("tbody", null, rows));
-  return element("div", { class: "scroll values-table", role: "group", "aria-label": "Metrics of this query", tabindex: 0 }, table);
+  const columns = views.map((view) => ({
+    title: short(data.views[view].title, 40),
+    cell: (metric) => element("td", { class: "number" }, figure(valueOf(query, metric, view))),
+  }));
+  if (one) return columns;
+  const change = (metric) => liftOf(query, metric, state.left, state.right);
+  const cell = (metric) => element("td", { class: `number lift ${toneOf(change(metric))}` }, signed(change(metric)));
+  return [...columns, { title: betweenSystems(data, state) ? "Difference" : "Change", cell }];
+}
+
+// Few metrics go from left to right; many, or on a phone, from top to bottom, so that nothing is out of sight.
+function metricsAndViews(data, metrics, columns, down) {
+  const corner = element("th", { scope: "col" }, element("span", { class: "visually-hidden" }, down ? "Metric" : "Hits"));
+  const titles = down ? columns.map(({ title }) => title) : metrics.map((metric) => data.metrics[metric]);
+  const row = (title, cells) => element("tr", null, element("th", { scope: "row", dir: "auto" }, title), cells);
+  const rows = down
+    ? metrics.map((metric) => row(data.metrics[metric], columns.map(({ cell }) => cell(metric))))
+    : columns.map(({ title, cell }) => row(title, metrics.map(cell)));
+  const head = element("tr", null, corner, titles.map((title) => element("th", { scope: "col", dir: "auto" }, title)));
+  return element("table", { class: down ? "down" : "across" }, element("thead", null, head), element("tbody", null, rows));
 }
 
 function factList(data, query, state, one) {
   const most = 30;
-  const system = Math.max(0, data.systems.indexOf(data.views[state.right].system));
   const facts = query.facts.slice(0, most).map((alternatives, fact) => {
     const [before, after] = [query.views[state.left].facts[fact], query.views[state.right].facts[fact]];
-    const fate = FATES[(query.fates[system] ?? [])[fact]];
+    const fate = FATES[fateOf(data, query, fact, state.right)];
     return element("li", { class: `fact f${colourOf(fact)}` },
       element("p", { class: "fact-head" },
         badge(fact),

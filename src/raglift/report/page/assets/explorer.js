@@ -1,6 +1,7 @@
 // The explorer: what is chosen, the list beside the open query, and the address that names it.
 
 const NARROW = window.matchMedia("(max-width: 860px)");
+const PHONE = window.matchMedia("(max-width: 40rem)");
 
 function explorer(data) {
   data.tags = [...new Set(data.queries.flatMap((query) => query.tags))].sort();
@@ -8,7 +9,7 @@ function explorer(data) {
     data.queries.reduce((top, query) => Math.max(top, ...query.views.map((view) => view.values[metric] ?? 0)), 1));
   const state = {
     search: "", tag: "", outcome: "", metric: data.primary, left: data.left, right: data.right, query: null,
-    sort: data.left === data.right ? "right-low" : "change",
+    sort: data.left === data.right ? "right-low" : "change", everyMetric: false,
   };
   const detail = element("article", { class: "detail", "aria-labelledby": "query-heading" });
   const list = queryList((query) => query && visit(query));
@@ -30,7 +31,8 @@ function explorer(data) {
   function refresh() {
     const chosen = chosenQueries(data, state);
     list.fill(chosen.queries, (query) => queryRow(query, data, state, address));
-    count.textContent = `${whole(chosen.queries.length)} of ${plural(data.queries.length, "query", "queries")}`;
+    const meaning = outcomeNames(data, state).find(([name]) => name === state.outcome)?.[2];
+    count.textContent = `${whole(chosen.queries.length)} of ${plural(data.queries.length, "query", "queries")}${meaning ? `. ${meaning}.` : ""}`;
     chips.replaceChildren(...chipsOf(data, state, chosen.outcomes, (outcome) => {
       state.outcome = outcome;
       refresh();
@@ -145,17 +147,16 @@ function controlsOf(data, state, refresh, changeViews) {
   const search = element("input", { type: "search", id: "search", autocomplete: "off", spellcheck: "false",
     oninput: (event) => set("search", String)(event.target.value) });
   const views = data.views.map((view, number) => [number, short(view.title, 60)]);
-  const sides = ["left", "right"].map((side) => choice(side === "left" ? "Before (left)" : "After (right)", side, views, (value) => {
+  const sides = ["left", "right"].map((side) => choice(data.systems.length > 1 ? (side === "left" ? "Left" : "Right") : side === "left" ? "Before (left)" : "After (right)", side, views, (value) => {
     state[side] = Number(value);
     changeViews();
   }));
   const tags = choice("Tag", "tag", [], set("tag", (value) => (value === "" ? "" : Number(value))));
-  const one = data.left === data.right && data.views.length < 2;
-  const row = element("div", { class: "controls", role: "search", "aria-label": "Choose queries" },
+  const row = element("div", { class: `controls${data.views.length > 2 ? " many" : ""}`, role: "search", "aria-label": "Choose queries" },
     element("div", { class: "choice wide" }, element("label", { for: "search" }, "Search"), search),
     data.tags.length ? tags : null,
     data.metrics.length > 1 ? choice("Metric", "metric", data.metrics.map((metric, number) => [number, metric]), set("metric", Number)) : null,
-    choice("Order", "sort", one ? ORDERS_OF_ONE : ORDERS, set("sort", String)),
+    choice("Order", "sort", ordersOf(data), set("sort", String)),
     data.views.length > 2 ? sides : null,
   );
   const place = (id, value) => {
@@ -177,17 +178,11 @@ function controlsOf(data, state, refresh, changeViews) {
 }
 
 function chipsOf(data, state, counts, choose) {
-  const same = data.views[state.left].system === data.views[state.right].system;
-  const one = state.left === state.right;
-  const only = (view) => `Found only by ${short(data.views[view].title, 28)}`;
-  const names = same ? {} : { fixed: only(state.right), broken: only(state.left) };
-  const shown = OUTCOMES.filter(([name]) => {
-    if (name === "fixed" || name === "broken") return !one;
-    return counts.get(name) || name === state.outcome || data.queries.some((query) => query.outcomes.has(name));
-  });
+  const happens = (name) => name === "fixed" || name === "broken" || name === state.outcome || data.queries.some((query) => query.outcomes.has(name));
+  const shown = outcomeNames(data, state).filter(([name]) => happens(name));
   return [["", "All", "Every query"], ...shown].map(([name, title, said]) =>
     element("button", { type: "button", class: `chip ${name}`, "aria-pressed": String(state.outcome === name), title: said, onclick: () => choose(name) },
-      names[name] ?? title, " ", element("span", { class: "number" }, whole(counts.get(name) ?? 0))));
+      title, " ", element("span", { class: "number" }, whole(counts.get(name) ?? 0))));
 }
 
 async function startExplorer() {

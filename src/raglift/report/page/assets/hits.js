@@ -12,6 +12,7 @@ function hitColumn(data, query, view, other, role) {
   if (error) column.insertBefore(element("p", { class: "error", dir: "auto" }, `This query failed: ${short(error, 600)}`), list);
   if (!hits.length) list.append(element("li", { class: "none" }, "No hits."));
   const ranks = other === view ? null : ranksOf(query.views[other]);
+  if (ranks && betweenSystems(data, { left: view, right: other })) ranks.elsewhere = short(data.views[other].title, 60);
   fillHits(list, data, query, hits, hits.filter((hit) => hit[0] <= FIRST || hit[3].length), ranks, role);
   return column;
 }
@@ -53,13 +54,17 @@ function hitRow(data, query, [rank, number, score, matches], ranks, role) {
   const head = element("div", { class: "hit-head" },
     element("span", { class: "rank" }, element("span", { class: "visually-hidden" }, "Rank "), String(rank)),
     movement(rank, number, ranks, role),
-    element("span", { class: "source" }, place(document < 0 ? null : data.documents[document], start, end)),
+    element("span", { class: "source", title: placeName(document < 0 ? "" : data.documents[document], start, end) }, place(document < 0 ? null : data.documents[document], start, end)),
     edge,
   );
   const body = longText(text, spans, { before, after }, { class: "hit-text" }, matches.length ? "" : "more");
   if (!matches.length && body[1]) edge.append(" ", body.pop());
   return element("li", { class: `hit${counts ? " counts" : ""}${matches.length ? " touches" : ""}`, "data-chunk": number },
     head, element("div", { class: "hit-body" }, body), reasons(query, matches));
+}
+
+function placeName(document, start, end) {
+  return [short(document, 200), start === null || start === undefined ? "" : `characters ${whole(start)} to ${whole(end)}`].filter(Boolean).join(", ");
 }
 
 function place(document, start, end) {
@@ -73,17 +78,22 @@ function place(document, start, end) {
 function movement(rank, chunk, ranks, role) {
   if (!ranks) return null;
   const other = ranks.get(chunk);
-  const [sign, tone, said] = other === undefined ? unseen(role) : moved(rank, other, role);
-  return element("span", { class: `move ${tone}` }, sign, element("span", { class: "visually-hidden" }, ` (${said})`));
+  const [sign, tone, said] = other === undefined ? unseen(role, ranks.elsewhere) : moved(rank, other, role, ranks.elsewhere);
+  return element("span", { class: `move ${tone}`, title: said }, sign, element("span", { class: "visually-hidden" }, ` (${said})`));
 }
 
-function moved(rank, other, role) {
-  if (role === "left") return [`→ ${other}`, other < rank ? "better" : other > rank ? "worse" : "muted", `rank ${other} after`];
-  if (other === rank) return ["=", "muted", "as before"];
-  return other > rank ? [`▲ ${other} → ${rank}`, "better", `up from rank ${other}`] : [`▼ ${other} → ${rank}`, "worse", `down from rank ${other}`];
+function moved(rank, other, role, elsewhere) {
+  const there = `rank ${other} in ${elsewhere}`;
+  const where = elsewhere
+    ? { after: there, same: there, up: there, down: there }
+    : { after: `rank ${other} after`, same: "as before", up: `up from rank ${other}`, down: `down from rank ${other}` };
+  if (role === "left") return [`→ ${other}`, other < rank ? "better" : other > rank ? "worse" : "muted", where.after];
+  if (other === rank) return ["=", "muted", where.same];
+  return other > rank ? [`▲ ${other} → ${rank}`, "better", where.up] : [`▼ ${other} → ${rank}`, "worse", where.down];
 }
 
-function unseen(role) {
+function unseen(role, elsewhere) {
+  if (elsewhere) return ["only here", role === "left" ? "worse" : "better", `not among the hits of ${elsewhere}`];
   return role === "left" ? ["→ gone", "worse", "not among the hits after"] : ["new", "better", "not among the hits before"];
 }
 

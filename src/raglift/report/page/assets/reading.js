@@ -7,17 +7,27 @@ async function readQueries() {
   return JSON.parse(await new Response(stream).text());
 }
 
-const OUTCOMES = [
-  ["fixed", "Fixed", "A fact is found only in the right view"],
-  ["broken", "Broken", "A fact is found only in the left view"],
-  ["complete", "All found", "Every fact is found in the right view"],
-  ["below", "Ranked too low", "A fact was retrieved, but too far down"],
-  ["dropped", "Dropped", "A stage dropped the hit that had a fact"],
-  ["never", "Never retrieved", "A fact was in the index, or may have been, and was not retrieved"],
-  ["chunking", "Lost at chunking", "No chunk of the index can match a fact"],
-  ["failed", "Failed", "The query failed"],
-  ["unlabelled", "No labels", "The query has no facts to look for"],
-];
+// What can become of a query between two views, what to call it, and what it means.
+function outcomeNames(data, { left, right }) {
+  const same = !betweenSystems(data, { left, right });
+  const title = (view) => short(data.views[view].title, 28);
+  const quoted = (view) => `“${title(view)}”`;
+  const top = `the first ${plural(data.k, "hit")}`;
+  const only = (one, other) => `A fact is in ${top} of ${quoted(one)}, and not in those of ${quoted(other)}`;
+  const of = left === right ? "" : ` of ${quoted(right)}`;
+  return [
+    ["fixed", same ? "Fixed" : `Found only by ${title(right)}`, only(right, left)],
+    ["broken", same ? "Broken" : `Found only by ${title(left)}`, only(left, right)],
+    ["complete", "All found", `Every fact is in ${top}${of}`],
+    ["below", "Ranked too low", `A fact is among the hits${of}, but below rank ${data.k}`],
+    ["dropped", "Dropped", "A fact was among the hits of an earlier stage, and a later one dropped it"],
+    ["never", "Never retrieved", "A fact is not among the hits of any stage, though no chunking is known to have cut it"],
+    ["chunking", "Lost at chunking", "A fact is cut by the chunking, so that no chunk can match it"],
+    ["failed", "Failed", "The query failed"],
+    ["unlabelled", "No labels", "It is not known what the query needs, so it is left out of every mean"],
+    ["unanswerable", "Unanswerable", "Nothing in the corpus answers the query, so it is left out of every mean"],
+  ].filter(([name]) => left !== right || (name !== "fixed" && name !== "broken"));
+}
 const OF_FATE = {
   below_k: "below",
   dropped: "dropped",
@@ -36,25 +46,45 @@ const FATES = {
   failed: "the query failed",
 };
 
+function betweenSystems(data, { left, right }) {
+  return data.views[left].system !== data.views[right].system;
+}
+
 function within(rank, k) {
   return rank !== null && rank <= k;
 }
 
 // The outcomes of one query between two views, as a set of their names.
 function outcomesOf(data, query, left, right) {
-  if (!query.facts.length) return new Set(["unlabelled"]);
   const [before, after] = [query.views[left], query.views[right]];
-  const outcomes = new Set();
+  const outcomes = new Set(after.error ? ["failed"] : []);
+  if (!query.answerable) return outcomes.add("unanswerable");
+  if (!query.facts.length) return outcomes.add("unlabelled");
   query.facts.forEach((_, fact) => {
     const [was, is] = [within(before.facts[fact], data.k), within(after.facts[fact], data.k)];
     if (is && !was) outcomes.add("fixed");
     if (was && !is) outcomes.add("broken");
   });
   if (query.facts.every((_, fact) => within(after.facts[fact], data.k))) outcomes.add("complete");
-  const system = Math.max(0, data.systems.indexOf(data.views[right].system));
-  for (const fate of query.fates[system] ?? []) if (OF_FATE[fate]) outcomes.add(OF_FATE[fate]);
-  if (after.error) outcomes.add("failed");
+  query.facts.forEach((_, fact) => {
+    const outcome = OF_FATE[fateOf(data, query, fact, right)];
+    if (outcome) outcomes.add(outcome);
+  });
   return outcomes;
+}
+
+// What became of a fact by the stage of a view. What is said of a system holds for its last stage; of an earlier one,
+// where the fact stands in it and in those before it says the same.
+function fateOf(data, query, fact, view) {
+  const { system } = data.views[view];
+  const ofSystem = (one) => data.views[one].system === system;
+  const stages = [...data.views.keys()].filter(ofSystem);
+  const fate = (query.fates[Math.max(0, data.systems.indexOf(system))] ?? [])[fact];
+  if (view === stages.at(-1)) return fate;
+  const rank = query.views[view].facts[fact];
+  if (rank !== null) return within(rank, data.k) ? "found" : "below_k";
+  if (!["found", "below_k", "dropped"].includes(fate)) return fate;
+  return stages.some((one) => one < view && query.views[one].facts[fact] !== null) ? "dropped" : "not_retrieved";
 }
 
 function liftOf(query, metric, left, right) {
