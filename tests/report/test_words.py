@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 import raglift as rl
+from raglift.comparison import compare
 from raglift.diagnosis import Loss, LossBreakdown
 from raglift.metrics import parse
 from raglift.report.terminal.figures import counted

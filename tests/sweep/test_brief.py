@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -86,3 +87,14 @@ def test_failed_cells_stand_beside_their_reason(measured: SweepResult) -> None:
     (table,) = next(section.tables for section in brief.sections if section.heading == "What failed")
     assert [[cell.text for cell in row] for row in table.rows] == [["no model", "1", first.cell.name]]
     assert not any(first.cell.name in note for note in brief.notes)
+
+
+def test_without_a_label_no_cell_is_the_best_and_the_reason_is_told(island: Dataset, tmp_path: Path) -> None:
+    unlabelled = replace(island, queries=tuple(replace(query, facts=()) for query in island.queries))
+    sweep = Sweep(
+        dataset=unlabelled, chunkers=["recursive:60/0", "recursive:200/0"], retrievers=["bm25"], ks=(3,), primary="rr@3"
+    )
+    result = run_sweep(sweep, tmp_path / "sweep", progress=False)
+    assert "best: none, because no query counts" in str(result)
+    assert "nan" not in str(result)
+    assert "best: none, because no query counts" in sweep_brief(result).notes

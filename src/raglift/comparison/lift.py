@@ -51,7 +51,7 @@ def reranker_lift(
     Args:
         evaluation: of a system with a reranker.
         primary: the metric that decides; every other is exploratory. By default NDCG@10 or, where that was not scored,
-            NDCG at the deepest depth that was.
+            NDCG at the deepest depth that was, else the first measure of quality at its deepest.
         seed: of the permutation tests.
         confidence: how often intervals hold the true value.
         moved: how many queries to name in each direction, at most.

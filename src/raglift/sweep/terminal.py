@@ -180,11 +180,9 @@ def _columns(result: SweepResult) -> dict[str, Callable[[Evaluation], str | Cell
     """Return what is shown of each cell, by title; costs where they are known of some cell."""
     metric = result.primary
     measured = [entry.evaluation for entry in result.finished if entry.evaluation is not None]
-    columns: dict[str, Callable[[Evaluation], str | Cell]] = {
-        "retrieved": lambda one: f"{one.scores.mean(one.before, metric):.4f}"
-    }
+    columns: dict[str, Callable[[Evaluation], str | Cell]] = {"retrieved": lambda one: _mean(one, one.before, metric)}
     if any(len(one.scores.stages) > 1 for one in measured):
-        columns["reranked"] = lambda one: _if_reranked(one, f"{one.scores.mean(one.after, metric):.4f}")
+        columns["reranked"] = lambda one: _if_reranked(one, _mean(one, one.after, metric))
         columns["lift"] = lambda one: _lift(one, metric)
     columns["n"] = lambda one: f"{one.scores.n(one.after, metric):,}"
     context = Metric(_CONTEXT, metric.depth)
@@ -193,6 +191,11 @@ def _columns(result: SweepResult) -> dict[str, Callable[[Evaluation], str | Cell
     if any(_p50(one) is not None for one in measured):
         columns["p50"] = lambda one: "–" if (p50 := _p50(one)) is None else seconds_text(p50)
     return columns
+
+
+def _mean(evaluation: Evaluation, stage: str, metric: Metric) -> str:
+    mean = evaluation.scores.mean(stage, metric)
+    return "–" if math.isnan(mean) else f"{mean:.4f}"
 
 
 def _if_reranked(evaluation: Evaluation, figure: str) -> str:
@@ -238,10 +241,8 @@ def result_foot(result: SweepResult, *, include_cut: bool = False, held_out: boo
         yield f"! {counted(len(names), 'cell')} failed: {reason}"
         yield f"    {shown}"
     for entry in result.finished:
-        errors = (
-            [] if entry.evaluation is None else [trace.error for trace in entry.evaluation.run.traces if trace.error]
-        )
-        if errors:
+        traces = () if entry.evaluation is None else entry.evaluation.run.traces
+        if errors := [trace.error for trace in traces if trace.error]:
             counts = "counts" if len(errors) == 1 else "count"
             failed = f"{counted(len(errors), 'query')} failed and {counts} 0"
             yield f"! {entry.cell.name}: {failed}; the first: {errors[0]}"
@@ -261,6 +262,8 @@ def _best(result: SweepResult, *, include_cut: bool, held_out: bool) -> Iterator
     if best is not None:
         aside = f" of those without {_CUT}" if cut and not include_cut else ""
         yield f"best{aside}: {best.cell.name}"
+    elif result.finished and len(cut) < len(result.finished):
+        yield "best: none, because no query counts" + (f" in cells without {_CUT}" if cut else "")
     elif result.finished:
         yield "best: none, because every cell's embedding model reads some chunks only in part"
     if cut:
