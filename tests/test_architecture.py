@@ -58,6 +58,7 @@ DOORS = {
     ("records/comparison.py", "comparison"),
     ("records/comparison.py", "report"),
     ("records/lift.py", "report"),
+    ("records/metric.py", "metrics"),
     ("records/results.py", "comparison"),
     ("records/results.py", "diagnosis"),
     ("records/results.py", "report"),

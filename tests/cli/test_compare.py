@@ -115,7 +115,10 @@ def test_one_run_shows_its_reranker_lift(run, runs) -> None:
         (("reranked", "--hold-out"), "compare: found --hold-out with one run; expected two runs or more"),
         (("reranked", "--names", "a"), "compare: found --names with one run"),
         (("base", "nowhere"), "nowhere: found no run.json; expected the folder of a saved evaluation"),
-        (("base", "better"), "primary: found ndcg@10, which was not scored; expected one of rr@1, rr@3"),
+        (
+            ("base", "better", "--primary", "ndcg@10"),
+            "primary: found ndcg@10, which was not scored; expected one of rr@1, rr@3",
+        ),
         (("base", "better", "--primary", "rr@3", "--baseline", "1"), "baseline: found '1'; expected one of 'base', 'b"),
         (("base", "better", "--primary", "rr@3", "--names", "a,a"), "names: found 'a' more than once"),
         (("base", "better", "--primary", "rr@3", "--seed", "-1"), "seed: found -1"),

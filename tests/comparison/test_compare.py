@@ -277,5 +277,11 @@ def test_more_tokens_are_no_win(ranked):
 def test_without_a_primary_the_deepest_ndcg_decides(ranked):
     systems = [ranked(BASE, metrics=["rr", "ndcg"]), ranked(OTHER, metrics=["rr", "ndcg"])]
     assert str(compare(systems).primary) == "ndcg@3"
-    with pytest.raises(ConfigurationError, match="ndcg@10, which was not scored"):
-        compare([ranked(BASE, metrics=["rr"]), ranked(OTHER, metrics=["rr"])])
+
+
+def test_without_ndcg_the_first_measure_of_quality_decides_at_its_deepest(ranked):
+    metrics = ["context_tokens", "rr", "recall"]
+    assert str(compare([ranked(BASE, metrics=metrics), ranked(OTHER, metrics=metrics)]).primary) == "rr@3"
+    costs = ["context_tokens"]
+    with pytest.raises(ConfigurationError, match="primary: found no measure of quality among context_tokens@1, "):
+        compare([ranked(BASE, metrics=costs), ranked(OTHER, metrics=costs)])

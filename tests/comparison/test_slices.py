@@ -95,3 +95,8 @@ def test_the_frame_has_a_row_a_slice(ranked):
     assert frame.loc[1, "difference"] == pytest.approx((1 / 2 + 2 / 3) / 3)
     assert frame.loc[1, "wins"] == 2
     assert math.isnan(frame.loc[0, "difference"])
+
+
+def test_by_default_the_metric_that_decides_is_sliced(ranked):
+    evaluation = ranked(BASE, tags=TAGS, metrics=["recall", "rr"])
+    assert str(evaluation.by_tag().metric) == "recall@3"

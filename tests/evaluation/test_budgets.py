@@ -112,7 +112,7 @@ def test_a_retriever_that_cuts_has_no_lift_at_a_larger_budget() -> None:
 
 
 def test_queries_whose_first_hit_is_more_than_the_budget_are_counted() -> None:
-    note = "tokens(29): the first hit of 1 query has more tokens than that, so nothing fits and they count 0"
+    note = "tokens(29): the first hit of 1 query has more tokens than that, so nothing fits and it counts 0"
     assert note in measure(ks=(tokens(29), tokens(30)), metrics=["recall"]).notes
     assert not any("tokens(30): the first hit" in each for each in measure(ks=(tokens(30),)).notes)
     # what counts is the last ranking, and only queries with labels

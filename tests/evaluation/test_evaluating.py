@@ -118,7 +118,7 @@ def test_a_failed_query_counts_0_and_is_noted():
     assert evaluation.scores.of("retrieve", RR @ 3).tolist() == [0.5, 0.0, 0.0]
     assert evaluation.scores.of("rerank", RR @ 3).tolist() == [1.0, 0.0, 0.0]
     assert evaluation.scores.n("rerank", RR @ 3) == 3
-    assert notes(evaluation) == "1 query failed and count 0; the first, keeper: retrieve: RuntimeError: no index"
+    assert notes(evaluation) == "1 query failed and counts 0; the first, keeper: retrieve: RuntimeError: no index"
 
 
 def test_a_query_that_fails_at_the_reranker_keeps_its_first_stage():
@@ -160,7 +160,7 @@ def test_what_comes_back_empty_counts_0_and_is_noted():
     evaluation = measure(FakeRetriever({**RESULTS, "Who kept the light?": []}), lambda query, texts: [])
     assert evaluation.scores.mean("retrieve", RR @ 3) == pytest.approx(0.5 / 3)
     assert notes(evaluation).splitlines() == [
-        "retrieve: 1 query with labels came back empty and count 0",
+        "retrieve: 1 query with labels came back empty and counts 0",
         "rerank: 2 queries with labels came back empty and count 0",
     ]
     assert evaluation.mean_lift(RR @ 3) == pytest.approx(-0.5 / 3)
@@ -415,7 +415,7 @@ def test_false_offsets_are_noted():
     data = Dataset(DATA.queries, (Document("d", f"{ROWLOCK} {OARS}"),))
     hit = Chunk(ROWLOCK, doc_id="d", start=3, end=3 + len(ROWLOCK))
     evaluation = measure(FakeRetriever({query.text: [hit] for query in DATA}), data=data)
-    assert "1 distinct chunks came with offsets at which their document has another text" in notes(evaluation)
+    assert "1 distinct chunk came with offsets at which their document has another text" in notes(evaluation)
 
 
 def test_seconds_are_kept_per_query_and_stage():
@@ -474,7 +474,7 @@ def test_a_label_text_that_occurs_in_no_document_is_pointed_out():
     document = Document("garden.md", "Water the tomatoes every second day. Feed them once a week.")
     data = Dataset.from_dict({"how often?": ["Water the tomatos every second day."]}, documents=[document])
     evaluation = evaluate(lambda query: [document.text], data, ks=(1,))
-    assert any("1 label texts occur in none of the documents; the first, of query q1" in n for n in evaluation.notes)
+    assert any("1 label text occurs in none of the documents; the first, of query q1" in n for n in evaluation.notes)
 
 
 def test_label_texts_are_looked_for_in_every_document():

@@ -8,12 +8,13 @@ from dataclasses import replace
 import pytest
 
 import raglift as rl
+from raglift.comparison import compare
 from raglift.diagnosis import Loss, LossBreakdown
 from raglift.metrics import parse
+from raglift.report.terminal.figures import counted
 from raglift.report.words import (
     best_of,
     comparison_sentence,
-    counted,
     depth_of_loss,
     evaluation_sentence,
     failure_sentence,
@@ -97,7 +98,7 @@ def test_the_whole_sentence_names_the_depth_of_the_metric_and_the_failures(ranke
     evaluation = ranked([1, 2, 3, None, RuntimeError("down")])
     text = evaluation_sentence(evaluation, None, parse("rr@1"))
     assert "Of 5 facts 1 is found by rank 1; " in text
-    assert text.endswith(" 1 query of 5 failed and counts 0.")
+    assert text.endswith(" 1 of 5 queries failed and counts 0.")
     assert "found by rank 3" in evaluation_sentence(evaluation, None, parse("rr@3"))
     assert failure_sentence(ranked([1, 2])) == ""
     assert depth_of_loss(evaluation, parse("rr")) is None
@@ -157,7 +158,7 @@ def test_several_systems_are_counted_and_the_best_is_named(ranked):
     assert " after Holm's correction), more than noise on 36 queries." in text
     assert best_of(comparison) == "new"
     held = held_out_sentence(comparison)
-    assert held.startswith("The best on one half of the queries, new, was measured on the other 18: 0.")
+    assert held.startswith("The best of the others on one half of the queries, new, was measured on the other 18: 0.")
     assert held.endswith("), better, by more than noise.")
 
 
@@ -182,3 +183,15 @@ def test_small_p_values_are_written_as_such(ranked):
 
 def test_nouns_have_their_plural():
     assert [counted(1, "query"), counted(2, "query"), counted(1200, "fact")] == ["1 query", "2 queries", "1,200 facts"]
+
+
+def test_two_systems_that_agree_on_every_query_are_not_called_noise(ranked):
+    told = comparison_sentence(compare({"old": ranked([1, 2]), "new": ranked([1, 2])}, primary="rr@3"))
+    assert told == (
+        "new is not told apart from old in MRR@3: both have 0.750 on average, and each of 2 queries has the same value."
+    )
+
+
+def test_of_equal_means_the_baseline_is_the_best(ranked):
+    systems = {"new": ranked([2, 1, 2]), "old": ranked([1, 2, 2]), "worse": ranked([3, 3, 3])}
+    assert best_of(compare(systems, baseline="old", primary="rr@3")) == "old"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from raglift.records import Dataset
 from raglift.sweep import Sweep, SweepResult, run_sweep
 from raglift.sweep.brief import sweep_brief
+from raglift.sweep.page import sweep_document
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +37,7 @@ def test_the_best_cells_and_where_the_best_lost_recall(measured: SweepResult) ->
     assert f"Where the best, {best.cell.name}, lost recall" in told
     assert "Of 2 systems beside" in told
     assert "> [!WARNING]" in told
-    assert "The best on one half of the queries" in told
+    assert "The best of the others on one half of the queries" in told
     assert "its lead is likely too large" not in told
     rows = re.findall(r"^\| .*\| (\d\.\d{4}) \|", told, re.MULTILINE)
     assert rows == sorted(rows, reverse=True)
@@ -68,3 +70,31 @@ def test_too_few_cells_are_not_compared(measured: SweepResult, cells: int) -> No
     few = replace(measured, results=measured.results[:cells])
     assert not sweep_brief(few).lead
     assert "cells measured" in few._repr_html_()
+
+
+def test_a_model_that_changed_is_warned_of_everywhere(measured: SweepResult) -> None:
+    results = [replace(entry, models={"st:one": f"version {number}"}) for number, entry in enumerate(measured.results)]
+    mixed = replace(measured, results=tuple(results))
+    warning = "st:one changed while the sweep was stopped, so its cells cannot be compared: version 0 and version 1"
+    assert warning in str(mixed)
+    assert any(line.startswith(warning) for line in sweep_brief(mixed).warnings)
+    assert any(line.startswith(warning) for line in sweep_document(mixed).warnings)
+
+
+def test_failed_cells_stand_beside_their_reason(measured: SweepResult) -> None:
+    first, *others = measured.results
+    brief = sweep_brief(replace(measured, results=(replace(first, evaluation=None, error="no model"), *others)))
+    (table,) = next(section.tables for section in brief.sections if section.heading == "What failed")
+    assert [[cell.text for cell in row] for row in table.rows] == [["no model", "1", first.cell.name]]
+    assert not any(first.cell.name in note for note in brief.notes)
+
+
+def test_without_a_label_no_cell_is_the_best_and_the_reason_is_told(island: Dataset, tmp_path: Path) -> None:
+    unlabelled = replace(island, queries=tuple(replace(query, facts=()) for query in island.queries))
+    sweep = Sweep(
+        dataset=unlabelled, chunkers=["recursive:60/0", "recursive:200/0"], retrievers=["bm25"], ks=(3,), primary="rr@3"
+    )
+    result = run_sweep(sweep, tmp_path / "sweep", progress=False)
+    assert "best: none, because no query counts" in str(result)
+    assert "nan" not in str(result)
+    assert "best: none, because no query counts" in sweep_brief(result).notes

@@ -58,7 +58,7 @@ def test_the_first_screen_has_the_baseline_and_the_best(measured: SweepResult) -
     document = sweep_document(measured)
     assert len(document.headline.rows) == 6
     assert document.headline.rows[0][0].text == "40/0 · bm25"
-    assert "The best on one half of the queries, " in document.lead
+    assert "The best of the others on one half of the queries, " in document.lead
     assert document.lead.startswith("Of 7 systems beside 40/0 · bm25, ")
     assert any(warning.startswith("only 5 queries count") for warning in document.warnings)
 

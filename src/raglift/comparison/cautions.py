@@ -21,7 +21,7 @@ _LONGER = 1.5
 """From how many times the characters on the reader is told."""
 _CHARACTERS_A_TOKEN = 4
 """Roughly, in English: for a budget to start from."""
-_READ_IN_PART = "embedded by their beginning only"
+_READ_IN_PART = "beginning only"
 
 
 def cautions(
@@ -127,9 +127,10 @@ def _no_fair_pair(paired: Paired) -> list[str]:
 
 def _best_of_many(paired: Paired, deciding: Sequence[Compared], *, held_out: bool) -> list[str]:
     """Warn that the best of several was chosen on the queries that measure it."""
-    if held_out or len(paired.names) <= 2:
+    known = [row for row in deciding if row.n and not row.truncated]
+    if held_out or len(paired.names) <= 2 or not known:
         return []
-    best = max(deciding, key=lambda row: -1.0 if row.truncated else row.mean)
+    best = max(known, key=lambda row: row.mean)
     return [
         (
             f"{best.system} is the best of {len(deciding)} on the queries that it was chosen on, so its lead is likely "

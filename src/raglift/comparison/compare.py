@@ -54,7 +54,7 @@ def compare(
         evaluations: two or more, in a list or by name; folders of saved ones are opened.
         baseline: the system that the others are compared with, by name or number; by default the first.
         primary: the metric that decides, one that all systems have scored; by default NDCG@10 or, where that was not
-            scored, NDCG at the deepest depth that was.
+            scored, NDCG at the deepest depth that was, else the first measure of quality at its deepest.
         names: what to call the systems; by default the mapping's names, the folders' names, or what their stages do.
         seed: of the permutation tests and the choice of halves.
         confidence: how often intervals hold the true value; a difference counts as real at p ≤ 1 − confidence.

@@ -51,7 +51,7 @@ def reranker_lift(
     Args:
         evaluation: of a system with a reranker.
         primary: the metric that decides; every other is exploratory. By default NDCG@10 or, where that was not scored,
-            NDCG at the deepest depth that was.
+            NDCG at the deepest depth that was, else the first measure of quality at its deepest.
         seed: of the permutation tests.
         confidence: how often intervals hold the true value.
         moved: how many queries to name in each direction, at most.
@@ -115,12 +115,16 @@ def _decided(row: Lifted, lift: NDArray[np.float64], method: Method) -> Lifted:
 def _warnings(evaluation: Evaluation, row: Lifted) -> list[str]:
     cut = [stage for stage in evaluation.scores.stages if evaluation.is_truncated(stage, row.metric)]
     unfair = [
-        f"no fair pair on {mean_title(row.metric)}: {stage} returns no more than {evaluation.truncated[stage]} hits, "
+        f"no fair pair on {mean_title(row.metric)}: {stage} returns no more than {_hits(evaluation.truncated[stage])}, "
         "whatever is asked; choose a primary metric at a smaller depth"
         for stage in cut
         if row.truncated
     ]
     return [*few_queries(row.n), *unfair, *read_in_part(evaluation)]
+
+
+def _hits(count: int) -> str:
+    return "1 hit" if count == 1 else f"{count:,} hits"
 
 
 def _moved(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.comparison.statistics import interval_of, mean_of, method_of, scored
+from raglift.comparison.statistics import interval_of, mean_of, method_of, primary_of, scored
 from raglift.records import TagSlice, TagSlices
 from raglift.significance import paired_differences
 
@@ -59,7 +59,7 @@ def comparison_by_tag(comparison: Comparison, metric: Metric | str | None) -> Ta
 
 
 def evaluation_by_tag(
-    evaluation: Evaluation, metric: Metric | str, *, seed: int = 0, confidence: float = 0.95
+    evaluation: Evaluation, metric: Metric | str | None, *, seed: int = 0, confidence: float = 0.95
 ) -> TagSlices:
     """Return the means on the queries of each tag after the last stage, beside the first where there is a reranker.
 
@@ -67,7 +67,8 @@ def evaluation_by_tag(
         ConfigurationError: the metric was not scored, or an argument is outside its range.
     """
     method = method_of(seed, confidence)
-    wanted = scored(metric, evaluation.scores.metrics, "metric")
+    known = evaluation.scores.metrics
+    wanted = primary_of(None, known) if metric is None else scored(metric, known, "metric")
     after = evaluation.scores.of(evaluation.after, wanted)
     before = None if evaluation.before == evaluation.after else evaluation.scores.of(evaluation.before, wanted)
     system = _System(evaluation.after, after, before, is_fair=evaluation.has_fair_lift(wanted))

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.errors import ConfigurationError
-from raglift.metrics import MEASURES, parse
+from raglift.metrics import MEASURES
 from raglift.records import Method, Metric
+from raglift.records.metric import as_metric
 from raglift.significance import Interval, detectable_difference, mean_interval
 from raglift.significance.arguments import checked_fraction, checked_integer
 
@@ -64,9 +65,7 @@ def scored(metric: Metric | str, known: Sequence[Metric], where: str) -> Metric:
     Raises:
         ConfigurationError: the text is no metric, or it was not scored.
     """
-    if not isinstance(metric, (str, Metric)):
-        raise ConfigurationError(f"{where}: found a {type(metric).__name__}; expected a metric, as 'ndcg@10'")
-    wanted = parse(metric) if isinstance(metric, str) else metric
+    wanted = as_metric(metric, where)
     if wanted not in known:
         raise ConfigurationError(
             f"{where}: found {wanted}, which was not scored; expected one of {', '.join(map(str, known))} "
@@ -83,22 +82,42 @@ def primary_of(metric: Metric | str | None, known: Sequence[Metric]) -> Metric:
     """Return the metric that decides: one that was scored, and of which more is better.
 
     Args:
-        metric: which; by default NDCG@10 or, where that was not scored, NDCG at the deepest depth that was.
+        metric: which; by default NDCG@10 or, where that was not scored, NDCG at the deepest depth that was, else the
+            first measure of quality at its deepest.
         known: those that were scored.
 
     Raises:
         ConfigurationError: it was not scored, or is no measure of quality.
     """
     if metric is None:
-        alike = [one for one in known if one.name == _USUAL.name and one.k is not None and not one.parameters]
-        metric = _USUAL if _USUAL in known else max(alike, default=_USUAL)
+        return _usual(known)
     wanted = scored(metric, known, "primary")
-    measure = MEASURES[wanted.name]
-    if measure.is_cost or not measure.is_earned:
+    if not _is_quality(wanted):
         raise ConfigurationError(
             f"primary: found {wanted}, which is no measure of quality; expected one of which more is better, as ndcg@10"
         )
     return wanted
+
+
+def _usual(known: Sequence[Metric]) -> Metric:
+    """Return the metric that decides where none is named."""
+    if _USUAL in known:
+        return _USUAL
+    quality = [metric for metric in known if _is_quality(metric)]
+    if not quality:
+        raise ConfigurationError(
+            f"primary: found no measure of quality among {', '.join(map(str, known))}; expected one of which more is "
+            "better, as ndcg@10 (rl.rescore adds metrics and depths without asking the system again)"
+        )
+    usual = [one for one in quality if one.name == _USUAL.name and one.k is not None and not one.parameters]
+    alike = usual or [metric for metric in quality if metric.name == quality[0].name]
+    return max(alike, key=lambda metric: (metric.k or 0, 0 if metric.budget is None else metric.budget.most))
+
+
+def _is_quality(metric: Metric) -> bool:
+    """Whether more of a metric is better, and hits earn it."""
+    measure = MEASURES[metric.name]
+    return measure.is_earned and not measure.is_cost
 
 
 def mean_of(values: NDArray[np.float64]) -> float:

@@ -87,12 +87,20 @@ def best_facts_at(requirements: Sequence[Requirement], ks: Sequence[int]) -> lis
         requirements: the facts of one query, each with its alternatives.
         ks: how many chunks, at each depth.
     """
+    touched = sum(any(each.covers for each in fact) for fact in requirements)
+    if touched <= min(ks, default=0) and touched == sum(map(_by_one_chunk, requirements)):
+        return [Best(touched, exact=True) for _ in ks]  # nothing to choose: by far the most queries
     deepest = max(ks, default=0)
     least = most = np.zeros(deepest + 1, dtype=np.int64)
     for group in _groups(requirements):
         low, high = _of_group(group, deepest)
         least, most = _shared_out(least, low), _shared_out(most, high)
     return [Best(int(most[k]), bool(least[k] == most[k])) for k in ks]
+
+
+def _by_one_chunk(requirement: Requirement) -> bool:
+    """Whether a single stretch is enough for a fact."""
+    return any(end - start >= each.needed for each in requirement for _, start, end in each.covers)
 
 
 def _shared_out(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:

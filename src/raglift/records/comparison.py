@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
+from raglift.records.metric import as_metric
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -147,19 +148,20 @@ class Comparison:
         """
         return self.evaluations[self._place(name)]
 
-    def of(self, metric: Metric) -> tuple[Compared, ...]:
+    def of(self, metric: Metric | str) -> tuple[Compared, ...]:
         """Return one metric's rows, one a system in the order given.
 
         Raises:
             ConfigurationError: the metric was not compared.
         """
-        found = tuple(row for row in self.rows if row.metric == metric)
+        wanted = as_metric(metric)
+        found = tuple(row for row in self.rows if row.metric == wanted)
         if not found:
             known = ", ".join(map(str, self.metrics))
-            raise ConfigurationError(f"metric: found {metric}, which was not compared; expected one of {known}")
+            raise ConfigurationError(f"metric: found {wanted}, which was not compared; expected one of {known}")
         return found
 
-    def row(self, name: str, metric: Metric | None = None) -> Compared:
+    def row(self, name: str, metric: Metric | str | None = None) -> Compared:
         """Return one system on one metric; by default the primary one.
 
         Raises:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
+from raglift.records.metric import as_metric
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,13 +84,13 @@ class Lift:
     warnings: tuple[str, ...] = ()
     """Why the figures may not mean what they seem to."""
 
-    def row(self, metric: Metric | None = None) -> Lifted:
+    def row(self, metric: Metric | str | None = None) -> Lifted:
         """Return one metric; by default the primary one.
 
         Raises:
             ConfigurationError: the metric was not scored.
         """
-        wanted = self.primary if metric is None else metric
+        wanted = self.primary if metric is None else as_metric(metric)
         for row in self.rows:
             if row.metric == wanted:
                 return row

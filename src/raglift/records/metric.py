@@ -8,7 +8,7 @@ from numbers import Integral
 
 from raglift.errors import ConfigurationError
 
-__all__ = ["Metric", "Tokens"]
+__all__ = ["Metric", "Tokens", "as_metric"]
 
 _MOST_TOKENS = 999_999_999
 
@@ -102,3 +102,22 @@ class Metric:
     def __str__(self) -> str:
         settings = ",".join(f"{name}={value}" for name, value in self.parameters)
         return self.name + (f"({settings})" if settings else "") + ("" if self.depth is None else f"@{self.depth}")
+
+
+def as_metric(metric: Metric | str, where: str = "metric") -> Metric:
+    """Return a metric; a text is read as `raglift.metrics.parse` reads it.
+
+    Args:
+        metric: a metric or its text.
+        where: the argument's name, for the message.
+
+    Raises:
+        ConfigurationError: the text is no metric, or neither was given.
+    """
+    if isinstance(metric, Metric):
+        return metric
+    if not isinstance(metric, str):
+        raise ConfigurationError(f"{where}: found a {type(metric).__name__}; expected a metric, as 'ndcg@10'")
+    from raglift.metrics import parse
+
+    return parse(metric)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.errors import ConfigurationError
+from raglift.records.metric import as_metric
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,12 +42,13 @@ class Scores:
     values: NDArray[np.float64]
     """Shape (stages, metrics, queries); NaN where a query is left out of the mean."""
 
-    def of(self, stage: str, metric: Metric) -> NDArray[np.float64]:
+    def of(self, stage: str, metric: Metric | str) -> NDArray[np.float64]:
         """Return one metric's values at one stage, one a query; NaN where the query is left out.
 
         Raises:
             ConfigurationError: the stage or the metric was not scored.
         """
+        metric = as_metric(metric)
         if stage not in self.stages:
             raise ConfigurationError(f"stage: found {stage!r}; expected one of {', '.join(self.stages)}")
         if metric not in self.metrics:
@@ -56,11 +58,11 @@ class Scores:
         values: NDArray[np.float64] = self.values[self.stages.index(stage), self.metrics.index(metric)]
         return values
 
-    def n(self, stage: str, metric: Metric) -> int:
+    def n(self, stage: str, metric: Metric | str) -> int:
         """Return how many queries the mean is over."""
         return int(np.count_nonzero(~np.isnan(self.of(stage, metric))))
 
-    def mean(self, stage: str, metric: Metric) -> float:
+    def mean(self, stage: str, metric: Metric | str) -> float:
         """Return the mean over the queries that count; NaN when none does."""
         values = self.of(stage, metric)
         counted = values[~np.isnan(values)]
@@ -98,30 +100,32 @@ class Evaluation:
         """The last stage; the first one when there is no other."""
         return self.scores.stages[-1]
 
-    def is_truncated(self, stage: str, metric: Metric) -> bool:
+    def is_truncated(self, stage: str, metric: Metric | str) -> bool:
         """Whether a metric looks deeper than the stage could return: at more hits, or at more tokens than they have."""
-        limit = self.truncated.get(stage)
+        limit, metric = self.truncated.get(stage), as_metric(metric)
         if limit is not None and metric.budget is not None:
             return metric.budget.most > self.truncated_tokens.get(stage, 0)
         return limit is not None and (metric.k is None or metric.k > limit)
 
-    def lift(self, metric: Metric) -> NDArray[np.float64]:
+    def lift(self, metric: Metric | str) -> NDArray[np.float64]:
         """Return the metric after the last stage minus before, one value a query; NaN where there is no fair pair.
 
         The pair is the same query, the same candidates and the same k. A reranker that returned fewer hits than k
         whatever it was given has no fair pair at that k, and neither has a system of one stage. At a token budget the
         reranked candidates fill another beginning; there is no fair pair where any stage could not fill the budget.
         """
+        metric = as_metric(metric)
         before = self.scores.of(self.before, metric)
         after = self.scores.of(self.after, metric)
         return after - before if self.has_fair_lift(metric) else np.full_like(before, np.nan)
 
-    def has_fair_lift(self, metric: Metric) -> bool:
+    def has_fair_lift(self, metric: Metric | str) -> bool:
         """Whether the metric before and after reranking is a fair pair, as `lift` says."""
+        metric = as_metric(metric)
         stages = self.scores.stages if metric.budget is not None else self.scores.stages[1:]
         return len(self.scores.stages) > 1 and not any(self.is_truncated(stage, metric) for stage in stages)
 
-    def mean_lift(self, metric: Metric) -> float | None:
+    def mean_lift(self, metric: Metric | str) -> float | None:
         """Return the mean lift; None where there is no fair pair."""
         lift = self.lift(metric)
         counted = lift[~np.isnan(lift)]
@@ -199,7 +203,7 @@ class Evaluation:
 
         Args:
             primary: the metric that decides; every other is exploratory. By default NDCG@10 or, where that was not
-                scored, NDCG at the deepest depth that was.
+                scored, NDCG at the deepest depth that was, else the first measure of quality at its deepest.
             seed: of the permutation tests.
             confidence: how often intervals hold the true value.
             moved: how many queries to name in each direction, at most.
@@ -211,11 +215,11 @@ class Evaluation:
 
         return reranker_lift(self, primary=primary, seed=seed, confidence=confidence, moved=moved)
 
-    def by_tag(self, metric: Metric | str = "ndcg@10", *, seed: int = 0, confidence: float = 0.95) -> TagSlices:
+    def by_tag(self, metric: Metric | str | None = None, *, seed: int = 0, confidence: float = 0.95) -> TagSlices:
         """Return the means, and the lifts where there is a reranker, on the queries of each tag: exploratory.
 
         Args:
-            metric: what to look at.
+            metric: what to look at; by default as in `reranker_lift`.
             seed: of the permutation tests.
             confidence: how often intervals hold the true value.
 
@@ -260,8 +264,7 @@ class Evaluation:
 
         Args:
             path: the file.
-            primary: the metric that decides; by default NDCG@10 or, where that was not scored, NDCG at the deepest
-                depth that was, else the first measure of quality at its deepest.
+            primary: the metric that decides; by default as in `reranker_lift`.
             seed: of the permutation tests.
             confidence: how often intervals hold the true value.
             overwrite: replace a report that is already there; any other file is never replaced.
@@ -284,8 +287,7 @@ class Evaluation:
         """Return the evaluation in short as GitHub's Markdown, for a pull request.
 
         Args:
-            primary: the metric that decides; by default NDCG@10 or, where that was not scored, NDCG at the deepest
-                depth that was.
+            primary: the metric that decides; by default as in `reranker_lift`.
 
         Raises:
             ConfigurationError: the metric was not scored, or is no measure of quality.

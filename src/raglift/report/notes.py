@@ -8,6 +8,7 @@ import numpy as np
 
 from raglift.matching.occurrences import find_occurrences
 from raglift.metrics.budgets import context_totals, prefix_lengths
+from raglift.report.terminal.figures import counted
 from raglift.text import normalize
 
 if TYPE_CHECKING:
@@ -87,20 +88,23 @@ def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
             what = "k" if hasattr(stage, "retriever") else "top_n"
             notes.append(f"{stage.name}: {what} could not be set on {'; '.join(stage.depth_fixed)}")
         notes += [
-            f"{count:,} distinct chunks are longer than the embedding model reads and were embedded by "
-            "their beginning only"
+            f"{count:,} distinct chunks are longer than the embedding model reads and were embedded by their "
+            "beginning only"
+            if count > 1
+            else "1 distinct chunk is longer than the embedding model reads and was embedded by its beginning only"
             for count in _read_in_part(getattr(stage, "retriever", None))
         ]
     if provenance.unknown_document and any(
         passage.doc_id for query in provenance.dataset for fact in query.facts for passage in fact.passages
     ):
         notes.append(
-            f"{provenance.unknown_document:,} distinct chunks came from a document that could not be told (see doc_key)"
+            f"{counted(provenance.unknown_document, 'distinct chunk')} came from a document that could not be told "
+            "(see doc_key)"
         )
     if provenance.false_offsets:
         notes.append(
-            f"{provenance.false_offsets:,} distinct chunks came with offsets at which their document has another text: "
-            "the offsets were dropped"
+            f"{counted(provenance.false_offsets, 'distinct chunk')} came with offsets at which their document has "
+            "another text: the offsets were dropped"
         )
     return notes
 
@@ -116,13 +120,14 @@ def evaluation_notes(
     notes = [*run.notes, *_left_out(run, dataset), *_empty(run, dataset)]
     for stage, limit in truncated.items():
         why = "no more came back, whatever was asked" if stage == run.stages[0].name else "no fair lift at a deeper k"
-        notes.append(f"{stage}: returned at most {limit} hits: {why}")
+        notes.append(f"{stage}: returned at most {counted(limit, 'hit')}: {why}")
     for budget in budgets:
         notes += [*_nothing_fits(dataset, judgements[-1], budget), *_unfilled(run, dataset, judgements[0], budget)]
     notes += _texts_that_occur_nowhere(dataset, judgements)
     alone = max((judged.by_text_alone for judged in judgements), default=0)
     if alone:
-        notes.append(f"{alone:,} matches by text alone: the hit's document is not known (see doc_key)")
+        matches = "1 match" if alone == 1 else f"{alone:,} matches"
+        notes.append(f"{matches} by text alone: the hit's document is not known (see doc_key)")
     return notes
 
 
@@ -132,7 +137,10 @@ def _nothing_fits(dataset: Dataset, last: Judgements, budget: Tokens) -> list[st
     count = sum(query.is_labelled for query, nothing in zip(dataset.queries, empty.tolist(), strict=True) if nothing)
     if not count:
         return []
-    return [f"{budget}: the first hit of {_queries(count)} has more tokens than that, so nothing fits and they count 0"]
+    they = f"{'it' if count == 1 else 'they'} {_as_zero(count)}"
+    return [
+        f"{budget}: the first hit of {counted(count, 'query')} has more tokens than that, so nothing fits and {they}"
+    ]
 
 
 def _unfilled(run: Run, dataset: Dataset, candidates: Judgements, budget: Tokens) -> list[str]:
@@ -144,7 +152,7 @@ def _unfilled(run: Run, dataset: Dataset, candidates: Judgements, budget: Tokens
     count = sum(query.is_labelled for query, short in zip(dataset.queries, ended.tolist(), strict=True) if short)
     if not count:
         return []
-    short = f"the {asked:,} candidates of {_queries(count)} come to fewer than {budget.most:,} tokens"
+    short = f"the {asked:,} candidates of {counted(count, 'query')} come to fewer than {budget.most:,} tokens"
     return [f"{budget}: {short}, so their figures are of smaller prompts; ask for more candidates"]
 
 
@@ -166,9 +174,8 @@ def _texts_that_occur_nowhere(dataset: Dataset, judgements: Sequence[Judgements]
     if not nowhere:
         return []
     query_id, text = nowhere[0]
-    return [
-        f"{len(nowhere):,} label texts occur in none of the documents; the first, of query {query_id}: {text[:60]!r}"
-    ]
+    texts = "1 label text occurs" if len(nowhere) == 1 else f"{len(nowhere):,} label texts occur"
+    return [f"{texts} in none of the documents; the first, of query {query_id}: {text[:60]!r}"]
 
 
 def _occurring(texts: set[str], dataset: Dataset) -> set[str]:
@@ -188,13 +195,16 @@ def _left_out(run: Run, dataset: Dataset) -> list[str]:
     notes = []
     failed = [trace for trace in run.traces if trace.error is not None]
     if failed:
-        notes.append(f"{_queries(len(failed))} failed and count 0; the first, {failed[0].query_id}: {failed[0].error}")
+        first, many = failed[0], len(failed)
+        notes.append(
+            f"{counted(many, 'query')} failed and {_as_zero(many)}; the first, {first.query_id}: {first.error}"
+        )
     unanswerable = sum(not query.answerable for query in dataset)
     if unanswerable:
-        notes.append(f"{_queries(unanswerable)} marked unanswerable and left out of every mean")
+        notes.append(f"{counted(unanswerable, 'query')} marked unanswerable and left out of every mean")
     unlabelled = sum(query.answerable and not query.facts for query in dataset)
     if unlabelled:
-        notes.append(f"{_queries(unlabelled)} without labels and left out of every mean")
+        notes.append(f"{counted(unlabelled, 'query')} without labels and left out of every mean")
     return notes
 
 
@@ -210,10 +220,11 @@ def _empty(run: Run, dataset: Dataset) -> list[str]:
         )
         if empty:
             # AutoRAG leaves a query whose retrieval came back empty out of its means
-            fate = "are left out of its means" if run.spec["profile"] == "autorag" else "count 0"
-            notes.append(f"{stage.name}: {_queries(empty)} with labels came back empty and {fate}")
+            left_out = f"{'is' if empty == 1 else 'are'} left out of its means"
+            fate = left_out if run.spec["profile"] == "autorag" else _as_zero(empty)
+            notes.append(f"{stage.name}: {counted(empty, 'query')} with labels came back empty and {fate}")
     return notes
 
 
-def _queries(count: int) -> str:
-    return f"{count:,} " + ("query" if count == 1 else "queries")
+def _as_zero(queries: int) -> str:
+    return "counts 0" if queries == 1 else "count 0"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from raglift.comparison.statistics import interval_of
 from raglift.metrics import mean_title
 from raglift.report.terminal.diagnosis import outcome_text
-from raglift.report.terminal.figures import decimals_of, level, p_text, signed
+from raglift.report.terminal.figures import counted, decimals_of, level, p_text, signed
 
 if TYPE_CHECKING:
     from raglift.diagnosis import LossBreakdown
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = [
     "best_of",
     "comparison_sentence",
-    "counted",
     "depth_of_loss",
     "evaluation_sentence",
     "failure_sentence",
@@ -108,8 +107,10 @@ def failure_sentence(evaluation: Evaluation) -> str:
     failed = sum(trace.error is not None for trace in evaluation.run.traces)
     if not failed:
         return ""
-    counts = "counts" if failed == 1 else "count"
-    return f"{counted(failed, 'query')} of {len(evaluation.dataset):,} failed and {counts} 0."
+    of, counts = len(evaluation.dataset), "counts" if failed == 1 else "count"
+    if failed == of:
+        return f"{'The only query' if of == 1 else f'All {of:,} queries'} failed and {counts} 0."
+    return f"{failed:,} of {counted(of, 'query')} failed and {counts} 0."
 
 
 def comparison_sentence(comparison: Comparison) -> str:
@@ -142,7 +143,7 @@ def held_out_sentence(comparison: Comparison) -> str:
         return ""
     told = _difference(held.difference, comparison.method, held.difference.p)
     return (
-        f"The best on one half of the queries, {held.system}, was measured on the other "
+        f"The best of the others on one half of the queries, {held.system}, was measured on the other "
         f"{len(held.held_out):,}: {held.mean:.3f} against {held.baseline_mean:.3f} of {comparison.baseline} ({told}), "
         f"{_verdict(held.verdict)}."
     )
@@ -151,20 +152,15 @@ def held_out_sentence(comparison: Comparison) -> str:
 def best_of(comparison: Comparison) -> str:
     """Return the system with the highest mean of the primary metric, of those that can be compared."""
     rows = [row for row in comparison.of(comparison.primary) if not row.truncated and row.n]
-    return max(rows, key=lambda row: row.mean).system if rows else comparison.baseline
+    if not rows:
+        return comparison.baseline
+    return max(rows, key=lambda row: (row.mean, row.system == comparison.baseline)).system  # of equal ones the baseline
 
 
 def depth_of_loss(evaluation: Evaluation, primary: Metric) -> int | None:
     """Return the depth at which a fact counts as found beside a metric; None for the deepest that was scored."""
     k = primary.k
     return k if k is not None and k <= int(evaluation.run.spec["candidates"]) else None
-
-
-def counted(count: int, noun: str) -> str:
-    """Return a number with its noun: `1 query`, `312 queries`, `43 facts`."""
-    if count == 1:
-        return f"1 {noun}"
-    return f"{count:,} " + (f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s")
 
 
 _VERDICTS = ("better", "worse", "not told apart")
@@ -185,10 +181,16 @@ def _against(row: Compared, comparison: Comparison) -> str:
     corrected = " after Holm's correction" if len(comparison.others) > 1 else ""
     decimals = decimals_of(row.metric)
     told = _difference(row.difference, comparison.method, row.p_holm, decimals) + corrected
+    if not row.difference.wins and not row.difference.losses:
+        return f"both have {_mean(row)} on average, and {_no_other(row.n)}"
     means = f"{_mean(row)} against {row.baseline_mean:.{decimals}f}"
     if row.verdict == "not told apart":
         return f"{means} ({told}), which may be noise on {_seen(row.n, row.detectable)}"
     return f"{means} ({told}), more than noise on {counted(row.n, 'query')}"
+
+
+def _no_other(n: int) -> str:
+    return "the only query has the same value" if n == 1 else f"each of {n:,} queries has the same value"
 
 
 def _mean(row: Compared) -> str:
@@ -223,7 +225,7 @@ def _shallow(evaluation: Evaluation, metric: Metric) -> str:
     cut = [stage for stage in evaluation.scores.stages if evaluation.is_truncated(stage, metric)]
     if not cut:
         return "no query has a value on both sides"
-    return f"{cut[0]} returned no more than {evaluation.truncated[cut[0]]} hits, whatever was asked"
+    return f"{cut[0]} returned no more than {counted(evaluation.truncated[cut[0]], 'hit')}, whatever was asked"
 
 
 def _others(lost: list[Loss], losses: LossBreakdown, found: int) -> str:
@@ -241,7 +243,9 @@ def _others(lost: list[Loss], losses: LossBreakdown, found: int) -> str:
 
 
 def _fate(loss: Loss, k: int) -> str:
-    return "of queries that failed" if loss.outcome == "failed" else outcome_text(loss, k)
+    if loss.outcome != "failed":
+        return outcome_text(loss, k)
+    return "of a query that failed" if len(loss.query_ids) == 1 else "of queries that failed"
 
 
 def _sentence(text: str) -> str:

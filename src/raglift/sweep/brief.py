@@ -10,6 +10,7 @@ from raglift.report.brief.comparison import regressions_sections
 from raglift.report.brief.evaluation import loss_section
 from raglift.report.page.document import Document, Section
 from raglift.report.words import comparison_sentence, held_out_sentence
+from raglift.sweep.page import failed_sections
 from raglift.sweep.terminal import result_foot, result_head, result_table
 
 if TYPE_CHECKING:
@@ -38,20 +39,23 @@ def sweep_brief(result: SweepResult, *, include_cut: bool = False) -> Document:
     comparison = _compared(result, include_cut=include_cut)
     table = result_table(result)
     first = replace(table, rows=table.rows[:_SHOWN])
-    held_out = comparison is not None and comparison.held_out is not None
-    foot = [line.strip() for line in result_foot(result, include_cut=include_cut, held_out=held_out)]
+    # The comparison has its own warning of a best of many
+    foot = list(result_foot(result, include_cut=include_cut, held_out=comparison is not None))
+    warnings = dict.fromkeys(line.removeprefix(_WARNING) for line in foot if line.startswith(_WARNING))
+    warnings |= dict.fromkeys(comparison.warnings if comparison is not None else ())
     said = [] if comparison is None else [comparison_sentence(comparison), held_out_sentence(comparison)]
     return Document(
         title=result_head(result),
         lead=" ".join(filter(None, said)),
         headline=first,
         measured=(),
-        warnings=tuple(line.removeprefix(_WARNING) for line in foot if line.startswith(_WARNING)),
-        notes=tuple(line for line in foot if not line.startswith(_WARNING)),
+        warnings=tuple(warnings),
+        notes=tuple(line for line in foot if not line.startswith((_WARNING, " "))),
         sections=(
             *([Section(f"All cells: {len(table.rows)}", tables=(table,), folded=True)] if table != first else []),
             *_best_section(result, include_cut=include_cut),
             *(regressions_sections(comparison) if comparison is not None else []),
+            *failed_sections(result),
         ),
     )
 

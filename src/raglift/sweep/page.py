@@ -17,11 +17,11 @@ from raglift.report.page.evaluation import evaluation_document
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.measured import measured_together
 from raglift.report.tables import Cell, Table
-from raglift.report.terminal.figures import interval_text, level
-from raglift.report.words import best_of, counted
+from raglift.report.terminal.figures import counted, interval_text, level
+from raglift.report.words import best_of
 from raglift.sweep.charts import short_names
 from raglift.sweep.result import compare_cells
-from raglift.sweep.terminal import alike_text, failed_by_reason, varying_parts
+from raglift.sweep.terminal import alike_text, changed_models, failed_by_reason, varying_parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from raglift.records import Comparison
     from raglift.sweep.result import CellResult, SweepResult
 
-__all__ = ["compared", "sweep_document"]
+__all__ = ["compared", "failed_sections", "sweep_document"]
 
 _MOST_SHOWN = 6
 """As many cells have their queries on the page."""
@@ -88,7 +88,7 @@ def sweep_document(result: SweepResult, *, baseline: str | None = None, include_
             _cells_section(result, comparison),
             *_map_sections(result),
             *comparison_sections(comparison, shown),
-            *_failed_sections(result),
+            *failed_sections(result),
         ),
         queries=replace(queries, notes=(*_limited(comparison, shown), *queries.notes)),
     )
@@ -104,7 +104,7 @@ def _one_cell(result: SweepResult) -> Document:
         title=f"{result.title}: {len(result.finished):,} of {counted(len(result.results), 'cell')} measured",
         measured=(("Cell", entry.cell.name), *page.measured),
         warnings=(*_unmeasured(result), *page.warnings),
-        sections=(*page.sections, *_failed_sections(result)),
+        sections=(*page.sections, *failed_sections(result)),
     )
 
 
@@ -169,7 +169,8 @@ def _warnings(result: SweepResult, comparison: Comparison) -> list[str]:
 
 def _unmeasured(result: SweepResult) -> list[str]:
     waiting = sum(entry.evaluation is None and entry.error is None for entry in result.results)
-    failed = [f"{counted(len(result.failed), 'cell')} failed"] if result.failed else []
+    failed = changed_models(result)
+    failed += [f"{counted(len(result.failed), 'cell')} failed"] if result.failed else []
     return failed + ([f"{counted(waiting, 'cell')} not measured yet"] if waiting else [])
 
 
@@ -216,7 +217,7 @@ def _map_sections(result: SweepResult) -> list[Section]:
     return [Section("Heat map", figures=(figure,))]
 
 
-def _failed_sections(result: SweepResult) -> list[Section]:
+def failed_sections(result: SweepResult) -> list[Section]:
     """Return the cells that failed, by reason; nothing where none did."""
     rows = []
     for reason, names in failed_by_reason(result).items():

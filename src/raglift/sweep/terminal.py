@@ -12,7 +12,7 @@ from raglift.metrics import mean_title
 from raglift.records import Metric
 from raglift.report.tables import Cell
 from raglift.report.terminal.cost import seconds_text
-from raglift.report.terminal.figures import as_text, lifted, table_of, write
+from raglift.report.terminal.figures import as_text, counted, lifted, table_of, write
 from raglift.sweep.specification.cells import NO_RERANKER, PARTS
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "alike_text",
+    "changed_models",
     "failed_by_reason",
     "plan_text",
     "print_plan",
@@ -89,12 +90,12 @@ def result_head(result: SweepResult) -> str:
 
 
 def _plan_lines(plan: Plan) -> Iterator[str]:
-    documents = f" and {plan.documents:,} documents" if plan.documents else ""
+    asked = counted(plan.queries, "query") + (f" and {counted(plan.documents, 'document')}" if plan.documents else "")
     told = [f"{plan.excluded:,} excluded"] if plan.excluded else []
     told += [f"{plan.finished:,} finished already"] if plan.finished else []
     aside = f" ({', '.join(told)})" if told else ""
     yield (
-        f"{plan.title}: {_cells(len(plan.cells))}{aside} over {plan.queries:,} queries{documents} of {plan.dataset}, "
+        f"{plan.title}: {counted(len(plan.cells), 'cell')}{aside} over {asked} of {plan.dataset}, "
         f"{plan.candidates:,} candidates"
     )
     named = [entry.chunker for entry in plan.chunkings] + [entry.model for entry in plan.embeddings]
@@ -102,8 +103,7 @@ def _plan_lines(plan: Plan) -> Iterator[str]:
     yield from _section("split", [(entry.chunker, _chunking(entry)) for entry in plan.chunkings], width)
     yield from _section("embed", [(entry.model, _embedding(entry)) for entry in plan.embeddings], width)
     if plan.sources:
-        one = "ranking" if len(plan.sources) == 1 else "rankings"
-        yield f"  retrieve  {len(plan.sources):,} {one} of {plan.queries:,} queries"
+        yield f"  retrieve  {counted(len(plan.sources), 'ranking')} of {counted(plan.queries, 'query')}"
     yield from _section("rerank", [(entry.reranker, _reranking(entry)) for entry in plan.rerankings], width)
 
 
@@ -180,11 +180,9 @@ def _columns(result: SweepResult) -> dict[str, Callable[[Evaluation], str | Cell
     """Return what is shown of each cell, by title; costs where they are known of some cell."""
     metric = result.primary
     measured = [entry.evaluation for entry in result.finished if entry.evaluation is not None]
-    columns: dict[str, Callable[[Evaluation], str | Cell]] = {
-        "retrieved": lambda one: f"{one.scores.mean(one.before, metric):.4f}"
-    }
+    columns: dict[str, Callable[[Evaluation], str | Cell]] = {"retrieved": lambda one: _mean(one, one.before, metric)}
     if any(len(one.scores.stages) > 1 for one in measured):
-        columns["reranked"] = lambda one: _if_reranked(one, f"{one.scores.mean(one.after, metric):.4f}")
+        columns["reranked"] = lambda one: _if_reranked(one, _mean(one, one.after, metric))
         columns["lift"] = lambda one: _lift(one, metric)
     columns["n"] = lambda one: f"{one.scores.n(one.after, metric):,}"
     context = Metric(_CONTEXT, metric.depth)
@@ -193,6 +191,11 @@ def _columns(result: SweepResult) -> dict[str, Callable[[Evaluation], str | Cell
     if any(_p50(one) is not None for one in measured):
         columns["p50"] = lambda one: "–" if (p50 := _p50(one)) is None else seconds_text(p50)
     return columns
+
+
+def _mean(evaluation: Evaluation, stage: str, metric: Metric) -> str:
+    mean = evaluation.scores.mean(stage, metric)
+    return "–" if math.isnan(mean) else f"{mean:.4f}"
 
 
 def _if_reranked(evaluation: Evaluation, figure: str) -> str:
@@ -229,25 +232,20 @@ def result_foot(result: SweepResult, *, include_cut: bool = False, held_out: boo
         dollars = dollars_of(model.partition(":")[2], tokens)
         price = "" if dollars is None else f", US$ {dollars:.4f} at list price"
         yield f"billed for {model}: {tokens:,} tokens{price}"
-    for name, identities in result.mixed_models.items():
-        yield (
-            f"! {name} changed while the sweep was stopped, so its cells cannot be compared: "
-            f"{' and '.join(identities)}; sweep again into another folder"
-        )
+    yield from (f"! {warning}" for warning in changed_models(result))
     waiting = [entry for entry in result.results if entry.evaluation is None and entry.error is None]
     if waiting:
-        yield f"! {_cells(len(waiting))} not measured yet: go on with --resume"
+        yield f"! {counted(len(waiting), 'cell')} not measured yet: go on with --resume"
     for reason, names in failed_by_reason(result).items():
         shown = "; ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
-        yield f"! {_cells(len(names))} failed: {reason}"
+        yield f"! {counted(len(names), 'cell')} failed: {reason}"
         yield f"    {shown}"
     for entry in result.finished:
-        errors = (
-            [] if entry.evaluation is None else [trace.error for trace in entry.evaluation.run.traces if trace.error]
-        )
-        if errors:
-            count = "1 query failed and counts 0" if len(errors) == 1 else f"{len(errors):,} queries failed and count 0"
-            yield f"! {entry.cell.name}: {count}; the first: {errors[0]}"
+        traces = () if entry.evaluation is None else entry.evaluation.run.traces
+        if errors := [trace.error for trace in traces if trace.error]:
+            counts = "counts" if len(errors) == 1 else "count"
+            failed = f"{counted(len(errors), 'query')} failed and {counts} 0"
+            yield f"! {entry.cell.name}: {failed}; the first: {errors[0]}"
     if len(result.finished) > 1:
         runs, primary = f"{shlex.quote(str(result.folder))}/cells/*", shlex.quote(str(result.primary))
         yield (
@@ -264,6 +262,8 @@ def _best(result: SweepResult, *, include_cut: bool, held_out: bool) -> Iterator
     if best is not None:
         aside = f" of those without {_CUT}" if cut and not include_cut else ""
         yield f"best{aside}: {best.cell.name}"
+    elif result.finished and len(cut) < len(result.finished):
+        yield "best: none, because no query counts" + (f" in cells without {_CUT}" if cut else "")
     elif result.finished:
         yield "best: none, because every cell's embedding model reads some chunks only in part"
     if cut:
@@ -282,8 +282,13 @@ def _best(result: SweepResult, *, include_cut: bool, held_out: bool) -> Iterator
         yield f"! {caution}"
 
 
-def _cells(count: int) -> str:
-    return f"{count:,} cell" if count == 1 else f"{count:,} cells"
+def changed_models(result: SweepResult) -> list[str]:
+    """Warn of names that stood for more than one model while the sweep was stopped and gone on with."""
+    return [
+        f"{name} changed while the sweep was stopped, so its cells cannot be compared: {' and '.join(identities)}; "
+        "sweep again into another folder"
+        for name, identities in result.mixed_models.items()
+    ]
 
 
 def failed_by_reason(result: SweepResult) -> dict[str, list[str]]:

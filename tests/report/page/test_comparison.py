@@ -48,7 +48,7 @@ def test_the_first_screen_says_what_the_comparison_says(comparison):
     assert document.lead.startswith(
         "Of 2 systems beside base, 2 are better in MRR@3. The highest mean is that of better"
     )
-    assert "The best on one half of the queries, better, was measured on the other 18" in document.lead
+    assert "The best of the others on one half of the queries, better, was measured on the other 18" in document.lead
     assert "With better, all 36 facts are found by rank 3." in document.lead
     assert [row[0] for row in texts(document.headline.rows)] == ["base", "better", "reranked"]
     assert [row[-1].text for row in document.headline.rows] == ["baseline", "better", "better"]

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from raglift.errors import ConfigurationError
-from raglift.metrics import parse
 from raglift.records import Cost, StageLatency
 from raglift.report.page.document import Document, Section
-from raglift.report.page.evaluation import deciding, evaluation_document
+from raglift.report.page.evaluation import evaluation_document
 from raglift.store import load_evaluation
 
 BEFORE = [2, 3, 1, 5, 1, None] * 6
@@ -117,7 +116,7 @@ def test_few_queries_failures_and_notes_are_told(ranked):
     document = evaluation_document(ranked([1, 2, RuntimeError("down")], reranked=[1, 1, 1], unlabelled=[1]))
     assert document.warnings[0].startswith("only 2 queries count: ")
     assert dict(document.measured)["Failed"] == "1 query, which counts 0"
-    assert "1 query of 3 failed and counts 0." in document.lead
+    assert "1 of 3 queries failed and counts 0." in document.lead
     assert any("without labels" in note for note in document.notes)
 
 
@@ -144,16 +143,6 @@ def test_costs_are_shown_where_they_are_known(reranked):
         ["together", "1.30 s", "2.10 s", ""],
     ]
     assert "Cost" not in [one.heading for one in evaluation_document(reranked).sections]
-
-
-def test_without_ndcg_the_first_measure_of_quality_decides(ranked):
-    evaluation = ranked([1, 2], metrics=("context_tokens", "recall", "rr"))
-    assert deciding(None, evaluation.scores.metrics) == parse("recall@3")
-    assert deciding("rr@1", evaluation.scores.metrics) == parse("rr@1")
-    with pytest.raises(ConfigurationError, match="which was not scored"):
-        deciding("ndcg@10", evaluation.scores.metrics)
-    with pytest.raises(ConfigurationError, match="which was not scored"):
-        deciding(None, ranked([1], metrics=("context_tokens",)).scores.metrics)
 
 
 def test_a_loaded_evaluation_makes_the_same_page(reranked, tmp_path: Path):

@@ -205,7 +205,7 @@ def hostile(text):
 @pytest.mark.parametrize("terminal", [False, True])
 def test_hostile_texts_are_shown_as_they_are(text, terminal):
     told = shown(hostile(text), force_terminal=terminal, color_system=None, width=300)
-    assert f"{text}: 1 queries, 1 candidates, match by containment, {text} conventions" in told
+    assert f"{text}: 1 query, 1 candidate, match by containment, {text} conventions" in told
     assert f"before ({text})" in told
     assert f"after ({text}-2)" in told
     assert f"! a note of {text}" in told

@@ -73,3 +73,10 @@ def test_more_tokens_are_no_win(ranked):
     assert row.split()[-1] == "–"
     assert lift.to_frame().set_index("metric").loc["context_tokens@3", ["wins", "losses"]].isna().all()
     assert next(line for line in str(lift).splitlines() if line.startswith("MRR@1")).split()[-1].count("/") == 2
+
+
+def test_where_no_query_is_named_none_is_said_to_have_stayed(ranked):
+    told = str(ranked([2, 1, 1], reranked=[1, 1, 1]).reranker_lift("rr@3", moved=0))
+    assert "moved up" not in told
+    assert "No query moved down in RR@3." in told
+    assert "1 query won, 2 tied, 0 lost" in told

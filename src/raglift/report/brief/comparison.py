@@ -15,8 +15,8 @@ from raglift.report.page.document import Document, Section, Table
 from raglift.report.page.measured import measured_together
 from raglift.report.page.parts import few_text, loss_table, slices_table
 from raglift.report.terminal.comparison import exploratory_parts
-from raglift.report.terminal.figures import level
-from raglift.report.words import counted, depth_of_loss
+from raglift.report.terminal.figures import counted, level
+from raglift.report.words import depth_of_loss
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +51,7 @@ def comparison_brief(comparison: Comparison) -> Document:
 def slices_brief(slices: TagSlices) -> Document:
     """Return slices by tag."""
     said = "Exploratory: no p-value is corrected, and a query of several tags counts in each."
-    notes = tuple(filter(None, [few_text(slices)])) if slices.slices else ()
+    notes = tuple(filter(None, [few_text(slices)]))
     return Document(f"{mean_title(slices.metric)} by tag", said, slices_table(slices), (), notes=notes)
 
 

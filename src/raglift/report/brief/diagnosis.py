@@ -10,7 +10,8 @@ from raglift.report.page.cells import row_of
 from raglift.report.page.document import Document, Section, Table
 from raglift.report.page.parts import loss_table
 from raglift.report.terminal.diagnosis import earned_text, figure_text, passage_text, piece_text
-from raglift.report.words import counted, loss_sentence
+from raglift.report.terminal.figures import counted
+from raglift.report.words import loss_sentence
 
 if TYPE_CHECKING:
     from raglift.diagnosis import Explanation, LossBreakdown

@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.comparison.cautions import few_queries, read_in_part
+from raglift.comparison.statistics import primary_of
 from raglift.diagnosis.rejudged import judgements_of, rule_of
 from raglift.errors import ConfigurationError
 from raglift.metrics import mean_title
 from raglift.report.page.document import Document, Section
-from raglift.report.page.evaluation import deciding, headline, metrics_section, moved_table
+from raglift.report.page.evaluation import headline, metrics_section, moved_table
 from raglift.report.page.measured import measured
 from raglift.report.page.parts import loss_table
 from raglift.report.terminal.curves import over_k_table
@@ -41,7 +42,7 @@ def evaluation_brief(evaluation: Evaluation, primary: Metric | str | None = None
     """
     evaluation = replace(evaluation, judgements=judgements_of(evaluation))  # matched once, for all that asks
     try:
-        decides = deciding(primary, evaluation.scores.metrics)
+        decides = primary_of(primary, evaluation.scores.metrics)
     except ConfigurationError:
         if primary is not None:
             raise

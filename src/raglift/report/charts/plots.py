@@ -48,7 +48,7 @@ class EvaluationPlots:
         """Return what reranking changed for each query, most gained first.
 
         Args:
-            metric: what to look at; by default NDCG@10 or, where that was not scored, at the deepest depth that was.
+            metric: what to look at; by default as in `reranker_lift`.
 
         Raises:
             ConfigurationError: a system of one stage, a metric that was not scored, or one without a fair pair.

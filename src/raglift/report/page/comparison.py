@@ -15,12 +15,11 @@ from raglift.report.page.document import Cell, Document, Section, Table
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.measured import measured_together
 from raglift.report.page.parts import few_text, has_tags, loss_table, method_section, slices_table
-from raglift.report.terminal.figures import decimals_of, effect_text, interval_text, level
+from raglift.report.terminal.figures import counted, decimals_of, effect_text, interval_text, level
 from raglift.report.terminal.slices import cost_text, cost_title, place_text
 from raglift.report.words import (
     best_of,
     comparison_sentence,
-    counted,
     depth_of_loss,
     failure_sentence,
     held_out_sentence,

@@ -6,11 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.comparison.cautions import few_queries, read_in_part
-from raglift.comparison.statistics import interval_of, primary_of, scored
+from raglift.comparison.statistics import interval_of, primary_of
 from raglift.comparison.systems import system_name
 from raglift.diagnosis.rejudged import judgements_of
-from raglift.errors import ConfigurationError
-from raglift.metrics import MEASURES, mean_title, title
+from raglift.metrics import mean_title, title
 from raglift.report.page import figures
 from raglift.report.page.cells import (
     TRUNCATED,
@@ -36,15 +35,15 @@ from raglift.report.page.parts import (
     truncation,
 )
 from raglift.report.terminal.diagnosis import headroom_text
-from raglift.report.terminal.figures import decimals_of, interval_text
-from raglift.report.words import counted, depth_of_loss, evaluation_sentence, loss_sentence
+from raglift.report.terminal.figures import counted, decimals_of, interval_text
+from raglift.report.words import depth_of_loss, evaluation_sentence, loss_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raglift.records import Evaluation, Lift, Lifted, Metric, Moved
 
-__all__ = ["deciding", "evaluation_document", "headline", "metrics_section", "moved_table"]
+__all__ = ["evaluation_document", "headline", "metrics_section", "moved_table"]
 
 _MOVED = 10
 """How many queries are named in each direction."""
@@ -57,8 +56,7 @@ def evaluation_document(
 
     Args:
         evaluation: what was measured.
-        primary: the metric that decides; by default NDCG@10 or, where that was not scored, NDCG at the deepest depth
-            that was, else the first measure of quality at its deepest.
+        primary: the metric that decides; by default as in `reranker_lift`.
         seed: of the permutation tests.
         confidence: how often intervals hold the true value.
 
@@ -66,7 +64,7 @@ def evaluation_document(
         ConfigurationError: a metric that was not scored or is no measure of quality, or an argument outside its range.
     """
     evaluation = replace(evaluation, judgements=judgements_of(evaluation))  # matched once, for all that asks
-    decides = deciding(primary, evaluation.scores.metrics)
+    decides = primary_of(primary, evaluation.scores.metrics)
     lift = None
     if len(evaluation.scores.stages) > 1:
         lift = evaluation.reranker_lift(decides, seed=seed, confidence=confidence, moved=_MOVED)
@@ -91,22 +89,6 @@ def evaluation_document(
         sections=tuple(section for section in sections if section is not None),
         queries=queries,
     )
-
-
-def deciding(primary: Metric | str | None, known: Sequence[Metric]) -> Metric:
-    """Return the metric that decides, also where no NDCG was scored: then the first measure of quality, at its deepest.
-
-    Raises:
-        ConfigurationError: it was not scored, or is no measure of quality, or none was scored.
-    """
-    try:
-        return primary_of(primary, known)
-    except ConfigurationError:
-        quality = [one for one in known if MEASURES[one.name].is_earned and not MEASURES[one.name].is_cost]
-        if primary is not None or not quality:
-            raise
-    alike = [metric for metric in quality if metric.name == quality[0].name]
-    return scored(max(alike, key=lambda metric: metric.k or 0), known, "primary")
 
 
 def _title(evaluation: Evaluation) -> str:

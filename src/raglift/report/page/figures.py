@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from raglift.metrics import mean_title, title
 from raglift.report.page.document import Figure
 from raglift.report.terminal.diagnosis import outcome_text
-from raglift.report.terminal.figures import decimals_of, difference_text, interval_text, level, signed
+from raglift.report.terminal.figures import counted, decimals_of, difference_text, interval_text, level, signed
 from raglift.report.terminal.slices import cost_text, cost_title
 
 if TYPE_CHECKING:
@@ -64,7 +64,8 @@ def lift(found: Lift) -> Figure:
         for word, moved in (("gain", found.up[:1]), ("loss", found.down[:1]))
         for one in moved
     ]
-    counts = f"{difference.wins:,} queries gained, {difference.ties:,} stayed as they were, {difference.losses:,} lost"
+    gained = f"{counted(difference.wins, 'query')} gained"
+    counts = f"{gained}, {difference.ties:,} stayed the same, {difference.losses:,} lost"
     return Figure(
         f"Lift in {name}, query by query",
         f"One bar a query, sorted: {'; '.join([counts, *ends])}.",
@@ -79,7 +80,7 @@ def pair_lift(comparison: Comparison, system: str) -> Figure:
     assert difference is not None  # noqa: S101 — as above
     return Figure(
         f"{system} minus {comparison.baseline} in {title(comparison.primary)}, query by query",
-        f"One bar a query, sorted: {system} is better on {difference.wins:,} queries, as good on "
+        f"One bar a query, sorted: {system} is better on {counted(difference.wins, 'query')}, as good on "
         f"{difference.ties:,}, worse on {difference.losses:,}.",
         comparison.plot.lift(system),
         f"Each bar is one query: up where {system} is better, down where {comparison.baseline} is.",
@@ -91,7 +92,7 @@ def loss(evaluation: Evaluation, losses: LossBreakdown) -> Figure:
     parts = [f"{each.facts:,} {outcome_text(each, losses.k)}" for each in losses.losses if each.facts]
     return Figure(
         "From all facts to those found",
-        f"Of {losses.facts:,} facts: {'; '.join(parts)}.",
+        f"Of {counted(losses.facts, 'fact')}: {'; '.join(parts)}.",
         evaluation.plot.loss(losses.k),
         "The width of a band is the number of facts; what leaves the flow is lost there.",
     )

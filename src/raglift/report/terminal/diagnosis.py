@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from raglift.metrics import MEASURES, title
 from raglift.printable import printable
+from raglift.report.terminal.figures import counted
 
 if TYPE_CHECKING:
     from raglift.diagnosis import Explanation, Headroom, LossBreakdown
@@ -32,7 +33,7 @@ _EARNED = 1e-12
 def loss_text(losses: LossBreakdown) -> str:
     """Return where each fact got to, one line an outcome that some fact came to."""
     share = 100 / max(losses.facts, 1)
-    lines = [f"Where recall was lost, at k = {losses.k}: {_counted(losses.facts, 'fact')}"]
+    lines = [f"Where recall was lost, at k = {losses.k}: {counted(losses.facts, 'fact')}"]
     shown = [loss for loss in losses.losses if loss.facts or loss.outcome == "found"]
     words = [outcome_text(loss, losses.k) for loss in shown]
     width = max(map(len, words), default=0)
@@ -40,7 +41,7 @@ def loss_text(losses: LossBreakdown) -> str:
         queries = f"  {_named(loss)}" if loss.outcome != "found" and loss.facts else ""
         lines.append(f"  {word:<{width}}  {loss.facts:>6,}  {loss.facts * share:5.1f} %{queries}")
     lines += [
-        f"  {_counted(loss.facts, 'fact')} of these only since {loss.stage} (no candidate held them): {_named(loss)}"
+        f"  {counted(loss.facts, 'fact')} of these only since {loss.stage} (no candidate held them): {_named(loss)}"
         for loss in losses.made_findable
     ]
     return printable("\n".join(lines))
@@ -142,10 +143,6 @@ def _named(loss: Loss) -> str:
     shown = 3
     more = f" and {len(loss.query_ids) - shown} more" if len(loss.query_ids) > shown else ""
     return ", ".join(loss.query_ids[:shown]) + more
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def _short(text: str) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from raglift.diagnosis.rejudged import judgements_of
 from raglift.metrics import MEASURES, mean_title
 from raglift.report.tables import Cell
 from raglift.report.terminal.cost import cost_parts
 from raglift.report.terminal.curves import over_k_lines
 from raglift.report.terminal.diagnosis import headroom_text, loss_text
-from raglift.report.terminal.figures import as_text, difference_text, lifted, p_text, table_of, write
+from raglift.report.terminal.figures import as_text, counted, difference_text, lifted, p_text, table_of, write
 from raglift.significance import paired_difference
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ def print_evaluation(evaluation: Evaluation, console: Console) -> None:
 
 def evaluation_parts(evaluation: Evaluation) -> Iterator[Part]:
     """Yield the lines and tables of an evaluation."""
+    evaluation = replace(evaluation, judgements=judgements_of(evaluation))  # matched once, for all that asks
     yield from _head(evaluation)
     yield evaluation_table(evaluation)
     yield from _primary_lift(evaluation)
@@ -53,7 +56,7 @@ def _head(evaluation: Evaluation) -> list[str]:
     run = evaluation.run
     spec = run.spec
     profile = "" if evaluation.profile == "default" else f", {evaluation.profile} conventions"
-    asked = f"{len(evaluation.dataset):,} queries, {spec['candidates']} candidates"
+    asked = f"{counted(len(evaluation.dataset), 'query')}, {counted(spec['candidates'], 'candidate')}"
     threshold = spec["match"].get("threshold")
     match = f"{spec['match']['mode']}" + ("" if threshold is None else f" (threshold {threshold:g})")
     first = f"{evaluation.dataset.name}: {asked}, match by {match}{profile}"

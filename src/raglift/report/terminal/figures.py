@@ -23,6 +23,7 @@ __all__ = [
     "WIDTH",
     "Part",
     "as_text",
+    "counted",
     "counts_text",
     "decimals_of",
     "difference_text",
@@ -47,6 +48,13 @@ WIDTH = 100
 LONGEST = 24
 """The longest name of a system that has room in a table beside its figures."""
 _SMALLEST_P = 0.0001
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun: `1 query`, `312 queries`, `43 facts`."""
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count:,} " + (f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s")
 
 
 def decimals_of(metric: Metric) -> int:

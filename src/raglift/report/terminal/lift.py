@@ -8,6 +8,7 @@ from raglift.metrics import mean_title, title
 from raglift.report.terminal.figures import (
     WIDTH,
     as_text,
+    counted,
     counts_text,
     decimals_of,
     difference_text,
@@ -44,7 +45,7 @@ def lift_parts(lift: Lift) -> Iterator[Part]:
     evaluation = lift.evaluation
     scored = f", {lift.row().n:,} of them scored" if lift.row().n < len(evaluation.dataset) else ""
     match = evaluation.run.spec["match"]["mode"]
-    yield f"{evaluation.dataset.name}: {len(evaluation.dataset):,} queries{scored}, match by {match}"
+    yield f"{evaluation.dataset.name}: {counted(len(evaluation.dataset), 'query')}{scored}, match by {match}"
     yield from (f"  {stage.name}: {stage.system}" for stage in evaluation.run.stages)
     yield ""
     yield from _sentences(lift)
@@ -56,8 +57,10 @@ def lift_parts(lift: Lift) -> Iterator[Part]:
     if any(row.truncated for row in lift.rows):
         yield f"{_TRUNCATED} k is deeper than the reranker returned: there is no fair pair"
     yield ""
-    yield from _moved(lift, "up", lift.up)
-    yield from _moved(lift, "down", lift.down)
+    found = lift.row().difference
+    if found is not None:
+        yield from _moved(lift, "up", lift.up, found.wins)
+        yield from _moved(lift, "down", lift.down, found.losses)
     yield from (f"! {warning}" for warning in lift.warnings)
     yield f"Method: {lift.method.text}; seed {lift.method.seed}."
 
@@ -78,7 +81,7 @@ def _sentences(lift: Lift) -> Iterator[str]:
     )
     found = row.difference
     yield (
-        f"{found.wins:,} queries won, {found.ties:,} tied, {found.losses:,} lost; effect size "
+        f"{counted(found.wins, 'query')} won, {found.ties:,} tied, {found.losses:,} lost; effect size "
         f"{effect_text(found.effect_size)}."
     )
     if row.detectable is not None:
@@ -116,9 +119,11 @@ def _row(row: Lifted, alpha: float) -> tuple[str | Cell, ...]:
     )
 
 
-def _moved(lift: Lift, where: str, queries: tuple[Moved, ...]) -> Iterator[Part]:
-    if not queries:
+def _moved(lift: Lift, where: str, queries: tuple[Moved, ...], moved: int) -> Iterator[Part]:
+    """Yield the queries that moved most in one direction, of so many that did."""
+    if not moved:
         yield f"No query moved {where} in {title(lift.primary)}."
+    if not queries:
         return
     rows = [
         (
