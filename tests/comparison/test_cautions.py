@@ -7,10 +7,10 @@ import pytest
 
 from raglift.comparison import compare
 from raglift.evaluation import rescore
+from raglift.evaluation.notes import run_notes
 from raglift.execution import RetrieveStage
 from raglift.matching import Provenance
 from raglift.records import Cost, Dataset, Ranking, StageLatency, StageTrace
-from raglift.report.notes import run_notes
 
 
 def warnings(*systems, **options):

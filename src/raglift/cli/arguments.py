@@ -62,7 +62,9 @@ ChunkerKind = Annotated[
 ]
 Primary = Annotated[
     str | None,
-    typer.Option(help="The one metric that decides; by default ndcg@10, or NDCG at the deepest depth scored."),
+    typer.Option(
+        help="The one metric that decides; by default ndcg@10, else the deepest NDCG, else the first measure."
+    ),
 ]
 Names = Annotated[str | None, typer.Option(help="What to call the runs, with commas; by default as their folders.")]
 HoldOut = Annotated[

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from raglift.chunking.token_counts import TokenCounts
 from raglift.errors import ConfigurationError
+from raglift.evaluation.notes import run_notes
 from raglift.evaluation.options import DEFAULT_KS, Config, Options, positive
 from raglift.evaluation.scored import checked_rule, evaluation_of, require_chunks, require_encoding
 from raglift.evaluation.spec import spec_of
@@ -17,7 +18,6 @@ from raglift.latency import CostMeter, OneAtATime
 from raglift.matching import MatchRule, Provenance, inventory_of
 from raglift.metrics.choosing import choose_metrics
 from raglift.records import Dataset, Evaluation, Run, StageInfo
-from raglift.report.notes import run_notes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

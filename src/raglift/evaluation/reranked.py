@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.chunking.token_counts import TokenCounts
 from raglift.errors import ConfigurationError
+from raglift.evaluation.notes import run_notes
 from raglift.evaluation.scored import evaluation_of
 from raglift.execution import Policy, run_stages
 from raglift.execution.traces import is_batched
 from raglift.integrations.adapt import adapt_reranker, named_stages
 from raglift.matching import MatchRule, Provenance
 from raglift.records import Cost, Evaluation, Run, StageInfo
-from raglift.report.notes import run_notes
 
 if TYPE_CHECKING:
     from raglift.models import Dtype
