@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from raglift.records import Comparison
+    from raglift.report.tables import Table
     from raglift.sweep.result import SweepResult
 
 __all__ = ["sweep_brief"]
@@ -25,6 +26,11 @@ _SHOWN = 10
 """As many cells are shown before the others are folded."""
 _FEW_CELLS = 2
 _WARNING = "! "
+
+
+def _untoned(table: Table) -> Table:
+    """Return a table in which nothing stands out: the lifts of a sweep's cells are not tested."""
+    return replace(table, rows=tuple(tuple(replace(cell, tone="") for cell in row) for row in table.rows))
 
 
 def sweep_brief(result: SweepResult, *, include_cut: bool = False) -> Document:
@@ -37,7 +43,7 @@ def sweep_brief(result: SweepResult, *, include_cut: bool = False) -> Document:
         include_cut: also compare cells whose embedding model reads some chunks only in part.
     """
     comparison = _compared(result, include_cut=include_cut)
-    table = result_table(result)
+    table = _untoned(result_table(result))
     first = replace(table, rows=table.rows[:_SHOWN])
     # The comparison has its own warning of a best of many
     foot = list(result_foot(result, include_cut=include_cut, held_out=comparison is not None))

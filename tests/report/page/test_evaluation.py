@@ -114,7 +114,8 @@ def test_a_system_of_one_stage_has_means_and_no_lift(ranked):
 
 def test_few_queries_failures_and_notes_are_told(ranked):
     document = evaluation_document(ranked([1, 2, RuntimeError("down")], reranked=[1, 1, 1], unlabelled=[1]))
-    assert document.warnings[0].startswith("only 2 queries count: ")
+    assert document.warnings[0] == "1 of 3 queries failed and counts 0. The first: retrieve: RuntimeError: down"
+    assert document.warnings[1].startswith("only 2 queries count: ")
     assert dict(document.measured)["Failed"] == "1 query, which counts 0"
     assert "1 of 3 queries failed and counts 0." in document.lead
     assert any("without labels" in note for note in document.notes)

@@ -276,3 +276,13 @@ def test_an_earlier_stage_is_judged_by_its_own_ranking(open_page: Callable, docu
     chip(page, "Ranked too low").click()
     assert listed(page) == ["fixed"]
     assert chip(page, "Dropped").count() == 0
+
+
+def test_a_link_to_a_query_that_is_not_here_says_so(open_page: Callable, document: Document) -> None:
+    page = open_page(document, "#q=never-asked").page
+    told = page.locator("#explorer-trouble")
+    told.wait_for()
+    assert "never-asked" in told.inner_text()
+    page.evaluate("location.hash = '#q=lost'")
+    told.wait_for(state="hidden")
+    assert page.locator("article.detail").inner_text().count("lost")

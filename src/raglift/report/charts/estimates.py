@@ -113,7 +113,7 @@ def differences_of_systems(
     ]
     known = level(comparison.method)
     baseline = names.get(comparison.baseline, comparison.baseline)
-    scale = Scale(f"{mean_title(wanted)} minus the baseline's, {known} intervals", _signed(wanted), reference=0.0)
+    scale = Scale(f"{mean_title(wanted)} minus the baseline's, {known} intervals", _signed(wanted), 0.0, _reach(wanted))
     return intervals_chart(
         estimates,
         scale,
@@ -143,7 +143,7 @@ def tags_chart(slices: TagSlices, names: Mapping[str, str], *, lift: bool) -> al
         estimates.append(Estimate(row, name, one.mean, one.interval, told, aside, is_weak=one.few))
     known = f"{level(slices.method)} intervals"
     if as_lift:
-        scale = Scale(f"change of {title}, {known}", _signed(slices.metric), reference=0.0)
+        scale = Scale(f"change of {title}, {known}", _signed(slices.metric), 0.0, _reach(slices.metric))
     else:
         scale = Scale(f"mean {title}, {known}", quantity(slices.metric), bounds=_bounds(slices.metric))
     words = f"{title} by tag" + (f": change to {names.get(slices.baseline or '', slices.baseline)}" if as_lift else "")
@@ -174,3 +174,8 @@ def _signed(metric: Metric) -> str:
 
 def _bounds(metric: Metric) -> tuple[float, float] | None:
     return (0.0, 1.0) if is_bounded(metric) else None
+
+
+def _reach(metric: Metric) -> tuple[float, float] | None:
+    """Return what no true difference leaves, though the interval of a few queries may."""
+    return (-1.0, 1.0) if is_bounded(metric) else None

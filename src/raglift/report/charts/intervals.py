@@ -77,7 +77,7 @@ def intervals_chart(
         colours: for each series.
     """
     alt = altair()
-    marks, names, height = _laid_out([one for one in estimates if not math.isnan(one.value)], series)
+    marks, names, height = _laid_out([one for one in estimates if not math.isnan(one.value)], series, scale)
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[height, 0], nice=False))
     across = alt.Scale(domain=_domain(marks, scale), nice=scale.bounds is None)
     axis = alt.Axis(tickCount=6, **numbers(scale.format))
@@ -122,7 +122,7 @@ def _names(names: Sequence[dict[str, Any]], y: Any) -> list[Any]:
 
 
 def _laid_out(
-    estimates: Sequence[Estimate], series: Sequence[str]
+    estimates: Sequence[Estimate], series: Sequence[str], scale: Scale
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], float]:
     """Return the intervals and the names with their places in pixels, and the height of all."""
     marks, names, top = [], [], 0.0
@@ -130,15 +130,17 @@ def _laid_out(
         told = list(members)
         names.append({"y": top + _NAME / 2, "n": plain(row), "a": told[0].aside})
         for line, one in enumerate(told):
-            marks.append(_mark(one, top + _NAME + _LINE * (line + 0.5), plain(row), several=len(series) > 1))
+            marks.append(_mark(one, top + _NAME + _LINE * (line + 0.5), plain(row), scale, several=len(series) > 1))
         top += _NAME + _LINE * len(told) + _GAP
     return marks, names, max(top, _NAME)
 
 
-def _mark(one: Estimate, y: float, row: str, *, several: bool) -> dict[str, Any]:
+def _mark(one: Estimate, y: float, row: str, scale: Scale, *, several: bool) -> dict[str, Any]:
     interval = one.interval
     known = interval is not None and not math.isnan(interval.low)
     low, high = (interval.low, interval.high) if interval is not None and known else (one.value, one.value)
+    if scale.bounds is not None:  # an interval of few queries may leave what is possible, and would dwarf the others
+        low, high = max(low, scale.bounds[0]), min(high, scale.bounds[1])
     name = plain(one.series)
     told = {"y": y, "v": one.value, "l": low, "h": high, "s": name, "t": one.told}
     return told | {"n": f"{row}, {name}" if several else row, "w": one.is_weak}

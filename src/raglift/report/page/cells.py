@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from raglift.metrics import MEASURES
 from raglift.report.tables import Cell
 from raglift.report.terminal.figures import counts_text, decimals_of, differing, interval_text, p_text
 
@@ -38,7 +39,7 @@ def row_of(cells: Iterable[Cell | str]) -> tuple[Cell, ...]:
 def mean_cell(metric: Metric, mean: float, interval: Interval | None, *, truncated: bool = False) -> Cell:
     """Return a mean with its interval, and a bar from its low to its high end."""
     text = interval_text(mean, interval, decimals_of(metric)) + TRUNCATED * truncated
-    if interval is None or math.isnan(mean):
+    if interval is None or math.isnan(mean) or MEASURES[metric.name].is_cost:  # tokens are on no scale with the rest
         return Cell(text)
     return Cell(text, low=interval.low, middle=mean, high=interval.high)
 
@@ -46,7 +47,7 @@ def mean_cell(metric: Metric, mean: float, interval: Interval | None, *, truncat
 def difference_cell(metric: Metric, found: PairedDifference | None, *, alpha: float) -> Cell:
     """Return a difference with its interval and bar, toned where its p-value is at most alpha; `–` for no fair pair."""
     cell = differing(found, metric, alpha)
-    if found is None or math.isnan(found.low):
+    if found is None or math.isnan(found.low) or MEASURES[metric.name].is_cost:
         return cell
     return replace(cell, low=found.low, middle=found.mean, high=found.high)
 

@@ -36,7 +36,7 @@ from raglift.report.page.parts import (
 )
 from raglift.report.terminal.diagnosis import headroom_text
 from raglift.report.terminal.figures import counted, decimals_of, interval_text
-from raglift.report.words import depth_of_loss, evaluation_sentence, loss_sentence
+from raglift.report.words import depth_of_loss, evaluation_sentence, failure_sentence, loss_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +68,7 @@ def evaluation_document(
     lift = None
     if len(evaluation.scores.stages) > 1:
         lift = evaluation.reranker_lift(decides, seed=seed, confidence=confidence, moved=_MOVED)
-    warnings = lift.warnings if lift is not None else _warnings(evaluation, decides)
+    warnings = (*_failures(evaluation), *(_warnings(evaluation, decides) if lift is None else lift.warnings))
     sections = [
         Section("Over k", figures=(figures.over_k(evaluation, decides),)),
         None if lift is None else _lift_section(lift),
@@ -98,6 +98,12 @@ def _title(evaluation: Evaluation) -> str:
 def _warnings(evaluation: Evaluation, metric: Metric) -> tuple[str, ...]:
     """Return what the reader of the figures of one stage should be warned of."""
     return (*few_queries(evaluation.scores.n(evaluation.after, metric)), *read_in_part(evaluation))
+
+
+def _failures(evaluation: Evaluation) -> list[str]:
+    """Return how many queries failed, and why the first did: above everything else, since they count 0."""
+    first = next((trace.error for trace in evaluation.run.traces if trace.error is not None), None)
+    return [] if first is None else [f"{failure_sentence(evaluation)} The first: {first}"]
 
 
 def headline(evaluation: Evaluation, lift: Lift | None, primary: Metric, confidence: float) -> Table:

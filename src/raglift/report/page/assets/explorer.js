@@ -79,6 +79,15 @@ function explorer(data) {
     return true;
   }
 
+  // A link to a query that is not here says so; says whether it is one
+  function tellUnknown() {
+    const asked = new URLSearchParams(location.hash.slice(1));
+    const name = asked.get("q") ?? asked.get("n");
+    const unknown = name !== null && !(asked.has("n") ? data.queries[Number(name) - 1] : data.byId.get(name));
+    trouble(unknown ? `The link names a query that is not in this report: ${short(name, 200)}` : "");
+    return unknown;
+  }
+
   const root = document.getElementById("explorer");
   root.append(
     controls.element,
@@ -95,10 +104,12 @@ function explorer(data) {
   const first = refresh()[0];
   const named = route();
   if (!named && first) show(first);
-  if (named) root.parentElement.scrollIntoView();
+  if (named && NARROW.matches) detail.scrollIntoView(); // beside the list only where there is room
+  else if (named || tellUnknown()) root.parentElement.scrollIntoView();
 
   addEventListener("hashchange", () => {
     if (location.hash !== gone && route()) reveal(detail);
+    tellUnknown();
     gone = null;
   });
   root.addEventListener("keydown", (event) => {
@@ -196,9 +207,14 @@ async function startExplorer() {
   explorer(data);
 }
 
+// What cannot be shown, and why; an empty text takes it back
+function trouble(text) {
+  const place = document.getElementById("explorer-trouble");
+  place.textContent = text;
+  place.hidden = !text;
+}
+
 startExplorer().catch((error) => {
-  const trouble = document.getElementById("explorer-trouble");
-  trouble.textContent = `The queries cannot be shown: ${error.message}. A browser of 2023 or later can.`;
-  trouble.hidden = false;
+  trouble(`The queries cannot be shown: ${error.message}. A browser of 2023 or later can.`);
   throw error;
 });
