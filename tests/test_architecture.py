@@ -46,6 +46,9 @@ ORDER = (
     "references",
     "systems",
     "sweep",
+    "judging",
+    "assistant",
+    "review",
     "walkthrough",
     "cli",
 )

@@ -10,6 +10,7 @@
     │   └── SweepError          a sweep is not described as it must be; lists every fault at once
     ├── ModelError              a model cannot be loaded, or is not the one it claims to be
     │   └── ModelOutputError    a model gave no usable answer for an input
+    ├── CostLimitReached        asking a provider on would cost more than was allowed; what was answered is kept
     ├── CacheError              the cache file cannot be read or written
     ├── RunError                a saved run is missing, damaged, or from a newer version
     └── QueryFailed             a query failed and the caller asked to stop on the first failure
@@ -27,6 +28,7 @@ __all__ = [
     "ConfigurationError",
     "CorpusError",
     "CorpusMissing",
+    "CostLimitReached",
     "DatasetError",
     "Fault",
     "MissingDependency",
@@ -145,6 +147,10 @@ class ModelError(RagliftError):
 
 class ModelOutputError(ModelError):
     """A model gave no usable answer for an input: a score that is not a number, a failed call to a provider."""
+
+
+class CostLimitReached(RagliftError):
+    """Asking a provider on would cost more than was allowed; what it answered so far is kept."""
 
 
 class CacheError(RagliftError):

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import raglift
-from raglift.cli import labels, measuring
+from raglift.cli import judging, labels, measuring
 
 __all__ = ["app"]
 
@@ -20,6 +20,7 @@ app = typer.Typer(
 )
 app.add_typer(measuring.group)
 app.add_typer(labels.group)
+app.add_typer(judging.group)
 
 
 def _version(wanted: bool) -> None:

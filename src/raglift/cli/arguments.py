@@ -12,16 +12,21 @@ __all__ = [
     "ChunkSize",
     "ChunkUnit",
     "ChunkerKind",
+    "Concurrency",
     "DatasetSource",
     "Documents",
     "DtypeOption",
     "Embedding",
     "HoldOut",
+    "LanguageModelName",
+    "MaxCost",
     "Names",
     "Overwrite",
+    "Price",
     "Primary",
     "Reranker",
     "Save",
+    "Temperature",
     "UnicodeFolding",
 ]
 
@@ -72,3 +77,16 @@ HoldOut = Annotated[
 ]
 Save = Annotated[Path | None, typer.Option(help="Write the evaluation to this folder.")]
 Overwrite = Annotated[bool, typer.Option(help="Replace an evaluation that is already there.")]
+LanguageModelName = Annotated[
+    str,
+    typer.Option("--model", help="A chat model as provider:model, by LangChain's init_chat_model; see .env.example."),
+]
+Temperature = Annotated[
+    str, typer.Option(help="How freely the model answers; 'default' leaves it to the provider, as some models ask.")
+]
+Concurrency = Annotated[int, typer.Option(help="The most requests under way at a time.")]
+MaxCost = Annotated[float | None, typer.Option(help="US dollars: stop before the next request might cost more in all.")]
+Price = Annotated[
+    str | None,
+    typer.Option(help="US dollars per million input and output tokens, as 0.15,0.60, for a model whose is not known."),
+]

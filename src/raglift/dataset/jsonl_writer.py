@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,8 @@ def passage_value(passage: Passage, *, default_grade: int = RELEVANT.start) -> s
         del value["text"]
     if passage.grade != default_grade:
         value["grade"] = passage.grade
+    if passage.annotator is not None:
+        value["annotator"] = asdict(passage.annotator)
     return passage.text if passage.text is not None and value.keys() == {"text"} else value
 
 
@@ -71,6 +74,8 @@ def query_value(query: Query, passage_value: Callable[..., Any] = passage_value)
         value["judged_irrelevant"] = [
             passage_value(passage, default_grade=IRRELEVANT.start) for passage in query.judged_irrelevant
         ]
+    if query.annotator is not None:
+        value["annotator"] = asdict(query.annotator)
     return value
 
 

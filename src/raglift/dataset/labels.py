@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from raglift.dataset.faults import check_fields, shown
-from raglift.dataset.passages import IRRELEVANT, RELEVANT, read_id, read_passage, read_string
+from raglift.dataset.passages import IRRELEVANT, RELEVANT, read_annotator, read_id, read_passage, read_string
 from raglift.records import Fact, Query
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_facts", "read_query"]
 
-_FIELDS = ("id", "query", "relevant", "tags", "answerable", "judged_irrelevant")
+_FIELDS = ("id", "query", "relevant", "tags", "answerable", "judged_irrelevant", "annotator")
 
 
 def read_query(entry: Mapping[str, Any], place: Place, sources: Sources) -> Query:
@@ -45,6 +45,7 @@ def read_query(entry: Mapping[str, Any], place: Place, sources: Sources) -> Quer
         tags=_read_tags(entry.get("tags", []), place / "tags"),
         answerable=bool(answerable),
         judged_irrelevant=_read_irrelevant(entry.get("judged_irrelevant", []), place / "judged_irrelevant", sources),
+        annotator=read_annotator(entry, place),
     )
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.dataset.faults import check_fields, shown
-from raglift.records import Passage
+from raglift.records import Annotator, Passage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from raglift.dataset.anchors import Sources
     from raglift.dataset.faults import Place
 
-__all__ = ["IRRELEVANT", "RELEVANT", "read_characters", "read_id", "read_passage", "read_string"]
+__all__ = ["IRRELEVANT", "RELEVANT", "read_annotator", "read_characters", "read_id", "read_passage", "read_string"]
 
 # 2 to the power of the highest is still a float, which exponential gain needs
 RELEVANT = range(1, 1001)
@@ -22,7 +23,7 @@ RELEVANT = range(1, 1001)
 IRRELEVANT = range(1)
 """The grade of a passage that was judged not to help."""
 
-_FIELDS = ("text", "doc", "start", "end", "from", "to", "chunk", "grade")
+_FIELDS = ("text", "doc", "start", "end", "from", "to", "chunk", "grade", "annotator")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -44,12 +45,30 @@ def read_passage(value: Any, place: Place, sources: Sources, grades: range) -> P
     if not check_fields(value, _FIELDS, place):
         return None
     grade = _read_grade(value, place / "grade", grades)
-    read = _FORMS.get(frozenset(value) - {"grade"})
+    annotator = read_annotator(value, place)
+    read = _FORMS.get(frozenset(value) - {"grade", "annotator"})
     if read is None:
         forms = ", or ".join(" and ".join(name for name in _FIELDS if name in form) for form in _FORMS)
-        place.fault(shown(value), f"the fields {forms} (and grade, if any)")
+        place.fault(shown(value), f"the fields {forms} (and grade and annotator, if any)")
         return None
-    return read(value, place, sources, grade)
+    passage = read(value, place, sources, grade)
+    return passage if passage is None or annotator is None else replace(passage, annotator=annotator)
+
+
+def read_annotator(entry: Mapping[str, Any], place: Place) -> Annotator | None:
+    """Return the model that an object says it is from; None where it names none, and a fault where it is no model."""
+    value = entry.get("annotator")
+    if value is None:
+        return None
+    inner = place / "annotator"
+    names = [field.name for field in fields(Annotator)]
+    if not isinstance(value, dict):
+        inner.fault(shown(value), f"an object with {', '.join(names)}")
+        return None
+    if not check_fields(value, names, inner):
+        return None
+    texts = [read_string(value.get(name), inner / name) for name in names]
+    return Annotator(*[text or "" for text in texts])
 
 
 def read_string(value: Any, place: Place) -> str | None:

@@ -3,7 +3,7 @@
 from raglift.records.comparison import Compared, Comparison, HeldOut, Method
 from raglift.records.corpus import Chunk, Document
 from raglift.records.cost import Cost, IndexCost, StageLatency
-from raglift.records.labels import Dataset, Fact, Passage, Query
+from raglift.records.labels import Annotator, Dataset, Fact, Passage, Query
 from raglift.records.lift import Lift, Lifted, Moved
 from raglift.records.metric import Metric, Tokens
 from raglift.records.rankings import Hit, Inventory, Ranking, Run, StageInfo, StageTrace, Trace
@@ -12,6 +12,7 @@ from raglift.records.slices import TagSlice, TagSlices
 from raglift.records.tradeoff import Costed, Tradeoff
 
 __all__ = [
+    "Annotator",
     "Chunk",
     "Compared",
     "Comparison",

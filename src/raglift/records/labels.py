@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,22 @@ if TYPE_CHECKING:
 
     from raglift.records.corpus import Document
 
-__all__ = ["Dataset", "Fact", "Passage", "Query"]
+__all__ = ["Annotator", "Dataset", "Fact", "Passage", "Query"]
+
+
+@dataclass(frozen=True)
+class Annotator:
+    """The language model that judged a passage, or wrote a query; what no model made has none."""
+
+    model: str
+    """As `openai:gpt-4o-mini`."""
+    prompt: str
+    """Name and hash of what it was told, as `relevance@3f9a1c07`."""
+    date: str
+    """The day it answered, as `2026-11-21`."""
+
+    def __str__(self) -> str:
+        return f"{self.model} ({self.prompt}, {self.date})"
 
 
 @dataclass(frozen=True)
@@ -34,6 +49,8 @@ class Passage:
     """The id of the chunk that is evidence, for labels about chunks."""
     grade: int = 1
     """How good the evidence is: an integer, 1 or more."""
+    annotator: Annotator | None = field(default=None, repr=False)
+    """The model that judged it; None for a label that a person gave, as far as is known."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +82,8 @@ class Query:
     """False when the corpus does not answer it: such a query enters no mean."""
     judged_irrelevant: tuple[Passage, ...] = ()
     """What somebody looked at and found not to help; never a fact."""
+    annotator: Annotator | None = field(default=None, repr=False)
+    """The model that wrote the question; None for one that a person asked, as far as is known."""
 
     @property
     def is_labelled(self) -> bool:

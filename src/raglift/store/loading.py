@@ -12,6 +12,7 @@ from raglift.errors import RunError
 from raglift.matching import MatchRule
 from raglift.metrics import parse
 from raglift.records import (
+    Annotator,
     Chunk,
     Dataset,
     Evaluation,
@@ -152,6 +153,18 @@ def _chunk(chunks: list[Chunk], number: int) -> Chunk:
 
 
 def _query(line: dict[str, Any]) -> Query:
-    facts = tuple(Fact(tuple(Passage(**passage) for passage in fact["passages"])) for fact in line.pop("facts", ()))
-    irrelevant = tuple(Passage(**passage) for passage in line.pop("judged_irrelevant", ()))
-    return Query(facts=facts, judged_irrelevant=irrelevant, tags=tuple(line.pop("tags", ())), **line)
+    facts = tuple(Fact(tuple(_passage(passage) for passage in fact["passages"])) for fact in line.pop("facts", ()))
+    irrelevant = tuple(_passage(passage) for passage in line.pop("judged_irrelevant", ()))
+    annotator = _annotator(line)
+    return Query(
+        facts=facts, judged_irrelevant=irrelevant, tags=tuple(line.pop("tags", ())), annotator=annotator, **line
+    )
+
+
+def _passage(value: dict[str, Any]) -> Passage:
+    return Passage(annotator=_annotator(value), **value)
+
+
+def _annotator(value: dict[str, Any]) -> Annotator | None:
+    annotator = value.pop("annotator", None)
+    return None if annotator is None else Annotator(**annotator)
