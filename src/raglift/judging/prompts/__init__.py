@@ -11,14 +11,10 @@ import string
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
 from raglift.integrations.language_models import FilledPrompt
 from raglift.printable import encodable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["Prompt", "delimited", "load_prompt", "read_prompt_part"]
 
