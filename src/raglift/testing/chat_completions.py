@@ -61,7 +61,7 @@ def completion(body: Json, answer: Answer, number: int) -> Json:
 
 
 def stream_of(reply: Json, body: Json) -> list[bytes]:
-    """Return a chat completion as the events of a stream: a word each, why it ended, the usage where it is asked for."""
+    """Return a chat completion as the events of a stream: a word each, why it ended, and the usage where asked for."""
     head = {key: reply[key] for key in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
     with_usage = bool((body.get("stream_options") or {}).get("include_usage"))
     (choice,) = reply["choices"]
@@ -78,7 +78,7 @@ def stream_of(reply: Json, body: Json) -> list[bytes]:
 
 
 def smallest_instance(schema: Json) -> Any:
-    """Return a value that a JSON schema allows: of each choice the first, of numbers the smallest, the shortest text."""
+    """Return a value that a JSON schema allows: the first choice, the smallest number, the shortest text."""
     return _instance(schema, schema)
 
 
