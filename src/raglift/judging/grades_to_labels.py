@@ -128,7 +128,7 @@ def _ordered(passages: Sequence[Passage]) -> list[Passage]:
 def _joined(facts: Sequence[Fact], passages: Sequence[Passage]) -> tuple[Fact, ...]:
     """Return facts with what is the same evidence as alternatives, and what is not as facts after them."""
     joining: list[list[Passage]] = [[] for _ in facts]
-    new = []
+    new: list[Passage] = []
     for passage in passages:
         of_it = (
             number for number, fact in enumerate(facts) if any(same_evidence(known, passage) for known in fact.passages)
