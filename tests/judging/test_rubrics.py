@@ -63,7 +63,7 @@ def test_a_folder_is_no_rubric(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scale", [0, 4, "3"])
 def test_no_other_scale(scale: object) -> None:
-    with pytest.raises(ConfigurationError, match="scale: found .*; expected 3 or 5"):
+    with pytest.raises(ConfigurationError, match=r"scale: found .*; expected 3 or 5"):
         relevance_prompt(scale)  # type: ignore[arg-type]
 
 

@@ -19,11 +19,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.cache import Cache
-    from raglift.integrations.language_models import FilledPrompt, LanguageModel, Usage
+    from raglift.integrations.language_models import FilledPrompt, Usage
     from raglift.judging.asking import Estimate, Limits
     from raglift.judging.grading_summary import GradingSummary
     from raglift.judging.pool import Pool, PooledChunk
-    from raglift.judging.rubrics import Judgement
     from raglift.records import Evaluation, Query
 
 __all__ = ["Graded", "NotGraded", "estimate_grading", "grade"]

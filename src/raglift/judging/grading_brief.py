@@ -111,14 +111,9 @@ def _figure(value: float | None) -> str:
 def _measured(graded: Graded) -> tuple[tuple[str, str], ...]:
     usage = graded.usage
     cost = "not known" if graded.dollars is None else f"${graded.dollars:,.4f}"
-    return (
-        ("judge", str(graded.annotator)),
-        (
-            "asked",
-            f"{counted(graded.asked, 'request')} now, the rest from the cache; {usage.input:,} tokens in, "
-            f"{usage.output:,} out, cost {cost}",
-        ),
-    )
+    tokens = f"{usage.input:,} tokens in, {usage.output:,} out, cost {cost}"
+    asked = f"{counted(graded.asked, 'request')} now, the rest from the cache; {tokens}"
+    return (("judge", str(graded.annotator)), ("asked", asked))
 
 
 def _warnings(summary: GradingSummary) -> Iterator[str]:
