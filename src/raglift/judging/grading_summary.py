@@ -77,7 +77,7 @@ class GradingSummary:
     def to_markdown(self) -> str:
         """Return the summary as GitHub's Markdown, for a pull request."""
         from raglift.judging.grading_brief import grading_brief
-        from raglift.report.markdown.rendering import markdown_of
+        from raglift.report.markdown import markdown_of
 
         return markdown_of(grading_brief(self))
 
