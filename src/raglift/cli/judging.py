@@ -53,8 +53,9 @@ def grade(
 ) -> None:
     """Let a language model grade what systems returned, and write the grades as labels."""
     from raglift.cli import grade as command
-    from raglift.cli.model_options import limits_of, model_of
+    from raglift.cli.model_options import model_and_limits
 
+    asked, limits = model_and_limits(model, temperature, concurrency, max_cost, price)
     command.run(
         command.Request(
             runs=tuple(runs),
@@ -65,8 +66,8 @@ def grade(
             relevant_from=relevant_from,
             fill=fill,
             documents=documents,
-            model=model_of(model, temperature),
-            limits=limits_of(concurrency, max_cost, price),
+            model=asked,
+            limits=limits,
             estimate=estimate,
             overwrite=overwrite,
             as_json=as_json,

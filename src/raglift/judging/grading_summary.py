@@ -128,6 +128,6 @@ def graded_systems(graded: Graded, labels: Dataset, evaluations: Mapping[str, Ev
 def _scored(evaluation: Evaluation, labels: Dataset, depth: int) -> list[tuple[float, float, int]]:
     """Return NDCG, Judged and how many queries count, at each stage of a run under other labels."""
     k = min(depth, int(evaluation.run.spec["candidates"]))
-    scores = rescore(evaluation, metrics=("ndcg", "judged"), ks=(k,), labels=labels).scores
-    ndcg, judged = scores.metrics
-    return [(scores.mean(stage, ndcg), scores.mean(stage, judged), scores.n(stage, ndcg)) for stage in scores.stages]
+    scores = rescore(evaluation, metrics=("ndcg",), ks=(k,), labels=labels).scores
+    (ndcg,) = scores.metrics
+    return [(scores.mean(stage, ndcg), math.nan, scores.n(stage, ndcg)) for stage in scores.stages]
