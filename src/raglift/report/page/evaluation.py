@@ -69,13 +69,14 @@ def evaluation_document(
     if len(evaluation.scores.stages) > 1:
         lift = evaluation.reranker_lift(decides, seed=seed, confidence=confidence, moved=_MOVED)
     warnings = (*_failures(evaluation), *(_warnings(evaluation, decides) if lift is None else lift.warnings))
+    lead = evaluation_sentence(evaluation, lift, decides, confidence)
     first = headline(evaluation, lift, decides, confidence)
-    if _all_failed(evaluation):
-        first = replace(first, caption=f"Every query failed and counts 0. {first.caption}")
+    if _all_failed(evaluation):  # its zeros would look as if something had been measured
+        lead, first = failure_sentence(evaluation), replace(first, rows=())
     queries = drill_down({"": evaluation}, left=("", evaluation.before), right=("", evaluation.after), primary=decides)
     return Document(
         title=_title(evaluation),
-        lead=evaluation_sentence(evaluation, lift, decides, confidence),
+        lead=lead,
         headline=first,
         measured=measured(evaluation, decides, match=queries.match),
         warnings=warnings,
