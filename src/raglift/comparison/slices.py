@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.comparison.statistics import interval_of, mean_of, method_of, primary_of, scored
+from raglift.comparison.statistics import interval_of, mean_of, method_of, primary_of, scored, within_reach
 from raglift.records import TagSlice, TagSlices
 from raglift.significance import paired_differences
 
@@ -94,7 +94,7 @@ def _slices(
             differences = system.values - system.baseline
             within = np.stack([np.where(member, differences, np.nan) for member in members.values()], axis=1)
             found = paired_differences(within, seed=method.seed, confidence=method.confidence)
-            described = dict(zip(members, found, strict=True))
+            described = {tag: within_reach(metric, one) for tag, one in zip(members, found, strict=True)}
         for tag, member in members.items():
             values, baseline = system.values[member], None
             if system.baseline is not None:

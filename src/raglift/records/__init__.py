@@ -7,7 +7,8 @@ from raglift.records.labels import Annotator, Dataset, Fact, Passage, Query
 from raglift.records.lift import Lift, Lifted, Moved
 from raglift.records.metric import Metric, Tokens
 from raglift.records.rankings import Hit, Inventory, Ranking, Run, StageInfo, StageTrace, Trace
-from raglift.records.results import Evaluation, Scores
+from raglift.records.results import Evaluation
+from raglift.records.scores import Scores
 from raglift.records.slices import TagSlice, TagSlices
 from raglift.records.tradeoff import Costed, Tradeoff
 

@@ -143,6 +143,35 @@ class Dataset:
 
             raise unknown_query(self, query_id) from None
 
+    def sample(self, n: int, seed: int = 0) -> Dataset:
+        """Return so many of its queries, drawn at random, in their order; the documents are all there.
+
+        Args:
+            n: how many: from 1 to all of them.
+            seed: the same seed draws the same queries.
+
+        Raises:
+            ConfigurationError: there are not so many queries, or a seed that is no integer.
+        """
+        from raglift.dataset.choosing import sample
+
+        return sample(self, n, seed)
+
+    def only(self, *, tags: str | Sequence[str] = (), ids: str | Sequence[str] = ()) -> Dataset:
+        """Return the queries that have one of some tags, or one of some ids; the documents are all there.
+
+        Args:
+            tags: one or several; a query with any of them is kept.
+            ids: one or several; where tags are given too, a query must have both.
+
+        Raises:
+            ConfigurationError: neither is given, no query has a tag, or none has both.
+            DatasetError: no query has an id.
+        """
+        from raglift.dataset.choosing import only
+
+        return only(self, tags, ids)
+
     @classmethod
     def from_dict(
         cls,

@@ -14,11 +14,10 @@ if TYPE_CHECKING:
 
     from raglift.records import Metric
 
-__all__ = ["altair", "data_of", "figure", "is_bounded", "legend_of", "numbers", "plain", "quantity"]
+__all__ = ["altair", "data_of", "figure", "legend_of", "numbers", "plain", "quantity"]
 
 LONGEST = 160
 """The most characters of an untrusted text that a chart carries."""
-_UNBOUNDED = {"dcg", "idcg"}
 
 
 def altair() -> Any:
@@ -46,11 +45,6 @@ def plain(text: str) -> str:
     """Return an untrusted text for a chart: on one line, of bounded length, nothing in it that reorders a line."""
     told = printable(" ".join(text.split()))
     return told if len(told) <= LONGEST else told[: LONGEST - 1] + "…"
-
-
-def is_bounded(metric: Metric) -> bool:
-    """Whether a metric lies between 0 and 1."""
-    return not MEASURES[metric.name].is_cost and metric.name not in _UNBOUNDED
 
 
 def quantity(metric: Metric) -> str:

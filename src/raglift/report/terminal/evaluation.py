@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from raglift.comparison.statistics import within_reach
 from raglift.diagnosis.rejudged import judgements_of
 from raglift.metrics import MEASURES, mean_title
 from raglift.report.tables import Cell
@@ -71,7 +72,7 @@ def _primary_lift(evaluation: Evaluation) -> list[str]:
         return []
     metric = max(fair)[2]
     lift = evaluation.lift(metric)
-    difference = paired_difference(lift, seed=0)
+    difference = within_reach(metric, paired_difference(lift, seed=0))
     if not difference.n:
         return []
     asked = "" if str(metric) == "ndcg@10" else repr(str(metric))
