@@ -11,6 +11,7 @@ from raglift.errors import ConfigurationError
 from raglift.evaluation import rescore
 from raglift.evaluation.options import DEFAULT_KS
 from raglift.matching import MatchRule
+from raglift.metrics.choosing import JUDGED
 from raglift.store import check_free, load_evaluation
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ def _rescored(evaluation: Evaluation, request: Request) -> Evaluation:
         ks = tuple(dict.fromkeys(metric.depth for metric in known if metric.depth is not None)) or DEFAULT_KS
     if not measures:  # as before, and at other depths where they are asked for
         measures = list(known if request.ks is None else dict.fromkeys(replace(metric, depth=None) for metric in known))
+        if evaluation.dataset.shows_judged and not any(metric.name == JUDGED for metric in known):
+            measures.append(JUDGED)
     match = _rule(evaluation, request)
     return rescore(evaluation, metrics=measures, ks=ks, match=match, profile=request.profile)
 

@@ -41,7 +41,7 @@ def rescore(
         ConfigurationError: an argument that cannot be used.
         MissingDependency: tokens are to be counted, and tiktoken is not installed.
     """
-    chosen = choose_metrics(metrics, ks)
+    chosen = choose_metrics(metrics, ks, evaluation.dataset)
     asked = int(evaluation.run.spec["candidates"])
     too_deep = [metric for metric in chosen if metric.k is not None and metric.k > asked]
     if too_deep:

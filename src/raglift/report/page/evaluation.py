@@ -34,7 +34,7 @@ from raglift.report.page.parts import (
     slices_table,
     truncation,
 )
-from raglift.report.terminal.diagnosis import headroom_text
+from raglift.report.terminal.diagnosis import headroom_line
 from raglift.report.terminal.figures import counted, decimals_of, interval_text
 from raglift.report.words import depth_of_loss, evaluation_sentence, failure_sentence, loss_sentence
 
@@ -87,6 +87,7 @@ def evaluation_document(
         warnings=warnings,
         notes=tuple(note for note in evaluation.notes if note not in warnings),
         sections=tuple(section for section in sections if section is not None),
+        labels=str(evaluation.label_sources),
         queries=queries,
     )
 
@@ -218,7 +219,7 @@ def _loss_section(evaluation: Evaluation, primary: Metric) -> Section | None:
     losses = evaluation.loss(k)
     if not losses.facts:
         return None
-    said = [loss_sentence(losses), f"{headroom_text(evaluation.headroom(k))}."]
+    said = [loss_sentence(losses), f"{headroom_line(evaluation.headroom(k))}."]
     said += [
         f"{counted(loss.facts, 'fact')} of these only since {loss.stage}: no candidate held them."
         for loss in losses.made_findable
