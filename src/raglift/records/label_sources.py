@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["PEOPLE", "LabelSources"]
 
 _PEOPLE = "people"
+_LONGEST = 120
+"""The longest name of a model that is shown whole."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,13 @@ def _told(what: str, counts: Mapping[str | None, int], noun: str, verb: str) -> 
     """Return `labels: 120 passages judged by a model, 30 by people`; nothing where people did it all."""
     if not any(name is not None for name in counts):
         return ""
-    parts = [f"{count:,} by {name or _PEOPLE}" for name, count in counts.items()]
+    parts = [f"{count:,} by {_named(name)}" for name, count in counts.items()]
     first = next(iter(counts.values()))
     named = " ".join(filter(None, [noun + "s" * (first != 1) if noun else "", verb]))
     return f"{what}: {', '.join([parts[0].replace(' by ', f' {named} by ', 1), *parts[1:]])}"
+
+
+def _named(name: str | None) -> str:
+    """Return a judge's name on one line, of bounded length."""
+    told = _PEOPLE if name is None else " ".join(name.split())
+    return told if len(told) <= _LONGEST else told[: _LONGEST - 1] + "…"
