@@ -326,9 +326,9 @@ def test_the_key_is_shown_nowhere(server, made, client, what, caplog, capsys, mo
 
 
 def test_a_key_in_a_header_of_the_users_own_is_shown_nowhere(server):
-    secret = "plain words that are a secret"
-    chat = ChatOpenAI(model="m", api_key=KEY, default_headers={"X-Gateway": secret}, max_retries=0)
-    server.answer_next(Answer(status=400, body={"error": {"message": f"found {secret}"}}))
+    header = "plain words that are a secret"
+    chat = ChatOpenAI(model="m", api_key=KEY, default_headers={"X-Gateway": header}, max_retries=0)
+    server.answer_next(Answer(status=400, body={"error": {"message": f"found {header}"}}))
     with pytest.raises(ModelOutputError, match=r"found \*\*\*"):
         language_model(chat, patience=QUICK).ask(PROMPT, Grade)
 
