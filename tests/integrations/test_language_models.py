@@ -145,11 +145,25 @@ def test_the_first_piece_comes_before_the_last_is_sent(server, made):
         Answer(text='{"grade": '),
         Answer(text='{"grade": 7, "reason": ""}'),
         Answer(text="I think it is a 3."),
+        Answer(text=r'{"grade": 3, "reason": "no \ud800 UTF-8"}'),
         Answer(text='{"grade": 3, "rea', finish_reason="length"),
         Answer(body=b"<html>Bad gateway</html>"),
         Answer(body={"choices": None}),
     ],
-    ids=["429", "500", "503", "408", "cut off", "malformed", "not allowed", "prose", "length", "html", "no choices"],
+    ids=[
+        "429",
+        "500",
+        "503",
+        "408",
+        "cut off",
+        "malformed",
+        "not allowed",
+        "prose",
+        "surrogate",
+        "length",
+        "html",
+        "no choices",
+    ],
 )
 def test_what_passes_is_asked_again(server, model, answer):
     server.answer_next(answer, RIGHT)
