@@ -20,6 +20,7 @@ from raglift.judging.grades_to_labels import placed
 from raglift.judging.grading import estimate_grading, grade
 from raglift.judging.grading_brief import print_grading
 from raglift.judging.pool import pool
+from raglift.judging.rubrics import check_relevant_from
 from raglift.loading import load_documents
 from raglift.printable import printable
 
@@ -73,6 +74,7 @@ def run(request: Request) -> None:
     pairs = placed(pool(evaluations, depth=request.depth), documents)
     rubric, scale = request.rubric, request.scale
     expected = estimate_grading(pairs, request.model, rubric=rubric, scale=scale, limits=request.limits)
+    check_relevant_from(request.relevant_from, scale)
     print_estimate(expected, request.model)
     if request.estimate:
         return

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from raglift.errors import ConfigurationError
 from raglift.integrations.language_models import DEFAULT_MODEL, language_model
 from raglift.judging.agreement import Agreement, agreement
 from raglift.judging.asking import NoAnswer, ask_all, estimate
 from raglift.judging.grades_to_labels import filled_queries, labelled_queries
-from raglift.judging.rubrics import SCALES, relevance_prompt
+from raglift.judging.rubrics import SCALES, check_relevant_from, relevance_prompt
 from raglift.records import Annotator, Dataset
 
 if TYPE_CHECKING:
@@ -98,9 +97,7 @@ class Graded:
         Raises:
             ConfigurationError: no grade from which on to be relevant.
         """
-        if relevant_from not in range(1, self.scale + 1):
-            expected = f"an integer from 1 to {self.scale}, the highest grade"
-            raise ConfigurationError(f"relevant_from: found {relevant_from!r}; expected {expected}")
+        check_relevant_from(relevant_from, self.scale)
         labels = filled_queries if fill else labelled_queries
         queries = labels(self.pool, self.known, self.annotator, relevant_from=relevant_from)
         return Dataset(queries, name=self.pool.name)
