@@ -39,6 +39,7 @@ __all__ = ["Request", "run"]
 _MAX_COST = 5.0
 """US dollars, where the price is known and no other limit was given."""
 _STOPPED = 1
+_USUAL_SCALE = 3
 _GOES_ON = "goes on from there: what was answered is kept"
 
 
@@ -106,7 +107,8 @@ def _finish(request: Request, summary: GradingSummary, documents: Sequence[Docum
         output = shlex.quote(str(request.output))
         _say(f"labels written to {output}; next:")
         _say(f"  raglift rescore {shlex.quote(str(request.runs[0]))} --labels {output}    figures under these labels")
-        _say(f"  raglift review {output} {runs}    look at them, one by one")
+        scale = "" if summary.graded.scale == _USUAL_SCALE else f" --scale {summary.graded.scale}"
+        _say(f"  raglift review {output} {runs}{scale}    look at them, one by one")
 
 
 def _check_any(graded: Graded) -> None:
@@ -147,6 +149,7 @@ def _as_json(summary: GradingSummary) -> dict[str, Any]:
         "annotator": asdict(graded.annotator),
         "counts": dict(graded.counts),
         "asked": graded.asked,
+        "cached": graded.cached,
         "usage": asdict(graded.usage),
         "dollars": graded.dollars,
         "systems": [asdict(system) for system in summary.systems],

@@ -55,7 +55,9 @@ class Graded:
     scale: int
     """The highest grade."""
     asked: int
-    """How many requests this took now; the other answers came from the cache."""
+    """How many requests this took now."""
+    cached: int
+    """How many other answers were in the cache already."""
     usage: Usage
     """What those were billed."""
     dollars: float | None
@@ -183,9 +185,8 @@ def grade(
     """
     asked = language_model(model)
     task, form = relevance_prompt(scale, rubric), SCALES[scale]
-    answers = ask_all(
-        asked, list(_prompts(pool, scale, rubric)), form, limits, label="grading", cache=cache, progress=progress
-    )
+    prompts = list(_prompts(pool, scale, rubric))
+    answers = ask_all(asked, prompts, form, limits, label="grading", cache=cache, progress=progress)
     came = iter(answers.values)
     rows = [[next(came) if _has_words(each) else _NOTHING_TO_JUDGE for each in entry.chunks] for entry in pool.queries]
     return Graded(
@@ -195,6 +196,7 @@ def grade(
         annotator=Annotator(asked.name, task.version, datetime.now(UTC).date().isoformat()),
         scale=scale,
         asked=answers.asked,
+        cached=len(set(prompts)) - answers.asked,
         usage=answers.usage,
         dollars=answers.dollars,
     )
