@@ -148,6 +148,8 @@ def _as_json(summary: GradingSummary) -> dict[str, Any]:
         "usage": asdict(graded.usage),
         "dollars": graded.dollars,
         "systems": [asdict(system) for system in summary.systems],
+        "agreement": summary.agreement,
+        "order": summary.order,
         "without_facts": summary.without_facts,
         "answered_after_all": summary.answered_after_all,
         "read_otherwise": summary.read_otherwise,
