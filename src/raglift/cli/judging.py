@@ -103,7 +103,7 @@ def precision(
 ) -> None:
     """Let a language model say of each of the first hits whether it helps to answer. No labels are needed."""
     from raglift.cli import precision as command
-    from raglift.cli.evaluate import depths
+    from raglift.cli.evaluate import numbers_of_hits
     from raglift.cli.model_options import model_and_limits
 
     asked, limits = model_and_limits(model, temperature, concurrency, max_cost, price)

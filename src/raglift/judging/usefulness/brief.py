@@ -29,15 +29,13 @@ _SHOWN = 20
 
 def print_precision(found: ContextPrecision, console: Console) -> None:
     """Print the figures."""
-    write(console, precision_parts(found), wrap=False)
+    write(console, precision_parts(found))
 
 
 def precision_parts(found: ContextPrecision) -> Iterator[Part]:
     """Yield lines and tables, as a terminal shows them."""
     document = precision_brief(found)
-    yield from (document.title, document.lead)
-    yield from (f"{name}: {value}" for name, value in document.measured)
-    yield from ("", document.headline)
+    yield from (document.title, document.lead, "", document.headline)
     for section in document.sections:
         yield from ("", section.heading, *section.paragraphs)
         yield from section.tables
@@ -50,20 +48,13 @@ def precision_brief(found: ContextPrecision) -> Document:
     return Document(
         title=f"{found.pool.name}: context precision without labels, as {found.judge.model} judges",
         lead=(
-            f"Of the first k chunks those count that help to answer, in the eyes of {found.judge.model}. What was not "
-            "retrieved costs nothing here: recall needs labels."
+            f"Of the first k chunks those count that help to answer, in the eyes of {found.judge}. What was not "
+            f"retrieved costs nothing here: recall needs labels. The judge against people: {_checked(found.agreement)}."
         ),
         headline=_means(found),
-        measured=(
-            ("judge", str(found.judge)),
-            ("judge against people", _checked(found.agreement)),
-            (
-                "pairs",
-                f"{counted(len(found.judged), 'pair')} of {counted(len(found.pool.queries), 'query')}, {_cost(found)}",
-            ),
-        ),
+        measured=(),
         warnings=tuple(_warnings(found)),
-        notes=(*found.notes, "AP@k: of the useful among the first k, how early they come; intervals at 95 %"),
+        notes=(*found.notes, f"AP@k: how early the useful of the first k come; intervals at 95 %; {_cost(found)}"),
         sections=tuple(_sections(found)),
     )
 
@@ -138,7 +129,8 @@ def _checked(found: Agreement) -> str:
 
 
 def _cost(found: ContextPrecision) -> str:
+    pairs = f"{counted(len(found.judged), 'pair')} of {counted(len(found.pool.queries), 'query')} judged"
     if not found.asked:
-        return "all verdicts from the cache"
+        return f"{pairs}, all verdicts from the cache"
     dollars = "" if found.dollars is None else f", US$ {dollars_in_short(found.dollars)}"
-    return f"{counted(found.asked, 'prompt')} asked now{dollars}"
+    return f"{pairs}, {counted(found.asked, 'prompt')} asked now{dollars}"

@@ -138,7 +138,7 @@ class ContextPrecision:
         from raglift.judging.usefulness.brief import precision_parts
         from raglift.report.terminal.figures import as_text
 
-        return as_text(precision_parts(self), wrap=False)
+        return as_text(precision_parts(self))
 
     def __repr__(self) -> str:
         return f"ContextPrecision({len(self.judged):,} pairs by {self.judge.model}; print() shows the figures)"
