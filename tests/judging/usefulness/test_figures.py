@@ -1,5 +1,7 @@
 """Precision and average precision of verdicts, against the formulas as their sources write them."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,19 +12,17 @@ from raglift.judging.usefulness.figures import average_precision_at, precision_a
 VERDICTS = st.lists(st.booleans(), min_size=1, max_size=12)
 
 
-def as_ragas_computes_it(verdicts):
-    """Return average precision as Ragas's `_calculate_average_precision` does: a sum, and 1e-10 against 0 / 0."""
-    verdicts = [int(each) for each in verdicts]
-    denominator = sum(verdicts) + 1e-10
-    numerator = sum((sum(verdicts[: i + 1]) / (i + 1)) * verdicts[i] for i in range(len(verdicts)))
-    return numerator / denominator
+def mean_precision_of_useful_ranks(verdicts):
+    """Return the mean of precision at the ranks of the useful hits, in fractions: Ragas's formula but for its 1e-10."""
+    at = [Fraction(sum(verdicts[:rank]), rank) for rank in range(1, len(verdicts) + 1) if verdicts[rank - 1]]
+    return float(sum(at) / len(at)) if at else 0.0
 
 
 @given(VERDICTS)
 def test_average_precision_is_what_ragas_computes(verdicts):
     ks = range(1, len(verdicts) + 1)
     found = average_precision_at(np.array([verdicts], dtype=float), list(ks))[:, 0]
-    assert found == pytest.approx([as_ragas_computes_it(verdicts[:k]) for k in ks], abs=1e-9)
+    assert found == pytest.approx([mean_precision_of_useful_ranks(verdicts[:k]) for k in ks], abs=1e-12)
     assert ((found >= 0) & (found <= 1)).all()
 
 
