@@ -39,6 +39,7 @@ def precision_parts(found: ContextPrecision) -> Iterator[Part]:
     for section in document.sections:
         yield from ("", section.heading, *section.paragraphs)
         yield from section.tables
+    yield ""
     yield from (f"! {warning}" for warning in document.warnings)
     yield from document.notes
 
@@ -48,8 +49,10 @@ def precision_brief(found: ContextPrecision) -> Document:
     return Document(
         title=f"{found.pool.name}: context precision without labels, as {found.judge.model} judges",
         lead=(
-            f"Of the first k chunks those count that help to answer, in the eyes of {found.judge}. What was not "
-            f"retrieved costs nothing here: recall needs labels. The judge against people: {_checked(found.agreement)}."
+            f"Of the first k chunks those count that help to answer, in the eyes of {found.judge.model} "
+            f"({found.judge.prompt}). "
+            "What was not retrieved costs nothing here: recall needs labels. The judge against people: "
+            f"{_checked(found.agreement)}."
         ),
         headline=_means(found),
         measured=(),
