@@ -20,6 +20,7 @@ from raglift.judging.grades_to_labels import placed
 from raglift.judging.grading import estimate_grading, grade
 from raglift.judging.grading_brief import print_grading
 from raglift.judging.pool import pool
+from raglift.judging.rubrics import check_relevant_from
 from raglift.loading import load_documents
 from raglift.printable import printable
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["Request", "run"]
 
 _STOPPED = 1
+_USUAL_SCALE = 3
 _GOES_ON = "goes on from there: what was answered is kept"
 
 
@@ -71,6 +73,7 @@ def run(request: Request) -> None:
     pairs = placed(pool(evaluations, depth=request.depth), documents)
     rubric, scale = request.rubric, request.scale
     expected = estimate_grading(pairs, request.model, rubric=rubric, scale=scale, limits=request.limits)
+    check_relevant_from(request.relevant_from, scale)
     print_estimate(expected, request.model)
     if request.estimate:
         return
@@ -102,7 +105,8 @@ def _finish(request: Request, summary: GradingSummary, documents: Sequence[Docum
         output = shlex.quote(str(request.output))
         _say(f"labels written to {output}; next:")
         _say(f"  raglift rescore {shlex.quote(str(request.runs[0]))} --labels {output}    figures under these labels")
-        _say(f"  raglift review {output} {runs}    look at them, one by one")
+        scale = "" if summary.graded.scale == _USUAL_SCALE else f" --scale {summary.graded.scale}"
+        _say(f"  raglift review {output} {runs}{scale}    look at them, one by one")
 
 
 def _check_any(graded: Graded) -> None:
@@ -136,6 +140,7 @@ def _as_json(summary: GradingSummary) -> dict[str, Any]:
         "annotator": asdict(graded.annotator),
         "counts": dict(graded.counts),
         "asked": graded.asked,
+        "cached": graded.cached,
         "usage": asdict(graded.usage),
         "dollars": graded.dollars,
         "systems": [asdict(system) for system in summary.systems],

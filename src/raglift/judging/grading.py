@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from raglift.errors import ConfigurationError
 from raglift.integrations.language_models import DEFAULT_MODEL, language_model
 from raglift.judging.agreement import Agreement, agreement
 from raglift.judging.asking import NoAnswer, ask_all, estimate
 from raglift.judging.grades_to_labels import filled_queries, labelled_queries
-from raglift.judging.rubrics import SCALES, relevance_prompt
+from raglift.judging.rubrics import SCALES, check_relevant_from, relevance_prompt
 from raglift.records import Annotator, Dataset
 
 if TYPE_CHECKING:
@@ -56,7 +55,9 @@ class Graded:
     scale: int
     """The highest grade."""
     asked: int
-    """How many requests this took now; the other answers came from the cache."""
+    """How many requests this took now."""
+    cached: int
+    """How many other answers were in the cache already."""
     usage: Usage
     """What those were billed."""
     dollars: float | None
@@ -98,9 +99,7 @@ class Graded:
         Raises:
             ConfigurationError: no grade from which on to be relevant.
         """
-        if relevant_from not in range(1, self.scale + 1):
-            expected = f"an integer from 1 to {self.scale}, the highest grade"
-            raise ConfigurationError(f"relevant_from: found {relevant_from!r}; expected {expected}")
+        check_relevant_from(relevant_from, self.scale)
         labels = filled_queries if fill else labelled_queries
         queries = labels(self.pool, self.known, self.annotator, relevant_from=relevant_from)
         return Dataset(queries, name=self.pool.name)
@@ -186,9 +185,8 @@ def grade(
     """
     asked = language_model(model)
     task, form = relevance_prompt(scale, rubric), SCALES[scale]
-    answers = ask_all(
-        asked, list(_prompts(pool, scale, rubric)), form, limits, label="grading", cache=cache, progress=progress
-    )
+    prompts = list(_prompts(pool, scale, rubric))
+    answers = ask_all(asked, prompts, form, limits, label="grading", cache=cache, progress=progress)
     came = iter(answers.values)
     rows = [[next(came) if _has_words(each) else _NOTHING_TO_JUDGE for each in entry.chunks] for entry in pool.queries]
     return Graded(
@@ -198,6 +196,7 @@ def grade(
         annotator=Annotator(asked.name, task.version, datetime.now(UTC).date().isoformat()),
         scale=scale,
         asked=answers.asked,
+        cached=len(set(prompts)) - answers.asked,
         usage=answers.usage,
         dollars=answers.dollars,
     )

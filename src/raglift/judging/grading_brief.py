@@ -42,7 +42,8 @@ def grading_parts(summary: GradingSummary) -> Iterator[Part]:
     yield document.headline
     for section in document.sections:
         yield from ("", section.heading)
-        yield from section.tables
+        for number, table in enumerate(section.tables):
+            yield from (("", table) if number else (table,))
         yield from section.paragraphs
     yield ""
     yield from (f"{name}: {value}" for name, value in document.measured)
@@ -115,7 +116,8 @@ def _measured(graded: Graded) -> tuple[tuple[str, str], ...]:
     usage = graded.usage
     cost = "not known" if graded.dollars is None else f"${graded.dollars:,.4f}"
     tokens = f"{usage.input:,} tokens in, {usage.output:,} out, cost {cost}"
-    asked = f"{counted(graded.asked, 'request')}; the other answers were in the cache; {tokens}"
+    kept = f", {counted(graded.cached, 'answer')} from the cache" if graded.cached else ""
+    asked = f"{counted(graded.asked, 'request')}{kept}; {tokens}"
     return (("judge", str(graded.annotator)), ("asked", asked))
 
 
@@ -130,7 +132,7 @@ def _warnings(summary: GradingSummary) -> Iterator[str]:
     if summary.answered_after_all:
         did = "got no facts" if summary.filled else "are answerable now"
         yield f"marked as unanswerable, but with chunks found relevant ({did}): {_listed(summary.answered_after_all)}"
-    if summary.read_otherwise:
+    if summary.read_otherwise and not summary.filled:
         yield (
             f"{counted(summary.read_otherwise, 'pair')} by matching: another grade than the model gave, for the chunk "
             "contains, or lies in, one with another grade"
