@@ -121,7 +121,9 @@ def chat_model_by_name(name: str, *, temperature: float | None, timeout: float) 
     variable = f"{provider.upper()}_API_KEY"
     if provider == "openai" and not os.environ.get(variable, "").strip():
         raise MissingKey(variable, purpose)
-    settings = {"timeout": timeout, "max_retries": 0} | ({} if temperature is None else {"temperature": temperature})
+    settings: dict[str, Any] = {"timeout": timeout, "max_retries": 0} | (
+        {} if temperature is None else {"temperature": temperature}
+    )
     try:
         return init_chat_model(name, **settings)
     except ImportError as error:
@@ -180,7 +182,7 @@ def _refusal(message: Any) -> str | None:
         said = next((block["refusal"] for block in blocks if block.get("refusal")), None)
     if not said and _ended(message) in ("refusal", "content_filter", "SAFETY"):
         said = str(message.text) or str(_ended(message))
-    return said
+    return str(said) if said else None
 
 
 def _openai_usage(error: Any) -> Usage:
