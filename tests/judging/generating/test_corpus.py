@@ -7,17 +7,18 @@ from raglift.judging.generating.corpus import Passages
 from raglift.records import Document, Fact, Passage
 
 
-def sentence(thing: str, number: int) -> str:
-    return (
-        f"On day {number} of the long voyage the {thing} stood ready beside the great lamp of the island tower, "
-        f"and nobody who came up the winding stairs that evening spoke of the {thing} or moved it away from there."
-    )
+def sentence(thing: str, place: str) -> str:
+    """Return a passage about a thing in words that no other passage has, with one in between that all have."""
+    common = "lamp tower stairs evening island keeper harbour voyage".split()
+    return f"The {thing} " + " ".join(f"{word} {word}of{place}{thing.replace(' ', '')}" for word in common) + "."
 
 
-THINGS = [f"{first}{second}" for first in ("brass", "iron", "copper", "silver") for second in ("bell", "chain", "mirror")]
+THINGS = [
+    f"{metal}{thing}" for metal in ("brass", "iron", "copper", "silver") for thing in ("bell", "chain", "mirror")
+]
 DOCUMENTS = [
-    Document("a.md", "\n\n".join(sentence(thing, number) for number, thing in enumerate(THINGS))),
-    Document("b.md", "\n\n".join(sentence(f"small {thing}", number) for number, thing in enumerate(THINGS[:3], start=50))),
+    Document("a.md", "\n\n".join(sentence(thing, "a") for thing in THINGS)),
+    Document("b.md", "\n\n".join(sentence(f"small {thing}", "b") for thing in THINGS[:3])),
 ]
 
 

@@ -35,7 +35,7 @@ def test_a_sentence_that_is_too_long_is_cut_at_words() -> None:
 
 
 def test_sentences_without_spaces_between_them() -> None:
-    assert spans("灯台は島にある。灯りは夜に見える。", 8) == ["灯台は島にある。", "灯りは夜に見え", "る。"]
+    assert spans("灯台は島にある。灯りは夜に見える。", 8) == ["灯台は島にある。", "灯りは夜に見える", "。"]
 
 
 @settings(deadline=None)
