@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from raglift.cache import content_key, default_cache
 from raglift.errors import ConfigurationError, ModelOutputError, ModelUnavailable
 from raglift.integrations.language_models import Usage
-from raglift.integrations.prices import chat_price_of
+from raglift.integrations.prices import chat_price_of, dollars_in_short
 from raglift.judging.costs import GuessedUsage, Ledger, dollars_for
 from raglift.judging.crew import Crew
 from raglift.progress import track
@@ -61,6 +61,14 @@ class Estimate:
     """Tokens of the others: of the prompts as counted, of the answers as guessed."""
     dollars: float | None
     """US dollars; None where the model's price is not known."""
+
+    def __str__(self) -> str:
+        kept = f" ({self.cached:,} of them answered in the cache)" if self.cached else ""
+        if self.cached == self.prompts:
+            return f"{self.prompts:,} prompts{kept}, nothing to pay"
+        tokens = f"about {self.usage.input:,} tokens to read and {self.usage.output:,} to write"
+        cost = "price not known" if self.dollars is None else f"about US$ {dollars_in_short(self.dollars)}"
+        return f"{self.prompts:,} prompts{kept}, {tokens}, {cost}"
 
 
 @dataclass(frozen=True)
