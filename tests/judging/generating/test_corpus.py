@@ -9,13 +9,11 @@ from raglift.records import Document, Fact, Passage
 
 def sentence(thing: str, place: str) -> str:
     """Return a passage about a thing in words that no other passage has, with one in between that all have."""
-    common = "lamp tower stairs evening island keeper harbour voyage".split()
+    common = ["lamp", "tower", "stairs", "evening", "island", "keeper", "harbour", "voyage"]
     return f"The {thing} " + " ".join(f"{word} {word}of{place}{thing.replace(' ', '')}" for word in common) + "."
 
 
-THINGS = [
-    f"{metal}{thing}" for metal in ("brass", "iron", "copper", "silver") for thing in ("bell", "chain", "mirror")
-]
+THINGS = [f"{metal}{thing}" for metal in ("brass", "iron", "copper", "silver") for thing in ("bell", "chain", "mirror")]
 DOCUMENTS = [
     Document("a.md", "\n\n".join(sentence(thing, "a") for thing in THINGS)),
     Document("b.md", "\n\n".join(sentence(f"small {thing}", "b") for thing in THINGS[:3])),

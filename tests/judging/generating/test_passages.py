@@ -20,7 +20,10 @@ def spans(text: str, size: int) -> list[str]:
 
 
 def test_paragraphs_stay_together_as_far_as_they_fit() -> None:
-    assert spans("One is here.\n\nTwo is here.\n\nThree is here.", 30) == ["One is here.\n\nTwo is here.", "Three is here."]
+    assert spans("One is here.\n\nTwo is here.\n\nThree is here.", 30) == [
+        "One is here.\n\nTwo is here.",
+        "Three is here.",
+    ]
 
 
 def test_a_long_paragraph_is_cut_between_sentences() -> None:
@@ -78,8 +81,10 @@ def test_what_is_repeated_is_left_out_after_the_first() -> None:
 
 
 def test_prose_in_any_script_is_kept() -> None:
-    chinese = "灯塔看守人在黄昏时爬上楼梯点亮大灯。雾来之前他修剪了两次灯芯。到了午夜号角每九十秒响一次，第二天早上之前没有船离开港口。"
-    russian = "Смотритель поднялся по лестнице в сумерках, чтобы зажечь большую лампу. Ночью рог звучал каждые две минуты."
+    chinese = "灯塔看守人在黄昏时爬上楼梯点亮大灯。雾来之前他修剪了两次灯芯。到了午夜号角每九十秒响一次，没有船离开港口。"
+    russian = (
+        "Смотритель поднялся по лестнице в сумерках, чтобы зажечь большую лампу. Ночью рог звучал каждые две минуты."
+    )
     usable = usable_passages([Document("a", PROSE), Document("b", chinese), Document("c", russian)], 800)
     assert usable.numbers == (0, 1, 2)
 
