@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from raglift.cli.json_output import print_json
-from raglift.cli.model_options import model_and_limits, print_estimate
+from raglift.cli.model_options import limited, print_estimate, stoppable
 from raglift.dataset.replacing import replacing_file
 from raglift.errors import ConfigurationError, ModelError
 from raglift.judging.generating import MOST_TRIES, estimate_generation, generate, parse_styles, print_generation
@@ -18,6 +18,8 @@ from raglift.records import Dataset
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from raglift.integrations.language_models import LanguageModel
+    from raglift.judging.asking import Limits
     from raglift.judging.generating import Generation
 
 __all__ = ["Request", "run"]
@@ -36,11 +38,8 @@ class Request:
     styles: str
     seed: int
     passage_size: int
-    model: str
-    temperature: str
-    concurrency: int
-    max_cost: float | None
-    price: str | None
+    model: LanguageModel
+    limits: Limits
     estimate: bool
     report: Path | None
     overwrite: bool
@@ -52,22 +51,20 @@ def run(request: Request) -> None:
     output = None if request.estimate else _checked_output(request)
     _check_report(request)
     parse_styles(request.styles)  # what is wrong with them is better said before the documents are read
-    model, limits = model_and_limits(
-        request.model, request.temperature, request.concurrency, request.max_cost, request.price
-    )
     source = Dataset((), load_documents(request.source), _name(request.source))
     settings: dict[str, Any] = {
-        "model": model,
+        "model": request.model,
         "styles": request.styles,
         "seed": request.seed,
         "passage_size": request.passage_size,
-        "limits": limits,
     }
-    print_estimate(estimate_generation(source, request.n, **settings), model)
+    expected = estimate_generation(source, request.n, **settings, limits=request.limits)
+    print_estimate(expected, request.model)
     sys.stderr.write(f"this if every first question is kept; up to {MOST_TRIES} times as much where few are\n")
     if output is None:
         return
-    generation = generate(source, request.n, **settings)
+    with stoppable():
+        generation = generate(source, request.n, **settings, limits=limited(request.limits, expected))
     # Before anything is printed: whoever reads the report may stop reading, as `head` does
     if request.report is not None:
         _write_report(generation, request.report)

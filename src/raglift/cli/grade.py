@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-import typer
-
-from raglift.cli import Stopped
 from raglift.cli.json_output import print_json
-from raglift.cli.model_options import print_estimate
+from raglift.cli.model_options import limited, print_estimate, stoppable
 from raglift.cli.saved_runs import load_runs
 from raglift.dataset import write_queries
-from raglift.errors import ConfigurationError, CostLimitReached, ModelOutputError
+from raglift.errors import ConfigurationError, ModelOutputError
 from raglift.judging.asking import NoAnswer
 from raglift.judging.grades_to_labels import placed
 from raglift.judging.grading import estimate_grading, grade
@@ -28,17 +25,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.integrations.language_models import LanguageModel
-    from raglift.judging.asking import Estimate, Limits
+    from raglift.judging.asking import Limits
     from raglift.judging.grading import Graded
     from raglift.judging.grading_summary import GradingSummary
     from raglift.records import Document
 
 __all__ = ["Request", "run"]
-
-_MAX_COST = 5.0
-"""US dollars, where the price is known and no other limit was given."""
-_STOPPED = 1
-_GOES_ON = "goes on from there: what was answered is kept"
 
 
 @dataclass(frozen=True)
@@ -76,14 +68,9 @@ def run(request: Request) -> None:
     print_estimate(expected, request.model)
     if request.estimate:
         return
-    limits = _limited(request.limits, expected)
-    try:
+    limits = limited(request.limits, expected)
+    with stoppable():
         graded = grade(pairs, request.model, rubric=rubric, scale=scale, limits=limits)
-    except CostLimitReached as error:
-        _say(f"raglift: stopped: {error}\nnothing was written: the same command with more to spend {_GOES_ON}")
-        raise typer.Exit(_STOPPED) from None
-    except KeyboardInterrupt:
-        raise Stopped(f"nothing was written: the same command {_GOES_ON}") from None
     _check_any(graded)
     summary = graded.summary(evaluations, relevant_from=request.relevant_from, fill=request.fill)
     _finish(request, summary, documents)
@@ -125,13 +112,6 @@ def _check_output(request: Request) -> None:
         raise ConfigurationError(f"--output: found {output}; expected a .jsonl file: labels are JSON Lines")
     if output.is_dir() or (output.exists() and not request.overwrite):
         raise ConfigurationError(f"{output}: found something there; expected a free name, or --overwrite")
-
-
-def _limited(limits: Limits, expected: Estimate) -> Limits:
-    """Return the limits, with one of cost where the price is known and none was given."""
-    if limits.max_cost is not None or expected.dollars is None:
-        return limits
-    return replace(limits, max_cost=_MAX_COST)
 
 
 def _as_json(summary: GradingSummary) -> dict[str, Any]:

@@ -39,13 +39,7 @@ def grade(
     ] = False,
     documents: Documents = None,
     estimate: Annotated[bool, typer.Option("--estimate", help="Say what it would cost, and ask nothing.")] = False,
-    max_cost: Annotated[
-        float | None,
-        typer.Option(
-            help="US dollars: stop before the next request might cost more in all. By default 5, where the price is "
-            "known."
-        ),
-    ] = None,
+    max_cost: MaxCost = None,
     price: Price = None,
     concurrency: Concurrency = 8,
     temperature: Temperature = "0",
@@ -83,7 +77,8 @@ def generate(
     ],
     n: Annotated[int, typer.Option("-n", help="How many questions are wanted.")] = 50,
     output: Annotated[
-        Path | None, typer.Option(help="Where to: a .jsonl file of queries, or a new folder with documents too.")
+        Path | None,
+        typer.Option("--output", "-o", help="Where to: a .jsonl file of queries, or a new folder with documents too."),
     ] = None,
     styles: Annotated[
         str, typer.Option(help="Which styles, with weights if not 1.")
@@ -104,7 +99,9 @@ def generate(
 ) -> None:
     """Let a language model write questions about a corpus, with labels, and throw away those that are no good."""
     from raglift.cli import generate as command
+    from raglift.cli.model_options import model_and_limits
 
+    asked, limits = model_and_limits(model, temperature, concurrency, max_cost, price)
     command.run(
         command.Request(
             source=source,
@@ -113,11 +110,8 @@ def generate(
             styles=styles,
             seed=seed,
             passage_size=passage_size,
-            model=model,
-            temperature=temperature,
-            concurrency=concurrency,
-            max_cost=max_cost,
-            price=price,
+            model=asked,
+            limits=limits,
             estimate=estimate,
             report=report,
             overwrite=overwrite,
