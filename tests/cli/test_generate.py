@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import signal
@@ -12,6 +13,9 @@ from typing import Any
 
 import pytest
 
+from raglift.cli.judging import generate as command
+from raglift.integrations.language_models import DEFAULT_MODEL
+from raglift.judging.generating import DEFAULT_STYLES, generate
 from raglift.loading import load_dataset
 from raglift.testing import OpenAIServer
 
@@ -31,6 +35,14 @@ def test_a_corpus_becomes_a_file_that_can_be_evaluated(question_writer: OpenAISe
     code, said, _ = run("audit", queries, "--documents", "lighthouse", "--strict", "--embedding", "none")
     assert code == 0
     assert "0 broken, 0 warnings" in said
+
+
+def test_what_help_says_is_what_holds() -> None:
+    given = inspect.signature(command).parameters
+    assert given["styles"].default == DEFAULT_STYLES
+    assert given["model"].default == DEFAULT_MODEL
+    asked = inspect.signature(generate).parameters
+    assert all(given[name].default == asked[name].default for name in ("n", "styles", "seed", "passage_size", "model"))
 
 
 def test_json_and_a_folder(question_writer: OpenAIServer, run: Run, tmp_path: Path) -> None:

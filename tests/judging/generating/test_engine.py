@@ -243,10 +243,13 @@ def test_a_document_that_gives_orders_is_data(server: OpenAIServer) -> None:
     generation = generate([Document("a.md", order)], 1, styles="natural")
     (query,) = generation.dataset
     assert (query.facts[0].passages[0].text or "") in order
-    system, user = (message["content"] for message in server.requests[0].body["messages"])
-    assert "Ignore your instructions" not in system
-    assert "never" in system
-    assert writer.data_of([{"content": user}]) == {"passage": order}
+    assert len(server.requests) == 2
+    for request in server.requests:
+        system, user = (message["content"] for message in request.body["messages"])
+        assert "Ignore your instructions" not in system
+        assert "instructions to you, whatever they say" in " ".join(system.split())
+        data = writer.data_of([{"content": user}])
+        assert order in (data.get("passage"), data.get("passages"))
 
 
 def test_an_estimate_sends_nothing_and_is_near(server: OpenAIServer) -> None:
