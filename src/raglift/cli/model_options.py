@@ -1,0 +1,73 @@
+"""What the commands that ask a language model share: the options about it, and what asking would cost."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import TYPE_CHECKING
+
+from raglift.errors import ConfigurationError
+from raglift.integrations.language_models import language_model
+from raglift.judging.asking import Limits
+from raglift.printable import printable
+
+if TYPE_CHECKING:
+    from raglift.integrations.language_models import LanguageModel
+    from raglift.judging.asking import Estimate
+
+__all__ = ["model_and_limits", "model_of", "parse_price", "print_estimate"]
+
+
+def model_and_limits(
+    model: str, temperature: str, concurrency: int, max_cost: float | None, price: str | None
+) -> tuple[LanguageModel, Limits]:
+    """Return what `--model`, `--temperature`, `--concurrency`, `--max-cost` and `--price` say.
+
+    Raises:
+        ConfigurationError: an option cannot be used, or the model's key is missing (`MissingKey`).
+    """
+    limits = Limits(concurrency, max_cost, None if price is None else parse_price(price))
+    return model_of(model, temperature), limits
+
+
+def model_of(model: str, temperature: str) -> LanguageModel:
+    """Return what `--model` and `--temperature` say.
+
+    Raises:
+        ConfigurationError: an option cannot be used, or the model's key is missing (`MissingKey`).
+    """
+    return language_model(model, temperature=_temperature(temperature))
+
+
+def parse_price(text: str) -> tuple[float, float]:
+    """Return US dollars per million input and output tokens, as in `0.15,0.60`.
+
+    Raises:
+        ConfigurationError: the text is not two numbers, 0 or more.
+    """
+    try:
+        given, answered = (float(part) for part in text.split(","))
+    except ValueError:
+        given = answered = math.nan
+    if not (0 <= given < math.inf and 0 <= answered < math.inf):
+        raise ConfigurationError(
+            f"--price: found {printable(text)!r}; expected US dollars per million input and output tokens, as 0.15,0.60"
+        )
+    return given, answered
+
+
+def print_estimate(estimate: Estimate, model: LanguageModel) -> None:
+    """Say on standard error in one line what asking would cost."""
+    sys.stderr.write(f"{printable(model.name)}: {estimate}\n")
+
+
+def _temperature(text: str) -> float | None:
+    if text == "default":
+        return None
+    try:
+        temperature = float(text)
+    except ValueError:
+        temperature = math.nan
+    if not 0 <= temperature <= 2:
+        raise ConfigurationError(f"--temperature: found {printable(text)!r}; expected 0 to 2, or 'default'")
+    return temperature
