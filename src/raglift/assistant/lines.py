@@ -1,4 +1,4 @@
-"""Lines about hits and figures, as the assistant and the walkthrough print them; whatever a corpus holds is safe in them."""
+"""Lines about hits and figures, as the assistant and the walkthrough print them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def hit_lines(stage: StageHits, first: StageHits, k: int, width: int) -> Iterato
         stage: whose hits.
         first: the first stage; for that stage itself no earlier ranks are shown.
         k: how many hits at most.
-        width: of a line, at most, where no label matches.
+        width: of a line, at most, as far as there is room for a few words.
     """
     hits = stage.ranking.hits[:k]
     earlier = {hit.chunk.id: hit.rank for hit in first.ranking}
@@ -66,7 +66,7 @@ def hit_lines(stage: StageHits, first: StageHits, k: int, width: int) -> Iterato
         was = "" if stage is first else f" (was {earlier.get(hit.chunk.id, '–'):>2})"
         begin = f"{hit.rank:>3}{was}  {stage.score_name} {_score(hit)}  {place_of(hit.chunk):<{places}}  "
         matched = "".join(f" ← label {number}" for number in stage.labels.get(hit.rank, ()))
-        yield f"{begin}{shortened(hit.chunk.text, max(width - len(begin), 24))}{matched}"
+        yield f"{begin}{shortened(hit.chunk.text, max(width - len(begin) - len(matched), 24))}{matched}"
 
 
 def _score(hit: Hit) -> str:

@@ -106,7 +106,7 @@ def text_of(turn: Turn) -> str:
 def _about(turn: Turn) -> list[str]:
     query = turn.query
     if turn.near is not None:
-        return [f"not in the labelled set; there is {turn.near.id}: {turn.near.text}"]
+        return [f"not in the labelled set; did you mean {turn.near.id}: {turn.near.text}"]
     if not turn.is_known:
         return []
     if not query.answerable:
@@ -122,10 +122,11 @@ def _measured(turn: Turn) -> list[str]:
     ends = tuple(dict.fromkeys((scores.stages[0], scores.stages[-1])))
     change = ", before → after reranking" if len(ends) > 1 else ""
     conventions = "" if turn.profile == "default" else f" ({turn.profile} profile)"
-    lines = [f"\nMetrics at k = {turn.k}{change}{conventions}"]
-    for metric in scores.metrics:
-        lines.append(f"  {title(metric):<13} {figures(metric, [scores.mean(end, metric) for end in ends])}")
-    return lines
+    rows = ((metric, [scores.mean(end, metric) for end in ends]) for metric in scores.metrics)
+    return [
+        f"\nMetrics at k = {turn.k}{change}{conventions}",
+        *(f"  {title(metric):<13} {figures(metric, values)}" for metric, values in rows),
+    ]
 
 
 def _ending(answer: Answer) -> list[str]:

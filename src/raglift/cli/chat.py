@@ -6,18 +6,19 @@ import io
 import sys
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.assistant import Assistant
 from raglift.assistant.conversation import converse, take_turn
 from raglift.assistant.lines import say
 from raglift.assistant.view import View
+from raglift.cli import Stopped
 from raglift.cli.json_output import print_json
+from raglift.cli.model_options import model_of
 from raglift.dataset import read_documents
-from raglift.errors import ConfigurationError, MissingDependency
+from raglift.errors import MissingDependency, MissingKey
+from raglift.integrations._patience import Patience
 from raglift.integrations.adapt import adapt_reranker, check_reranker
-from raglift.integrations.language_models import language_model
 from raglift.printable import printable
 from raglift.records import Dataset
 from raglift.references import load_system
@@ -26,6 +27,7 @@ from raglift.systems import LocalSystem, build_retriever
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from rich.console import Console
 
@@ -37,6 +39,8 @@ __all__ = ["Request", "run"]
 
 _DEFAULT_CORPUS = "war_and_peace"
 _PROMPT = "\n? "
+_PATIENCE = Patience(attempts=4, longest_wait=60.0)
+"""Somebody waits for the answer."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class Request:
     candidates: int | None
     profile: str
     model: str
-    temperature: float | None
+    temperature: str
     questions: tuple[str, ...]
     as_json: bool
 
@@ -67,15 +71,17 @@ def run(request: Request) -> None:
     assistant = _assistant(request, model)
     console = Console(stderr=request.as_json)
     display = JsonLines() if request.as_json else View(console, None if model is None else model.name)
-    for question in request.questions:
-        take_turn(assistant, display, question, stay=False)
-    if request.questions:
-        return
-    at_a_terminal = sys.stdin.isatty()
+    at_a_terminal = sys.stdin.isatty() and not request.questions
     if at_a_terminal:
         assistant.warm_up()
         _open(assistant, console)
-    converse(assistant, display, _reader(request, at_a_terminal=at_a_terminal), at_a_terminal=at_a_terminal)
+    try:
+        for question in request.questions:
+            take_turn(assistant, display, question, stay=False)
+        if not request.questions:
+            converse(assistant, display, _reader(request, at_a_terminal=at_a_terminal), at_a_terminal=at_a_terminal)
+    except KeyboardInterrupt:
+        raise Stopped("what was found and answered stands above") from None
 
 
 def _model(request: Request) -> LanguageModel | None:
@@ -83,8 +89,8 @@ def _model(request: Request) -> LanguageModel | None:
     if request.model.strip().lower() == "none":
         return None
     try:
-        return language_model(request.model, temperature=request.temperature)
-    except MissingDependency as error:
+        return model_of(request.model, request.temperature, patience=_PATIENCE)
+    except (MissingKey, MissingDependency) as error:
         sys.stderr.write(f"retrieval only, no answers: {printable(str(error))}\n")
         return None
 

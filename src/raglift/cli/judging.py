@@ -84,7 +84,7 @@ def chat(
             candidates=candidates,
             profile=profile,
             model=model,
-            temperature=None if temperature == "default" else float(temperature),
+            temperature=temperature,
             questions=tuple(question or ()),
             as_json=as_json,
         )

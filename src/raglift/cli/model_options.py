@@ -12,6 +12,7 @@ from raglift.judging.asking import Limits
 from raglift.printable import printable
 
 if TYPE_CHECKING:
+    from raglift.integrations._patience import Patience
     from raglift.integrations.language_models import LanguageModel
     from raglift.judging.asking import Estimate
 
@@ -30,13 +31,18 @@ def model_and_limits(
     return model_of(model, temperature), limits
 
 
-def model_of(model: str, temperature: str) -> LanguageModel:
+def model_of(model: str, temperature: str, *, patience: Patience | None = None) -> LanguageModel:
     """Return what `--model` and `--temperature` say.
+
+    Args:
+        model: as `language_model` takes it.
+        temperature: a number, or `default`.
+        patience: how long a request is made again.
 
     Raises:
         ConfigurationError: an option cannot be used, or the model's key is missing (`MissingKey`).
     """
-    return language_model(model, temperature=_temperature(temperature))
+    return language_model(model, temperature=_temperature(temperature), patience=patience)
 
 
 def parse_price(text: str) -> tuple[float, float]:
