@@ -44,12 +44,12 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
 
 @pytest.fixture
 def make(dataset: Dataset) -> Callable[..., Assistant]:
-    """An assistant that finds lamp, horn, steps for every question, and a reranker that puts the last first."""
+    """An assistant that finds lamp, horn, steps for every question, and a reranker that puts horn first, lamp last."""
 
     def made(**settings: object) -> Assistant:
         hits = [chunk(0), chunk(1), chunk(2)]
         asked = [QUESTION, "How far is the moon?", "When do boats leave?", "Who cooks?"]
-        settings = {"reranker": FakeReranker(), "k": 2, "context": 2, **settings}
+        settings = {"reranker": FakeReranker({TEXTS[1]: 2.0, TEXTS[2]: 1.0}), "k": 2, "context": 2, **settings}
         return Assistant(FakeRetriever(dict.fromkeys(asked, hits)), dataset, **settings)
 
     return made

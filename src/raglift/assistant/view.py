@@ -132,7 +132,7 @@ def _measured(turn: Turn) -> list[str]:
 def _ending(answer: Answer) -> list[str]:
     lines = ["", ""] if answer.text and not answer.text.endswith("\n") else [""]
     if answer.stopped:
-        lines.append("! stopped: this is what came")
+        lines.append("! stopped: this is what came" if answer.text else "! stopped before anything came")
     if answer.error is not None:
         lines.append(f"! {shortened(answer.error, 500)}" + (" (what came stays)" if answer.text else ""))
     for citation in answer.citations:

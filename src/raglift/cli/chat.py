@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from raglift.integrations.language_models import LanguageModel
     from raglift.records import Hit
 
-__all__ = ["Request", "run"]
+__all__ = ["PATIENCE", "Request", "run"]
 
 _DEFAULT_CORPUS = "war_and_peace"
 _PROMPT = "\n? "
-_PATIENCE = Patience(attempts=4, longest_wait=60.0)
+PATIENCE = Patience(attempts=4, longest_wait=60.0)
 """Somebody waits for the answer."""
 
 
@@ -89,7 +89,7 @@ def _model(request: Request) -> LanguageModel | None:
     if request.model.strip().lower() == "none":
         return None
     try:
-        return model_of(request.model, request.temperature, patience=_PATIENCE)
+        return model_of(request.model, request.temperature, patience=PATIENCE)
     except (MissingKey, MissingDependency) as error:
         sys.stderr.write(f"retrieval only, no answers: {printable(str(error))}\n")
         return None
