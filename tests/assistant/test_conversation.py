@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -34,11 +34,7 @@ class Recorded:
 
 
 def talk(assistant: Assistant, *lines: str | BaseException | None, at_a_terminal: bool = True) -> list[str]:
-    def read() -> Iterator[str | None]:
-        for line in (*lines, None):
-            yield line
-
-    given, display = read(), Recorded()
+    given, display = iter((*lines, None)), Recorded()
 
     def next_line() -> str | None:
         line = next(given)

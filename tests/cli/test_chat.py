@@ -210,7 +210,7 @@ class Terminal:
         return read_until(self.leader, text)
 
     def interrupted_at_the_prompt(self) -> str:
-        """Press Ctrl-C until there is another prompt: readline may miss one in the moment in which it begins to wait."""
+        """Press Ctrl-C until there is a prompt again: readline may miss one just as it begins to wait."""
         for _ in range(100):
             self.process.send_signal(signal.SIGINT)
             if select.select([self.leader], [], [], 0.5)[0]:

@@ -111,7 +111,7 @@ def relabel(path: Path, documents: Sequence[Document], to: Form = "anchors") -> 
     entries, before = _read(path, documents)
     literals = [literal for number, entry in enumerate(entries) for literal in _literals(number, entry)]
     found_at = find_whereabouts([literal.passage for literal in literals], documents, unicode_folding=False)
-    quotes = _Quotes(documents)
+    quotes = Quotes(documents)
     left = []
     for literal, at in zip(literals, found_at, strict=True):
         reason = _replace(literal, at, quotes, to)
@@ -158,10 +158,10 @@ def _literals(line: int, entry: dict[str, Any]) -> Iterator[_Literal]:
 
 
 def _is_literal(value: Any) -> bool:
-    return isinstance(value, str) or (isinstance(value, dict) and "text" in value)
+    return isinstance(value, str) or (isinstance(value, dict) and "text" in value and "start" not in value)
 
 
-def _replace(literal: _Literal, at: Whereabouts, quotes: _Quotes, to: Form) -> str | None:
+def _replace(literal: _Literal, at: Whereabouts, quotes: Quotes, to: Form) -> str | None:
     """Put where a literal text stands in its place; return why not, where that cannot be done."""
     if at.count != 1:
         return f"it occurs {at}" if at.count else "it occurs nowhere"
@@ -206,7 +206,7 @@ def _shape(query: Query) -> tuple[object, ...]:
     return query.id, query.text, query.tags, query.answerable, facts, len(query.judged_irrelevant)
 
 
-class _Quotes:
+class Quotes:
     """Finds the fewest words at both ends of a span that lead back to it; each document is normalized once."""
 
     def __init__(self, documents: Sequence[Document]) -> None:

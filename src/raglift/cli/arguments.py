@@ -36,7 +36,7 @@ DatasetSource = Annotated[
 ]
 Documents = Annotated[
     Path | None,
-    typer.Option(help="The documents, when the dataset does not bring them: a file or a folder."),
+    typer.Option(help="The documents, when the dataset does not bring them: a file, a folder, or a corpus by name."),
 ]
 UnicodeFolding = Annotated[
     bool, typer.Option(help="Match also across compatibility forms, typographic quotes and dashes.")

@@ -15,7 +15,6 @@ from raglift.assistant.view import View
 from raglift.cli import Stopped
 from raglift.cli.json_output import print_json
 from raglift.cli.model_options import model_of
-from raglift.dataset import read_documents
 from raglift.errors import MissingDependency, MissingKey
 from raglift.integrations._patience import Patience
 from raglift.integrations.adapt import adapt_reranker, check_reranker
@@ -112,13 +111,13 @@ def _assistant(request: Request, model: LanguageModel | None) -> Assistant:
 
 def _dataset(request: Request) -> Dataset:
     """Return what is asked about; without a corpus, documents or a system of the user's are asked without labels."""
-    from raglift.loading import load_dataset
+    from raglift.loading import load_dataset, load_documents
 
     if request.corpus is not None or (request.documents is None and request.system is None):
         return load_dataset(request.corpus or _DEFAULT_CORPUS, documents=request.documents)
     if request.documents is None:
         return Dataset((), name=str(request.system))
-    return Dataset((), read_documents(request.documents), request.documents.name)
+    return Dataset((), load_documents(request.documents), request.documents.name)
 
 
 def _open(assistant: Assistant, console: Console) -> None:

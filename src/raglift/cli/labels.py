@@ -85,7 +85,9 @@ def convert(
     write_as: Annotated[str, typer.Option("--to", help="The same names; jsonl is raglift's own folder.")] = "jsonl",
     documents: Annotated[
         Path | None,
-        typer.Option(help="The documents, when the source does not bring them: a folder, or a .jsonl file."),
+        typer.Option(
+            help="The documents, when the source does not bring them: a folder, a .jsonl file, or a corpus by name."
+        ),
     ] = None,
     split: Annotated[str | None, typer.Option(help="BEIR: which file of qrels/ to read. Default: test.")] = None,
     topics: Annotated[Path | None, typer.Option(help="TREC: the topics, when the source is a qrels file.")] = None,

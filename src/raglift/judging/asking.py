@@ -105,7 +105,7 @@ def estimate(
     its form: see `raglift.judging.costs`.
     """
     price = _price_of(model, limits or Limits())
-    tasks = _tasks(model, prompts, form)
+    tasks = _tasks(_keys(model, prompts, form), prompts, form)
     cached = _cached(tasks, form, default_cache() if cache is None else cache)
     usage = sum((task.guess for key, task in tasks.items() if key not in cached), Usage())
     return Estimate(len(tasks), len(cached), usage, None if price is None else dollars_for(usage, price))
@@ -143,7 +143,8 @@ def ask_all(
     limits = limits or Limits()
     cache = default_cache() if cache is None else cache
     ledger = Ledger(limits.max_cost, _price_of(model, limits))
-    tasks = _tasks(model, prompts, form)
+    keys = _keys(model, prompts, form)
+    tasks = _tasks(keys, prompts, form)
     values: dict[bytes, Form | NoAnswer] = dict(_cached(tasks, form, cache))
     waiting = [task for key, task in tasks.items() if key not in values]
     cached = len(values)
@@ -151,8 +152,7 @@ def ask_all(
         for task, outcome in _asked(model, waiting, form, limits.concurrency, ledger, cache):
             values[task.key] = NoAnswer(str(outcome)) if isinstance(outcome, ModelOutputError) else outcome.value
             advance(1)
-    ordered = tuple(values[_key(model, prompt, form)] for prompt in prompts)
-    return Answers(ordered, len(tasks) - cached, ledger.usage, ledger.dollars)
+    return Answers(tuple(values[key] for key in keys), len(tasks) - cached, ledger.usage, ledger.dollars)
 
 
 def _asked(
@@ -178,23 +178,26 @@ def _asked(
             if isinstance(outcome, ModelOutputError):
                 failed += 1
                 ledger.end(task.guess, outcome.usage or Usage())
+                _stop_if_hopeless(outcome, answered, failed, len(left) + crew.underway)
             elif isinstance(outcome, BaseException):
                 raise outcome
             else:
                 answered += 1
                 ledger.end(task.guess, outcome.usage if outcome.usage != Usage() else task.guess)
-            if isinstance(outcome, ModelUnavailable):
-                raise outcome
-            if (
-                isinstance(outcome, ModelOutputError)
-                and not answered
-                and failed == _HOPELESS
-                and (left or crew.underway)
-            ):
-                raise ModelUnavailable(
-                    f"none of the first {failed} of {len(waiting):,} prompts was answered. The last: {outcome}"
-                )
             yield task, outcome
+
+
+def _stop_if_hopeless(failure: ModelOutputError, answered: int, failed: int, left: int) -> None:
+    """Do not go on where every other prompt would fail too.
+
+    Raises:
+        ModelUnavailable: the failure is of the provider, or there were only failures so far.
+    """
+    if isinstance(failure, ModelUnavailable):
+        kept = f". {answered:,} prompts were answered before, and their answers are kept" if answered else ""
+        raise ModelUnavailable(f"{failure}{kept}")
+    if not answered and failed >= _HOPELESS and left:
+        raise ModelUnavailable(f"none of the first {failed} prompts was answered ({left:,} more remain): {failure}")
 
 
 @dataclass(frozen=True)
@@ -206,20 +209,17 @@ class _Task:
     guess: Usage
 
 
-def _tasks(model: LanguageModel, prompts: Sequence[FilledPrompt], form: type[BaseModel]) -> dict[bytes, _Task]:
-    """Return the distinct prompts by their key in the cache."""
+def _keys(model: LanguageModel, prompts: Sequence[FilledPrompt], form: type[BaseModel]) -> list[bytes]:
+    """Return each prompt's key in the cache: of everything that decides the answer."""
+    identity, schema = model.identity, json.dumps(form.model_json_schema(), sort_keys=True)
+    return [content_key("answer", identity, prompt.version, prompt.system, prompt.user, schema) for prompt in prompts]
+
+
+def _tasks(keys: Sequence[bytes], prompts: Sequence[FilledPrompt], form: type[BaseModel]) -> dict[bytes, _Task]:
+    """Return the distinct prompts by their key."""
     guess = GuessedUsage(form)
-    tasks: dict[bytes, _Task] = {}
-    for prompt in prompts:
-        key = _key(model, prompt, form)
-        if key not in tasks:
-            tasks[key] = _Task(prompt, key, guess.of(prompt))
-    return tasks
-
-
-def _key(model: LanguageModel, prompt: FilledPrompt, form: type[BaseModel]) -> bytes:
-    schema = json.dumps(form.model_json_schema(), sort_keys=True)
-    return content_key("answer", model.identity, prompt.version, prompt.system, prompt.user, schema)
+    distinct = dict(zip(keys, prompts, strict=True))
+    return {key: _Task(prompt, key, guess.of(prompt)) for key, prompt in distinct.items()}
 
 
 def _cached(tasks: Mapping[bytes, _Task], form: type[Form], cache: Cache) -> dict[bytes, Form]:
