@@ -19,7 +19,8 @@ _ALMOST_THE_SAME = 85.0
 class Questions:
     """The questions of a labelled set, to be found by their id or their text.
 
-    Texts are compared in normal form: letter case, white space and the forms of quotes and dashes do not count.
+    Texts are compared in normal form: letter case, white space, the forms of quotes and dashes, and a question mark at
+    the end do not count.
 
     Args:
         queries: the labelled set.
@@ -51,4 +52,5 @@ class Questions:
 
 
 def _form(text: str) -> str:
-    return normalize(text, unicode_folding=True)
+    form = normalize(text, unicode_folding=True)
+    return form.rstrip(" ?") or form

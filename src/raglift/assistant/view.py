@@ -61,10 +61,11 @@ class View:
         if turn.query.is_labelled:
             for line in label_lines(turn.query, self._width - 20):
                 self.say(line)
+        most = turn.k if self._model is None else max(turn.k, len(turn.context))
         for number, stage in enumerate(turn.stages):
             self.say("")
             self.say(f"{'Reranked' if number else 'Retrieved'}: {stage.system}")
-            for line in hit_lines(stage, turn.stages[0], max(turn.k, len(turn.context)), self._width):
+            for line in hit_lines(stage, turn.stages[0], most, self._width):
                 self.say(line)
             if not len(stage.ranking):
                 self.say("  nothing")
