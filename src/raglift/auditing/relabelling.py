@@ -158,7 +158,7 @@ def _literals(line: int, entry: dict[str, Any]) -> Iterator[_Literal]:
 
 
 def _is_literal(value: Any) -> bool:
-    return isinstance(value, str) or (isinstance(value, dict) and "text" in value)
+    return isinstance(value, str) or (isinstance(value, dict) and "text" in value and "start" not in value)
 
 
 def _replace(literal: _Literal, at: Whereabouts, quotes: _Quotes, to: Form) -> str | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from raglift.evaluation.relabelled import relabelling_notes
 from raglift.matching.occurrences import find_occurrences
 from raglift.metrics.budgets import context_totals, prefix_lengths
 from raglift.report.terminal.figures import counted
@@ -117,7 +118,7 @@ def evaluation_notes(
     budgets: Sequence[Tokens] = (),
 ) -> list[str]:
     """Return what there is to say of an evaluation: the run's notes, and what the figures count and leave out."""
-    notes = [*run.notes, *_left_out(run, dataset), *_empty(run, dataset)]
+    notes = [*run.notes, *relabelling_notes(run), *_left_out(run, dataset), *_empty(run, dataset)]
     for stage, limit in truncated.items():
         why = "no more came back, whatever was asked" if stage == run.stages[0].name else "no fair lift at a deeper k"
         notes.append(f"{stage}: returned at most {counted(limit, 'hit')}: {why}")
