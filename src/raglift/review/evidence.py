@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
 from raglift.matching import Direction, MatchRule, Text, covering_characters, match_passage
-from raglift.matching.places import is_at
+from raglift.printable import encodable
 from raglift.records import Fact, Passage
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from raglift.records import Chunk, Document, Query
 
-__all__ = ["RULE", "Match", "evidence_of", "kept", "matches_of", "of_models", "of_people", "same_evidence"]
+__all__ = ["RULE", "Match", "evidence_of", "kept", "matches_of", "of_models", "of_people"]
 
 RULE = MatchRule()
 """By which chunks match labels here: the default of every evaluation."""
@@ -74,15 +74,18 @@ def evidence_of(
         ConfigurationError: the part is not inside the chunk, or holds no words.
     """
     start, end = (0, len(chunk.text)) if part is None else _trimmed(chunk.text, *part)
-    words = chunk.text[start:end]
+    words = encodable(chunk.text[start:end])
     if not words.strip():
         raise ConfigurationError("the words: found only white space; expected a part of the chunk that holds words")
     document = documents.get(chunk.doc_id or "")
-    if chunk.doc_id and chunk.start is not None and chunk.end == chunk.start + len(chunk.text):
-        if not documents or (document is not None and is_at(document.text, chunk.text, chunk.start, chunk.end)):
-            return Passage(words, chunk.doc_id, chunk.start + start, chunk.start + end, grade=grade)
-    doc_id = chunk.doc_id if document is not None or not documents else None
-    return Passage(words, doc_id or None, grade=grade)
+    doc_id = (chunk.doc_id or None) if document is not None or not documents else None
+    # without the document at hand, a place is believed that fits the chunk's length
+    is_there = document is None or document.text.startswith(chunk.text, chunk.start)
+    if doc_id is None or chunk.start is None or chunk.start < 0 or not is_there:
+        return Passage(words, doc_id, grade=grade)
+    if chunk.end != chunk.start + len(chunk.text):
+        return Passage(words, doc_id, grade=grade)
+    return Passage(words, doc_id, chunk.start + start, chunk.start + end, grade=grade)
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
@@ -92,22 +95,6 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
         )
     words = text[start:end]
     return start + len(words) - len(words.lstrip()), end - len(words) + len(words.rstrip())
-
-
-def same_evidence(one: Passage, other: Passage, text: Text) -> bool:
-    """Whether two passages are one piece of evidence.
-
-    They are where their spans of one document share at least half of the shorter, or their normalized texts are equal
-    and nothing says that the documents differ.
-    """
-    if one.text is None or other.text is None:
-        return one.chunk_id is not None and one.chunk_id == other.chunk_id
-    if one.doc_id is not None and other.doc_id is not None and one.doc_id != other.doc_id:
-        return False
-    if None not in (one.doc_id, other.doc_id) and one.start is not None and other.start is not None:
-        shared = min(one.end or 0, other.end or 0) - max(one.start, other.start)
-        return 2 * shared >= min(len(one.text), len(other.text))
-    return text(one.text) == text(other.text)
 
 
 def of_people(query: Query) -> Query:

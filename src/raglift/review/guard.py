@@ -47,6 +47,7 @@ class Guard:
         """Answer one request."""
         if scope["type"] != "http":
             return
+
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 given = list(message["headers"])

@@ -6,10 +6,9 @@ import hashlib
 import json
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from raglift.dataset import passage_value, read_queries
+from raglift.dataset import passage_value, placed_value, read_queries
 from raglift.dataset.decoding import decode_lines
 from raglift.dataset.faults import Place, quoted
 from raglift.dataset.jsonl_writer import check_queries
@@ -18,6 +17,7 @@ from raglift.errors import ConfigurationError, DatasetError, Fault, MissingDepen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from raglift.records import Document, Query
 
@@ -104,7 +104,7 @@ class LabelsFile:
             DatasetError: it would not be read back as it is.
         """
         faults: list[Fault] = []
-        value = passage_value
+        value = passage_value if self._documents else placed_value
         (entry,) = check_queries([query], self._documents, faults, value)
         if faults:
             raise DatasetError(str(self.path), faults, NOTHING_WRITTEN)

@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
-from raglift.matching import Text
+from raglift.judging.grades_to_labels import same_evidence
 from raglift.records import Fact
-from raglift.review.evidence import RULE, evidence_of, matches_of, same_evidence
+from raglift.review.evidence import evidence_of, matches_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -230,9 +230,8 @@ def _decided(whole: Passage, matches: Sequence[Match], grade: int) -> set[tuple[
 
 def _with_evidence(query: Query, passage: Passage) -> Query:
     """Return the query with one more passage: of the fact that it is evidence of already, or of its own."""
-    text = Text(RULE)
     for number, fact in enumerate(query.facts):
-        if any(same_evidence(passage, known, text) for known in fact.passages):
+        if any(same_evidence(passage, known) for known in fact.passages):
             return _with_fact(query, number, (*fact.passages, passage))
     return replace(query, facts=(*query.facts, Fact((passage,))))
 

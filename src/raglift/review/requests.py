@@ -2,28 +2,57 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from raglift.errors import ConfigurationError
+from raglift.records import Query
 from raglift.review import operations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from raglift.records import Chunk, Document, Query
+    from raglift.records import Chunk, Document
     from raglift.review.showing import Desk
 
-__all__ = ["Decision", "Undo", "operation_of", "read_request"]
+__all__ = ["Accept", "Decision", "Grade", "Keep", "Subject", "Undo", "read_request"]
 
+Operation = Callable[[Query], Query]
 Model = TypeVar("Model", bound=BaseModel)
 _Number = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a decision is about."""
+
+    desk: Desk
+    index: int
+    """Of the query."""
+    documents: Mapping[str, Document]
+
+    def chunk(self, number: int) -> Chunk:
+        """Return a chunk of the query's pool.
+
+        Raises:
+            ConfigurationError: there is none of that number.
+        """
+        chunks = len(self.desk.pool.queries[self.index].chunks)
+        if number >= chunks:
+            raise ConfigurationError(f"chunk: found number {number}; expected one of the {chunks} of this query")
+        return self.desk.chunk(self.index, number)
+
+    def check_grade(self, grade: int, lowest: int) -> None:
+        """Raise a ConfigurationError unless the scale has a grade."""
+        if not lowest <= grade <= self.desk.highest:
+            raise ConfigurationError(f"grade: found {grade}; expected {lowest} to {self.desk.highest}")
 
 
 class Grade(_Strict):
@@ -33,12 +62,22 @@ class Grade(_Strict):
     chunk: _Number
     grade: _Number
 
+    def on(self, subject: Subject) -> Operation:
+        """Return what it does to the query; every kind has this."""
+        subject.check_grade(self.grade, 0)
+        return _graded(subject, self.chunk, self.grade)
+
 
 class Clear(_Strict):
     """No grade of a chunk."""
 
     kind: Literal["clear"]
     chunk: _Number
+
+    def on(self, subject: Subject) -> Operation:
+        """Take the grade back."""
+        chunk = subject.chunk(self.chunk)
+        return lambda query: operations.clear_grade(query, chunk)
 
 
 class Accept(_Strict):
@@ -47,12 +86,25 @@ class Accept(_Strict):
     kind: Literal["accept"]
     chunk: _Number
 
+    def on(self, subject: Subject) -> Operation:
+        """Give the chunk the models' grade."""
+        subject.chunk(self.chunk)
+        grade = subject.desk.model_grade(subject.index, self.chunk)
+        if grade is None:
+            raise ConfigurationError("the chunk: found no grade by a model; expected one to accept")
+        return _graded(subject, self.chunk, grade)
+
 
 class Keep(_Strict):
     """The person's grade stays, whatever models say."""
 
     kind: Literal["keep"]
     chunk: _Number
+
+    def on(self, subject: Subject) -> Operation:
+        """Leave the query as it is."""
+        subject.chunk(self.chunk)
+        return lambda query: query
 
 
 class Words(_Strict):
@@ -66,6 +118,16 @@ class Words(_Strict):
     """What the page takes to stand there."""
     fact: _Number | None
 
+    def on(self, subject: Subject) -> Operation:
+        """Add them, if they are what stands there."""
+        chunk, part = subject.chunk(self.chunk), (self.start, self.end)
+        if chunk.text[self.start : self.end] != self.text:
+            raise ConfigurationError(
+                f"the words: found others at characters {self.start} to {self.end} of the chunk than were selected; "
+                "expected the same: select them again"
+            )
+        return lambda query: operations.add_words(query, chunk, part, subject.documents, fact=self.fact)
+
 
 class SetGrade(_Strict):
     """Another grade of a passage."""
@@ -75,6 +137,11 @@ class SetGrade(_Strict):
     alternative: _Number
     grade: _Number
 
+    def on(self, subject: Subject) -> Operation:
+        """Give the passage that grade."""
+        subject.check_grade(self.grade, 1)
+        return lambda query: operations.set_grade(query, self.fact, self.alternative, self.grade)
+
 
 class RemovePassage(_Strict):
     """A passage less."""
@@ -83,6 +150,10 @@ class RemovePassage(_Strict):
     fact: _Number
     alternative: _Number
 
+    def on(self, _: Subject) -> Operation:
+        """Remove it."""
+        return lambda query: operations.remove_passage(query, self.fact, self.alternative)
+
 
 class RemoveFact(_Strict):
     """A fact less."""
@@ -90,12 +161,25 @@ class RemoveFact(_Strict):
     kind: Literal["remove-fact"]
     fact: _Number
 
+    def on(self, _: Subject) -> Operation:
+        """Remove it."""
+        return lambda query: operations.remove_fact(query, self.fact)
+
 
 class Answerable(_Strict):
     """Whether the documents answer the question."""
 
     kind: Literal["answerable"]
     answerable: bool
+
+    def on(self, _: Subject) -> Operation:
+        """Mark the question."""
+        return lambda query: operations.mark_answerable(query, answerable=self.answerable)
+
+
+def _graded(subject: Subject, chunk: int, grade: int) -> Operation:
+    found = subject.chunk(chunk)
+    return lambda query: operations.grade_chunk(query, found, grade, subject.documents)
 
 
 class Decision(_Strict):
@@ -128,66 +212,3 @@ def read_request(kind: type[Model], body: bytes) -> Model:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"])) or "the request"
         raise ConfigurationError(f"{where}: {first['msg']}; expected what the page sends: load it again") from None
-
-
-def operation_of(
-    decision: Decision, index: int, desk: Desk, documents: Mapping[str, Document]
-) -> Callable[[Query], Query]:
-    """Return what a decision does to its query.
-
-    Raises:
-        ConfigurationError: there is no such chunk or grade, models did not grade the chunk, or the words are others.
-    """
-    match decision.operation:
-        case Grade(chunk=chunk, grade=grade):
-            if grade not in desk.scale:
-                raise ConfigurationError(f"grade: found {grade}; expected 0 to {desk.scale.highest}")
-            return partial(_grade, _chunk(desk, index, chunk), grade, documents)
-        case Clear(chunk=chunk):
-            return partial(_clear, _chunk(desk, index, chunk))
-        case Accept(chunk=chunk):
-            found = _chunk(desk, index, chunk)
-            model = desk.model_grade(index, chunk)
-            if model is None:
-                raise ConfigurationError("the chunk: found no grade by a model; expected one to accept")
-            return partial(_grade, found, model, documents)
-        case Keep(chunk=chunk):
-            _chunk(desk, index, chunk)
-            return lambda query: query
-        case Words() as words:
-            return _words(words, _chunk(desk, index, words.chunk), documents)
-        case SetGrade(fact=fact, alternative=alternative, grade=grade):
-            if grade not in desk.scale or not grade:
-                raise ConfigurationError(f"grade: found {grade}; expected 1 to {desk.scale.highest}")
-            return lambda query: operations.set_grade(query, fact, alternative, grade)
-        case RemovePassage(fact=fact, alternative=alternative):
-            return lambda query: operations.remove_passage(query, fact, alternative)
-        case RemoveFact(fact=fact):
-            return lambda query: operations.remove_fact(query, fact)
-        case Answerable(answerable=answerable):
-            return lambda query: operations.mark_answerable(query, answerable=answerable)
-
-
-def _words(words: Words, chunk: Chunk, documents: Mapping[str, Document]) -> Callable[[Query], Query]:
-    if chunk.text[words.start : words.end] != words.text:
-        raise ConfigurationError(
-            f"the words: found others at characters {words.start} to {words.end} of the chunk than were selected; "
-            "expected the same: select them again"
-        )
-    part = (words.start, words.end)
-    return lambda query: operations.add_words(query, chunk, part, documents, fact=words.fact)
-
-
-def _grade(chunk: Chunk, grade: int, documents: Mapping[str, Document], query: Query) -> Query:
-    return operations.grade_chunk(query, chunk, grade, documents)
-
-
-def _clear(chunk: Chunk, query: Query) -> Query:
-    return operations.clear_grade(query, chunk)
-
-
-def _chunk(desk: Desk, index: int, chunk: int) -> Chunk:
-    chunks = desk.pool.queries[index].chunks
-    if chunk >= len(chunks):
-        raise ConfigurationError(f"chunk: found number {chunk}; expected one of the {len(chunks)} of this query")
-    return chunks[chunk].chunk

@@ -10,7 +10,7 @@ from raglift.errors import ConfigurationError
 from raglift.judging.pool import pool
 from raglift.review.labels_file import LabelsFile, hold
 from raglift.review.session import Session
-from raglift.review.showing import Desk, Scale
+from raglift.review.showing import Desk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -61,7 +61,7 @@ def open_review(
         file = LabelsFile(labels, documents)
         known, added = file.open([each.query for each in pooled.queries])
         session = Session([known[each.query.id] for each in pooled.queries], file)
-        yield Desk(pooled, session, known if opinions is None else opinions, Scale(scale)), added
+        yield Desk(pooled, session, known if opinions is None else opinions, scale), added
 
 
 def _opinions(path: Path, documents: Sequence[Document]) -> Mapping[str, Query]:

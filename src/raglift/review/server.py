@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import secrets
+import signal
 import socket
 import sys
+import threading
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import ConfigurationError, DatasetError, MissingDependency, RagliftError
 from raglift.printable import printable
 from raglift.review.guard import Guard
 from raglift.review.page import build_page
-from raglift.review.requests import Accept, Decision, Grade, Keep, Undo, operation_of, read_request
+from raglift.review.requests import Accept, Decision, Grade, Keep, Subject, Undo, read_request
 from raglift.review.session import StaleChange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from starlette.requests import Request
     from starlette.responses import Response
@@ -162,7 +165,7 @@ class _Answers:
         with self._session.steady():
             try:
                 settles = self._settles(index, decision)
-                operation = operation_of(decision, index, self._desk, self._documents)
+                operation = decision.operation.on(Subject(self._desk, index, self._documents))
                 self._session.apply(index, decision.version, decision.tab, operation)
             except StaleChange as error:
                 raise _Stale(error, self._now(index)) from error
@@ -263,7 +266,18 @@ def serve(
         timeout_graceful_shutdown=_STOP_WITHIN,
     )
     announce(f"http://{LOOPBACK}:{port}/?token={token}")
-    try:
+    with suppress(KeyboardInterrupt), _termination_as_interrupt():  # uvicorn raises it again once it has stopped
         uvicorn.Server(config).run(sockets=[listener])
-    except KeyboardInterrupt:  # uvicorn raises it again once it has stopped
+
+
+@contextmanager
+def _termination_as_interrupt() -> Iterator[None]:
+    """Have a termination signal end the block as Ctrl-C does, so that the caller can save what is left."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
         return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -18,23 +18,12 @@ if TYPE_CHECKING:
     from raglift.records import Chunk, Passage, Query
     from raglift.review.session import Session
 
-__all__ = ["Desk", "Scale"]
+__all__ = ["Desk"]
 
 _ASKED = 300
 """How much of a question the list of queries shows, in characters."""
 
 Grades = tuple[int | None, ...]
-
-
-@dataclass(frozen=True)
-class Scale:
-    """The grades that the page offers."""
-
-    highest: int
-    """3 or 5; 0 is what does not help."""
-
-    def __contains__(self, grade: object) -> bool:
-        return isinstance(grade, int) and 0 <= grade <= self.highest
 
 
 class Desk:
@@ -44,11 +33,11 @@ class Desk:
         pool: the chunks to judge, query by query.
         session: the queries as they are now, in the order of the pool.
         opinions: the labels that models gave, by the queries' ids; they stay as they were when the review began.
-        scale: the grades.
+        highest: the best grade: 3 or 5.
     """
 
-    def __init__(self, pool: Pool, session: Session, opinions: Mapping[str, Query], scale: Scale) -> None:
-        self.pool, self.session, self.scale = pool, session, scale
+    def __init__(self, pool: Pool, session: Session, opinions: Mapping[str, Query], highest: int) -> None:
+        self.pool, self.session, self.highest = pool, session, highest
         self._opinions = {key: of_models(query) for key, query in opinions.items()}
         self._models = label_grades(pool, list(self._opinions.values()), RULE)
         queries = [of_people(session.query(index)) for index in range(len(session))]
@@ -77,7 +66,7 @@ class Desk:
         """Return what the page needs once: the settings, and every query in short."""
         return {
             "name": self.pool.name,
-            "highest": self.scale.highest,
+            "highest": self.highest,
             "depth": self.pool.depth,
             "systems": len(self.pool.systems),
             "change": self.session.changes,
@@ -109,7 +98,11 @@ class Desk:
         text, disagreements = self._texts(index), self._disagreements(index)
         chunks = [
             self._chunk(index, number, query, text)
-            | {"grade": grades[number], "disagrees": number in disagreements, "settled": (index, number) in self._settled}
+            | {
+                "grade": grades[number],
+                "disagrees": number in disagreements,
+                "settled": (index, number) in self._settled,
+            }
             for number in range(len(grades))
         ]
         return self.summary(index) | {

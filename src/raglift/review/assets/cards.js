@@ -31,7 +31,7 @@ function card(chunk, number, review) {
       element("span", { class: "source" }, placeOf(chunk)),
       gradeButtons(chunk, number, review),
     ),
-    element("p", { class: "words", dir: "auto" }, wordsShown(chunk, review)),
+    element("p", { class: "chunk-text", dir: "auto" }, wordsShown(chunk, review)),
     modelLine(chunk, number, review),
   );
 }

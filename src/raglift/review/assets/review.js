@@ -30,6 +30,7 @@ class Review {
       if (waiting || this.saving.unsaved) event.preventDefault();
     });
     listenToKeys(this);
+    this.watchHeights();
     this.tellProgress();
     this.tellSaving();
     if (STACKED.matches) document.getElementById("fold").open = false;
@@ -81,8 +82,12 @@ class Review {
     this.paintFacts();
     if (!same) {
       for (const pane of document.querySelectorAll(".query-pane, .facts-pane")) pane.scrollTop = 0;
-      if (STACKED.matches) document.getElementById("fold").open = false;
-      this.stand(this.chunk, true);
+      if (STACKED.matches) {
+        document.getElementById("fold").open = false;
+        scrollTo(0, 0);
+      }
+      this.stand(this.chunk, this.chunk > 0);
+      this.cards[this.chunk]?.focus({ preventScroll: true });
     }
   }
 
@@ -92,9 +97,21 @@ class Review {
     this.tellProgress();
   }
 
+  // What stays in place at the top covers what scrolls below it
+  watchHeights() {
+    const root = document.documentElement.style;
+    this.heights = new ResizeObserver(() => {
+      root.setProperty("--bar", STACKED.matches ? `${document.querySelector(".topbar").offsetHeight}px` : "0px");
+      root.setProperty("--head", `${document.querySelector(".query-head")?.offsetHeight ?? 0}px`);
+    });
+    this.heights.observe(document.querySelector(".topbar"));
+    this.heights.observe(document.body);
+  }
+
   paintHead() {
     const pane = document.getElementById("query");
     const head = questionHead(this.detail, this);
+    this.heights.observe(head);
     if (pane.querySelector(".query-head")) pane.querySelector(".query-head").replaceWith(head);
     else pane.replaceChildren(head, element("div", { class: "cards" }));
   }
@@ -170,8 +187,9 @@ class Review {
     const now = this.cards[number];
     now.setAttribute("aria-current", "true");
     now.tabIndex = 0;
-    if (focus) now.focus({ preventScroll: true });
-    if (focus) bringIntoSight(now);
+    if (!focus) return;
+    now.focus({ preventScroll: true });
+    now.scrollIntoView({ block: "start" });
   }
 
   move(step) {
@@ -330,7 +348,9 @@ class Review {
     const bar = document.getElementById("progress");
     bar.max = Math.max(1, pairs);
     bar.value = judged;
-    document.getElementById("progress-text").textContent = `${whole(judged)} of ${plural(pairs, "pair")} judged, ${whole(done)} of ${plural(this.queries.length, "query", "queries")} done`;
+    document.getElementById("progress-text").replaceChildren(
+      `${whole(judged)} of ${plural(pairs, "pair")}`,
+      element("span", { class: "and-queries" }, `, ${whole(done)} of ${plural(this.queries.length, "query", "queries")}`));
   }
 
   tellSaving() {
@@ -400,11 +420,6 @@ class Review {
     dialog.replaceChildren(...helpContent(this.highest, () => dialog.close()));
     dialog.showModal();
   }
-}
-
-// Below what stays in place at the top, above what stays at the bottom
-function bringIntoSight(card) {
-  card.scrollIntoView({ block: "nearest" });
 }
 
 ask("/api/overview").then((overview) => new Review(overview)).catch((error) => {

@@ -16,7 +16,7 @@ function unitIn(root, node, offset) {
 }
 
 function wordsOf(node) {
-  return (node.nodeType === Node.ELEMENT_NODE ? node : node.parentElement)?.closest(".words") ?? null;
+  return (node.nodeType === Node.ELEMENT_NODE ? node : node.parentElement)?.closest(".chunk-text") ?? null;
 }
 
 // What is selected inside one chunk: {chunk, start, end, text}; null where nothing is.
