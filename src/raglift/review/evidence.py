@@ -11,11 +11,21 @@ from raglift.printable import encodable
 from raglift.records import Fact, Passage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from raglift.records import Chunk, Document, Query
 
-__all__ = ["RULE", "Match", "evidence_of", "kept", "matches_of", "of_models", "of_people"]
+__all__ = [
+    "RULE",
+    "Match",
+    "evidence_of",
+    "grades_of",
+    "irrelevant_matches",
+    "kept",
+    "matches_of",
+    "of_models",
+    "of_people",
+]
 
 RULE = MatchRule()
 """By which chunks match labels here: the default of every evaluation."""
@@ -54,6 +64,38 @@ def matches_of(query: Query, chunk: Chunk, text: Text | None = None) -> tuple[Ma
                 span = covering_characters(chunk, passage, match, RULE, text)
                 found.append(Match(number, alternative, passage, inside, *span))
     return tuple(found)
+
+
+def grades_of(query: Query, chunks: Iterable[Chunk], text: Text | None = None) -> tuple[int | None, ...]:
+    """Return what the labels of a query say of chunks: the highest grade of a passage that each matches.
+
+    It is 0 for a chunk that was judged irrelevant itself, or is a part of what was; else None. A chunk that merely contains such
+    words is not judged by that: the rest of it may help.
+
+    Args:
+        query: with its labels.
+        chunks: of its pool.
+        text: what normalizes; by default a new one.
+    """
+    text = text or Text(RULE)
+    labelled = bool(query.facts or query.judged_irrelevant)
+    return tuple(_grade_of(query, chunk, text) if labelled else None for chunk in chunks)
+
+
+def _grade_of(query: Query, chunk: Chunk, text: Text) -> int | None:
+    grades = [match.passage.grade for match in matches_of(query, chunk, text)]
+    if grades:
+        return max(grades)
+    return 0 if any(irrelevant_matches(query, chunk, text)) else None
+
+
+def irrelevant_matches(query: Query, chunk: Chunk, text: Text | None = None) -> Iterator[Match]:
+    """Yield what was judged irrelevant and is the chunk, or has it inside; the alternative is its number."""
+    text = text or Text(RULE)
+    for match in matches_of(replace(query, facts=(Fact(query.judged_irrelevant),)), chunk, text):
+        words = match.passage.text
+        if match.inside or words is None or text(words) == text(chunk.text):
+            yield match
 
 
 def evidence_of(
@@ -99,15 +141,15 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 
 def of_people(query: Query) -> Query:
     """Return the query with those labels alone that no model gave."""
-    return kept(query, lambda passage: passage.annotator is None)
+    return _kept(query, lambda passage: passage.annotator is None)
 
 
 def of_models(query: Query) -> Query:
     """Return the query with those labels alone that models gave."""
-    return kept(query, lambda passage: passage.annotator is not None)
+    return _kept(query, lambda passage: passage.annotator is not None)
 
 
-def kept(query: Query, wanted: Callable[[Passage], bool]) -> Query:
+def _kept(query: Query, wanted: Callable[[Passage], bool]) -> Query:
     """Return the query with some of its passages; a fact that has none left is no more."""
     facts = (tuple(filter(wanted, fact.passages)) for fact in query.facts)
     return replace(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from raglift.errors import ConfigurationError
 from raglift.judging.grades_to_labels import same_evidence
 from raglift.records import Fact
-from raglift.review.evidence import evidence_of, matches_of
+from raglift.review.evidence import evidence_of, irrelevant_matches, matches_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -71,12 +71,16 @@ def clear_grade(query: Query, chunk: Chunk) -> Query:
     """Return the query with no label of a person's left that says anything of a chunk.
 
     Raises:
-        ConfigurationError: the chunk lies inside a longer passage that a person labelled.
+        ConfigurationError: the chunk lies inside a longer passage that a person labelled, or judged irrelevant.
     """
     query = _without_contained(query, chunk, lambda match: match.passage.annotator is None)
-    irrelevant = Fact(query.judged_irrelevant)
-    told = matches_of(replace(query, facts=(irrelevant,)), chunk) if query.judged_irrelevant else ()
-    gone = {match.alternative for match in told if match.passage.annotator is None and not match.inside}
+    told = [match for match in irrelevant_matches(query, chunk) if match.passage.annotator is None]
+    if any(match.inside for match in told):
+        raise ConfigurationError(
+            "the chunk: found it inside a longer passage that people judged not to help; expected none around it: "
+            "grade that one anew first"
+        )
+    gone = {match.alternative for match in told}
     left = (passage for number, passage in enumerate(query.judged_irrelevant) if number not in gone)
     return replace(query, judged_irrelevant=tuple(left))
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from raglift.judging.labelled import label_grades
 from raglift.matching import Text
-from raglift.records import Fact
-from raglift.review.evidence import RULE, matches_of, of_models, of_people
+from raglift.review.evidence import RULE, grades_of, irrelevant_matches, matches_of, of_models, of_people
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -39,9 +36,10 @@ class Desk:
     def __init__(self, pool: Pool, session: Session, opinions: Mapping[str, Query], highest: int) -> None:
         self.pool, self.session, self.highest = pool, session, highest
         self._opinions = {key: of_models(query) for key, query in opinions.items()}
-        self._models = label_grades(pool, list(self._opinions.values()), RULE)
-        queries = [of_people(session.query(index)) for index in range(len(session))]
-        self._people = [(0, grades) for grades in label_grades(pool, queries, RULE)]
+        self._models = [
+            self._grades(index, self._opinions.get(each.query.id)) for index, each in enumerate(pool.queries)
+        ]
+        self._people: list[tuple[int, Grades]] = [(-1, ())] * len(pool.queries)
         self._settled: set[tuple[int, int]] = set()
         self._texts = lru_cache(maxsize=32)(lambda _: Text(RULE))
 
@@ -118,10 +116,13 @@ class Desk:
         version = self.session.version(index)
         known, grades = self._people[index]
         if known != version:
-            one = replace(self.pool, queries=(self.pool.queries[index],))
-            (grades,) = label_grades(one, [of_people(self.session.query(index))], RULE)
+            grades = self._grades(index, of_people(self.session.query(index)))
             self._people[index] = (version, grades)
         return grades
+
+    def _grades(self, index: int, labels: Query | None) -> Grades:
+        chunks = self.pool.queries[index].chunks
+        return (None,) * len(chunks) if labels is None else grades_of(labels, (each.chunk for each in chunks))
 
     def _disagreements(self, index: int) -> Sequence[int]:
         pairs = zip(self.grades(index), self._models[index], strict=True)
@@ -147,9 +148,8 @@ class Desk:
     def _judges(self, index: int, chunk: Chunk, grade: int) -> Iterator[str]:
         """Yield the models that gave a chunk its grade."""
         query = self._opinions[self.session.query(index).id]
-        if not grade:
-            query = replace(query, facts=tuple(Fact((one,)) for one in query.judged_irrelevant))
-        for match in matches_of(query, chunk, self._texts(index)):
+        matches = matches_of(query, chunk) if grade else irrelevant_matches(query, chunk)
+        for match in matches:
             if match.passage.grade == grade and match.passage.annotator is not None:
                 yield str(match.passage.annotator)
 
