@@ -36,7 +36,7 @@ def lighthouse() -> Dataset:
 def evaluations(lighthouse: Dataset) -> list[Evaluation]:
     """BM25 over two ways of chunking."""
     systems = [
-        build_retriever(lighthouse, LocalSystem("bm25", "minilm", make_chunker("recursive", size, 50)))
+        build_retriever(lighthouse, LocalSystem("bm25", make_chunker("recursive", size, 50)))
         for size in (900, 400)
     ]
     return [evaluate(system, lighthouse, reranker=None, ks=(1, 5), candidates=5) for system in systems]
