@@ -18,6 +18,7 @@ from raglift.judging.grades_to_labels import labelled_queries
 from raglift.judging.pool import pool
 from raglift.loading import load_dataset
 from raglift.records import Annotator, Dataset, Document, Evaluation, Query
+from raglift.store import load_evaluation
 from raglift.systems import LocalSystem, build_retriever
 
 QUERIES = 6
@@ -36,8 +37,7 @@ def lighthouse() -> Dataset:
 def evaluations(lighthouse: Dataset) -> list[Evaluation]:
     """BM25 over two ways of chunking."""
     systems = [
-        build_retriever(lighthouse, LocalSystem("bm25", make_chunker("recursive", size, 50)))
-        for size in (900, 400)
+        build_retriever(lighthouse, LocalSystem("bm25", make_chunker("recursive", size, 50))) for size in (900, 400)
     ]
     return [evaluate(system, lighthouse, reranker=None, ks=(1, 5), candidates=5) for system in systems]
 
@@ -50,9 +50,17 @@ def runs(evaluations: list[Evaluation], tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture(scope="session")
-def judged(evaluations: list[Evaluation], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a model would say: every grade in turn, so that it differs from people here and there."""
-    pooled = pool(evaluations, depth=5)
+def plain_run(lighthouse: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """BM25 over chunks that do not overlap, so that each has a grade of its own."""
+    system = build_retriever(lighthouse, LocalSystem("bm25", make_chunker("recursive", 600, 0)))
+    evaluation = evaluate(system, lighthouse, reranker=None, ks=(1, 5), candidates=5)
+    return evaluation.save(tmp_path_factory.mktemp("plain") / "run")
+
+
+@pytest.fixture(scope="session")
+def judged(plain_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a model would say of it: every grade in turn, so that it differs from people here and there."""
+    pooled = pool(load_evaluation(plain_run), depth=5)
     grades = [[number % 4 for number in range(len(each.chunks))] for each in pooled.queries]
     return write_queries(labelled_queries(pooled, grades, MODEL), tmp_path_factory.mktemp("judged") / "judged.jsonl")
 

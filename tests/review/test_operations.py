@@ -143,9 +143,17 @@ def test_words_beyond_the_basic_plane_and_white_space_around_them() -> None:
             add_words(QUERY, CHUNKS[5], part, DOCUMENTS)
 
 
-def test_a_chunk_inside_what_people_labelled_is_not_graded_0_behind_their_back() -> None:
+def test_a_chunk_inside_what_people_labelled_changes_nothing_around_it() -> None:
     wide = grade_chunk(QUERY, CHUNKS[2], 2, DOCUMENTS)
-    for refused in (lambda: grade_chunk(wide, CHUNKS[1], 0, DOCUMENTS), lambda: clear_grade(wide, CHUNKS[1])):
+    assert grade_chunk(wide, CHUNKS[1], 2, DOCUMENTS) == wide
+    better = grade_chunk(wide, CHUNKS[1], 3, DOCUMENTS)
+    assert [passage.grade for passage in better.facts[0].passages] == [2, 3]
+    refusals = (
+        lambda: grade_chunk(wide, CHUNKS[1], 0, DOCUMENTS),
+        lambda: grade_chunk(wide, CHUNKS[1], 1, DOCUMENTS),
+        lambda: clear_grade(wide, CHUNKS[1]),
+    )
+    for refused in refusals:
         with pytest.raises(ConfigurationError, match="inside a longer passage of fact 1"):
             refused()
 

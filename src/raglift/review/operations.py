@@ -35,8 +35,8 @@ def grade_chunk(query: Query, chunk: Chunk, grade: int, documents: Mapping[str, 
     """Return the query with a person's grade of a chunk.
 
     A chunk that is worth nothing goes into what was judged irrelevant, and the passages that it contains are labels no
-    more. A chunk that is worth something has its grade by the passages of people's that it matches, of which as few are
-    changed as give it that grade; where it matches none, it becomes a passage itself: an alternative of the fact that
+    more. A chunk that is worth something has its grade by the passages of people's that it contains, of which as few are
+    changed as give it that grade; where it contains none, it becomes a passage itself: an alternative of the fact that
     it is evidence of already, or else a fact of its own. What models said is overruled where it is about the same
     words, or makes more of words inside the chunk.
 
@@ -47,17 +47,18 @@ def grade_chunk(query: Query, chunk: Chunk, grade: int, documents: Mapping[str, 
         documents: the source texts by id, if at hand.
 
     Raises:
-        ConfigurationError: the question is marked as one without an answer; or the grade is 0 and the chunk lies
-            inside a longer passage that a person labelled.
+        ConfigurationError: the question is marked as one without an answer; or the chunk lies inside a longer passage
+            that people gave a higher grade, which would be its grade all the same.
     """
     if grade == 0:
         return _judge_irrelevant(query, chunk, documents)
     _check_answerable(query)
     query = _without_irrelevant(query, evidence_of(chunk, documents, grade=0))
-    whole = evidence_of(chunk, documents, grade=grade)
-    decided = _decided(whole, matches_of(query, chunk), grade)
+    whole, matches = evidence_of(chunk, documents, grade=grade), matches_of(query, chunk)
+    around = [match.passage.grade for match in _around(matches, above=grade)]
+    decided = _decided(whole, matches, grade)
     if not decided:
-        return _with_evidence(query, whole)
+        return query if grade in around else _with_evidence(query, whole)
     return _with_passages(
         query,
         (
@@ -190,14 +191,21 @@ def _judge_irrelevant(query: Query, chunk: Chunk, documents: Mapping[str, Docume
 def _without_contained(query: Query, chunk: Chunk, wanted: Callable[[Match], bool]) -> Query:
     """Return the query without the passages that a chunk contains; refused where it lies inside a person's."""
     matches = [match for match in matches_of(query, chunk) if wanted(match)]
-    around = [match for match in matches if match.inside and match.passage.annotator is None]
-    if around:
-        raise ConfigurationError(
-            f"the chunk: found it inside a longer passage of fact {around[0].fact + 1}, which people labelled with "
-            f"grade {around[0].passage.grade}; expected none around it: change or remove that passage first"
-        )
+    _around(matches, above=0)
     gone = {(match.fact, match.alternative) for match in matches if not match.inside}
     return _with_passages(query, (None if place in gone else passage for place, passage in _places(query)))
+
+
+def _around(matches: Iterable[Match], *, above: int) -> list[Match]:
+    """Return the passages of people's that a chunk lies inside; refused where one has a higher grade than that."""
+    around = [match for match in matches if match.inside and match.passage.annotator is None]
+    best = max(around, key=lambda match: match.passage.grade, default=None)
+    if best is not None and best.passage.grade > above:
+        raise ConfigurationError(
+            f"the chunk: found it inside a longer passage of fact {best.fact + 1}, which people gave the grade "
+            f"{best.passage.grade}; expected none around it with more than {above}: change or remove that passage first"
+        )
+    return around
 
 
 def _without_irrelevant(query: Query, passage: Passage) -> Query:
@@ -219,16 +227,14 @@ def _decided(whole: Passage, matches: Sequence[Match], grade: int) -> set[tuple[
     Of people's those above it, which are lowered, or else the best, which are raised; of models' those inside the chunk
     that are above it, and the chunk itself.
     """
-    grades = {(match.fact, match.alternative): match.passage for match in matches}
+    grades = {(match.fact, match.alternative): match.passage for match in matches if not match.inside}
     people = [passage.grade for passage in grades.values() if passage.annotator is None]
     least = min(grade, max(people, default=grade))
-    contained = {(match.fact, match.alternative) for match in matches if not match.inside}
     return {
         place
         for place, passage in grades.items()
         if (passage.annotator is None and passage.grade >= least)
-        or (passage.annotator is not None and place in contained and passage.grade > grade)
-        or (passage.annotator is not None and _same_place(whole, passage))
+        or (passage.annotator is not None and (passage.grade > grade or _same_place(whole, passage)))
     }
 
 

@@ -243,8 +243,18 @@ class Review {
     if (!shown) return;
     for (const one of shown.querySelectorAll("[data-grade]")) one.setAttribute("aria-pressed", String(Number(one.dataset.grade) === grade));
     shown.classList.add("pending");
-    this.decide({ kind: "grade", chunk: number, grade });
-    if (number === this.chunk && number + 1 < this.cards.length) this.stand(number + 1, true);
+    const before = this.detail;
+    this.decide({ kind: "grade", chunk: number, grade }).then((done) => done && this.tellRemoved(before));
+    if (number !== this.chunk) return;
+    // The next that has no grade yet: some have one by what was said of the words that they share
+    const next = before.pool.findIndex((chunk, other) => other > number && chunk.grade === null);
+    this.stand(next < 0 ? Math.min(number + 1, this.cards.length - 1) : next, true);
+  }
+
+  tellRemoved(before) {
+    if (before.index !== this.detail.index) return;
+    const gone = before.facts.flat().length - this.detail.facts.flat().length;
+    if (gone > 0) this.tell(`${plural(gone, "passage")} of the facts gone with that grade: the chunk contains what was labelled. Press u to undo.`);
   }
 
   settle(kind) {
@@ -255,6 +265,7 @@ class Review {
   }
 
   addWords(toFact) {
+    this.select(); // the event that tells of a selection may be still on its way
     if (!this.words) return this.tell("Select words of a chunk with the mouse first.");
     if (toFact && !this.detail.facts.length) return this.tell("There is no fact yet: f makes one.");
     const { chunk, start, end, text } = this.words;
