@@ -168,6 +168,37 @@ def generate(
 
 
 @group.command()
+def review(
+    labels: Annotated[Path, typer.Argument(help="The file of queries to judge for; made from the runs when missing.")],
+    runs: Annotated[list[Path], typer.Argument(help="Folders of saved evaluations of the same queries.")],
+    judged: Annotated[
+        Path | None,
+        typer.Option(help="A file of queries with a model's labels, to compare with; by default those in LABELS."),
+    ] = None,
+    documents: Documents = None,
+    scale: Annotated[int, typer.Option(help="The highest grade: 3 or 5.")] = 3,
+    depth: Annotated[int, typer.Option(help="How many hits of each ranking are judged.")] = 10,
+    port: Annotated[int, typer.Option(help="Where to listen on 127.0.0.1; 0 for any port that is free.")] = 0,
+    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+) -> None:
+    """Judge what systems returned, by hand: a page on this machine that writes labels as you go."""
+    from raglift.cli import review as command
+
+    command.run(
+        command.Request(
+            labels=labels,
+            runs=tuple(runs),
+            judged=judged,
+            documents=documents,
+            scale=scale,
+            depth=depth,
+            port=port,
+            browser=browser,
+        )
+    )
+
+
+@group.command()
 def chat(
     corpus: Annotated[
         str | None,
