@@ -6,10 +6,12 @@
     │   └── CorpusMissing       the text is not on this machine yet; the message says how to get it
     ├── ConfigurationError      an argument, option or metric name that raglift cannot use
     │   ├── MissingDependency   an optional package is not installed; the message names the extra
+    │   ├── MissingKey          a provider's API key is not set; the message names the variable
     │   ├── UnsupportedSystem   an object that no adapter knows how to ask
     │   └── SweepError          a sweep is not described as it must be; lists every fault at once
     ├── ModelError              a model cannot be loaded, or is not the one it claims to be
     │   └── ModelOutputError    a model gave no usable answer for an input
+    │       └── ModelUnavailable    nor would it for any other input: a wrong key, no connection, no quota
     ├── CostLimitReached        asking a provider on would cost more than was allowed; what was answered is kept
     ├── CacheError              the cache file cannot be read or written
     ├── RunError                a saved run is missing, damaged, or from a newer version
@@ -22,6 +24,7 @@ A message says where, what was found, what was expected, and what to do.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = [
     "CacheError",
@@ -32,8 +35,10 @@ __all__ = [
     "DatasetError",
     "Fault",
     "MissingDependency",
+    "MissingKey",
     "ModelError",
     "ModelOutputError",
+    "ModelUnavailable",
     "QueryFailed",
     "QueryTimeout",
     "RagliftError",
@@ -109,15 +114,30 @@ class MissingDependency(ConfigurationError):
 
     Attributes:
         package: the module that could not be imported.
-        extra: the raglift extra that brings it.
+        extra: the raglift extra that brings it; None where none does.
     """
 
-    def __init__(self, package: str, extra: str, purpose: str) -> None:
+    def __init__(self, package: str, extra: str | None, purpose: str) -> None:
         self.package = package
         self.extra = extra
+        wanted = package.replace("_", "-") if extra is None else f"'raglift[{extra}]'"
         super().__init__(
-            f"{purpose} needs the package {package!r}, which is not installed; "
-            f"install it with: pip install 'raglift[{extra}]'"
+            f"{purpose} needs the package {package!r}, which is not installed; install it with: pip install {wanted}"
+        )
+
+
+class MissingKey(ConfigurationError):
+    """A provider's API key is not set.
+
+    Attributes:
+        variable: the environment variable that it is read from.
+    """
+
+    def __init__(self, variable: str, purpose: str) -> None:
+        self.variable = variable
+        super().__init__(
+            f"{purpose} needs an API key: set {variable} in the environment or in .env (see .env.example); "
+            "any text will do for a server that asks for none"
         )
 
 
@@ -146,7 +166,18 @@ class ModelError(RagliftError):
 
 
 class ModelOutputError(ModelError):
-    """A model gave no usable answer for an input: a score that is not a number, a failed call to a provider."""
+    """A model gave no usable answer for an input: a score that is not a number, a failed call to a provider.
+
+    Attributes:
+        usage: what its attempts were billed, a `Usage` of `raglift.integrations.language_models`; None where it is not
+            known.
+    """
+
+    usage: Any = None
+
+
+class ModelUnavailable(ModelOutputError):
+    """A provider would answer no other input either: it refuses the key, is not there, or has no quota left."""
 
 
 class CostLimitReached(RagliftError):

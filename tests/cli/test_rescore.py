@@ -62,3 +62,42 @@ def test_a_folder_in_use_is_left_alone(run, saved: Path) -> None:
     assert code == 2
     assert "overwrite" in err
     assert rl.load_evaluation(saved).scores.metrics == before
+
+
+def test_other_labels_come_from_a_file(run, saved: Path, tmp_path: Path) -> None:
+    text = rl.load_evaluation(saved).dataset.queries[0].text
+    labels = tmp_path / "theirs.jsonl"
+    labels.write_text(json.dumps({"id": "q0000", "query": text, "relevant": ["nothing to the point, line 1"]}) + "\n")
+    code, out, _ = run("rescore", saved, "--labels", labels, "--json", "--save", tmp_path / "new")
+    assert code == 0
+    assert json.loads(out)["dataset"] == "stones (labels: theirs)"
+    assert rl.load_evaluation(tmp_path / "new").scores.n("rerank", "rr@1") == 1
+    code, out, _ = run("rescore", saved, "--labels", labels)
+    assert "9 queries of the run not among the labels: unlabelled" in out
+
+
+def test_labels_that_point_into_documents_ask_for_them(run, saved: Path, tmp_path: Path) -> None:
+    text = rl.load_evaluation(saved).dataset.queries[0].text
+    labels = tmp_path / "theirs.jsonl"
+    span = {"doc": "field.txt", "start": 0, "end": 27}
+    labels.write_text(json.dumps({"id": "q0000", "query": text, "relevant": [span]}) + "\n")
+    code, _, err = run("rescore", saved, "--labels", labels)
+    assert (code, "--documents" in err) == (2, True)
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    (folder / "field.txt").write_text("nothing to the point, line 1 and more")
+    code, out, err = run("rescore", saved, "--labels", labels, "--documents", folder)
+    assert (code, "labels: theirs" in out) == (0, True), err
+    code, _, err = run("rescore", saved, "--documents", folder)
+    assert (code, "found it without --labels" in err) == (2, True)
+
+
+def test_measures_of_what_chunks_allow_are_left_out_under_other_labels(run, ranked, tmp_path: Path) -> None:
+    first = ranked([1, 2], metrics=("rr", "span_precision_omega"), chunks=["nothing to the point, line 1"])
+    saved = first.save(tmp_path / "run")
+    labels = tmp_path / "theirs.jsonl"
+    text = first.dataset.queries[0].text
+    labels.write_text(json.dumps({"id": "q0000", "query": text, "relevant": ["nothing to the point, line 1"]}) + "\n")
+    code, out, err = run("rescore", saved, "--labels", labels, "--json")
+    assert (code, metrics(out)) == (0, {"MRR@1", "MRR@3"})
+    assert "not known under other labels: span_precision_omega" in err

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raglift.dataset import passage_value, read_queries, write_queries
 from raglift.errors import DatasetError
-from raglift.records import Document, Fact, Passage, Query
+from raglift.records import Annotator, Document, Fact, Passage, Query
 
 DOCUMENTS = (
     Document("tides.md", "High water is at noon.\nLow water is at six."),
@@ -38,6 +38,9 @@ def faults_of(query: Query, folder: Path, documents: tuple[Document, ...] = ()) 
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20).filter(lambda text: text.strip())
 
 
+annotators = st.none() | st.builds(Annotator, texts, texts, texts)
+
+
 @st.composite
 def spans(draw: st.DrawFn) -> Passage:
     document = draw(st.sampled_from(DOCUMENTS))
@@ -50,7 +53,8 @@ def spans(draw: st.DrawFn) -> Passage:
 def passages(grades: st.SearchStrategy[int]) -> st.SearchStrategy[Passage]:
     ids = st.sampled_from([document.id for document in DOCUMENTS])
     forms = st.builds(Passage, texts) | st.builds(Passage, texts, ids) | st.builds(Passage, chunk_id=texts) | spans()
-    return st.builds(lambda passage, grade: replace(passage, grade=grade), forms, grades)
+    judged = {"grade": grades, "annotator": annotators}
+    return st.builds(replace, forms, **judged)
 
 
 facts = st.lists(passages(st.integers(1, 1000)), min_size=1, max_size=3).map(lambda found: Fact(tuple(found)))
@@ -62,9 +66,11 @@ queries = st.builds(
     st.lists(texts, max_size=2).map(tuple),
     st.just(True),
     st.lists(passages(st.just(0)), max_size=2).map(tuple),
+    annotators,
 ) | st.builds(Query, texts, texts, answerable=st.just(False))
 
 
+@settings(deadline=None)
 @given(st.lists(queries, min_size=1, max_size=4, unique_by=lambda query: query.id).map(tuple))
 def test_what_is_written_is_read_back(given_queries: tuple[Query, ...]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -172,3 +178,33 @@ def test_a_place_that_cannot_be_written_to(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder", encoding="utf-8")
     with pytest.raises(DatasetError, match="cannot be written"):
         write_queries((Query("q", "When?"),), tmp_path / "file" / "q.jsonl")
+
+
+def test_without_documents_a_span_brings_its_text(tmp_path: Path) -> None:
+    query = Query("q", "When?", (Fact((SPAN, Passage("noon"))),), judged_irrelevant=(replace(SPAN, grade=0),))
+    path = write_queries((query,), tmp_path / "q.jsonl")
+    value = {"text": "High water", "doc": "tides.md", "start": 0, "end": 10}
+    assert json.loads(path.read_text(encoding="utf-8"))["relevant"] == [[value, "noon"]]
+    assert read_queries(path) == read_queries(path, DOCUMENTS) == (query,)
+
+
+@pytest.mark.parametrize(
+    ("changes", "documents", "message"),
+    [
+        ({"text": "Low  water"}, DOCUMENTS, 'another text than stands from 0 to 10 of tides.md; expected "High water"'),
+        ({"doc": "tide.md"}, DOCUMENTS, 'nearest: "tides.md"'),
+        ({"end": 11}, (), "the span from 0 to 11; expected 0 ≤ start, and an end 10 after it"),
+        ({"start": -10, "end": 0}, (), "the span from -10 to 0"),
+        ({"end": 10.0}, (), "expected an integer: a character offset"),
+        ({"text": " "}, (), "an empty text"),
+    ],
+)
+def test_a_span_with_a_text_that_is_not_its_own(
+    changes: dict[str, Any], documents: tuple[Document, ...], message: str, tmp_path: Path
+) -> None:
+    value = {"text": "High water", "doc": "tides.md", "start": 0, "end": 10} | changes
+    path = tmp_path / "q.jsonl"
+    path.write_text(json.dumps({"id": "q", "query": "When?", "relevant": [value]}) + "\n", encoding="utf-8")
+    with pytest.raises(DatasetError) as caught:
+        read_queries(path, documents)
+    assert message in str(caught.value)

@@ -98,9 +98,9 @@ def test_requests_are_kept_without_the_key():
 
 
 def test_a_path_that_it_does_not_speak_is_not_found_until_it_is_added(server):
-    def chat():
-        return httpx.post(f"{server.base_url}/chat/completions", json={"messages": []}, timeout=5, trust_env=False)
+    def moderation():
+        return httpx.post(f"{server.base_url}/moderations", json={"input": []}, timeout=5, trust_env=False)
 
-    assert chat().status_code == 404
-    server.paths["/v1/chat/completions"] = lambda body, answer: {"choices": len(body["messages"])}
-    assert chat().json() == {"choices": 0}
+    assert moderation().status_code == 404
+    server.paths["/v1/moderations"] = lambda body, answer: {"count": len(body["input"])}
+    assert moderation().json() == {"count": 0}

@@ -182,14 +182,20 @@ def rescore(
     match_threshold: Annotated[
         float | None, typer.Option(help="With --match: the part to be covered, or how alike; 0.5, or 0.9 for fuzzy.")
     ] = None,
+    labels: Annotated[
+        str | None, typer.Option(help="Other labels of the same queries: a dataset, as in evaluate.")
+    ] = None,
+    documents: Documents = None,
     save: Save = None,
     overwrite: Overwrite = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Score a saved evaluation again, by another match rule or other metrics, without asking the system again."""
+    """Score a saved evaluation again, by another match rule, metrics or labels, without asking the system again."""
     from raglift.cli import rescore as command
 
-    command.run(command.Request(run, ks, metrics, profile, match, match_threshold, save, overwrite, as_json))
+    command.run(
+        command.Request(run, ks, metrics, profile, match, match_threshold, labels, documents, save, overwrite, as_json)
+    )
 
 
 @group.command()

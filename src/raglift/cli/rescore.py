@@ -10,13 +10,17 @@ from raglift.cli.evaluate import depths, print_result
 from raglift.errors import ConfigurationError
 from raglift.evaluation import rescore
 from raglift.evaluation.options import DEFAULT_KS
+from raglift.loading import load_dataset
 from raglift.matching import MatchRule
+from raglift.metrics import MEASURES
+from raglift.metrics.choosing import JUDGED
+from raglift.records import Metric
 from raglift.store import check_free, load_evaluation
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from raglift.records import Evaluation, Metric
+    from raglift.records import Dataset, Evaluation
 
 __all__ = ["Request", "run"]
 
@@ -31,6 +35,8 @@ class Request:
     profile: str | None
     match: str | None
     match_threshold: float | None
+    labels: str | None
+    documents: Path | None
     save: Path | None
     overwrite: bool
     as_json: bool
@@ -48,7 +54,7 @@ def run(request: Request) -> None:
 
 
 def _rescored(evaluation: Evaluation, request: Request) -> Evaluation:
-    known = evaluation.scores.metrics
+    known, labels = evaluation.scores.metrics, _labels(request)
     measures: list[Metric | str] = [part.strip() for part in (request.metrics or "").split(",") if part.strip()]
     if request.ks is not None:
         ks = depths(request.ks)
@@ -56,8 +62,37 @@ def _rescored(evaluation: Evaluation, request: Request) -> Evaluation:
         ks = tuple(dict.fromkeys(metric.depth for metric in known if metric.depth is not None)) or DEFAULT_KS
     if not measures:  # as before, and at other depths where they are asked for
         measures = list(known if request.ks is None else dict.fromkeys(replace(metric, depth=None) for metric in known))
+        shown = evaluation.dataset if labels is None else labels
+        if shown.shows_judged and not any(metric.name == JUDGED for metric in known):
+            measures.append(JUDGED)
+    if labels is not None and request.metrics is None:
+        measures = _without_chunks(measures)
     match = _rule(evaluation, request)
-    return rescore(evaluation, metrics=measures, ks=ks, match=match, profile=request.profile)
+    return rescore(evaluation, metrics=measures, ks=ks, match=match, profile=request.profile, labels=labels)
+
+
+def _labels(request: Request) -> Dataset | None:
+    """Return other labels; None for those of the run.
+
+    Raises:
+        ConfigurationError: documents without labels that point into them.
+        DatasetError: the labels cannot be read.
+    """
+    if request.labels is not None:
+        return load_dataset(request.labels, documents=request.documents)
+    if request.documents is not None:
+        raise ConfigurationError(
+            "--documents: found it without --labels; expected both: documents tell where other labels stand"
+        )
+    return None
+
+
+def _without_chunks(measures: list[Metric | str]) -> list[Metric | str]:
+    """Return the measures that need not know what chunks of the index allow: nobody knows that of other labels."""
+    left_out = [each for each in measures if isinstance(each, Metric) and MEASURES[each.name].needs_chunks]
+    if left_out:
+        sys.stderr.write(f"not known under other labels: {', '.join(map(str, left_out))}\n")
+    return [each for each in measures if each not in left_out]
 
 
 def _rule(evaluation: Evaluation, request: Request) -> MatchRule | None:

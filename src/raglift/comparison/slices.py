@@ -55,7 +55,8 @@ def comparison_by_tag(comparison: Comparison, metric: Metric | str | None) -> Ta
         )
         for name in comparison.names
     ]
-    return TagSlices(wanted, baseline, _slices(queries, systems, wanted, comparison.method), comparison.method)
+    slices = _slices(queries, systems, wanted, comparison.method)
+    return TagSlices(wanted, baseline, slices, comparison.method, comparison.label_sources)
 
 
 def evaluation_by_tag(
@@ -73,7 +74,8 @@ def evaluation_by_tag(
     before = None if evaluation.before == evaluation.after else evaluation.scores.of(evaluation.before, wanted)
     system = _System(evaluation.after, after, before, is_fair=evaluation.has_fair_lift(wanted))
     baseline = None if before is None else evaluation.before
-    return TagSlices(wanted, baseline, _slices(evaluation.dataset.queries, [system], wanted, method), method)
+    slices = _slices(evaluation.dataset.queries, [system], wanted, method)
+    return TagSlices(wanted, baseline, slices, method, evaluation.label_sources)
 
 
 def _values(evaluation: Evaluation, metric: Metric, query_ids: Sequence[str]) -> NDArray[np.float64]:

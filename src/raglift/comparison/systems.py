@@ -12,7 +12,7 @@ from typing import TypeGuard
 from raglift.errors import ConfigurationError
 from raglift.records import Evaluation
 
-__all__ = ["Source", "baseline_of", "named_evaluations", "system_name"]
+__all__ = ["Source", "baseline_of", "distinct_names", "named_evaluations", "system_name"]
 
 Source = Evaluation | str | os.PathLike[str]
 """An evaluation, or the folder of a saved one."""
@@ -56,7 +56,7 @@ def named_evaluations(
                 "one"
             )
     opened = [_opened(source) for source in sources]
-    chosen = _told_apart(sources, opened) if names is None else _checked(names, len(sources))
+    chosen = distinct_names(sources, opened) if names is None else _checked(names, len(sources))
     return dict(zip(chosen, opened, strict=True))
 
 
@@ -102,8 +102,8 @@ def _checked(names: Sequence[str], count: int) -> list[str]:
     return found
 
 
-def _told_apart(sources: Sequence[Source], opened: Sequence[Evaluation]) -> list[str]:
-    """Return a name for each; those that share one get a number."""
+def distinct_names(sources: Sequence[Source], opened: Sequence[Evaluation]) -> list[str]:
+    """Return a name for each source, by what was opened of it; those that share one get a number."""
     plain = [_plain_name(source, evaluation) for source, evaluation in zip(sources, opened, strict=True)]
     if len(set(plain)) == len(plain):
         return plain

@@ -4,7 +4,7 @@ from raglift.dataset.documents import DocumentSource, read_documents
 from raglift.dataset.formats import FormatName, FormatOptions, write_dataset
 from raglift.dataset.in_memory import dataset_from_dict, unknown_query
 from raglift.dataset.jsonl import read_queries
-from raglift.dataset.jsonl_writer import passage_value, query_value, write_queries
+from raglift.dataset.jsonl_writer import passage_value, placed_value, query_value, write_queries
 
 __all__ = [
     "DocumentSource",
@@ -12,6 +12,7 @@ __all__ = [
     "FormatOptions",
     "dataset_from_dict",
     "passage_value",
+    "placed_value",
     "query_value",
     "read_documents",
     "read_queries",

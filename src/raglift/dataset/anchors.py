@@ -31,6 +31,11 @@ class Sources:
         self._normalized: dict[str, NormalizedText] = {}
         self._waiting: list[Place] = []
 
+    @property
+    def at_hand(self) -> bool:
+        """Whether there are documents to resolve labels in."""
+        return bool(self._documents)
+
     def document(self, doc_id: str, place: Place) -> Document | None:
         """Return a document that a label points into; None, and a fault, when it is not there."""
         if not self._documents:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from raglift.errors import Fault
     from raglift.records import Document, Fact, Passage, Query
 
-__all__ = ["check_queries", "passage_value", "query_value", "write_queries"]
+__all__ = ["check_queries", "passage_value", "placed_value", "query_value", "write_queries"]
 
 
 def passage_value(passage: Passage, *, default_grade: int = RELEVANT.start) -> str | dict[str, Any]:
@@ -34,6 +34,14 @@ def passage_value(passage: Passage, *, default_grade: int = RELEVANT.start) -> s
         passage: the passage.
         default_grade: the grade that is left out; 1 among the facts, 0 among what was judged irrelevant.
     """
+    value = placed_value(passage, default_grade=default_grade)
+    if isinstance(value, dict) and {"text", "doc", "start", "end"} <= value.keys():
+        del value["text"]
+    return value
+
+
+def placed_value(passage: Passage, *, default_grade: int = RELEVANT.start) -> str | dict[str, Any]:
+    """Return the JSON value likewise, with the text of a span: it can be read where its document is not at hand."""
     fields: dict[str, Any] = {
         "text": passage.text,
         "chunk": passage.chunk_id,
@@ -42,8 +50,6 @@ def passage_value(passage: Passage, *, default_grade: int = RELEVANT.start) -> s
         "end": passage.end,
     }
     value = {name: field for name, field in fields.items() if field is not None}
-    if {"text", "doc", "start", "end"} <= value.keys():
-        del value["text"]
     if passage.grade != default_grade:
         value["grade"] = passage.grade
     if passage.annotator is not None:
@@ -84,7 +90,7 @@ def write_queries(
     path: str | os.PathLike[str],
     documents: Sequence[Document] = (),
     *,
-    passage_value: Callable[..., Any] = passage_value,
+    passage_value: Callable[..., Any] | None = None,
 ) -> Path:
     """Write queries as raglift's own `queries.jsonl`, all of them or nothing.
 
@@ -94,7 +100,7 @@ def write_queries(
         queries: the queries, at least one.
         path: the file; its folder is made when missing.
         documents: the source texts. When they are given, every span and document id is resolved in them before
-            anything is written; without them a span is written as it is.
+            anything is written; without them a span is written with its text, and can be read without them.
         passage_value: what turns a passage into its JSON value, for another form of some of them, as
             `{"doc", "from", "to"}`; it is called as `passage_value(passage, default_grade=0 or 1)`.
 
@@ -107,12 +113,16 @@ def write_queries(
     """
     target = Path(path).expanduser()
     faults: list[Fault] = []
-    values = check_queries(queries, documents, faults, passage_value)
+    values = check_queries(queries, documents, faults, passage_value or _default_value(documents))
     if faults:
         raise DatasetError(str(target), faults, NOTHING_WRITTEN)
     with replacing_file(target) as file:
         file.writelines(json.dumps(value, ensure_ascii=False) + "\n" for value in values)
     return target
+
+
+def _default_value(documents: Sequence[Document]) -> Callable[..., Any]:
+    return passage_value if documents else placed_value
 
 
 def check_queries(

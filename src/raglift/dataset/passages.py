@@ -136,12 +136,37 @@ def _read_anchor(entry: Mapping[str, Any], place: Place, sources: Sources, grade
     return Passage(document.text[slice(*span)], doc_id, *span, grade=grade)
 
 
-def _read_span(entry: Mapping[str, Any], place: Place, sources: Sources, grade: int) -> Passage | None:
+def _read_placed(entry: Mapping[str, Any], place: Place, sources: Sources, grade: int) -> Passage | None:
+    """Return a span that brings its text: what it says is compared with the document where that is at hand."""
+    text = read_string(entry["text"], place / "text")
+    if sources.at_hand:
+        passage = _read_span(entry, place, sources, grade)
+        if passage is not None and text is not None and passage.text != text:
+            found = f"another text than stands from {passage.start} to {passage.end} of {passage.doc_id}"
+            (place / "text").fault(found, shown(passage.text))
+        return passage
+    doc_id = _read_place(entry, place)
+    if text is None or doc_id is None:
+        return None
+    start, end = entry["start"], entry["end"]
+    if start < 0 or end - start != len(text):
+        place.fault(f"the span from {start} to {end}", f"0 ≤ start, and an end {len(text)} after it: the text's length")
+        return None
+    return Passage(text, doc_id, start, end, grade=grade)
+
+
+def _read_place(entry: Mapping[str, Any], place: Place) -> str | None:
+    """Return the document's id of a span; None, and a fault, where its id or its bounds are none."""
     doc_id = read_string(entry["doc"], place / "doc")
     for bound in ("start", "end"):
         if type(entry[bound]) is not int:
             (place / bound).fault(shown(entry[bound]), "an integer: a character offset into the document's text")
             doc_id = None
+    return doc_id
+
+
+def _read_span(entry: Mapping[str, Any], place: Place, sources: Sources, grade: int) -> Passage | None:
+    doc_id = _read_place(entry, place)
     document = sources.document(doc_id, place) if doc_id is not None else None
     if document is None:
         return None
@@ -161,6 +186,7 @@ _FORMS: Mapping[frozenset[str], Callable[[Mapping[str, Any], Place, Sources, int
     frozenset({"text"}): _read_text,
     frozenset({"text", "doc"}): _read_text,
     frozenset({"doc", "start", "end"}): _read_span,
+    frozenset({"text", "doc", "start", "end"}): _read_placed,
     frozenset({"doc", "from", "to"}): _read_anchor,
     frozenset({"chunk"}): _read_chunk,
 }

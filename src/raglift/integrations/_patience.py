@@ -5,24 +5,34 @@ from __future__ import annotations
 import email.utils
 import math
 import time
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from raglift.errors import ConfigurationError, ModelOutputError
+from raglift.errors import ConfigurationError, ModelOutputError, ModelUnavailable
 from raglift.execution.policy import describe_error, is_transient
 from raglift.progress import notice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    import threading
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from tenacity import RetryCallState
 
-__all__ = ["BadReply", "Patience", "ask_patiently", "retry_after"]
+__all__ = ["BadReply", "Patience", "ask_patiently", "describe_failure", "retry_after", "stopped_by"]
 
 Reply = TypeVar("Reply")
 
 _BAD_REPLIES = 3
+_OF_THE_KEY = frozenset({401, 402, 403, 404, 429})
+_HINTS = {
+    401: "Is the API key right (in the environment or in .env)?",
+    403: "May this API key use the model?",
+    404: "Is the model's name right, and the server's address?",
+}
 _LONGEST_BACKOFF = 30.0
+_stopping: ContextVar[threading.Event | None] = ContextVar("raglift patience ends", default=None)
 
 
 class BadReply(Exception):
@@ -56,19 +66,30 @@ class Patience:
                 raise ConfigurationError(f"{name}: found {value!r}; expected seconds, 0 or more")
 
 
-def ask_patiently(ask: Callable[[], Reply], patience: Patience, name: str, *, secrets: Iterable[str] = ()) -> Reply:
+def ask_patiently(
+    ask: Callable[[], Reply],
+    patience: Patience,
+    name: str,
+    *,
+    kind: Literal["embedding model", "language model"],
+    secrets: Iterable[str] = (),
+    advice: str = "",
+) -> Reply:
     """Return what the provider answers, asking again while it is worth it.
 
-    A wait is told on standard error as progress is, and Ctrl-C ends it at once.
+    A wait is told on standard error as progress is; Ctrl-C ends it at once, and so does `stopped_by`.
 
     Args:
-        ask: makes the request.
+        ask: makes the request. A ModelOutputError of its own goes to the caller as it is.
         patience: how long it is made again.
         name: the model, for messages.
+        kind: what it is, for messages.
         secrets: what must not show in any message.
+        advice: what a message ends with.
 
     Raises:
         ModelOutputError: the provider gave no usable answer.
+        ModelUnavailable: nor would it give one to any other request.
     """
     import tenacity
 
@@ -82,17 +103,37 @@ def ask_patiently(ask: Callable[[], Reply], patience: Patience, name: str, *, se
         wait=lambda state: _wait(state, patience),
         stop=bounds.are_reached,
         before_sleep=tell,
+        sleep=_sleep,
         reraise=True,
     )
     try:
         return again(ask)
+    except ModelOutputError:
+        raise
     except Exception as error:  # noqa: BLE001 — the client, its HTTP library and the server raise what they like
-        failure = ModelOutputError(
-            f"the embedding model {name} failed{bounds.tried}: {_described(error, secrets)}. "
-            "The vectors of the batches before are kept: run again to go on from there"
-        )
+        said = f"the {kind} {name} failed{bounds.tried}: {describe_failure(error, secrets)}"
+        said = ". ".join(filter(None, (said, _hint(error), advice)))
+        failure = ModelUnavailable(said) if _would_fail_any_request(error) else ModelOutputError(said)
     # Not in the handler: a traceback would show the client's own error, which may repeat the API key
     raise failure
+
+
+@contextmanager
+def stopped_by(event: threading.Event) -> Iterator[None]:
+    """Ask nothing again in this thread once an event is set: a wait ends at once, as a failure."""
+    token = _stopping.set(event)
+    try:
+        yield
+    finally:
+        _stopping.reset(token)
+
+
+def _sleep(seconds: float) -> None:
+    event = _stopping.get()
+    if event is None:
+        time.sleep(seconds)
+    elif event.wait(seconds):
+        raise ModelOutputError("stopped while waiting to ask again")
 
 
 class _Bounds:
@@ -175,6 +216,22 @@ def _wait(state: RetryCallState, patience: Patience) -> float:
     return backoff - tenacity.wait_random(0, backoff / 4)(state)
 
 
+def _hint(error: BaseException) -> str:
+    """Return what may be wrong, where an error tells."""
+    status: Any = getattr(error, "status_code", None)
+    if status == 400 and "temperature" in str(error):
+        return "Leave the temperature to the provider: --temperature default, or temperature=None"
+    return _HINTS.get(status, "") if isinstance(status, int) else ""
+
+
+def _would_fail_any_request(error: BaseException) -> bool:
+    """Return whether the failure is of the key, the quota or the connection, and of no single request."""
+    status: Any = getattr(error, "status_code", None)
+    if isinstance(status, int):
+        return status in _OF_THE_KEY
+    return _reason(error) == "the connection failed" and is_transient(error) and not isinstance(error, BadReply)
+
+
 def _reason(error: BaseException | None) -> str:
     status: Any = getattr(error, "status_code", None)
     if isinstance(status, int):
@@ -185,13 +242,13 @@ def _reason(error: BaseException | None) -> str:
     return "no answer in time" if timed_out else "the connection failed"
 
 
-def _described(error: BaseException, secrets: Iterable[str]) -> str:
+def describe_failure(error: BaseException, secrets: Iterable[str]) -> str:
     """Return an error as one line, with what lies under a client's own words for it."""
-    said = describe_error(error, secrets=secrets)
+    said = describe_error(error, secrets=secrets).removeprefix("BadReply: ")
     under = error
     while under.__cause__ is not None:
         under = under.__cause__
-    if under is error or isinstance(error, BadReply):
+    if isinstance(error, BadReply) or str(under) == str(error):
         return said
     return f"{said.rstrip('.')} ({describe_error(under, secrets=secrets)})"
 

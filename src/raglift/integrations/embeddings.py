@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.execution.policy import describe_error
 from raglift.indexing import Embedder, SentenceTransformerEmbedder, StaticEmbedder
+from raglift.integrations._keys import load_dot_env, secrets_of, server_of
 from raglift.integrations._patience import Patience, ask_patiently
-from raglift.integrations.openai_embeddings import OpenAIEmbedder, checked_vectors, load_dot_env, server_of
+from raglift.integrations.openai_embeddings import ADVICE, OpenAIEmbedder, checked_vectors
 from raglift.models import STATIC_MODEL
 from raglift.printable import encodable
 
@@ -128,7 +129,8 @@ class LangChainEmbedder:
                 return checked_vectors([self._embeddings.embed_query(text) for text in sent], len(sent))
             return checked_vectors(self._embeddings.embed_documents(sent), len(sent))
 
-        return ask_patiently(ask, self._patience, self.name)
+        secrets = secrets_of(self._embeddings)
+        return ask_patiently(ask, self._patience, self.name, kind="embedding model", secrets=secrets, advice=ADVICE)
 
     def read_in_part(self, texts: Sequence[str]) -> list[bool] | None:  # noqa: ARG002
         """Return None: a provider does not say what it cut."""

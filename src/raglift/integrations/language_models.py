@@ -2,54 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
+
+from raglift.errors import ConfigurationError
+from raglift.integrations._langchain_chat import LangChainModel, chat_model_by_name
+from raglift.integrations._llama_index_llm import LlamaIndexModel
+from raglift.integrations._patience import Patience
+from raglift.integrations._replies import FilledPrompt, Form, Reply, Usage, is_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pydantic import BaseModel
-
-    from raglift.integrations._patience import Patience
-
-__all__ = ["DEFAULT_MODEL", "FilledPrompt", "LanguageModel", "Reply", "Usage", "language_model"]
+__all__ = ["DEFAULT_MODEL", "FilledPrompt", "LanguageModel", "Patience", "Reply", "Usage", "language_model"]
 
 DEFAULT_MODEL = "openai:gpt-4o-mini"
 """The model that is asked when none is named."""
-
-Form = TypeVar("Form", bound="BaseModel")
-
-
-@dataclass(frozen=True)
-class FilledPrompt:
-    """What a model is told once: its task, and the data that it is about."""
-
-    version: str
-    """Name and hash of the template, as `relevance@3f9a1c07`."""
-    system: str
-    """The task, in raglift's words or the user's."""
-    user: str
-    """The data, delimited."""
-
-
-@dataclass(frozen=True)
-class Usage:
-    """Tokens that were, or would be, billed."""
-
-    input: int = 0
-    output: int = 0
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(self.input + other.input, self.output + other.output)
-
-
-@dataclass(frozen=True)
-class Reply(Generic[Form]):
-    """A model's answer in the form that was asked for."""
-
-    value: Form
-    usage: Usage
-    """As the provider said; zeros where it did not say."""
 
 
 class LanguageModel(Protocol):
@@ -69,7 +36,8 @@ class LanguageModel(Protocol):
         """Return the answer in a form, asking again when the provider has a bad moment.
 
         Raises:
-            ModelOutputError: no usable answer came: refused, malformed three times, out of patience, no key.
+            ModelOutputError: no usable answer came: refused, malformed three times, out of patience.
+            ModelUnavailable: nor would one come to any other prompt: a wrong key, no connection, no quota left.
         """
         ...
 
@@ -99,7 +67,22 @@ def language_model(
         patience: how long a request is made again.
 
     Raises:
-        ConfigurationError: the model cannot be used, or its key is missing.
+        ConfigurationError: the model cannot be used.
+        MissingKey: the provider's API key is not set.
         MissingDependency: the provider's package is not installed.
     """
-    raise NotImplementedError
+    patience = patience or Patience()
+    if isinstance(model, str):
+        chat = chat_model_by_name(model, temperature=temperature, timeout=timeout)
+        return LangChainModel(chat, patience, name=model)
+    if is_of(model, "langchain_core", "BaseChatModel"):
+        return LangChainModel(model, patience)
+    if is_of(model, "llama_index", "LLM"):
+        return LlamaIndexModel(model, patience)
+    if all(hasattr(model, name) for name in ("name", "identity", "ask", "stream")):
+        given: LanguageModel = model
+        return given
+    raise ConfigurationError(
+        f"model: found {type(model).__module__}.{type(model).__qualname__}; expected provider:model as text, "
+        "a chat model of LangChain, an LLM of LlamaIndex, or a LanguageModel"
+    )

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import numpy as np
 
 from raglift.chunking.encodings import DEFAULT_ENCODING, Encoding, load_encoding
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.execution.policy import describe_error
+from raglift.integrations._keys import load_dot_env, secrets_of, server_of
 from raglift.integrations._patience import BadReply, Patience, ask_patiently
 from raglift.integrations.prices import PRICES, CostEstimate, dollars_of
 from raglift.printable import encodable
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
     from raglift.indexing.embedding import Kind
 
-__all__ = ["OpenAIEmbedder", "checked_vectors", "load_dot_env", "server_of"]
+__all__ = ["ADVICE", "OpenAIEmbedder", "checked_vectors", "count_tokens"]
 
 _MOST_TOKENS = 8191
 _TEXTS_PER_REQUEST = 256
@@ -33,6 +32,8 @@ _TOKENS_PER_REQUEST = 100_000
 # tiktoken breaks down on a million spaces in a row
 _MOST_CHARACTERS = 100_000
 _SECONDS = 60.0
+ADVICE = "The vectors of the batches before are kept: run again to go on from there"
+"""What a message says after a failure."""
 
 
 class OpenAIEmbedder:
@@ -135,7 +136,8 @@ class OpenAIEmbedder:
         def ask() -> NDArray[np.float32]:
             return checked_vectors(self._embeddings.embed_documents(sent), len(sent))
 
-        return ask_patiently(ask, self._patience, self.name, secrets=_secrets_of(self._embeddings))
+        secrets = secrets_of(self._embeddings)
+        return ask_patiently(ask, self._patience, self.name, kind="embedding model", secrets=secrets, advice=ADVICE)
 
     def read_in_part(self, texts: Sequence[str]) -> list[bool] | None:
         """Return which texts are cut; None for a model whose limit is not known."""
@@ -157,7 +159,7 @@ class OpenAIEmbedder:
         return CostEstimate(len(distinct), tokens, dollars_of(self.model, tokens, prices), price)
 
     def _tokens(self, text: str) -> int:
-        tokens = _count(text)
+        tokens = count_tokens(text)
         return tokens if self._limit is None else min(tokens, self._limit)
 
     def _is_cut(self, text: str) -> bool:
@@ -210,23 +212,6 @@ def checked_vectors(vectors: Any, count: int) -> NDArray[np.float32]:
     return rows
 
 
-def server_of(embeddings: Any) -> str:
-    """Return which OpenAI-compatible server is asked, without what may be secret in its address; "" for OpenAI's."""
-    if not hasattr(embeddings, "openai_api_base"):
-        return ""
-    address = urlsplit(embeddings.openai_api_base or os.environ.get("OPENAI_BASE_URL") or "")
-    return address.netloc.rpartition("@")[2] + address.path.rstrip("/")
-
-
-def load_dot_env() -> None:
-    """Read `.env` of the working directory, if python-dotenv is installed; the environment wins."""
-    try:
-        from dotenv import load_dotenv
-    except ImportError:
-        return
-    load_dotenv(".env")
-
-
 def _client(model: str, settings: Mapping[str, Any]) -> Any:
     """Return langchain-openai's client. Cutting, batching and asking again are done here, not by it."""
     name = f"openai:{model}"
@@ -247,11 +232,6 @@ def _client(model: str, settings: Mapping[str, Any]) -> Any:
     )
 
 
-def _secrets_of(embeddings: Any) -> list[str]:
-    key: Any = getattr(embeddings, "openai_api_key", None)
-    return [key.get_secret_value()] if hasattr(key, "get_secret_value") else []
-
-
 @lru_cache(maxsize=1)
 def _encoding() -> Encoding | None:
     """Return the encoding of OpenAI's embedding models; None where it is not on this machine."""
@@ -261,7 +241,7 @@ def _encoding() -> Encoding | None:
         return None
 
 
-def _count(text: str) -> int:
+def count_tokens(text: str) -> int:
     """Return how many tokens a text has, by its bytes where the encoding is not on this machine."""
     encoding = _encoding()
     if encoding is None:

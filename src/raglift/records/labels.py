@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from raglift.records.label_sources import LabelSources
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -24,6 +26,11 @@ class Annotator:
     """Name and hash of what it was told, as `relevance@3f9a1c07`."""
     date: str
     """The day it answered, as `2026-11-21`."""
+
+    @property
+    def name(self) -> str:
+        """The model with what it was told, as `openai:gpt-4o-mini (relevance@3f9a1c07)`, whatever the day."""
+        return f"{self.model} ({self.prompt})"
 
     def __str__(self) -> str:
         return f"{self.model} ({self.prompt}, {self.date})"
@@ -126,6 +133,16 @@ class Dataset:
     def query_by_id(self) -> Mapping[str, Query]:
         """The queries, by id."""
         return {query.id: query for query in self.queries}
+
+    @cached_property
+    def label_sources(self) -> LabelSources:
+        """Who judged its passages, and who wrote its queries: people, and which models."""
+        return LabelSources.of(self.queries)
+
+    @property
+    def shows_judged(self) -> bool:
+        """Whether it says more of who judged what than which passages people found relevant: see Judged@k."""
+        return self.label_sources.by_model or any(query.judged_irrelevant for query in self.queries)
 
     def query(self, query_id: str) -> Query:
         """Return one query.

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from raglift.diagnosis import Explanation, Headroom, LossBreakdown
     from raglift.matching import Judgements
+    from raglift.records.label_sources import LabelSources
     from raglift.records.labels import Dataset
     from raglift.records.lift import Lift
     from raglift.records.metric import Metric
@@ -50,6 +51,11 @@ class Evaluation:
     """What matched, for each stage; empty for a loaded evaluation, which makes them again when they are asked for."""
     truncated_tokens: Mapping[str, int] = field(default_factory=dict)
     """For each truncated stage: the tokens that each of its cut rankings holds at least, where budgets were scored."""
+
+    @property
+    def label_sources(self) -> LabelSources:
+        """Who gave the labels that its figures rest on: people, and which models."""
+        return self.dataset.label_sources
 
     @property
     def before(self) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from raglift.comparison.statistics import scored
 from raglift.errors import ConfigurationError
 from raglift.report.charts import ComparisonPlots
+from raglift.report.charts.parts import of_labels
 from raglift.sweep.heatmap import alike_of, heatmap_chart, varying
 from raglift.sweep.specification.cells import NO_RERANKER, PARTS
 
@@ -56,7 +57,7 @@ class SweepPlots:
             if part not in PARTS or x == y:
                 raise ConfigurationError(f"{name}: found {part!r}; expected two different ones of {', '.join(PARTS)}")
         best = self.result.best(include_cut=include_cut) if wanted == self.result.primary else None
-        return heatmap_chart(self.result, wanted, x, y, best)
+        return of_labels(heatmap_chart(self.result, wanted, x, y, best), self.result.label_sources)
 
     def intervals(self, metric: Metric | str | None = None, *, include_cut: bool = False) -> alt.LayerChart:
         """Return each cell's mean with its interval, best first.

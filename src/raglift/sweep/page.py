@@ -91,6 +91,7 @@ def sweep_document(result: SweepResult, *, baseline: str | None = None, include_
             *comparison_sections(comparison, shown),
             *failed_sections(result),
         ),
+        labels=str(result.label_sources),
         queries=replace(queries, notes=(*_limited(comparison, shown), *queries.notes)),
     )
 
@@ -227,5 +228,7 @@ def failed_sections(result: SweepResult) -> list[Section]:
         rows.append(row_of((reason, f"{len(names):,}", "; ".join(names[:_NAMED]) + more)))
     if not rows:
         return []
-    table = Table("Cells that failed, by reason", ("reason", "cells", "which"), tuple(rows), words=(0, 2))
+    table = Table(
+        "Cells that failed, by reason", ("reason", "cells", "which"), tuple(rows), words=(0, 2), rests_on_labels=False
+    )
     return [Section("What failed", (), (table,))]

@@ -8,21 +8,24 @@ import json
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from raglift.testing.chat_completions import asked_schema, completion, stream_of
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import TracebackType
     from typing import Self
 
-__all__ = ["Answer", "OpenAIServer", "Request"]
+__all__ = ["Answer", "OpenAIServer", "Replies", "Request"]
 
 Json = Mapping[str, Any]
+
+_CHAT = "/v1/chat/completions"
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,10 @@ class Answer:
     `Answer(status=429, headers={"Retry-After": "7"})` is a rate limit, `Answer(seconds=90)` a slow answer,
     `Answer(cut_off=True)` a connection that is lost in the middle of the reply, `Answer(body=b"<html>")` no JSON,
     `Answer(vectors="fewer")` a vector too few.
+
+    A chat is answered with `Answer(text="The keeper.")` or `Answer(value={"grade": 3})`, refused with
+    `Answer(refusal="I cannot help with that.")`, and damaged with `Answer(text='{"grade": ')` (malformed JSON) or
+    `Answer(text='{"gra', finish_reason="length")` (the limit of tokens was reached).
     """
 
     status: int = 200
@@ -40,12 +47,22 @@ class Answer:
     """What is sent besides Content-Type and Content-Length."""
     seconds: float = 0.0
     """How long the answer takes."""
+    seconds_per_piece: float = 0.0
+    """How long each piece of a stream takes, after the first."""
     cut_off: bool = False
     """Whether the connection is closed after half of the reply."""
     body: bytes | Json | None = None
     """What is sent instead of the right answer: bytes as they are, or an object as JSON."""
     vectors: Literal["all", "fewer", "none", "nan"] = "all"
     """What is wrong with the vectors of a right answer, if anything."""
+    text: str | None = None
+    """What a chat is answered with, as it is."""
+    value: Json | None = None
+    """What a chat is answered with, as JSON."""
+    refusal: str | None = None
+    """Why a chat is not answered, as OpenAI's models say it."""
+    finish_reason: str | None = None
+    """Why a chat's answer ended; by default `stop`, or `tool_calls`."""
 
 
 @dataclass(frozen=True)
@@ -60,25 +77,38 @@ class Request:
     """When it came, on `time.monotonic()`."""
 
 
+Replies = Callable[[Sequence[Json], Json | None], str | Json | Answer]
+"""What plays the model: from the messages and the JSON schema asked for to a text, an object or an Answer."""
+
+
 class OpenAIServer:
-    """A server on 127.0.0.1 that speaks `/v1/embeddings`; a context manager.
+    """A server on 127.0.0.1 that speaks `/v1/embeddings` and `/v1/chat/completions`, streams too; a context manager.
 
     A text's vector counts its words, hashed into the dimensions: the same text always has the same vector, and texts
-    that share words are near each other. A request's usage is its number of words, or of tokens where these are sent.
+    that share words are near each other. A chat is answered by script, else by `replies`, else with the smallest
+    instance of the JSON schema that is asked for, else with a short text. A request's usage is its number of words,
+    or of tokens where these are sent.
 
     Args:
         key: the API key that is asked for, with 401 for any other; None takes every key.
         dimensions: of the vectors, where a request does not say.
+        replies: what answers a chat that no script answers: called with the messages (`role` and `content`) and the
+            JSON schema that is asked for (None for free text), it returns a text, an object, or an `Answer`. It is
+            called from several threads where several requests come at once.
     """
 
-    def __init__(self, *, key: str | None = None, dimensions: int = 64) -> None:
+    def __init__(self, *, key: str | None = None, dimensions: int = 64, replies: Replies | None = None) -> None:
         self.key = key
         self.dimensions = dimensions
+        self.replies = replies
         self.requests: list[Request] = []
         """Every request so far, in the order of their arrival."""
         self.answers: deque[Answer] = deque()
         """How the next requests are answered, one each; after these, as they should be."""
-        self.paths: dict[str, Callable[[Json, Answer], Json]] = {"/v1/embeddings": self._embeddings}
+        self.paths: dict[str, Callable[[Json, Answer], Json]] = {
+            "/v1/embeddings": self._embeddings,
+            _CHAT: self._completion,
+        }
         """What makes the right answer to a request's body, by path; add others as you need them."""
         self._closing = threading.Event()
         self._server = _Server(("127.0.0.1", 0), _handler_of(self))
@@ -126,13 +156,17 @@ class OpenAIServer:
         usage = {"prompt_tokens": tokens, "total_tokens": tokens}
         return {"object": "list", "data": data, "model": body.get("model"), "usage": usage}
 
-    def _reply(self, request: Request, authorization: str) -> tuple[Answer, bytes]:
-        answer = self.answers.popleft() if self.answers else Answer()
+    def _completion(self, body: Json, answer: Answer) -> Json:
+        return completion(body, answer, len(self.requests))
+
+    def _reply(self, request: Request, authorization: str) -> tuple[Answer, list[bytes]]:
+        """Return how a request is answered, and the reply in the pieces in which it is sent."""
+        answer = self.answers.popleft() if self.answers else self._unscripted(request)
         self._closing.wait(answer.seconds)
         if isinstance(answer.body, bytes):
-            return answer, answer.body
+            return answer, [answer.body]
         if answer.body is not None:
-            return answer, json.dumps(answer.body).encode()
+            return answer, [json.dumps(answer.body).encode()]
         if self.key is not None and authorization != f"Bearer {self.key}":
             answer = Answer(status=401)
         elif request.path not in self.paths:
@@ -140,8 +174,29 @@ class OpenAIServer:
         if answer.status != 200:
             code = {401: "invalid_api_key", 429: "rate_limit_exceeded"}.get(answer.status)
             error = {"message": f"scripted status {answer.status}", "type": "scripted", "param": None, "code": code}
-            return answer, json.dumps({"error": error}).encode()
-        return answer, json.dumps(self.paths[request.path](request.body, answer)).encode()
+            return answer, [json.dumps({"error": error}).encode()]
+        reply = self.paths[request.path](request.body, answer)
+        if request.path == _CHAT and request.body.get("stream"):
+            return answer, stream_of(reply, request.body)
+        return answer, [json.dumps(reply).encode()]
+
+    def _unscripted(self, request: Request) -> Answer:
+        if self.replies is None or request.path != _CHAT:
+            return Answer()
+        reply = self.replies(request.body.get("messages", []), asked_schema(request.body))
+        if isinstance(reply, Answer):
+            return reply
+        return Answer(text=reply) if isinstance(reply, str) else Answer(value=reply)
+
+    def _send(self, answer: Answer, pieces: list[bytes], write: Callable[[bytes], object]) -> None:
+        """Write the pieces of a reply at their pace, or the first half of their bytes."""
+        left = sum(map(len, pieces))
+        left = left // 2 if answer.cut_off else left
+        for number, piece in enumerate(pieces):
+            if number:
+                self._closing.wait(answer.seconds_per_piece)
+            write(piece[:left])
+            left -= len(piece[:left])
 
 
 class _Server(ThreadingHTTPServer):
@@ -159,13 +214,14 @@ def _handler_of(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
             body = json.loads(self.rfile.read(length) or b"{}")
             request = Request(self.path, body, time.monotonic())
             server.requests.append(request)
-            answer, content = server._reply(request, self.headers.get("Authorization") or "")  # noqa: SLF001 — one class
+            answer, pieces = server._reply(request, self.headers.get("Authorization") or "")  # noqa: SLF001 — one class
             self.send_response(answer.status)
-            headers = {"Content-Type": "application/json", "Content-Length": str(len(content)), **answer.headers}
+            kind = "text/event-stream" if len(pieces) > 1 else "application/json"
+            headers = {"Content-Type": kind, "Content-Length": str(sum(map(len, pieces))), **answer.headers}
             for name, value in headers.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(content[: len(content) // 2] if answer.cut_off else content)
+            server._send(answer, pieces, self.wfile.write)  # noqa: SLF001 — one class
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 — its name in http.server
             """Log nothing."""

@@ -34,7 +34,7 @@ from raglift.report.page.parts import (
     slices_table,
     truncation,
 )
-from raglift.report.terminal.diagnosis import headroom_text
+from raglift.report.terminal.diagnosis import headroom_line
 from raglift.report.terminal.figures import counted, decimals_of, interval_text
 from raglift.report.words import depth_of_loss, evaluation_sentence, failure_sentence, loss_sentence
 
@@ -82,6 +82,7 @@ def evaluation_document(
         warnings=warnings,
         notes=tuple(note for note in evaluation.notes if note not in warnings),
         sections=tuple(_sections(evaluation, lift, decides, confidence, seed)),
+        labels=str(evaluation.label_sources),
         queries=queries,
     )
 
@@ -234,7 +235,7 @@ def _loss_section(evaluation: Evaluation, primary: Metric) -> Section | None:
     losses = evaluation.loss(k)
     if not losses.facts:
         return None
-    said = [loss_sentence(losses), f"{headroom_text(evaluation.headroom(k))}."]
+    said = [loss_sentence(losses), f"{headroom_line(evaluation.headroom(k))}."]
     said += [
         f"{counted(loss.facts, 'fact')} of these only since {loss.stage}: no candidate held them."
         for loss in losses.made_findable

@@ -1,0 +1,51 @@
+"""What providers' clients share: keys from `.env`, the server that is asked, and what must never be shown."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+__all__ = ["address_of", "is_secret_name", "load_dot_env", "secrets_of", "server_of"]
+
+_SECRET_NAME = re.compile(r"key|token(?!s)|secret|password|credential|header", re.IGNORECASE)
+_SHORTEST_SECRET = 8  # a shorter header would hide common words in messages
+
+
+def load_dot_env() -> None:
+    """Read `.env` of the working directory, if python-dotenv is installed; the environment wins."""
+    try:
+        from dotenv import load_dotenv
+    except ImportError:
+        return
+    load_dotenv(".env")
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a setting of this name may hold a secret."""
+    return _SECRET_NAME.search(name) is not None
+
+
+def secrets_of(client: Any) -> list[str]:
+    """Return the keys that a client of LangChain or LlamaIndex holds."""
+    held = getattr(client, "__dict__", {})
+    hidden = [value.get_secret_value() for value in held.values() if hasattr(value, "get_secret_value")]
+    plain = [value for name, value in held.items() if is_secret_name(name)]
+    headers = [inner for value in plain if isinstance(value, Mapping) for inner in value.values()]
+    named = [value for value in (*plain, *headers) if isinstance(value, str) and len(value) >= _SHORTEST_SECRET]
+    return [secret for secret in (*hidden, *named) if isinstance(secret, str) and secret]
+
+
+def server_of(client: Any) -> str:
+    """Return which OpenAI-compatible server is asked, without what may be secret in its address; "" for OpenAI's."""
+    if not hasattr(client, "openai_api_base"):
+        return ""
+    return address_of(client.openai_api_base or os.environ.get("OPENAI_BASE_URL") or "")
+
+
+def address_of(url: str) -> str:
+    """Return host, port and path of an address, without what may be secret in it."""
+    address = urlsplit(url)
+    return address.netloc.rpartition("@")[2] + address.path.rstrip("/")

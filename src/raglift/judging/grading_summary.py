@@ -1,0 +1,166 @@
+"""What a model's grades come to: how many of each, how systems do under them, and what became no label."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.evaluation import rescore
+from raglift.judging.agreement import labels_by_people, system_agreement
+from raglift.judging.labelled import label_grades
+from raglift.judging.pool import systems_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from raglift.judging.agreement import Agreement, SystemAgreement
+    from raglift.judging.grading import Evaluations, Graded
+    from raglift.records import Dataset, Evaluation, Query, Scores
+
+__all__ = ["GradedSystem", "GradingSummary", "graded_systems", "summarize"]
+
+
+@dataclass(frozen=True)
+class GradedSystem:
+    """The first hits of one system at one stage, as they were graded."""
+
+    name: str
+    """As in the pool."""
+    mean_grade: float
+    """Over its pooled hits that have a grade; NaN without any."""
+    n: int
+    """How many those are."""
+    ndcg: float | None = None
+    """NDCG at the pool's depth under the labels that follow; None where no evaluation is at hand."""
+    judged: float | None = None
+    """Judged at that depth, likewise."""
+    queries: int | None = None
+    """How many queries these means are over."""
+
+
+@dataclass(frozen=True)
+class GradingSummary:
+    """A model's grades, the labels that follow from them, and the systems under these."""
+
+    graded: Graded
+    labels: Dataset
+    """What `Graded.to_dataset` made of the grades."""
+    relevant_from: int
+    filled: bool
+    """Whether the labels that were there are among them."""
+    systems: tuple[GradedSystem, ...]
+    agreement: Agreement | None = None
+    """How far the grades agree with the labels of people; None where people labelled none of the queries."""
+    order: SystemAgreement | None = None
+    """Whether the grades alone put the systems in the order that the labels of people put them in; None likewise."""
+
+    @property
+    def without_facts(self) -> tuple[str, ...]:
+        """The ids of the queries that these labels leave without facts, of those not marked as unanswerable."""
+        return tuple(query.id for query in self.labels if query.answerable and not query.facts)
+
+    @property
+    def answered_after_all(self) -> tuple[str, ...]:
+        """The ids of the queries that were marked as unanswerable, and of which a chunk was found relevant."""
+        return tuple(
+            entry.query.id
+            for entry, row in zip(self.graded.pool.queries, self.graded.known, strict=True)
+            if not entry.query.answerable and any(grade is not None and grade >= self.relevant_from for grade in row)
+        )
+
+    @property
+    def read_otherwise(self) -> int:
+        """How many graded pairs have another grade by the labels, for they overlap with chunks of other grades."""
+        by_labels = label_grades(self.graded.pool, self.labels.queries)
+        return sum(
+            grade is not None and label != (grade if grade >= self.relevant_from else 0)
+            for row, labels in zip(self.graded.known, by_labels, strict=True)
+            for grade, label in zip(row, labels, strict=True)
+        )
+
+    def to_markdown(self) -> str:
+        """Return the summary as GitHub's Markdown, for a pull request."""
+        from raglift.judging.grading_brief import grading_brief
+        from raglift.report.markdown import markdown_of
+
+        return markdown_of(grading_brief(self))
+
+    def _repr_html_(self) -> str:
+        from raglift.judging.grading_brief import grading_brief
+        from raglift.report.notebook import html_of
+
+        return html_of(grading_brief(self))
+
+    def __str__(self) -> str:
+        from raglift.judging.grading_brief import grading_text
+
+        return grading_text(self)
+
+
+def summarize(
+    graded: Graded, evaluations: Evaluations | None, *, relevant_from: int = 1, fill: bool = False
+) -> GradingSummary:
+    """Return what the grades come to.
+
+    Args:
+        graded: the grades.
+        evaluations: those that were pooled, to be scored under the labels; or none.
+        relevant_from: the lowest grade that makes a passage of a fact.
+        fill: keep the labels that the queries have.
+    """
+    labels = graded.to_dataset(relevant_from=relevant_from, fill=fill)
+    people = labels_by_people([entry.query for entry in graded.pool.queries])
+    has_people = any(query.is_labelled for query in people)
+    return GradingSummary(
+        graded=graded,
+        labels=labels,
+        relevant_from=relevant_from,
+        filled=fill,
+        systems=graded_systems(graded, labels, evaluations),
+        agreement=graded.agreement(relevant_from=relevant_from) if has_people else None,
+        order=_order(graded, people, evaluations, relevant_from) if has_people and evaluations else None,
+    )
+
+
+def graded_systems(graded: Graded, labels: Dataset, evaluations: Evaluations | None) -> tuple[GradedSystem, ...]:
+    """Return how each pooled system does by the grades and, where the evaluations are given, under the labels."""
+    found = [_by_grades(graded, name) for name in graded.pool.systems]
+    if not evaluations:
+        return tuple(found)
+    scored: dict[int, Scores] = {}
+    for number, (evaluation, stage) in enumerate(systems_of(evaluations).values()):
+        if id(evaluation) not in scored:
+            measures, k = ("ndcg",), _depth(graded, [evaluation])
+            scored[id(evaluation)] = rescore(evaluation, metrics=measures, ks=(k,), labels=labels).scores
+        scores = scored[id(evaluation)]
+        name, (ndcg,) = scores.stages[stage], scores.metrics
+        found[number] = replace(
+            found[number], ndcg=scores.mean(name, ndcg), judged=math.nan, queries=scores.n(name, ndcg)
+        )
+    return tuple(found)
+
+
+def _by_grades(graded: Graded, system: str) -> GradedSystem:
+    """Return the mean grade of a system's pooled hits."""
+    grades = [
+        grade
+        for entry, row in zip(graded.pool.queries, graded.known, strict=True)
+        for pooled, grade in zip(entry.chunks, row, strict=True)
+        if system in pooled.ranks and grade is not None
+    ]
+    return GradedSystem(system, float(np.mean(grades)) if grades else math.nan, len(grades))
+
+
+def _order(graded: Graded, people: list[Query], evaluations: Evaluations, relevant_from: int) -> SystemAgreement:
+    """Return the order of the systems under the labels of people and under the model's alone."""
+    metric = f"ndcg@{_depth(graded, [evaluation for evaluation, _ in systems_of(evaluations).values()])}"
+    model = graded.to_dataset(relevant_from=relevant_from)
+    return system_agreement(evaluations, people, model, metric=metric, judge=graded.annotator.model)
+
+
+def _depth(graded: Graded, evaluations: Sequence[Evaluation]) -> int:
+    """Return how deep systems are scored: as deep as was graded, where the runs are so deep."""
+    return min(graded.pool.depth, *(int(each.run.spec["candidates"]) for each in evaluations))

@@ -1,0 +1,151 @@
+"""From grades to facts: nothing graded is lost, and what one fact consists of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from raglift.judging.grades_to_labels import facts_of, filled_queries, labelled_queries, passage_of, same_evidence
+from raglift.judging.pool import Pool, PooledChunk, PooledQuery
+from raglift.records import Annotator, Chunk, Fact, Passage, Query
+
+JUDGE = Annotator("openai:judge", "relevance@00000000", "2026-11-21")
+TEXT = "".join(f"Line {number:02d} of the log, as the keeper wrote it.\n" for number in range(40))
+
+
+def span(start: int, end: int, grade: int = 1) -> Passage:
+    return Passage(TEXT[start:end], "log.md", start, end, grade=grade, annotator=JUDGE)
+
+
+def chunk(start: int, end: int) -> Chunk:
+    return Chunk(TEXT[start:end], doc_id="log.md", start=start, end=end)
+
+
+def pool_of(query: Query, *chunks: Chunk) -> Pool:
+    pooled = tuple(PooledChunk(each, {"retrieve": rank}) for rank, each in enumerate(chunks, start=1))
+    return Pool((PooledQuery(query, pooled),), ("retrieve",), 10, "log")
+
+
+@st.composite
+def passages(draw: st.DrawFn) -> Passage:
+    start = draw(st.integers(0, 300))
+    end = start + draw(st.integers(1, 200))
+    placed = draw(st.booleans())
+    passage = span(start, end, draw(st.integers(1, 3)))
+    return passage if placed else replace(passage, start=None, end=None, doc_id=draw(st.sampled_from([None, "log.md"])))
+
+
+@settings(deadline=None)
+@given(st.lists(passages(), max_size=12, unique=True), st.randoms())
+def test_each_passage_is_in_one_fact_and_like_its_first(given_passages: list[Passage], random: object) -> None:
+    facts = facts_of(given_passages)
+    held = [passage for fact in facts for passage in fact.passages]
+    assert sorted(map(repr, held)) == sorted(map(repr, given_passages))
+    for fact in facts:
+        assert all(same_evidence(fact.passages[0], passage) for passage in fact.passages)
+        assert fact.passages[0].grade == fact.ideal_grade
+    assert not any(same_evidence(one.passages[0], other.passages[0]) for one, other in combinations(facts, 2))
+    shuffled = list(given_passages)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert facts_of(shuffled) == facts
+
+
+def test_overlapping_chunks_of_a_whole_document_are_not_one_fact() -> None:
+    chain = [span(start, start + 100) for start in range(0, 1000, 50)]  # each shares half with the next
+    facts = facts_of(chain)
+    assert [len(fact.passages) for fact in facts] == [2] * 10
+    for fact in facts:
+        first, second = fact.passages
+        assert abs((first.start or 0) - (second.start or 0)) == 50
+
+
+def test_the_best_passage_gathers_its_alternatives() -> None:
+    whole, part, beside = span(0, 200, 3), span(0, 100, 1), span(200, 300, 3)
+    assert facts_of([part, beside, whole]) == (Fact((beside,)), Fact((whole, part)))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        (span(0, 100), span(50, 150), True),
+        (span(0, 100), span(51, 151), False),
+        (span(0, 100), span(80, 100), True),  # all of the shorter
+        (span(0, 100), replace(span(0, 100), doc_id="copy.md"), True),  # the same words elsewhere
+        (span(0, 100), Passage(TEXT[:100].upper()), True),
+        (span(0, 100), Passage(TEXT[:99]), False),  # without a place, words alone tell
+    ],
+)
+def test_what_is_the_same_evidence(one: Passage, other: Passage, expected: bool) -> None:
+    assert same_evidence(one, other) is same_evidence(other, one) is expected
+
+
+def test_grades_become_facts_and_what_was_judged_irrelevant() -> None:
+    chunks = [chunk(0, 90), chunk(100, 190), chunk(200, 290), chunk(300, 390)]
+    (query,) = labelled_queries(
+        pool_of(Query("q", "Who?", (Fact((span(500, 600),)),)), *chunks), [[3, 0, None, 1]], JUDGE
+    )
+    assert query.facts == (Fact((span(0, 90, 3),)), Fact((span(300, 390, 1),)))
+    assert query.judged_irrelevant == (span(100, 190, 0),)
+
+
+def test_where_relevance_begins_is_a_choice() -> None:
+    (query,) = labelled_queries(
+        pool_of(Query("q", "Who?"), chunk(0, 90), chunk(100, 190)), [[2, 1]], JUDGE, relevant_from=2
+    )
+    assert query.facts == (Fact((span(0, 90, 2),)),)
+    assert query.judged_irrelevant == (span(100, 190, 0),)
+
+
+def test_a_query_without_a_relevant_chunk_is_unlabelled() -> None:
+    (query,) = labelled_queries(pool_of(Query("q", "Who?"), chunk(0, 90)), [[0]], JUDGE)
+    assert not query.is_labelled
+    assert query.answerable
+
+
+@pytest.mark.parametrize(("grade", "answerable"), [(0, False), (2, True)])
+def test_an_unanswerable_query_stays_so_until_a_chunk_answers_it(grade: int, answerable: bool) -> None:
+    (query,) = labelled_queries(pool_of(Query("q", "Who?", answerable=False), chunk(0, 90)), [[grade]], JUDGE)
+    assert query.answerable is answerable
+
+
+def test_filling_leaves_the_labels_of_people_as_they_are() -> None:
+    mine = Fact((replace(span(10, 60), annotator=None),))
+    refused = replace(span(400, 490, 0), annotator=None)
+    query = Query("q", "Who?", (mine,), judged_irrelevant=(refused,))
+    chunks = [chunk(0, 90), chunk(50, 140), chunk(200, 290), chunk(400, 490), chunk(600, 690)]
+    (filled,) = filled_queries(pool_of(query, *chunks), [[0, 1, 3, 3, 0]], JUDGE)
+    assert filled.facts == (mine, Fact((span(200, 290, 3),)), Fact((span(50, 140, 1),)))
+    assert filled.judged_irrelevant == (refused, span(600, 690, 0))  # nothing of what labels speak of already
+
+
+def test_filling_joins_evidence_that_a_label_has_in_part() -> None:
+    mine = replace(span(0, 100), annotator=None)
+    (filled,) = filled_queries(pool_of(Query("q", "Who?", (Fact((mine,)),)), chunk(40, 140)), [[2]], JUDGE)
+    assert filled.facts == (Fact((mine, span(40, 140, 2))),)
+
+
+def test_filling_adds_no_fact_to_what_people_call_unanswerable() -> None:
+    query = Query("q", "Who?", answerable=False)
+    (filled,) = filled_queries(pool_of(query, chunk(0, 90), chunk(100, 190)), [[3, 0]], JUDGE)
+    assert filled == replace(query, judged_irrelevant=(span(100, 190, 0),))
+
+
+@pytest.mark.parametrize(
+    "given_chunk",
+    [
+        Chunk("Line", doc_id="log.md"),
+        Chunk("Line", doc_id="log.md", start=0, end=9),  # not as long as its words
+        Chunk("Line", doc_id="log.md", start=-4, end=0),
+    ],
+)
+def test_a_chunk_whose_place_is_not_known_is_known_by_its_words(given_chunk: Chunk) -> None:
+    assert passage_of(given_chunk, 2, JUDGE) == Passage("Line", "log.md", grade=2, annotator=JUDGE)
+
+
+def test_half_a_character_can_be_written() -> None:
+    passage = passage_of(Chunk("so\ud800", doc_id="log.md", start=0, end=3), 1, JUDGE)
+    assert passage == Passage("so�", "log.md", 0, 3, annotator=JUDGE)
