@@ -17,6 +17,7 @@ from raglift.judging.grades_to_labels import placed
 from raglift.judging.grading import estimate_grading, grade
 from raglift.judging.grading_brief import print_grading
 from raglift.judging.pool import pool
+from raglift.judging.rubrics import check_relevant_from
 from raglift.loading import load_documents
 from raglift.printable import printable
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from raglift.records import Document
 
 __all__ = ["Request", "run"]
+
+_USUAL_SCALE = 3
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,7 @@ def run(request: Request) -> None:
     pairs = placed(pool(evaluations, depth=request.depth), documents)
     rubric, scale = request.rubric, request.scale
     expected = estimate_grading(pairs, request.model, rubric=rubric, scale=scale, limits=request.limits)
+    check_relevant_from(request.relevant_from, scale)
     print_estimate(expected, request.model)
     if request.estimate:
         return
@@ -91,7 +95,8 @@ def _finish(request: Request, summary: GradingSummary, documents: Sequence[Docum
         output = shlex.quote(str(request.output))
         _say(f"labels written to {output}; next:")
         _say(f"  raglift rescore {shlex.quote(str(request.runs[0]))} --labels {output}    figures under these labels")
-        _say(f"  raglift review {output} {runs}    look at them, one by one")
+        scale = "" if summary.graded.scale == _USUAL_SCALE else f" --scale {summary.graded.scale}"
+        _say(f"  raglift review {output} {runs}{scale}    look at them, one by one")
 
 
 def _check_any(graded: Graded) -> None:
@@ -125,9 +130,12 @@ def _as_json(summary: GradingSummary) -> dict[str, Any]:
         "annotator": asdict(graded.annotator),
         "counts": dict(graded.counts),
         "asked": graded.asked,
+        "cached": graded.cached,
         "usage": asdict(graded.usage),
         "dollars": graded.dollars,
         "systems": [asdict(system) for system in summary.systems],
+        "agreement": summary.agreement,
+        "order": summary.order,
         "without_facts": summary.without_facts,
         "answered_after_all": summary.answered_after_all,
         "read_otherwise": summary.read_otherwise,

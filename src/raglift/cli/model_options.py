@@ -76,8 +76,11 @@ def limited(limits: Limits, expected: Estimate) -> Limits:
 
 
 @contextmanager
-def stoppable() -> Iterator[None]:
+def stoppable(lost: str = "nothing was written: ") -> Iterator[None]:
     """Say how to go on where the limit of cost, or Ctrl-C, stops what the block asks a model.
+
+    Args:
+        lost: what is said before it.
 
     Raises:
         Exit: the limit was reached; the exit code is 1.
@@ -86,11 +89,11 @@ def stoppable() -> Iterator[None]:
     try:
         yield
     except CostLimitReached as error:
-        told = f"stopped: {error}\nnothing was written: the same command with more to spend {_GOES_ON}"
+        told = f"stopped: {error}\n{lost}the same command with more to spend {_GOES_ON}"
         sys.stderr.write(f"raglift: {printable(told)}\n")
         raise typer.Exit(_STOPPED) from None
     except KeyboardInterrupt:
-        raise Stopped(f"nothing was written: the same command {_GOES_ON}") from None
+        raise Stopped(f"{lost}the same command {_GOES_ON}") from None
 
 
 def print_estimate(estimate: Estimate, model: LanguageModel) -> None:
