@@ -19,6 +19,7 @@ from raglift.printable import printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from raglift.integrations._patience import Patience
     from raglift.integrations.language_models import LanguageModel
     from raglift.judging.asking import Estimate
 
@@ -27,7 +28,7 @@ __all__ = ["limited", "model_and_limits", "model_of", "parse_price", "print_esti
 _MAX_COST = 5.0
 """US dollars, where the price is known and no other limit was given."""
 _STOPPED = 1
-_GOES_ON = "goes on from there: what was answered is kept"
+_GOES_ON = "goes on from there: what was answered is kept, and no file was written"
 
 
 def model_and_limits(
@@ -42,13 +43,18 @@ def model_and_limits(
     return model_of(model, temperature), limits
 
 
-def model_of(model: str, temperature: str) -> LanguageModel:
+def model_of(model: str, temperature: str, *, patience: Patience | None = None) -> LanguageModel:
     """Return what `--model` and `--temperature` say.
+
+    Args:
+        model: as `language_model` takes it.
+        temperature: a number, or `default`.
+        patience: how long a request is made again.
 
     Raises:
         ConfigurationError: an option cannot be used, or the model's key is missing (`MissingKey`).
     """
-    return language_model(model, temperature=_temperature(temperature))
+    return language_model(model, temperature=_temperature(temperature), patience=patience)
 
 
 def parse_price(text: str) -> tuple[float, float]:
@@ -76,11 +82,8 @@ def limited(limits: Limits, expected: Estimate) -> Limits:
 
 
 @contextmanager
-def stoppable(lost: str = "nothing was written: ") -> Iterator[None]:
+def stoppable() -> Iterator[None]:
     """Say how to go on where the limit of cost, or Ctrl-C, stops what the block asks a model.
-
-    Args:
-        lost: what is said before it.
 
     Raises:
         Exit: the limit was reached; the exit code is 1.
@@ -89,11 +92,11 @@ def stoppable(lost: str = "nothing was written: ") -> Iterator[None]:
     try:
         yield
     except CostLimitReached as error:
-        told = f"stopped: {error}\n{lost}the same command with more to spend {_GOES_ON}"
+        told = f"stopped: {error}\nthe same command with more to spend {_GOES_ON}"
         sys.stderr.write(f"raglift: {printable(told)}\n")
         raise typer.Exit(_STOPPED) from None
     except KeyboardInterrupt:
-        raise Stopped(f"{lost}the same command {_GOES_ON}") from None
+        raise Stopped(f"the same command {_GOES_ON}") from None
 
 
 def print_estimate(estimate: Estimate, model: LanguageModel) -> None:

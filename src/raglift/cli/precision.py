@@ -55,7 +55,7 @@ def run(request: Request) -> None:
     if request.estimate:
         return
     limits = limited(request.limits, expected)
-    with stoppable(""):
+    with stoppable():
         found = context_precision(evaluations, request.model, limits=limits, seed=request.seed, **about)
     if request.as_json:
         print_json(_as_json(found))
