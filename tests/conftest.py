@@ -1,18 +1,20 @@
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import signal
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from raglift.evaluation import evaluate
-from raglift.records import Dataset, Evaluation, Fact, Passage, Query
-from raglift.testing import FakeReranker, FakeRetriever
+from raglift.evaluation import evaluate, rescore
+from raglift.records import Annotator, Dataset, Evaluation, Fact, Passage, Query
+from raglift.testing import FakeReranker, FakeRetriever, OpenAIServer
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Workers that share the cores and wait for each other's threads are many times slower than one thread each
@@ -101,6 +103,22 @@ def _is_loopback(host: str | bytes) -> bool:
     return name in ("localhost", "::1") or name.startswith("127.")
 
 
+@pytest.fixture
+def question_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    """A loopback server whose model writes questions and judges them well; and a cache of the test's own."""
+    path = Path(__file__).parent / "judging" / "generating" / "writer.py"
+    spec = importlib.util.spec_from_file_location("writer_of_questions", path)
+    assert spec is not None
+    assert spec.loader is not None
+    writer = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(writer)
+    monkeypatch.setenv("RAGLIFT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    with OpenAIServer(key="test", replies=writer.write) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        yield server
+
+
 @pytest.fixture(scope="session")
 def tiny_cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cross-encoder with a tiny random BERT, on disk: the real class, not a trained one."""
@@ -161,6 +179,40 @@ def stone_results(number: int, rank: int | None) -> list[str]:
     """Return six hits, with the answer at its rank; None for a query that does not find it."""
     hits = [stone_filler(place) for place in range(1, STONES + 1)]
     return hits if rank is None else [*hits[: rank - 1], stone_answer(number), *hits[rank - 1 : -1]]
+
+
+JUDGE = Annotator("openai:gpt-4o-mini", "relevance@3f9a1c07", "2026-11-21")
+"""A model that judged labels."""
+
+
+@pytest.fixture(scope="session")
+def judged_by_model() -> Callable[..., Evaluation]:
+    """Score an evaluation again as if a model had judged the labels of its first queries, or written the queries.
+
+    `irrelevant` holds, for a query's place, the places of the fillers among its hits that the model judged irrelevant.
+    """
+
+    def build(
+        evaluation: Evaluation,
+        *,
+        labels: int = 0,
+        written: int = 0,
+        irrelevant: Mapping[int, Sequence[int]] | None = None,
+        **options: Any,
+    ) -> Evaluation:
+        def query(number: int, given: Query) -> Query:
+            judge = JUDGE if number < labels else None
+            facts = tuple(Fact(tuple(replace(one, annotator=judge) for one in fact.passages)) for fact in given.facts)
+            fillers = map(stone_filler, (irrelevant or {}).get(number, ()))
+            unwanted = tuple(Passage(text, grade=0, annotator=JUDGE) for text in fillers)
+            writer = JUDGE if number < written else None
+            return replace(given, facts=facts, judged_irrelevant=unwanted, annotator=writer)
+
+        queries = tuple(query(number, given) for number, given in enumerate(evaluation.dataset.queries))
+        changed = replace(evaluation, dataset=replace(evaluation.dataset, queries=queries), judgements=())
+        return rescore(changed, **{"ks": (1, 3)} | options)
+
+    return build
 
 
 @pytest.fixture

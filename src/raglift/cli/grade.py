@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-import typer
-
-from raglift.cli import Stopped
 from raglift.cli.json_output import print_json
-from raglift.cli.model_options import print_estimate
+from raglift.cli.model_options import limited, print_estimate, stoppable
 from raglift.cli.saved_runs import load_runs
 from raglift.dataset import write_queries
-from raglift.errors import ConfigurationError, CostLimitReached, ModelOutputError
+from raglift.errors import ConfigurationError, ModelOutputError
 from raglift.judging.asking import NoAnswer
 from raglift.judging.grades_to_labels import placed
 from raglift.judging.grading import estimate_grading, grade
 from raglift.judging.grading_brief import print_grading
 from raglift.judging.pool import pool
+from raglift.judging.rubrics import check_relevant_from
 from raglift.loading import load_documents
 from raglift.printable import printable
 
@@ -28,17 +26,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.integrations.language_models import LanguageModel
-    from raglift.judging.asking import Estimate, Limits
+    from raglift.judging.asking import Limits
     from raglift.judging.grading import Graded
     from raglift.judging.grading_summary import GradingSummary
     from raglift.records import Document
 
 __all__ = ["Request", "run"]
 
-_MAX_COST = 5.0
-"""US dollars, where the price is known and no other limit was given."""
-_STOPPED = 1
-_GOES_ON = "goes on from there: what was answered is kept"
+_USUAL_SCALE = 3
 
 
 @dataclass(frozen=True)
@@ -73,17 +68,13 @@ def run(request: Request) -> None:
     pairs = placed(pool(evaluations, depth=request.depth), documents)
     rubric, scale = request.rubric, request.scale
     expected = estimate_grading(pairs, request.model, rubric=rubric, scale=scale, limits=request.limits)
+    check_relevant_from(request.relevant_from, scale)
     print_estimate(expected, request.model)
     if request.estimate:
         return
-    limits = _limited(request.limits, expected)
-    try:
+    limits = limited(request.limits, expected)
+    with stoppable():
         graded = grade(pairs, request.model, rubric=rubric, scale=scale, limits=limits)
-    except CostLimitReached as error:
-        _say(f"raglift: stopped: {error}\nnothing was written: the same command with more to spend {_GOES_ON}")
-        raise typer.Exit(_STOPPED) from None
-    except KeyboardInterrupt:
-        raise Stopped(f"nothing was written: the same command {_GOES_ON}") from None
     _check_any(graded)
     summary = graded.summary(evaluations, relevant_from=request.relevant_from, fill=request.fill)
     _finish(request, summary, documents)
@@ -104,7 +95,8 @@ def _finish(request: Request, summary: GradingSummary, documents: Sequence[Docum
         output = shlex.quote(str(request.output))
         _say(f"labels written to {output}; next:")
         _say(f"  raglift rescore {shlex.quote(str(request.runs[0]))} --labels {output}    figures under these labels")
-        _say(f"  raglift review {output} {runs}    look at them, one by one")
+        scale = "" if summary.graded.scale == _USUAL_SCALE else f" --scale {summary.graded.scale}"
+        _say(f"  raglift review {output} {runs}{scale}    look at them, one by one")
 
 
 def _check_any(graded: Graded) -> None:
@@ -127,13 +119,6 @@ def _check_output(request: Request) -> None:
         raise ConfigurationError(f"{output}: found something there; expected a free name, or --overwrite")
 
 
-def _limited(limits: Limits, expected: Estimate) -> Limits:
-    """Return the limits, with one of cost where the price is known and none was given."""
-    if limits.max_cost is not None or expected.dollars is None:
-        return limits
-    return replace(limits, max_cost=_MAX_COST)
-
-
 def _as_json(summary: GradingSummary) -> dict[str, Any]:
     graded = summary.graded
     return {
@@ -145,9 +130,12 @@ def _as_json(summary: GradingSummary) -> dict[str, Any]:
         "annotator": asdict(graded.annotator),
         "counts": dict(graded.counts),
         "asked": graded.asked,
+        "cached": graded.cached,
         "usage": asdict(graded.usage),
         "dollars": graded.dollars,
         "systems": [asdict(system) for system in summary.systems],
+        "agreement": summary.agreement,
+        "order": summary.order,
         "without_facts": summary.without_facts,
         "answered_after_all": summary.answered_after_all,
         "read_otherwise": summary.read_otherwise,

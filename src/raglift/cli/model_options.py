@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import math
 import sys
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raglift.errors import ConfigurationError
+import typer
+
+from raglift.cli import Stopped
+from raglift.errors import ConfigurationError, CostLimitReached
 from raglift.integrations.language_models import language_model
 from raglift.judging.asking import Limits
 from raglift.printable import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from raglift.integrations._patience import Patience
     from raglift.integrations.language_models import LanguageModel
     from raglift.judging.asking import Estimate
 
-__all__ = ["model_and_limits", "model_of", "parse_price", "print_estimate"]
+__all__ = ["limited", "model_and_limits", "model_of", "parse_price", "print_estimate", "stoppable"]
+
+_MAX_COST = 5.0
+"""US dollars, where the price is known and no other limit was given."""
+_STOPPED = 1
+_GOES_ON = "goes on from there: what was answered is kept"
 
 
 def model_and_limits(
@@ -60,6 +72,31 @@ def parse_price(text: str) -> tuple[float, float]:
             f"--price: found {printable(text)!r}; expected US dollars per million input and output tokens, as 0.15,0.60"
         )
     return given, answered
+
+
+def limited(limits: Limits, expected: Estimate) -> Limits:
+    """Return the limits, with one of cost where the price is known and none was given."""
+    if limits.max_cost is not None or expected.dollars is None:
+        return limits
+    return replace(limits, max_cost=_MAX_COST)
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Say how to go on where the limit of cost, or Ctrl-C, stops what the block asks a model.
+
+    Raises:
+        Exit: the limit was reached; the exit code is 1.
+        Stopped: Ctrl-C.
+    """
+    try:
+        yield
+    except CostLimitReached as error:
+        told = f"stopped: {error}\nnothing was written: the same command with more to spend {_GOES_ON}"
+        sys.stderr.write(f"raglift: {printable(told)}\n")
+        raise typer.Exit(_STOPPED) from None
+    except KeyboardInterrupt:
+        raise Stopped(f"nothing was written: the same command {_GOES_ON}") from None
 
 
 def print_estimate(estimate: Estimate, model: LanguageModel) -> None:
