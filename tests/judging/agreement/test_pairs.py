@@ -192,3 +192,9 @@ def test_what_is_printed_has_the_matrix_the_kappas_and_no_nan():
     rows = [line.split() for line in str(found).splitlines()]
     assert ["0", "2", "0", "1", "0", "3"] in rows
     assert ["all", "3", "1", "1", "1", "6"] in rows
+
+
+def test_intervals_of_few_queries_are_said_to_be_too_narrow():
+    few, many = (str(agreement_of(*drawn(np.random.default_rng(1), count, 0.15), levels=2)) for count in (29, 30))
+    assert "of fewer than 30 queries they are too narrow" in few
+    assert "too narrow" not in many
