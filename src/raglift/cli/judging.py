@@ -29,68 +29,6 @@ group = typer.Typer(rich_markup_mode=None)
 
 
 @group.command()
-def chat(
-    corpus: Annotated[
-        str | None,
-        typer.Argument(
-            help="A corpus by name, or a dataset's file or folder: its labelled questions are measured. Default: "
-            "war_and_peace, or no labels where --documents or --system says what is asked."
-        ),
-    ] = None,
-    documents: Documents = None,
-    system: Annotated[
-        str | None,
-        typer.Option(help="Your own system, as in evaluate: module:name of it, or of a function that makes it."),
-    ] = None,
-    question: Annotated[
-        list[str] | None, typer.Option(help="Ask this, a text or a labelled question's id, and end; repeatable.")
-    ] = None,
-    model: LanguageModelName = "openai:gpt-4o-mini",
-    temperature: Temperature = "0",
-    retriever: Annotated[
-        str, typer.Option(help="raglift's own: dense, bm25, hybrid, or hybrid(dense=0.7,bm25=0.3).")
-    ] = "dense",
-    embedding: Embedding = "minilm",
-    reranker: Reranker = "late-interaction",
-    k: Annotated[int, typer.Option("-k", help="How many hits are shown and scored.")] = 10,
-    candidates: Annotated[
-        int | None, typer.Option(help="How many hits are retrieved for the reranker; by default as many as are shown.")
-    ] = None,
-    context: Annotated[int, typer.Option(help="How many of the reranked hits the answer may rest on.")] = 5,
-    chunker: ChunkerKind = "recursive",
-    chunk_size: ChunkSize = 1000,
-    chunk_overlap: ChunkOverlap = 100,
-    chunk_unit: ChunkUnit = None,
-    dtype: DtypeOption = "auto",
-    profile: Annotated[str, typer.Option(help="Whose metric conventions: default, tutorial or autorag.")] = "default",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a question.")] = False,
-) -> None:
-    """Ask a corpus: the hits before and after reranking, an answer from them alone, and its metrics where labelled."""
-    from raglift.cli import chat as command
-    from raglift.cli import evaluate as measuring
-
-    command.run(
-        command.Request(
-            corpus=corpus,
-            documents=documents,
-            system=system,
-            parts=measuring.parts(
-                retriever, embedding, measuring.make_chunker(chunker, chunk_size, chunk_overlap, chunk_unit), dtype
-            ),
-            reranker=reranker,
-            k=k,
-            context=context,
-            candidates=candidates,
-            profile=profile,
-            model=model,
-            temperature=temperature,
-            questions=tuple(question or ()),
-            as_json=as_json,
-        )
-    )
-
-
-@group.command()
 def grade(
     runs: Annotated[list[Path], typer.Argument(help="Folders of saved evaluations, or the folder of a sweep.")],
     output: Annotated[
@@ -224,6 +162,99 @@ def generate(
             estimate=estimate,
             report=report,
             overwrite=overwrite,
+            as_json=as_json,
+        )
+    )
+
+
+@group.command()
+def review(
+    labels: Annotated[Path, typer.Argument(help="The file of queries to judge for; made from the runs when missing.")],
+    runs: Annotated[list[Path], typer.Argument(help="Folders of saved evaluations of the same queries.")],
+    judged: Annotated[
+        Path | None,
+        typer.Option(help="A file of queries with a model's labels, to compare with; by default those in LABELS."),
+    ] = None,
+    documents: Documents = None,
+    scale: Annotated[int, typer.Option(help="The highest grade: 3 or 5.")] = 3,
+    depth: Annotated[int, typer.Option(help="How many hits of each ranking are judged.")] = 10,
+    port: Annotated[int, typer.Option(help="Where to listen on 127.0.0.1; 0 for any port that is free.")] = 0,
+    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+) -> None:
+    """Judge what systems returned, by hand: a page on this machine that writes labels as you go."""
+    from raglift.cli import review as command
+
+    command.run(
+        command.Request(
+            labels=labels,
+            runs=tuple(runs),
+            judged=judged,
+            documents=documents,
+            scale=scale,
+            depth=depth,
+            port=port,
+            browser=browser,
+        )
+    )
+
+
+@group.command()
+def chat(
+    corpus: Annotated[
+        str | None,
+        typer.Argument(
+            help="A corpus by name, or a dataset's file or folder: its labelled questions are measured. Default: "
+            "war_and_peace, or no labels where --documents or --system says what is asked."
+        ),
+    ] = None,
+    documents: Documents = None,
+    system: Annotated[
+        str | None,
+        typer.Option(help="Your own system, as in evaluate: module:name of it, or of a function that makes it."),
+    ] = None,
+    question: Annotated[
+        list[str] | None, typer.Option(help="Ask this, a text or a labelled question's id, and end; repeatable.")
+    ] = None,
+    model: LanguageModelName = "openai:gpt-4o-mini",
+    temperature: Temperature = "0",
+    retriever: Annotated[
+        str, typer.Option(help="raglift's own: dense, bm25, hybrid, or hybrid(dense=0.7,bm25=0.3).")
+    ] = "dense",
+    embedding: Embedding = "minilm",
+    reranker: Reranker = "late-interaction",
+    k: Annotated[int, typer.Option("-k", help="How many hits are shown and scored.")] = 10,
+    candidates: Annotated[
+        int | None, typer.Option(help="How many hits are retrieved for the reranker; by default as many as are shown.")
+    ] = None,
+    context: Annotated[int, typer.Option(help="How many of the reranked hits the answer may rest on.")] = 5,
+    chunker: ChunkerKind = "recursive",
+    chunk_size: ChunkSize = 1000,
+    chunk_overlap: ChunkOverlap = 100,
+    chunk_unit: ChunkUnit = None,
+    dtype: DtypeOption = "auto",
+    profile: Annotated[str, typer.Option(help="Whose metric conventions: default, tutorial or autorag.")] = "default",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a question.")] = False,
+) -> None:
+    """Ask a corpus: the hits before and after reranking, an answer from them alone, and its metrics where labelled."""
+    from raglift.cli import chat as command
+    from raglift.cli import evaluate as measuring
+
+    command.run(
+        command.Request(
+            corpus=corpus,
+            documents=documents,
+            system=system,
+            parts=measuring.parts(
+                retriever, embedding, measuring.make_chunker(chunker, chunk_size, chunk_overlap, chunk_unit), dtype
+            ),
+            reranker=reranker,
+            k=k,
+            context=context,
+            candidates=candidates,
+            profile=profile,
+            model=model,
+            temperature=temperature,
+            questions=tuple(question or ()),
             as_json=as_json,
         )
     )

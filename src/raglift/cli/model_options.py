@@ -28,7 +28,7 @@ __all__ = ["limited", "model_and_limits", "model_of", "parse_price", "print_esti
 _MAX_COST = 5.0
 """US dollars, where the price is known and no other limit was given."""
 _STOPPED = 1
-_GOES_ON = "goes on from there: what was answered is kept"
+_GOES_ON = "goes on from there: what was answered is kept, and no file was written"
 
 
 def model_and_limits(
@@ -92,11 +92,11 @@ def stoppable() -> Iterator[None]:
     try:
         yield
     except CostLimitReached as error:
-        told = f"stopped: {error}\nnothing was written: the same command with more to spend {_GOES_ON}"
+        told = f"stopped: {error}\nthe same command with more to spend {_GOES_ON}"
         sys.stderr.write(f"raglift: {printable(told)}\n")
         raise typer.Exit(_STOPPED) from None
     except KeyboardInterrupt:
-        raise Stopped(f"nothing was written: the same command {_GOES_ON}") from None
+        raise Stopped(f"the same command {_GOES_ON}") from None
 
 
 def print_estimate(estimate: Estimate, model: LanguageModel) -> None:
