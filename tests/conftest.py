@@ -1,18 +1,23 @@
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import signal
 import socket
-from collections.abc import Callable, Iterator, Sequence
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
-from raglift.evaluation import evaluate
-from raglift.records import Dataset, Evaluation, Fact, Passage, Query
-from raglift.testing import FakeReranker, FakeRetriever
+from raglift.evaluation import evaluate, rescore
+from raglift.records import Annotator, Dataset, Evaluation, Fact, Passage, Query
+from raglift.testing import FakeReranker, FakeRetriever, OpenAIServer
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Workers that share the cores and wait for each other's threads are many times slower than one thread each
@@ -21,6 +26,20 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # As in a shell's background job: what is started from here would ignore Ctrl-C too, which some tests send
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# A machine that has much else to do is no fault of the code; the rest is as the environment has it, as in CI
+hypothesis.settings.register_profile("unhurried", hypothesis.settings(), deadline=None)
+hypothesis.settings.load_profile("unhurried")
+
+BOOK_TESTS = ("test_the_whole_walkthrough_", "test_a_notebook_shows_what_is_committed[01_")
+"""They share one walk through the book, the longest of all work, if they are one after the other in one worker."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put what takes longest first, so that no worker is left alone with it at the end."""
+    items.sort(key=lambda item: (not item.name.startswith(BOOK_TESTS), item.get_closest_marker("slow") is None))
 
 
 @pytest.fixture(scope="session")
@@ -40,6 +59,32 @@ def book_path(corpora_folder: Path) -> Path:
     if not path.is_file():
         pytest.skip(f"no text of War and Peace at {path}")
     return path
+
+
+@pytest.fixture(scope="session")
+def book_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The cache of `walk`, empty until its first."""
+    return tmp_path_factory.mktemp("book-cache")
+
+
+@pytest.fixture(scope="session")
+def walk(book_path: Path, book_cache: Path) -> Callable[[], subprocess.CompletedProcess[str]]:
+    """Walk through all questions about the book, in a process of its own; in float32, as notebook 1 does."""
+    environment = {
+        **os.environ,
+        "RAGLIFT_CACHE": str(book_cache),
+        "RAGLIFT_CORPORA": str(book_path.parents[1]),
+        "RAGLIFT_PROGRESS": "1",
+        "COLUMNS": "200",
+    }
+    command = [sys.executable, "-m", "raglift", "walkthrough", "--all", "--dtype", "float32"]
+    return lambda: subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+
+
+@pytest.fixture(scope="session")
+def first_walk(walk: Callable[[], subprocess.CompletedProcess[str]]) -> subprocess.CompletedProcess[str]:
+    """The walk that embeds the book: minutes of work that others on the same model and chunks need not do again."""
+    return walk()
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +144,22 @@ def loopback_only() -> Iterator[None]:
 def _is_loopback(host: str | bytes) -> bool:
     name = host.decode() if isinstance(host, bytes) else host
     return name in ("localhost", "::1") or name.startswith("127.")
+
+
+@pytest.fixture
+def question_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    """A loopback server whose model writes questions and judges them well; and a cache of the test's own."""
+    path = Path(__file__).parent / "judging" / "generating" / "writer.py"
+    spec = importlib.util.spec_from_file_location("writer_of_questions", path)
+    assert spec is not None
+    assert spec.loader is not None
+    writer = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(writer)
+    monkeypatch.setenv("RAGLIFT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    with OpenAIServer(key="test", replies=writer.write) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        yield server
 
 
 @pytest.fixture(scope="session")
@@ -163,7 +224,41 @@ def stone_results(number: int, rank: int | None) -> list[str]:
     return hits if rank is None else [*hits[: rank - 1], stone_answer(number), *hits[rank - 1 : -1]]
 
 
-@pytest.fixture
+JUDGE = Annotator("openai:gpt-4o-mini", "relevance@3f9a1c07", "2026-11-21")
+"""A model that judged labels."""
+
+
+@pytest.fixture(scope="session")
+def judged_by_model() -> Callable[..., Evaluation]:
+    """Score an evaluation again as if a model had judged the labels of its first queries, or written the queries.
+
+    `irrelevant` holds, for a query's place, the places of the fillers among its hits that the model judged irrelevant.
+    """
+
+    def build(
+        evaluation: Evaluation,
+        *,
+        labels: int = 0,
+        written: int = 0,
+        irrelevant: Mapping[int, Sequence[int]] | None = None,
+        **options: Any,
+    ) -> Evaluation:
+        def query(number: int, given: Query) -> Query:
+            judge = JUDGE if number < labels else None
+            facts = tuple(Fact(tuple(replace(one, annotator=judge) for one in fact.passages)) for fact in given.facts)
+            fillers = map(stone_filler, (irrelevant or {}).get(number, ()))
+            unwanted = tuple(Passage(text, grade=0, annotator=JUDGE) for text in fillers)
+            writer = JUDGE if number < written else None
+            return replace(given, facts=facts, judged_irrelevant=unwanted, annotator=writer)
+
+        queries = tuple(query(number, given) for number, given in enumerate(evaluation.dataset.queries))
+        changed = replace(evaluation, dataset=replace(evaluation.dataset, queries=queries), judgements=())
+        return rescore(changed, **{"ks": (1, 3)} | options)
+
+    return build
+
+
+@pytest.fixture(scope="session")
 def ranked() -> Callable[..., Evaluation]:
     """Build the evaluation of a system that finds the fact of query i at `ranks[i]`, None for not at all.
 

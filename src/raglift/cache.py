@@ -163,6 +163,14 @@ class Cache:
         except sqlite3.Error as error:
             raise self._error("write to", error) from error
 
+    def remove_many(self, keys: Iterable[bytes]) -> None:
+        """Forget what is kept under the keys, if anything."""
+        try:
+            with self._writing:
+                self._connection.executemany("DELETE FROM entries WHERE key = ?", [(key,) for key in keys])
+        except sqlite3.Error as error:
+            raise self._error("write to", error) from error
+
     def _write(self, rows: list[tuple[bytes, bytes]]) -> None:
         try:
             self._connection.execute("BEGIN IMMEDIATE")

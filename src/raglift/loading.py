@@ -1,4 +1,7 @@
-"""`load_dataset`: labelled queries, and their documents, from a file, a folder or the name of a corpus."""
+"""`load_dataset`: labelled queries, and their documents, from a file, a folder or the name of a corpus.
+
+`load_documents`: documents alone.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,20 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from raglift.corpora.catalogue import QUERIES, Corpus, find_corpus, read_corpus
+from raglift.corpora.catalogue import QUERIES, Corpus, find_corpus, known_corpora, read_corpus
 from raglift.corpora.descriptor import DESCRIPTOR
 from raglift.dataset import FormatOptions, read_documents, read_queries
 from raglift.dataset.chunking_evaluation import is_chunking_evaluation, read_chunking_evaluation
 from raglift.dataset.formats import FORMATS, read_format, recognize_format
+from raglift.dataset.formats.own import documents_of
 from raglift.errors import ConfigurationError, CorpusError, DatasetError, Fault
 from raglift.records import Dataset
 
 if TYPE_CHECKING:
     from raglift.dataset import DocumentSource, FormatName
+    from raglift.records import Document
 
-__all__ = ["load_dataset"]
+__all__ = ["load_dataset", "load_documents"]
 
 _OTHERS = f"or another format, named: format= one of {', '.join(map(repr, list(FORMATS)[1:]))}"
 
@@ -41,9 +46,9 @@ def load_dataset(
             `documents` or a file `documents.jsonl`; a file or folder in another format; a folder laid out as Chroma's
             chunking evaluation (`questions_df.csv` and `corpora`); or the name of a corpus that comes with raglift,
             as `war_and_peace`.
-        documents: the source texts, in place of those that `source` brings: records, a mapping from id to
-            text, or a path to a file or folder. For a corpus that consists of one text, a path to a file is
-            read as that text: under its id, and without what its publisher added.
+        documents: the source texts, in place of those that `source` brings: all that `load_documents` takes. For a
+            corpus that consists of one text, a path to a file is read as that text: under its id, and without what its
+            publisher added.
         name: a title; by default the name of the file, folder or corpus.
         format: what the source is: `jsonl` (raglift's own), `beir`, `trec`, `squad`, `csv`, `autorag` or
             `llama-index`; None to tell it by the layout.
@@ -67,15 +72,48 @@ def load_dataset(
     is_corpus = format in (None, "jsonl") and (path / DESCRIPTOR).is_file() and (path / QUERIES).is_file()
     found = None if is_corpus else format or recognize_format(path, options)
     if found is not None and (path.exists() or found != "jsonl"):
-        return Dataset(*read_format(found, path, documents, options), name or _name(path))
+        return Dataset(*read_format(found, path, _by_name(documents), options), name or _name(path))
     if format is None and is_chunking_evaluation(path):
-        return read_chunking_evaluation(path, documents=documents, name=name)
+        return read_chunking_evaluation(path, documents=_by_name(documents), name=name)
     if path.is_file():
         raise _unusable(path, f"a file of type {path.suffix or 'unknown'}", f"a .jsonl file, {_OTHERS}")
     given = [name for name, value in options.items() if value is not None]
     if given:
         raise ConfigurationError(f"load_dataset: found {', '.join(given)} with a corpus of raglift's; expected none")
     return _load_corpus(read_corpus(path) if is_corpus else _named_corpus(path), documents, name)
+
+
+def load_documents(source: DocumentSource) -> tuple[Document, ...]:
+    """Load documents alone.
+
+    Args:
+        source: the name of a corpus that comes with raglift, as `war_and_peace`; the folder of a dataset, in any format
+            that brings documents; a text file, a `.jsonl` file of documents, or a folder of `*.txt` and `*.md`;
+            records; a mapping from id to text; or None for none. A path that exists comes before a name.
+
+    Raises:
+        DatasetError: they are missing, or cannot be read; every fault is listed.
+        CorpusMissing: the text of the corpus is not on this machine; the message says how to get it.
+    """
+    return read_documents(_by_name(source))
+
+
+def _by_name(source: DocumentSource) -> DocumentSource:
+    """Return the documents that a corpus's name or a dataset's folder means; anything else as it is."""
+    if not isinstance(source, (str, os.PathLike)):
+        return source
+    path = Path(source).expanduser()
+    if not path.exists() and path.parts[:-1] in ((), ("corpora",)):
+        named = [corpus for corpus in known_corpora() if corpus.name == path.name]
+        return named[0].documents() if named else source
+    if not path.is_dir():
+        return source
+    if (path / DESCRIPTOR).is_file():
+        return read_corpus(path).documents()
+    if recognize_format(path, {}) == "jsonl":
+        return documents_of(path) or source
+    brings = recognize_format(path, {}) is not None or is_chunking_evaluation(path)
+    return load_dataset(path).documents or source if brings else source
 
 
 def _name(path: Path) -> str:
@@ -106,7 +144,7 @@ def _load_corpus(corpus: Corpus, documents: DocumentSource, name: str | None) ->
     elif corpus.text is not None and text is not None and text.is_file():
         given = corpus.documents(text)
     else:
-        given = read_documents(documents)
+        given = load_documents(documents)
     try:
         queries = read_queries(corpus.queries_path, given)
     except DatasetError as error:

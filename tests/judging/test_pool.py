@@ -97,7 +97,7 @@ def test_what_cannot_be_pooled_is_refused_by_name():
     asked = replace(DATA, queries=(replace(DATA.queries[0], text="Who?"),))
     labelled = replace(DATA, queries=(replace(DATA.queries[0], facts=()),))
     for second, message in (
-        (found("a", data=more), r"queries differ between 'a' and 'b': found q9"),
+        (found("a", data=more), r"queries differ between 'a/retrieve' and 'b/retrieve': found q9"),
         (found("a", data=asked), r"text of queries differ .*q1"),
         (found("a", data=labelled), r"labels of queries differ .*rescore"),
     ):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from raglift.auditing.labels import Whereabouts
     from raglift.records import Query
 
-__all__ = ["FORMS", "Form", "Left", "Relabelling", "relabel"]
+__all__ = ["FORMS", "Form", "Left", "Quotes", "Relabelling", "relabel"]
 
 Form = Literal["anchors", "offsets"]
 FORMS: tuple[Form, ...] = get_args(Form)
@@ -92,7 +92,7 @@ def relabel(path: Path, documents: Sequence[Document], to: Form = "anchors") -> 
 
     A text that occurs exactly once in the documents (in its own, if it names one) is replaced by where it stands, and
     what replaces it is resolved and compared with that. One that occurs several times or nowhere is left as it is, as
-    is everything else: ids, tags, grades, order, labels in other forms.
+    is everything else: ids, tags, grades, annotators, order, labels in other forms.
 
     Args:
         path: a queries file, JSON Lines, that `load_dataset` reads with these documents.
@@ -111,7 +111,7 @@ def relabel(path: Path, documents: Sequence[Document], to: Form = "anchors") -> 
     entries, before = _read(path, documents)
     literals = [literal for number, entry in enumerate(entries) for literal in _literals(number, entry)]
     found_at = find_whereabouts([literal.passage for literal in literals], documents, unicode_folding=False)
-    quotes = _Quotes(documents)
+    quotes = Quotes(documents)
     left = []
     for literal, at in zip(literals, found_at, strict=True):
         reason = _replace(literal, at, quotes, to)
@@ -161,7 +161,7 @@ def _is_literal(value: Any) -> bool:
     return isinstance(value, str) or (isinstance(value, dict) and "text" in value and "start" not in value)
 
 
-def _replace(literal: _Literal, at: Whereabouts, quotes: _Quotes, to: Form) -> str | None:
+def _replace(literal: _Literal, at: Whereabouts, quotes: Quotes, to: Form) -> str | None:
     """Put where a literal text stands in its place; return why not, where that cannot be done."""
     if at.count != 1:
         return f"it occurs {at}" if at.count else "it occurs nowhere"
@@ -177,8 +177,8 @@ def _replace(literal: _Literal, at: Whereabouts, quotes: _Quotes, to: Form) -> s
             return f"no quotes lead to {place.start} to {place.end} of {place.doc_id}"
         new |= {"from": found[0], "to": found[1]}
     value = literal.value
-    if isinstance(value, dict) and "grade" in value:
-        new["grade"] = value["grade"]
+    if isinstance(value, dict):
+        new |= {name: value[name] for name in ("grade", "annotator") if name in value}
     literal.holder[literal.index] = new
     return None
 
@@ -202,11 +202,16 @@ def _check(path: Path, entries: list[dict[str, Any]], before: list[Query], docum
 
 def _shape(query: Query) -> tuple[object, ...]:
     """Return everything of a query but the words and places of its passages."""
-    facts = [[(passage.grade, passage.chunk_id) for passage in fact.passages] for fact in query.facts]
-    return query.id, query.text, query.tags, query.answerable, facts, len(query.judged_irrelevant)
+    facts = [[_rest(passage) for passage in fact.passages] for fact in query.facts]
+    irrelevant = [_rest(passage) for passage in query.judged_irrelevant]
+    return query.id, query.text, query.tags, query.answerable, query.annotator, facts, irrelevant
 
 
-class _Quotes:
+def _rest(passage: Passage) -> tuple[object, ...]:
+    return passage.grade, passage.chunk_id, passage.annotator
+
+
+class Quotes:
     """Finds the fewest words at both ends of a span that lead back to it; each document is normalized once."""
 
     def __init__(self, documents: Sequence[Document]) -> None:

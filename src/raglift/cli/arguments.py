@@ -36,7 +36,7 @@ DatasetSource = Annotated[
 ]
 Documents = Annotated[
     Path | None,
-    typer.Option(help="The documents, when the dataset does not bring them: a file or a folder."),
+    typer.Option(help="The documents, when the dataset does not bring them: a file, a folder, or a corpus by name."),
 ]
 UnicodeFolding = Annotated[
     bool, typer.Option(help="Match also across compatibility forms, typographic quotes and dashes.")
@@ -85,7 +85,12 @@ Temperature = Annotated[
     str, typer.Option(help="How freely the model answers; 'default' leaves it to the provider, as some models ask.")
 ]
 Concurrency = Annotated[int, typer.Option(help="The most requests under way at a time.")]
-MaxCost = Annotated[float | None, typer.Option(help="US dollars: stop before the next request might cost more in all.")]
+MaxCost = Annotated[
+    float | None,
+    typer.Option(
+        help="US dollars: stop before the next request might cost more in all. By default 5, where the price is known."
+    ),
+]
 Price = Annotated[
     str | None,
     typer.Option(help="US dollars per million input and output tokens, as 0.15,0.60, for a model whose is not known."),

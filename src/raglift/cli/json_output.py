@@ -14,15 +14,17 @@ from raglift.printable import UNPRINTABLE
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["print_json", "records"]
+    from raglift.records import LabelSources
+
+__all__ = ["labels_json", "print_json", "records"]
 
 
-def print_json(found: Any) -> None:
+def print_json(found: Any, *, on_one_line: bool = False) -> None:
     """Print records, mappings, lists and NumPy's numbers as JSON; what is not a finite number is null.
 
     Texts are untrusted: what a terminal would act on, and what has no UTF-8, is written as its number.
     """
-    text = json.dumps(_plain(found), ensure_ascii=False, indent=2)
+    text = json.dumps(_plain(found), ensure_ascii=False, indent=None if on_one_line else 2)
     sys.stdout.write(UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 
 
@@ -30,6 +32,11 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return one mapping a row; what is missing is None."""
     rows = frame.astype(object).where(frame.notna(), None).to_dict(orient="records")
     return [{str(name): value for name, value in row.items()} for row in rows]
+
+
+def labels_json(sources: LabelSources) -> dict[str, Any]:
+    """Return whose labels figures rest on, as a field `labels`; no field where people gave all of them."""
+    return {"labels": sources.to_dict()} if sources.by_model else {}
 
 
 def _plain(value: Any) -> Any:

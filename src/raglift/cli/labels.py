@@ -85,7 +85,9 @@ def convert(
     write_as: Annotated[str, typer.Option("--to", help="The same names; jsonl is raglift's own folder.")] = "jsonl",
     documents: Annotated[
         Path | None,
-        typer.Option(help="The documents, when the source does not bring them: a folder, or a .jsonl file."),
+        typer.Option(
+            help="The documents, when the source does not bring them: a folder, a .jsonl file, or a corpus by name."
+        ),
     ] = None,
     split: Annotated[str | None, typer.Option(help="BEIR: which file of qrels/ to read. Default: test.")] = None,
     topics: Annotated[Path | None, typer.Option(help="TREC: the topics, when the source is a qrels file.")] = None,
@@ -98,7 +100,9 @@ def convert(
     labels: Annotated[str | None, typer.Option(help="AutoRAG: spans (default), texts or ids.")] = None,
     drop: Annotated[
         str,
-        typer.Option(help="What may be left out: grades,ids,judged_irrelevant,metadata,places,tags, with commas."),
+        typer.Option(
+            help="What may be left out: annotators,grades,ids,judged_irrelevant,metadata,places,tags, with commas."
+        ),
     ] = "",
 ) -> None:
     """Convert a labelled dataset from one format to another; what does not fit is an error."""

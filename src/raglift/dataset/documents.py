@@ -61,7 +61,8 @@ def _from_path(path: Path, faults: list[Fault]) -> tuple[Document, ...]:
     place = Place(str(path), faults)
     if not path.is_dir():
         place.fault(
-            "no such file or folder", "a text file, a .jsonl file of documents, or a folder of *.txt and *.md files"
+            "no such file or folder",
+            "a text file, a .jsonl file of documents, a folder of *.txt and *.md files, or the name of a corpus",
         )
         return ()
     files = _files_below(path)

@@ -129,7 +129,7 @@ def _listening() -> Iterator[list[Any]]:
 @lru_cache(maxsize=1)
 def _attach_listener() -> None:
     """Hear LlamaIndex's events from now on; those outside of `_listening` are let pass."""
-    from llama_index.core.instrumentation import get_dispatcher
+    from llama_index.core import instrumentation
     from llama_index.core.instrumentation.event_handlers import BaseEventHandler
     from llama_index.core.instrumentation.events.llm import LLMChatEndEvent, LLMCompletionEndEvent
 
@@ -139,7 +139,8 @@ def _attach_listener() -> None:
             if heard is not None and isinstance(event, (LLMChatEndEvent, LLMCompletionEndEvent)) and event.response:
                 heard.append(event.response)
 
-    get_dispatcher().add_event_handler(Listener())
+    dispatcher: Any = instrumentation
+    dispatcher.get_dispatcher().add_event_handler(Listener())
 
 
 def _choice(reply: Any) -> Any:

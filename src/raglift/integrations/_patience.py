@@ -26,6 +26,11 @@ Reply = TypeVar("Reply")
 
 _BAD_REPLIES = 3
 _OF_THE_KEY = frozenset({401, 402, 403, 404, 429})
+_HINTS = {
+    401: "Is the API key right (in the environment or in .env)?",
+    403: "May this API key use the model?",
+    404: "Is the model's name right, and the server's address?",
+}
 _LONGEST_BACKOFF = 30.0
 _stopping: ContextVar[threading.Event | None] = ContextVar("raglift patience ends", default=None)
 
@@ -106,7 +111,8 @@ def ask_patiently(
     except ModelOutputError:
         raise
     except Exception as error:  # noqa: BLE001 — the client, its HTTP library and the server raise what they like
-        said = f"the {kind} {name} failed{bounds.tried}: {describe_failure(error, secrets)}{advice and f'. {advice}'}"
+        said = f"the {kind} {name} failed{bounds.tried}: {describe_failure(error, secrets)}"
+        said = ". ".join(filter(None, (said, _hint(error), advice)))
         failure = ModelUnavailable(said) if _would_fail_any_request(error) else ModelOutputError(said)
     # Not in the handler: a traceback would show the client's own error, which may repeat the API key
     raise failure
@@ -208,6 +214,14 @@ def _wait(state: RetryCallState, patience: Patience) -> float:
         return asked
     backoff = tenacity.wait_exponential(multiplier=patience.first_wait, max=_LONGEST_BACKOFF)(state)
     return backoff - tenacity.wait_random(0, backoff / 4)(state)
+
+
+def _hint(error: BaseException) -> str:
+    """Return what may be wrong, where an error tells."""
+    status: Any = getattr(error, "status_code", None)
+    if status == 400 and "temperature" in str(error):
+        return "Leave the temperature to the provider: --temperature default, or temperature=None"
+    return _HINTS.get(status, "") if isinstance(status, int) else ""
 
 
 def _would_fail_any_request(error: BaseException) -> bool:

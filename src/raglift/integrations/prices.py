@@ -1,14 +1,15 @@
-"""What embeddings cost: list prices, and estimates from token counts before anything is sent."""
+"""What providers charge: list prices, and estimates from token counts before anything is sent."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["PRICES", "PRICES_OF", "CostEstimate", "dollars_of"]
+__all__ = ["CHAT_PRICES", "PRICES", "PRICES_OF", "CostEstimate", "chat_price_of", "dollars_in_short", "dollars_of"]
 
 PRICES: Mapping[str, float] = {
     "text-embedding-3-small": 0.02,
@@ -17,8 +18,23 @@ PRICES: Mapping[str, float] = {
 }
 """US dollars per million tokens, as OpenAI listed them in the month `PRICES_OF`."""
 
+CHAT_PRICES: Mapping[str, tuple[float, float]] = {
+    "gpt-4o-mini": (0.15, 0.60),
+    "gpt-4o": (2.50, 10.00),
+    "gpt-4.1": (2.00, 8.00),
+    "gpt-4.1-mini": (0.40, 1.60),
+    "gpt-4.1-nano": (0.10, 0.40),
+    "o4-mini": (1.10, 4.40),
+    "gpt-5": (1.25, 10.00),
+    "gpt-5-mini": (0.25, 2.00),
+    "gpt-5-nano": (0.05, 0.40),
+}
+"""US dollars per million input and output tokens of chat models, as OpenAI listed them in the month `PRICES_OF`."""
+
 PRICES_OF = "2026-07"
 """When the prices were last looked at."""
+
+_OF_A_DAY = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
 
 @dataclass(frozen=True)
@@ -35,7 +51,7 @@ class CostEstimate:
     """US dollars per million tokens; None where it is not known."""
 
     def __str__(self) -> str:
-        cost = "price not known" if self.dollars is None else f"about US$ {_short(self.dollars)}"
+        cost = "price not known" if self.dollars is None else f"about US$ {dollars_in_short(self.dollars)}"
         return f"{self.texts:,} texts, {self.tokens:,} tokens, {cost}"
 
 
@@ -51,5 +67,16 @@ def dollars_of(model: str, tokens: int, prices: Mapping[str, float] | None = Non
     return None if price is None else tokens * price / 1e6
 
 
-def _short(dollars: float) -> str:
+def chat_price_of(name: str) -> tuple[float, float] | None:
+    """Return US dollars per million input and output tokens; None where they are not known.
+
+    Args:
+        name: as `openai:gpt-4o-mini`, or of one day, as `openai:gpt-4o-mini-2024-07-18`.
+    """
+    provider, _, model = name.partition(":")
+    return CHAT_PRICES.get(_OF_A_DAY.sub("", model)) if provider == "openai" else None
+
+
+def dollars_in_short(dollars: float) -> str:
+    """Return US dollars for people, with two digits that count."""
     return f"{dollars:,.2f}" if dollars >= 0.995 or dollars == 0 else f"{dollars:.2g}"

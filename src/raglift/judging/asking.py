@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import json
+import math
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
+
+from raglift.cache import content_key, default_cache
+from raglift.errors import ConfigurationError, ModelOutputError, ModelUnavailable
+from raglift.integrations.language_models import Usage
+from raglift.integrations.prices import chat_price_of, dollars_in_short
+from raglift.judging.costs import GuessedUsage, Ledger, dollars_for
+from raglift.judging.crew import Crew
+from raglift.progress import track
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Iterator, Sequence
 
     from raglift.cache import Cache
-    from raglift.integrations.language_models import FilledPrompt, LanguageModel, Usage
+    from raglift.integrations.language_models import FilledPrompt, LanguageModel, Reply
 
 __all__ = ["Answers", "Estimate", "Limits", "NoAnswer", "ask_all", "estimate"]
 
 Form = TypeVar("Form", bound=BaseModel)
+
+_HOPELESS = 10
 
 
 @dataclass(frozen=True)
@@ -28,6 +41,14 @@ class Limits:
     """US dollars; None for no limit."""
     price: tuple[float, float] | None = None
     """US dollars per million input and output tokens, before the list prices."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.concurrency, bool) or not isinstance(self.concurrency, int) or self.concurrency < 1:
+            raise ConfigurationError(f"concurrency: found {self.concurrency!r}; expected an integer, 1 or more")
+        if self.max_cost is not None and not 0 <= self.max_cost < math.inf:
+            raise ConfigurationError(f"max_cost: found {self.max_cost!r}; expected US dollars, 0 or more, or None")
+        if self.price is not None and not all(0 <= dollars < math.inf for dollars in self.price):
+            raise ConfigurationError(f"price: found {self.price!r}; expected US dollars per million tokens, 0 or more")
 
 
 @dataclass(frozen=True)
@@ -42,6 +63,14 @@ class Estimate:
     """Tokens of the others: of the prompts as counted, of the answers as guessed."""
     dollars: float | None
     """US dollars; None where the model's price is not known."""
+
+    def __str__(self) -> str:
+        kept = f" ({self.cached:,} of them answered in the cache)" if self.cached else ""
+        if self.cached == self.prompts:
+            return f"{self.prompts:,} prompts{kept}, nothing to pay"
+        tokens = f"about {self.usage.input:,} tokens to read and {self.usage.output:,} to write"
+        cost = "price not known" if self.dollars is None else f"about US$ {dollars_in_short(self.dollars)}"
+        return f"{self.prompts:,} prompts{kept}, {tokens}, {cost}"
 
 
 @dataclass(frozen=True)
@@ -72,8 +101,16 @@ def estimate(
     *,
     cache: Cache | None = None,
 ) -> Estimate:
-    """Return what asking would cost."""
-    raise NotImplementedError
+    """Return what asking would cost.
+
+    Tokens are those of cl100k_base; where it is not on this machine, a third of the bytes. The answer is guessed from
+    its form: see `raglift.judging.costs`.
+    """
+    price = _price_of(model, limits or Limits())
+    keys = _keys(model, prompts, form)
+    cached = _cached(keys, form, default_cache() if cache is None else cache)
+    usage = sum((task.guess for task in _tasks(keys, prompts, form, cached)), Usage())
+    return Estimate(len(set(keys)), len(cached), usage, None if price is None else dollars_for(usage, price))
 
 
 def ask_all(
@@ -88,8 +125,129 @@ def ask_all(
 ) -> Answers[Form]:
     """Return the answers to all prompts; each one is cached as it comes, so a stopped call goes on where it was.
 
+    A prompt that gets no usable answer is a NoAnswer, and is asked again by the next call. Ctrl-C stops at once.
+
+    Args:
+        model: who is asked.
+        prompts: any number; equal ones are asked once.
+        form: what each answer must be.
+        limits: how many at a time, and for how much money.
+        label: what is being done, for the display of progress.
+        cache: where answers are kept; by default the cache that all runs of this user share.
+        progress: whether to show it; None decides by the terminal.
+
     Raises:
         CostLimitReached: the next request might pass the limit. What was answered is in the cache.
+        ModelUnavailable: the provider would answer no other prompt either; none of the first ten was answered counts
+            as that.
         ConfigurationError: there is a limit of cost, and the model's price is not known.
     """
-    raise NotImplementedError
+    limits = limits or Limits()
+    cache = default_cache() if cache is None else cache
+    ledger = Ledger(limits.max_cost, _price_of(model, limits))
+    keys = _keys(model, prompts, form)
+    values: dict[bytes, Form | NoAnswer] = dict(_cached(keys, form, cache))
+    waiting = _tasks(keys, prompts, form, values)
+    with track(label, len(waiting), "prompts", show=progress) as advance:
+        for task, outcome in _asked(model, waiting, form, limits.concurrency, ledger, cache):
+            values[task.key] = NoAnswer(str(outcome)) if isinstance(outcome, ModelOutputError) else outcome.value
+            advance(1)
+    return Answers(tuple(values[key] for key in keys), len(waiting), ledger.usage, ledger.dollars)
+
+
+def _asked(
+    model: LanguageModel, waiting: Sequence[_Task], form: type[Form], concurrency: int, ledger: Ledger, cache: Cache
+) -> Iterator[tuple[_Task, Reply[Form] | ModelOutputError]]:
+    """Yield each task with its reply or its failure as they come, never more under way than the limits allow."""
+
+    def ask(task: _Task) -> Reply[Form]:
+        reply = model.ask(task.prompt, form)
+        cache.put_many({task.key: reply.value.model_dump_json(by_alias=True).encode()})
+        return reply
+
+    left = deque(waiting)
+    answered = failed = 0
+    with Crew(ask, min(concurrency, len(left))) as crew:
+        while left or crew.underway:
+            while left and crew.underway < concurrency and ledger.allows(left[0].guess):
+                ledger.begin(left[0].guess)
+                crew.send(left.popleft())
+            if not crew.underway:
+                raise ledger.limit_reached(answered, len(left), sum((task.guess for task in left), Usage()))
+            task, outcome = crew.next_done()
+            if isinstance(outcome, ModelOutputError):
+                failed += 1
+                ledger.end(task.guess, outcome.usage or Usage())
+                _stop_if_hopeless(outcome, answered, failed, len(left) + crew.underway)
+            elif isinstance(outcome, BaseException):
+                raise outcome
+            else:
+                answered += 1
+                ledger.end(task.guess, outcome.usage if outcome.usage != Usage() else task.guess)
+            yield task, outcome
+
+
+def _stop_if_hopeless(failure: ModelOutputError, answered: int, failed: int, left: int) -> None:
+    """Do not go on where every other prompt would fail too.
+
+    Raises:
+        ModelUnavailable: the failure is of the provider, or there were only failures so far.
+    """
+    if isinstance(failure, ModelUnavailable):
+        kept = f". {answered:,} prompts were answered before, and their answers are kept" if answered else ""
+        raise ModelUnavailable(f"{failure}{kept}")
+    if not answered and failed >= _HOPELESS and left:
+        raise ModelUnavailable(f"none of the first {failed} prompts was answered ({left:,} more remain): {failure}")
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A distinct prompt that has no answer yet."""
+
+    prompt: FilledPrompt
+    key: bytes
+    guess: Usage
+
+
+def _keys(model: LanguageModel, prompts: Sequence[FilledPrompt], form: type[BaseModel]) -> list[bytes]:
+    """Return each prompt's key in the cache: of everything that decides the answer."""
+    identity, schema = model.identity, json.dumps(form.model_json_schema(), sort_keys=True)
+    return [content_key("answer", identity, prompt.version, prompt.system, prompt.user, schema) for prompt in prompts]
+
+
+def _tasks(
+    keys: Sequence[bytes], prompts: Sequence[FilledPrompt], form: type[BaseModel], answered: Container[bytes]
+) -> list[_Task]:
+    """Return the distinct prompts that have no answer yet."""
+    guess = GuessedUsage(form)
+    distinct = dict(zip(keys, prompts, strict=True))
+    return [_Task(prompt, key, guess.of(prompt)) for key, prompt in distinct.items() if key not in answered]
+
+
+def _cached(keys: Sequence[bytes], form: type[Form], cache: Cache) -> dict[bytes, Form]:
+    """Return the answers that are in the cache; what is no longer of the form is forgotten."""
+    values: dict[bytes, Form] = {}
+    damaged: list[bytes] = []
+    for key, content in cache.get_many(keys).items():
+        try:
+            values[key] = form.model_validate_json(content)
+        except ValidationError:
+            damaged.append(key)
+    if damaged:
+        cache.remove_many(damaged)
+    return values
+
+
+def _price_of(model: LanguageModel, limits: Limits) -> tuple[float, float] | None:
+    """Return US dollars per million input and output tokens.
+
+    Raises:
+        ConfigurationError: there is a limit of cost, and no price.
+    """
+    price = limits.price or chat_price_of(model.name)
+    if price is None and limits.max_cost is not None:
+        raise ConfigurationError(
+            f"max_cost: found {limits.max_cost:g}, but the price of {model.name} is not known; expected its US dollars "
+            "per million input and output tokens besides: --price IN,OUT, or Limits(price=(in, out))"
+        )
+    return price

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.judging.labelled import label_grades
+from raglift.matching import Provenance
 from raglift.printable import encodable
-from raglift.records import Fact, Passage
+from raglift.records import Dataset, Fact, Passage
 from raglift.text import normalize
 
 if TYPE_CHECKING:
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
 
     from raglift.judging.pool import Pool, PooledQuery
     from raglift.matching import MatchRule
-    from raglift.records import Annotator, Chunk, Query
+    from raglift.records import Annotator, Chunk, Document, Query
 
-__all__ = ["facts_of", "filled_queries", "labelled_queries", "passage_of", "same_evidence"]
+__all__ = ["facts_of", "filled_queries", "labelled_queries", "passage_of", "placed", "same_evidence"]
 
 
 def labelled_queries(
@@ -81,6 +82,24 @@ def _passages(
     pairs = [(each.chunk, grade) for each, grade in zip(entry.chunks, grades, strict=True) if grade is not None]
     relevant = [passage_of(chunk, grade, annotator) for chunk, grade in pairs if grade >= relevant_from]
     return relevant, tuple(passage_of(chunk, 0, annotator) for chunk, grade in pairs if grade < relevant_from)
+
+
+def placed(pool: Pool, documents: Sequence[Document]) -> Pool:
+    """Return a pool in which each chunk's document is one of these, and its place one where its words stand.
+
+    Args:
+        pool: the pairs.
+        documents: the source texts; without any, the pool is returned as it is.
+    """
+    provenance = Provenance(Dataset((), tuple(documents)))
+    queries = [
+        replace(
+            entry,
+            chunks=tuple(replace(each, chunk=provenance.check_chunk(each.chunk)) for each in entry.chunks),
+        )
+        for entry in pool.queries
+    ]
+    return replace(pool, queries=tuple(queries)) if documents else pool
 
 
 def passage_of(chunk: Chunk, grade: int, annotator: Annotator) -> Passage:

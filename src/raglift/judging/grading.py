@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from raglift.errors import ConfigurationError
 from raglift.integrations.language_models import DEFAULT_MODEL, language_model
+from raglift.judging.agreement import Agreement, agreement
 from raglift.judging.asking import NoAnswer, ask_all, estimate
 from raglift.judging.grades_to_labels import filled_queries, labelled_queries
-from raglift.judging.rubrics import SCALES, relevance_prompt
+from raglift.judging.rubrics import SCALES, check_relevant_from, relevance_prompt
 from raglift.records import Annotator, Dataset
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from raglift.cache import Cache
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from raglift.judging.grading_summary import GradingSummary
     from raglift.judging.pool import Pool, PooledChunk
     from raglift.records import Evaluation, Query
+
+    Evaluations: TypeAlias = Evaluation | Sequence[Evaluation] | Mapping[str, Evaluation]
 
 __all__ = ["Graded", "NotGraded", "estimate_grading", "grade"]
 
@@ -53,7 +55,9 @@ class Graded:
     scale: int
     """The highest grade."""
     asked: int
-    """How many requests this took now; the other answers came from the cache."""
+    """How many requests this took now."""
+    cached: int
+    """How many other answers were in the cache already."""
     usage: Usage
     """What those were billed."""
     dollars: float | None
@@ -95,26 +99,46 @@ class Graded:
         Raises:
             ConfigurationError: no grade from which on to be relevant.
         """
-        if relevant_from not in range(1, self.scale + 1):
-            expected = f"an integer from 1 to {self.scale}, the highest grade"
-            raise ConfigurationError(f"relevant_from: found {relevant_from!r}; expected {expected}")
+        check_relevant_from(relevant_from, self.scale)
         labels = filled_queries if fill else labelled_queries
         queries = labels(self.pool, self.known, self.annotator, relevant_from=relevant_from)
         return Dataset(queries, name=self.pool.name)
 
+    def agreement(self, *, relevant_from: int = 1, unmatched_as_irrelevant: bool = True, seed: int = 0) -> Agreement:
+        """Return how far the grades agree with the labels of people that the pool's queries have.
+
+        Args:
+            relevant_from: the lowest grade that counts as relevant.
+            unmatched_as_irrelevant: a chunk that matches no label of a query that people labelled counts as irrelevant,
+                as it does in metrics; else such pairs are left out.
+            seed: of the intervals.
+        """
+        return agreement(
+            self.pool,
+            [entry.query for entry in self.pool.queries],
+            self.known,
+            judge=self.annotator.model,
+            levels=self.scale + 1,
+            threshold=relevant_from,
+            unmatched_as_irrelevant=unmatched_as_irrelevant,
+            seed=seed,
+        )
+
     def summary(
-        self, evaluations: Mapping[str, Evaluation] | None = None, *, relevant_from: int = 1, fill: bool = False
+        self, evaluations: Evaluations | None = None, *, relevant_from: int = 1, fill: bool = False
     ) -> GradingSummary:
         """Return what the grades come to, to print: how many of each, and how each system does by them.
 
+        Where people labelled queries of the pool, it says how far the model agrees with them.
+
         Args:
-            evaluations: those that were pooled, in that order, to be scored under the labels that follow.
+            evaluations: those that were pooled, to be scored under the labels that follow, and under those of people.
             relevant_from: as in `to_dataset`.
             fill: as in `to_dataset`.
         """
         from raglift.judging.grading_summary import summarize
 
-        return summarize(self, evaluations or {}, relevant_from=relevant_from, fill=fill)
+        return summarize(self, evaluations, relevant_from=relevant_from, fill=fill)
 
     def to_markdown(self) -> str:
         """Return the summary as GitHub's Markdown."""
@@ -161,9 +185,8 @@ def grade(
     """
     asked = language_model(model)
     task, form = relevance_prompt(scale, rubric), SCALES[scale]
-    answers = ask_all(
-        asked, list(_prompts(pool, scale, rubric)), form, limits, label="grading", cache=cache, progress=progress
-    )
+    prompts = list(_prompts(pool, scale, rubric))
+    answers = ask_all(asked, prompts, form, limits, label="grading", cache=cache, progress=progress)
     came = iter(answers.values)
     rows = [[next(came) if _has_words(each) else _NOTHING_TO_JUDGE for each in entry.chunks] for entry in pool.queries]
     return Graded(
@@ -173,6 +196,7 @@ def grade(
         annotator=Annotator(asked.name, task.version, datetime.now(UTC).date().isoformat()),
         scale=scale,
         asked=answers.asked,
+        cached=len(set(prompts)) - answers.asked,
         usage=answers.usage,
         dollars=answers.dollars,
     )

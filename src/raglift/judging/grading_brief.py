@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from raglift.dataset.faults import quoted
+from raglift.judging.agreement.brief import brief_of
 from raglift.report.page.cells import row_of
 from raglift.report.page.document import Document, Section, Table
 from raglift.report.terminal.figures import as_text, counted, write
@@ -37,19 +38,17 @@ def print_grading(summary: GradingSummary, console: Console) -> None:
 def grading_parts(summary: GradingSummary) -> Iterator[Part]:
     """Yield the lines and tables of a summary, as a terminal shows them."""
     document = grading_brief(summary)
-    yield document.title
-    yield document.lead
-    yield ""
+    yield from (document.title, document.lead, "")
     yield document.headline
     for section in document.sections:
-        yield ""
-        yield section.heading
+        yield from ("", section.heading)
+        for number, table in enumerate(section.tables):
+            yield from (("", table) if number else (table,))
         yield from section.paragraphs
-        yield from section.tables
     yield ""
     yield from (f"{name}: {value}" for name, value in document.measured)
-    yield from (f"! {warning}" for warning in document.warnings)
     yield from document.notes
+    yield from (f"! {warning}" for warning in document.warnings)
 
 
 def grading_brief(summary: GradingSummary) -> Document:
@@ -81,6 +80,11 @@ def _grades(graded: Graded) -> Table:
 def _sections(summary: GradingSummary) -> Iterator[Section]:
     graded = summary.graded
     yield Section("Systems", tables=(_systems(summary.systems, graded.pool.depth),))
+    for found in (summary.agreement, summary.order):
+        if found is not None:
+            brief = brief_of(found)
+            tables = [table for section in brief.sections for table in section.tables]
+            yield Section(brief.title, tuple(filter(None, (brief.lead, *brief.notes))), (*tables, brief.headline))
     if graded.not_graded:
         rows = tuple(
             row_of((each.query.id, quoted(each.pooled.chunk.text), each.reason)) for each in graded.not_graded[:_SHOWN]
@@ -112,7 +116,8 @@ def _measured(graded: Graded) -> tuple[tuple[str, str], ...]:
     usage = graded.usage
     cost = "not known" if graded.dollars is None else f"${graded.dollars:,.4f}"
     tokens = f"{usage.input:,} tokens in, {usage.output:,} out, cost {cost}"
-    asked = f"{counted(graded.asked, 'request')} now, the rest from the cache; {tokens}"
+    kept = f", {counted(graded.cached, 'answer')} from the cache" if graded.cached else ""
+    asked = f"{counted(graded.asked, 'request')}{kept}; {tokens}"
     return (("judge", str(graded.annotator)), ("asked", asked))
 
 
@@ -127,7 +132,7 @@ def _warnings(summary: GradingSummary) -> Iterator[str]:
     if summary.answered_after_all:
         did = "got no facts" if summary.filled else "are answerable now"
         yield f"marked as unanswerable, but with chunks found relevant ({did}): {_listed(summary.answered_after_all)}"
-    if summary.read_otherwise:
+    if summary.read_otherwise and not summary.filled:
         yield (
             f"{counted(summary.read_otherwise, 'pair')} by matching: another grade than the model gave, for the chunk "
             "contains, or lies in, one with another grade"

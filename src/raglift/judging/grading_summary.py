@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from raglift.evaluation import rescore
+from raglift.judging.agreement import labels_by_people, system_agreement
 from raglift.judging.labelled import label_grades
+from raglift.judging.pool import systems_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
-    from raglift.judging.grading import Graded
-    from raglift.records import Dataset, Evaluation
+    from raglift.judging.agreement import Agreement, SystemAgreement
+    from raglift.judging.grading import Evaluations, Graded
+    from raglift.records import Dataset, Evaluation, Query, Scores
 
 __all__ = ["GradedSystem", "GradingSummary", "graded_systems", "summarize"]
 
@@ -49,6 +52,10 @@ class GradingSummary:
     filled: bool
     """Whether the labels that were there are among them."""
     systems: tuple[GradedSystem, ...]
+    agreement: Agreement | None = None
+    """How far the grades agree with the labels of people; None where people labelled none of the queries."""
+    order: SystemAgreement | None = None
+    """Whether the grades alone put the systems in the order that the labels of people put them in; None likewise."""
 
     @property
     def without_facts(self) -> tuple[str, ...]:
@@ -77,7 +84,7 @@ class GradingSummary:
     def to_markdown(self) -> str:
         """Return the summary as GitHub's Markdown, for a pull request."""
         from raglift.judging.grading_brief import grading_brief
-        from raglift.report.markdown.rendering import markdown_of
+        from raglift.report.markdown import markdown_of
 
         return markdown_of(grading_brief(self))
 
@@ -94,40 +101,66 @@ class GradingSummary:
 
 
 def summarize(
-    graded: Graded, evaluations: Mapping[str, Evaluation], *, relevant_from: int = 1, fill: bool = False
+    graded: Graded, evaluations: Evaluations | None, *, relevant_from: int = 1, fill: bool = False
 ) -> GradingSummary:
     """Return what the grades come to.
 
     Args:
         graded: the grades.
-        evaluations: those that were pooled, in that order, to be scored under the labels; or none.
+        evaluations: those that were pooled, to be scored under the labels; or none.
         relevant_from: the lowest grade that makes a passage of a fact.
         fill: keep the labels that the queries have.
     """
     labels = graded.to_dataset(relevant_from=relevant_from, fill=fill)
-    systems = graded_systems(graded, labels, evaluations)
-    return GradingSummary(graded, labels, relevant_from, fill, systems)
+    people = labels_by_people([entry.query for entry in graded.pool.queries])
+    has_people = any(query.is_labelled for query in people)
+    return GradingSummary(
+        graded=graded,
+        labels=labels,
+        relevant_from=relevant_from,
+        filled=fill,
+        systems=graded_systems(graded, labels, evaluations),
+        agreement=graded.agreement(relevant_from=relevant_from) if has_people else None,
+        order=_order(graded, people, evaluations, relevant_from) if has_people and evaluations else None,
+    )
 
 
-def graded_systems(graded: Graded, labels: Dataset, evaluations: Mapping[str, Evaluation]) -> tuple[GradedSystem, ...]:
+def graded_systems(graded: Graded, labels: Dataset, evaluations: Evaluations | None) -> tuple[GradedSystem, ...]:
     """Return how each pooled system does by the grades and, where the evaluations are given, under the labels."""
-    scored = [figures for each in evaluations.values() for figures in _scored(each, labels, graded.pool.depth)]
-    found = []
-    for number, name in enumerate(graded.pool.systems):
-        grades = [
-            grade
-            for entry, row in zip(graded.pool.queries, graded.known, strict=True)
-            for pooled, grade in zip(entry.chunks, row, strict=True)
-            if name in pooled.ranks and grade is not None
-        ]
-        mean = float(np.mean(grades)) if grades else math.nan
-        found.append(GradedSystem(name, mean, len(grades), *(scored[number] if scored else ())))
+    found = [_by_grades(graded, name) for name in graded.pool.systems]
+    if not evaluations:
+        return tuple(found)
+    scored: dict[int, Scores] = {}
+    for number, (evaluation, stage) in enumerate(systems_of(evaluations).values()):
+        if id(evaluation) not in scored:
+            measures, k = ("ndcg",), _depth(graded, [evaluation])
+            scored[id(evaluation)] = rescore(evaluation, metrics=measures, ks=(k,), labels=labels).scores
+        scores = scored[id(evaluation)]
+        name, (ndcg,) = scores.stages[stage], scores.metrics
+        found[number] = replace(
+            found[number], ndcg=scores.mean(name, ndcg), judged=math.nan, queries=scores.n(name, ndcg)
+        )
     return tuple(found)
 
 
-def _scored(evaluation: Evaluation, labels: Dataset, depth: int) -> list[tuple[float, float, int]]:
-    """Return NDCG, Judged and how many queries count, at each stage of a run under other labels."""
-    k = min(depth, int(evaluation.run.spec["candidates"]))
-    scores = rescore(evaluation, metrics=("ndcg", "judged"), ks=(k,), labels=labels).scores
-    ndcg, judged = scores.metrics
-    return [(scores.mean(stage, ndcg), scores.mean(stage, judged), scores.n(stage, ndcg)) for stage in scores.stages]
+def _by_grades(graded: Graded, system: str) -> GradedSystem:
+    """Return the mean grade of a system's pooled hits."""
+    grades = [
+        grade
+        for entry, row in zip(graded.pool.queries, graded.known, strict=True)
+        for pooled, grade in zip(entry.chunks, row, strict=True)
+        if system in pooled.ranks and grade is not None
+    ]
+    return GradedSystem(system, float(np.mean(grades)) if grades else math.nan, len(grades))
+
+
+def _order(graded: Graded, people: list[Query], evaluations: Evaluations, relevant_from: int) -> SystemAgreement:
+    """Return the order of the systems under the labels of people and under the model's alone."""
+    metric = f"ndcg@{_depth(graded, [evaluation for evaluation, _ in systems_of(evaluations).values()])}"
+    model = graded.to_dataset(relevant_from=relevant_from)
+    return system_agreement(evaluations, people, model, metric=metric, judge=graded.annotator.model)
+
+
+def _depth(graded: Graded, evaluations: Sequence[Evaluation]) -> int:
+    """Return how deep systems are scored: as deep as was graded, where the runs are so deep."""
+    return min(graded.pool.depth, *(int(each.run.spec["candidates"]) for each in evaluations))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from raglift.records import Chunk, Query, Ranking
 
-__all__ = ["Pool", "PooledChunk", "PooledQuery", "pool"]
+__all__ = ["Pool", "PooledChunk", "PooledQuery", "pool", "systems_of"]
 
 
 @dataclass(frozen=True)
@@ -75,17 +75,11 @@ def pool(
     """
     if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
         raise ConfigurationError(f"pool: depth: found {depth!r}; expected an integer, 1 or more")
-    named = _named(evaluations)
-    first_name, first = next(iter(named.items()))
-    for name, evaluation in named.items():
+    systems = systems_of(evaluations)
+    first_name, (first, _) = next(iter(systems.items()))
+    for name, (evaluation, _) in systems.items():
         _check_same(first_name, first, name, evaluation)
-    systems = tuple(
-        stage.name if len(named) == 1 else f"{name}/{stage.name}"
-        for name, evaluation in named.items()
-        for stage in evaluation.run.stages
-    )
-    by_stage = (found for evaluation in named.values() for found in _rankings(evaluation))
-    rankings = dict(zip(systems, by_stage, strict=True))
+    rankings = {name: _rankings(*system) for name, system in systems.items()}
     normalized = cache(normalize)
     queries = tuple(
         PooledQuery(query, _pooled({name: found[query.id] for name, found in rankings.items()}, depth, normalized))
@@ -93,11 +87,19 @@ def pool(
     )
     if not any(query.chunks for query in queries):
         raise ConfigurationError("pool: found no hit in any ranking; expected evaluations in which something came back")
-    return Pool(queries, systems, depth, first.dataset.name)
+    return Pool(queries, tuple(systems), depth, first.dataset.name)
 
 
-def _named(evaluations: Evaluation | Sequence[Evaluation] | Mapping[str, Evaluation]) -> dict[str, Evaluation]:
-    """Return the evaluations by name, as `compare` calls them."""
+def systems_of(
+    evaluations: Evaluation | Sequence[Evaluation] | Mapping[str, Evaluation],
+) -> dict[str, tuple[Evaluation, int]]:
+    """Return each system by name, with its evaluation and the number of its stage: one a run and stage.
+
+    Runs are called as `compare` calls them, unless a mapping names them; where there is one, a stage's name is enough.
+
+    Raises:
+        ConfigurationError: there is none, or something else.
+    """
     given: object = [evaluations] if isinstance(evaluations, Evaluation) else evaluations
     found = list(given.values() if isinstance(given, Mapping) else given if isinstance(given, Sequence) else [given])
     wrong = [each for each in found if not isinstance(each, Evaluation)]
@@ -107,7 +109,11 @@ def _named(evaluations: Evaluation | Sequence[Evaluation] | Mapping[str, Evaluat
             "evaluate() or load_evaluation(), a list of them, or a mapping from names to them"
         )
     names = map(str, given) if isinstance(given, Mapping) else distinct_names(found, found)
-    return dict(zip(names, found, strict=True))
+    return {
+        stage.name if len(found) == 1 else f"{name}/{stage.name}": (evaluation, number)
+        for name, evaluation in zip(names, found, strict=True)
+        for number, stage in enumerate(evaluation.run.stages)
+    }
 
 
 def _check_same(first: str, reference: Evaluation, name: str, evaluation: Evaluation) -> None:
@@ -133,15 +139,12 @@ def _labels(query: Query) -> object:
     return query.facts, query.answerable, query.judged_irrelevant
 
 
-def _rankings(evaluation: Evaluation) -> list[dict[str, Ranking | None]]:
-    """Return, for each stage, each query's ranking; None for a query that failed before it."""
-    return [
-        {
-            trace.query_id: trace.stages[number].ranking if number < len(trace.stages) else None
-            for trace in evaluation.run.traces
-        }
-        for number in range(len(evaluation.run.stages))
-    ]
+def _rankings(evaluation: Evaluation, number: int) -> dict[str, Ranking | None]:
+    """Return each query's ranking after a stage; None for a query that failed before it."""
+    return {
+        trace.query_id: trace.stages[number].ranking if number < len(trace.stages) else None
+        for trace in evaluation.run.traces
+    }
 
 
 def _pooled(

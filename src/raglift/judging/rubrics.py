@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from raglift.errors import ConfigurationError
 from raglift.judging.prompts import Prompt, load_prompt, read_prompt_part
 
-__all__ = ["SCALES", "Judgement", "read_rubric", "relevance_prompt"]
+__all__ = ["SCALES", "Judgement", "check_relevant_from", "read_rubric", "relevance_prompt"]
 
 _LONGEST = 20_000
 """Characters of a rubric: it is sent with every pair."""
@@ -56,6 +56,17 @@ def relevance_prompt(scale: int, rubric: str | Path | None = None) -> Prompt:
         rubric = read_rubric(rubric)
     words = read_prompt_part(f"rubric_{scale}") if rubric is None else _checked(rubric, "rubric")
     return load_prompt("relevance").with_settings(rubric=words.strip())
+
+
+def check_relevant_from(grade: int, scale: int) -> None:
+    """Raise where a grade cannot be the lowest that counts as relevant.
+
+    Raises:
+        ConfigurationError: it is no grade of the scale, or 0.
+    """
+    if grade not in range(1, scale + 1):
+        expected = f"an integer from 1 to {scale}, the highest grade"
+        raise ConfigurationError(f"relevant_from: found {grade!r}; expected {expected}")
 
 
 def read_rubric(path: Path) -> str:

@@ -58,3 +58,5 @@ class Document:
     sections: tuple[Section, ...] = ()
     queries: DrillDown | None = None
     """The queries one by one; None where there is nothing to show of them."""
+    labels: str = ""
+    """Whose labels the figures rest on, said with each table; empty where people gave all of them."""

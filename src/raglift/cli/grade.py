@@ -1,0 +1,164 @@
+"""`raglift grade`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from raglift.cli.json_output import print_json
+from raglift.cli.model_options import limited, print_estimate, stoppable
+from raglift.cli.saved_runs import load_runs
+from raglift.dataset import write_queries
+from raglift.errors import ConfigurationError, ModelOutputError
+from raglift.judging.asking import NoAnswer
+from raglift.judging.grades_to_labels import placed
+from raglift.judging.grading import estimate_grading, grade
+from raglift.judging.grading_brief import print_grading
+from raglift.judging.pool import pool
+from raglift.judging.rubrics import check_relevant_from
+from raglift.loading import load_documents
+from raglift.printable import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from raglift.integrations.language_models import LanguageModel
+    from raglift.judging.asking import Limits
+    from raglift.judging.grading import Graded
+    from raglift.judging.grading_summary import GradingSummary
+    from raglift.records import Document
+
+__all__ = ["Request", "run"]
+
+_USUAL_SCALE = 3
+
+
+@dataclass(frozen=True)
+class Request:
+    """The command line, parsed."""
+
+    runs: tuple[Path, ...]
+    output: Path | None
+    depth: int
+    scale: int
+    rubric: Path | None
+    relevant_from: int
+    fill: bool
+    documents: Path | None
+    model: LanguageModel
+    limits: Limits
+    estimate: bool
+    overwrite: bool
+    as_json: bool
+
+
+def run(request: Request) -> None:
+    """Pool, estimate, ask, write, print.
+
+    Raises:
+        ConfigurationError: an option that cannot be used; nothing was asked.
+        RunError: a folder that holds no evaluation and no sweep.
+    """
+    _check_output(request)
+    evaluations = load_runs(request.runs)
+    documents = load_documents(request.documents)
+    pairs = placed(pool(evaluations, depth=request.depth), documents)
+    rubric, scale = request.rubric, request.scale
+    expected = estimate_grading(pairs, request.model, rubric=rubric, scale=scale, limits=request.limits)
+    check_relevant_from(request.relevant_from, scale)
+    print_estimate(expected, request.model)
+    if request.estimate:
+        return
+    limits = limited(request.limits, expected)
+    with stoppable():
+        graded = grade(pairs, request.model, rubric=rubric, scale=scale, limits=limits)
+    _check_any(graded)
+    summary = graded.summary(evaluations, relevant_from=request.relevant_from, fill=request.fill)
+    _finish(request, summary, documents)
+
+
+def _finish(request: Request, summary: GradingSummary, documents: Sequence[Document]) -> None:
+    """Write the labels and print what they come to, and what to do with them."""
+    from rich.console import Console
+
+    if request.output is not None:
+        write_queries(summary.labels, request.output, documents)
+    if request.as_json:
+        print_json(_as_json(summary))
+    else:
+        print_grading(summary, Console())
+    if request.output is not None:
+        runs = " ".join(shlex.quote(str(folder)) for folder in request.runs)
+        output = shlex.quote(str(request.output))
+        _say(f"labels written to {output}; next:")
+        _say(f"  raglift rescore {shlex.quote(str(request.runs[0]))} --labels {output}    figures under these labels")
+        scale = "" if summary.graded.scale == _USUAL_SCALE else f" --scale {summary.graded.scale}"
+        _say(f"  raglift review {output} {runs}{scale}    look at them, one by one")
+
+
+def _check_any(graded: Graded) -> None:
+    """Raise where there is nothing to write labels of."""
+    if not any(graded.counts.values()):
+        first = graded.not_graded[0]
+        raise ModelOutputError(f"no pair was graded, and nothing was written; the first: {first.reason}")
+
+
+def _check_output(request: Request) -> None:
+    """Raise where the labels could not be written, before anything is asked."""
+    output = request.output
+    if output is None:
+        if not request.estimate:
+            raise ConfigurationError("--output: found none; expected the .jsonl file that the labels are written to")
+        return
+    if output.suffix.lower() not in (".jsonl", ".ndjson"):
+        raise ConfigurationError(f"--output: found {output}; expected a .jsonl file: labels are JSON Lines")
+    if output.is_dir() or (output.exists() and not request.overwrite):
+        raise ConfigurationError(f"{output}: found something there; expected a free name, or --overwrite")
+
+
+def _as_json(summary: GradingSummary) -> dict[str, Any]:
+    graded = summary.graded
+    return {
+        "dataset": graded.pool.name,
+        "depth": graded.pool.depth,
+        "scale": graded.scale,
+        "relevant_from": summary.relevant_from,
+        "filled": summary.filled,
+        "annotator": asdict(graded.annotator),
+        "counts": dict(graded.counts),
+        "asked": graded.asked,
+        "cached": graded.cached,
+        "usage": asdict(graded.usage),
+        "dollars": graded.dollars,
+        "systems": [asdict(system) for system in summary.systems],
+        "agreement": summary.agreement,
+        "order": summary.order,
+        "without_facts": summary.without_facts,
+        "answered_after_all": summary.answered_after_all,
+        "read_otherwise": summary.read_otherwise,
+        "pairs": list(_pairs(graded)),
+    }
+
+
+def _pairs(graded: Graded) -> Iterator[dict[str, Any]]:
+    rows = zip(graded.pool.queries, graded.grades, graded.reasons, strict=True)
+    for entry, grades, reasons in rows:
+        for pooled, given, reason in zip(entry.chunks, grades, reasons, strict=True):
+            grade, said = (None, given.reason) if isinstance(given, NoAnswer) else (given, reason)
+            yield {
+                "query": entry.query.id,
+                "doc": pooled.chunk.doc_id,
+                "start": pooled.chunk.start,
+                "end": pooled.chunk.end,
+                "text": pooled.chunk.text,
+                "ranks": dict(pooled.ranks),
+                "grade": grade,
+                "reason": said,
+            }
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(printable(text) + "\n")

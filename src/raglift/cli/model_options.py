@@ -1,0 +1,116 @@
+"""What the commands that ask a language model share: the options about it, and what asking would cost."""
+
+from __future__ import annotations
+
+import math
+import sys
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import typer
+
+from raglift.cli import Stopped
+from raglift.errors import ConfigurationError, CostLimitReached
+from raglift.integrations.language_models import language_model
+from raglift.judging.asking import Limits
+from raglift.printable import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from raglift.integrations._patience import Patience
+    from raglift.integrations.language_models import LanguageModel
+    from raglift.judging.asking import Estimate
+
+__all__ = ["limited", "model_and_limits", "model_of", "parse_price", "print_estimate", "stoppable"]
+
+_MAX_COST = 5.0
+"""US dollars, where the price is known and no other limit was given."""
+_STOPPED = 1
+_GOES_ON = "goes on from there: what was answered is kept, and no file was written"
+
+
+def model_and_limits(
+    model: str, temperature: str, concurrency: int, max_cost: float | None, price: str | None
+) -> tuple[LanguageModel, Limits]:
+    """Return what `--model`, `--temperature`, `--concurrency`, `--max-cost` and `--price` say.
+
+    Raises:
+        ConfigurationError: an option cannot be used, or the model's key is missing (`MissingKey`).
+    """
+    limits = Limits(concurrency, max_cost, None if price is None else parse_price(price))
+    return model_of(model, temperature), limits
+
+
+def model_of(model: str, temperature: str, *, patience: Patience | None = None) -> LanguageModel:
+    """Return what `--model` and `--temperature` say.
+
+    Args:
+        model: as `language_model` takes it.
+        temperature: a number, or `default`.
+        patience: how long a request is made again.
+
+    Raises:
+        ConfigurationError: an option cannot be used, or the model's key is missing (`MissingKey`).
+    """
+    return language_model(model, temperature=_temperature(temperature), patience=patience)
+
+
+def parse_price(text: str) -> tuple[float, float]:
+    """Return US dollars per million input and output tokens, as in `0.15,0.60`.
+
+    Raises:
+        ConfigurationError: the text is not two numbers, 0 or more.
+    """
+    try:
+        given, answered = (float(part) for part in text.split(","))
+    except ValueError:
+        given = answered = math.nan
+    if not (0 <= given < math.inf and 0 <= answered < math.inf):
+        raise ConfigurationError(
+            f"--price: found {printable(text)!r}; expected US dollars per million input and output tokens, as 0.15,0.60"
+        )
+    return given, answered
+
+
+def limited(limits: Limits, expected: Estimate) -> Limits:
+    """Return the limits, with one of cost where the price is known and none was given."""
+    if limits.max_cost is not None or expected.dollars is None:
+        return limits
+    return replace(limits, max_cost=_MAX_COST)
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Say how to go on where the limit of cost, or Ctrl-C, stops what the block asks a model.
+
+    Raises:
+        Exit: the limit was reached; the exit code is 1.
+        Stopped: Ctrl-C.
+    """
+    try:
+        yield
+    except CostLimitReached as error:
+        told = f"stopped: {error}\nthe same command with more to spend {_GOES_ON}"
+        sys.stderr.write(f"raglift: {printable(told)}\n")
+        raise typer.Exit(_STOPPED) from None
+    except KeyboardInterrupt:
+        raise Stopped(f"the same command {_GOES_ON}") from None
+
+
+def print_estimate(estimate: Estimate, model: LanguageModel) -> None:
+    """Say on standard error in one line what asking would cost."""
+    sys.stderr.write(f"{printable(model.name)}: {estimate}\n")
+
+
+def _temperature(text: str) -> float | None:
+    if text == "default":
+        return None
+    try:
+        temperature = float(text)
+    except ValueError:
+        temperature = math.nan
+    if not 0 <= temperature <= 2:
+        raise ConfigurationError(f"--temperature: found {printable(text)!r}; expected 0 to 2, or 'default'")
+    return temperature

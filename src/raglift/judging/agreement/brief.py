@@ -1,0 +1,134 @@
+"""Agreements as text, Markdown and notebooks show them."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from raglift.judging.agreement.records import Agreement
+from raglift.report.page.document import Document, Section
+from raglift.report.terminal.figures import counted, table_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from raglift.judging.agreement.kappa import Coefficient
+    from raglift.judging.agreement.records import SystemAgreement
+    from raglift.report.tables import Table
+    from raglift.report.terminal.figures import Part
+
+__all__ = ["brief_of", "coefficient_text", "parts_of"]
+
+
+def parts_of(found: Agreement | SystemAgreement) -> Iterator[Part]:
+    """Yield the lines and tables of an agreement."""
+    if isinstance(found, Agreement):
+        yield _head(found)
+        if found.pairs:
+            yield from ("", _matrix(found), "", _figures(found))
+        yield from _foot(found)
+    else:
+        yield _system_head(found)
+        if found.queries:
+            yield from ("", _systems(found), _correlation(found))
+
+
+def brief_of(found: Agreement | SystemAgreement) -> Document:
+    """Return an agreement in short."""
+    if isinstance(found, Agreement):
+        sections = (Section("Pairs by grade", (), (_matrix(found),)),) if found.pairs else ()
+        return Document(_head(found), "", _figures(found), (), notes=tuple(_foot(found)), sections=sections)
+    return Document(_system_head(found), _correlation(found) if found.queries else "", _systems(found), ())
+
+
+def coefficient_text(found: Coefficient) -> str:
+    """Return a measure of agreement with its interval: `0.61 [0.52, 0.70]`; or a dash."""
+    if found.value is None:
+        return "–"
+    if found.low is None or found.high is None:
+        return f"{found.value:.2f}"
+    return f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
+
+
+def _head(found: Agreement) -> str:
+    if not found.pairs:
+        return f"{found.judge} against people: no labels by people to check the judge against"
+    return (
+        f"{found.judge} against people: {counted(found.pairs, 'pair')} of query and chunk, "
+        f"{counted(found.queries, 'query')}"
+    )
+
+
+def _matrix(found: Agreement) -> Table:
+    """Return how many pairs have which grades: a row for each of people's, a column for each of the model's."""
+    titles = ("people ↓  model →", *map(str, found.grades), "all")
+    rows = [
+        (str(grade), *(f"{count:,}" for count in row), f"{sum(row):,}")
+        for grade, row in zip(found.grades, found.matrix, strict=True)
+        if any(row)
+    ]
+    columns = [sum(column) for column in zip(*found.matrix, strict=True)]
+    total = ("all", *(f"{count:,}" for count in columns), f"{sum(columns):,}")
+    return table_of(titles, [*rows, (), total], caption="Pairs by people's grade and the model's")
+
+
+def _figures(found: Agreement) -> Table:
+    rows = [(name, coefficient_text(each)) for name, each in _coefficients(found) if each.value is not None]
+    return table_of(("agreement", "value"), rows, caption="Agreement")
+
+
+def _coefficients(found: Agreement) -> list[tuple[str, Coefficient]]:
+    return [
+        (f"both relevant (≥ {found.threshold}) or both not", found.raw),
+        ("Cohen's kappa, relevant or not", found.kappa),
+        ("the same grade", found.same),
+        ("Cohen's kappa, grades, quadratic weights", found.weighted),
+    ]
+
+
+def _foot(found: Agreement) -> Iterator[str]:
+    reasons = dict.fromkeys(each.why for _, each in _coefficients(found) if each.why and found.pairs)
+    for why in reasons:
+        names = [name for name, each in _coefficients(found) if each.why == why]
+        yield f"{'; '.join(names)}: {why}"
+    if found.assumed:
+        yield f"{counted(found.assumed, 'pair')} matching no label of people: counted as irrelevant (0), as in metrics"
+    if found.left_out:
+        yield f"{counted(found.left_out, 'pair')} left out: one of the two says nothing of them"
+    if found.pairs:
+        yield f"{found.method}; a kappa of 0 is what chance gives, 1 is full agreement"
+
+
+def _system_head(found: SystemAgreement) -> str:
+    head = f"{counted(len(found.systems), 'system')} by mean {found.metric} under labels of people and of {found.judge}"
+    return f"{head}: " + (counted(found.queries, "query") if found.queries else found.why)
+
+
+def _systems(found: SystemAgreement) -> Table:
+    """Return the systems with both means, by people's, with the ranks."""
+    ranks = {name: _ranks(means) for name, means in (("people", found.people), ("model", found.model))}
+    order = sorted(range(len(found.systems)), key=lambda place: (-found.people[place], place))
+    rows = [
+        tuple(
+            chain(
+                [found.systems[place]],
+                (f"{means[place]:.3f}" for means in (found.people, found.model)),
+                (str(ranks[who][place]) for who in ("people", "model")),
+            )
+        )
+        for place in order
+    ]
+    titles = ("system", "people", "model", "rank by people", "rank by model")
+    return table_of(titles, rows if found.queries else [], caption=f"Systems by mean {found.metric}")
+
+
+def _ranks(means: tuple[float, ...]) -> list[int]:
+    """Return the rank of each mean, 1 for the highest; equal ones share theirs."""
+    return [1 + sum(other > mean for other in means) for mean in means]
+
+
+def _correlation(found: SystemAgreement) -> str:
+    swaps = f"{found.swapped:,} of {counted(found.compared, 'pair')} of systems swap{'s' * (found.swapped == 1)} places"
+    if found.kendall is None or found.spearman is None:
+        return f"no rank correlation: {found.why}; {swaps}"
+    return f"Kendall's tau-b {found.kendall:.2f}, Spearman's rho {found.spearman:.2f}; {swaps}"

@@ -1,0 +1,295 @@
+"""`generate()`: questions about a corpus, round after round, until there are enough or too many were tried."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from pydantic import BaseModel
+
+from raglift.errors import ConfigurationError, CostLimitReached
+from raglift.integrations.language_models import DEFAULT_MODEL, Usage, language_model
+from raglift.integrations.prices import dollars_in_short
+from raglift.judging.asking import Estimate, Limits, NoAnswer, ask_all, estimate
+from raglift.judging.generating.corpus import Passages
+from raglift.judging.generating.drafts import Draft, Rejection, Task, Verdict, Written, checks_of, draft_of, prompt_of
+from raglift.judging.generating.filters import Asked
+from raglift.judging.generating.output import queries_of
+from raglift.judging.generating.records import REASONS, Example, Generation, StyleReport, ThrownAway
+from raglift.judging.generating.sampling import Sampler
+from raglift.judging.generating.styles import DEFAULT_STYLES, STYLES, parse_styles, shares
+from raglift.loading import load_documents
+from raglift.records import Dataset, Passage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from raglift.dataset import DocumentSource
+    from raglift.integrations.language_models import FilledPrompt, LanguageModel
+    from raglift.judging.generating.drafts import Check
+    from raglift.records import Document
+
+__all__ = ["MOST_TRIES", "estimate_generation", "generate"]
+
+MOST_TRIES = 3
+"""How many questions are tried at most for each that is wanted."""
+_EXAMPLES = 3
+_STAND_IN = 120  # characters of a passage that stand for a question in an estimate
+
+Form = TypeVar("Form", bound=BaseModel)
+
+
+def generate(
+    source: Dataset | DocumentSource,
+    n: int = 50,
+    *,
+    model: Any = DEFAULT_MODEL,
+    styles: str | Mapping[str, float] = DEFAULT_STYLES,
+    seed: int = 0,
+    passage_size: int = 800,
+    limits: Limits | None = None,
+    progress: bool | None = None,
+) -> Generation:
+    """Let a language model write questions about a corpus, with labels, and throw away those that are no good.
+
+    The same corpus, seed, model and settings give the same prompts in the same order, and every answer is cached: a
+    call that was stopped goes on where it was.
+
+    Args:
+        source: the corpus: its name, a dataset or its folder, a file or folder of documents, documents, or a mapping
+            from id to text.
+        n: how many questions are wanted.
+        model: who writes and checks them: what `language_model` takes.
+        styles: which, with weights: `"natural=2,keyword"`, or a mapping; see `STYLES`.
+        seed: of the passages that are drawn, and of the mistakes in typing.
+        passage_size: the most characters of a passage.
+        limits: concurrency, and the most that it may cost.
+        progress: whether to show how far it is; by default on a terminal.
+
+    Raises:
+        ConfigurationError: an argument that cannot be used, or documents of which nothing can be asked.
+        DatasetError: the documents cannot be read.
+        CostLimitReached: it would cost more than allowed; the answers so far are kept for the next call.
+        MissingDependency: bm25s or the model's package is not installed.
+    """
+    run = _Run.begin(source, n, styles, seed, passage_size)
+    asker = _Asker(language_model(model), limits or Limits(), progress)
+    while tasks := run.next_tasks():
+        run.judge(tasks, asker)
+    return run.result(asker)
+
+
+def estimate_generation(
+    source: Dataset | DocumentSource,
+    n: int = 50,
+    *,
+    model: Any = DEFAULT_MODEL,
+    styles: str | Mapping[str, float] = DEFAULT_STYLES,
+    seed: int = 0,
+    passage_size: int = 800,
+    limits: Limits | None = None,
+) -> Estimate:
+    """Return what `generate` would cost if every first question were kept; nothing is sent to tell.
+
+    It is up to three times as much where all are thrown away. The questions to be checked are not known yet, so
+    the beginnings of their passages stand for them, and of what the cache holds only the writing is counted.
+
+    Args:
+        source: as for `generate`.
+        n: likewise.
+        model: likewise.
+        styles: likewise.
+        seed: likewise.
+        passage_size: likewise.
+        limits: the price, where it is not known.
+    """
+    run = _Run.begin(source, n, styles, seed, passage_size)
+    tasks = [task for task in run.next_tasks() if isinstance(task, Task)]
+    drafts = [run.stand_in(task) for task in tasks]
+    checks = [check.prompt for draft in drafts for check in checks_of(draft, run.passages, seed)]
+    asked = language_model(model)
+    writing = estimate(asked, [prompt_of(task, run.passages) for task in tasks], Written, limits)
+    checking = estimate(asked, checks, Verdict, limits)
+    dollars = None if writing.dollars is None or checking.dollars is None else writing.dollars + checking.dollars
+    prompts, cached = writing.prompts + checking.prompts, writing.cached + checking.cached
+    return Estimate(prompts, cached, writing.usage + checking.usage, dollars)
+
+
+class _Asker:
+    """One model, asked within one limit for all calls together."""
+
+    def __init__(self, model: LanguageModel, limits: Limits, progress: bool | None) -> None:
+        self.model = model
+        self.limits = limits
+        self.progress = progress
+        self.usage = Usage()
+        self.dollars: float | None = 0.0
+
+    def ask(self, prompts: Sequence[FilledPrompt], form: type[Form], label: str) -> tuple[Form | NoAnswer, ...]:
+        limits = self.limits
+        if limits.max_cost is not None:
+            limits = replace(limits, max_cost=max(0.0, limits.max_cost - (self.dollars or 0.0)))
+        try:
+            answers = ask_all(self.model, prompts, form, limits, label=label, progress=self.progress)
+        except CostLimitReached as error:
+            spent = f"US$ {dollars_in_short(self.dollars or 0.0)} of the limit were spent before this step"
+            raise CostLimitReached(f"{error} ({spent})") from error
+        self.usage += answers.usage
+        self.dollars = None if self.dollars is None or answers.dollars is None else self.dollars + answers.dollars
+        return answers.values
+
+
+@dataclass
+class _Run:
+    """Questions being written: what is wanted, and what became of each that was tried."""
+
+    documents: tuple[Document, ...]
+    name: str
+    wanted: Mapping[str, int]
+    seed: int
+    size: int
+    passages: Passages
+    sampler: Sampler
+    tried: Counter[str] = field(default_factory=Counter)
+    kept: dict[str, list[Draft]] = field(default_factory=dict)
+    rejected: list[tuple[str, Rejection]] = field(default_factory=list)
+    asked: Asked = field(default_factory=Asked)
+
+    @classmethod
+    def begin(
+        cls, source: Dataset | DocumentSource, n: int, styles: str | Mapping[str, float], seed: int, size: int
+    ) -> _Run:
+        for name, value, least in (("n", n, 1), ("seed", seed, 0)):
+            if type(value) is not int or value < least:
+                raise ConfigurationError(f"generate: found {name}={value!r}; expected an integer of {least} or more")
+        wanted = shares(n, parse_styles(styles))
+        documents = source.documents if isinstance(source, Dataset) else load_documents(source)
+        if not documents:
+            raise ConfigurationError("generate: found no documents; expected some to ask about")
+        passages = _passages_of(documents, size)
+        kept: dict[str, list[Draft]] = {style: [] for style in wanted}
+        sampler = Sampler(passages.usable, seed)
+        return cls(documents, _name_of(source), wanted, seed, size, passages, sampler, kept=kept)
+
+    def next_tasks(self) -> list[Task]:
+        """Return what is still wanted, as far as passages and tries allow; nothing when all is done."""
+        tasks = []
+        for name, wanted in self.wanted.items():
+            count = min(wanted - len(self.kept[name]), MOST_TRIES * wanted - self.tried[name])
+            for number in self.sampler.draw(count):
+                self.tried[name] += 1
+                others = self._partners(STYLES[name].passages, number)
+                if others is None:
+                    self.rejected.append((name, Rejection("no second passage")))
+                else:
+                    tasks.append(Task(STYLES[name], (number, *others)))
+        return tasks
+
+    def _partners(self, passages: int, number: int) -> tuple[int, ...] | None:
+        if passages == 1:
+            return ()
+        partner = self.sampler.take(self.passages.related(number))
+        return None if partner is None else (partner,)
+
+    def judge(self, tasks: Sequence[Task], asker: _Asker) -> None:
+        """Let questions be written and checked, and keep the good ones."""
+        answers = asker.ask([prompt_of(task, self.passages) for task in tasks], Written, "writing questions")
+        drafts = []
+        for task, answer in zip(tasks, answers, strict=True):
+            draft = self._drafted(task, answer)
+            if isinstance(draft, Rejection):
+                self.rejected.append((task.style.name, draft))
+            else:
+                drafts.append((draft, list(checks_of(draft, self.passages, self.seed))))
+        prompts = [check.prompt for _, checks in drafts for check in checks]
+        verdicts = iter(asker.ask(prompts, Verdict, "checking questions"))
+        for draft, checks in drafts:
+            rejection = _judged(draft, [(check, next(verdicts)) for check in checks])
+            if rejection is None:
+                self.kept[draft.task.style.name].append(draft)
+            else:
+                self.rejected.append((draft.task.style.name, rejection))
+
+    def _drafted(self, task: Task, answer: Written | NoAnswer) -> Draft | Rejection:
+        if isinstance(answer, NoAnswer):
+            return Rejection("no answer", detail=answer.reason)
+        draft = draft_of(task, answer, self.passages, self.size, self.seed)
+        if isinstance(draft, Draft):
+            before = self.asked.repeated_by(draft.question)
+            if before is not None:
+                return Rejection("repeats a question", draft.question, before)
+        return draft
+
+    def stand_in(self, task: Task) -> Draft:
+        """Return a draft as long as one is likely to be."""
+        text = self.passages.chunks[task.passages[0]].text
+        question = text[:_STAND_IN]
+        return Draft(task, question, question, (Passage(text),) * task.style.quotes)
+
+    def result(self, asker: _Asker) -> Generation:
+        today = datetime.now(UTC).date().isoformat()
+        drafts = [draft for style in self.wanted for draft in self.kept[style]]
+        queries = queries_of(drafts, self.passages, asker.model.name, today)
+        styles = tuple(self._report(style) for style in self.wanted)
+        return Generation(
+            dataset=Dataset(queries, self.documents, f"{self.name}-synthetic"),
+            styles=styles,
+            model=asker.model.name,
+            seed=self.seed,
+            passage_size=self.size,
+            passages=len(self.passages.chunks),
+            left_out=self.passages.left_out,
+            usage=asker.usage,
+            dollars=asker.dollars,
+            notes=tuple(_notes(styles, len(self.sampler), self.passages)),
+        )
+
+    def _report(self, style: str) -> StyleReport:
+        rejected = [rejection for name, rejection in self.rejected if name == style]
+        thrown_away = []
+        for reason in REASONS:
+            found = [each for each in rejected if each.reason == reason]
+            examples = dict.fromkeys(Example(each.question, each.detail) for each in found)
+            shown = tuple(example for example in examples if example != Example("", ""))[:_EXAMPLES]
+            thrown_away += [ThrownAway(reason, len(found), shown)] if found else []
+        return StyleReport(style, self.wanted[style], self.tried[style], len(self.kept[style]), tuple(thrown_away))
+
+
+@lru_cache(maxsize=1)
+def _passages_of(documents: tuple[Document, ...], size: int) -> Passages:
+    """Return the passages of a corpus; an estimate and what follows it cut and index it once."""
+    return Passages(documents, size)
+
+
+def _name_of(source: Dataset | DocumentSource) -> str:
+    if isinstance(source, Dataset):
+        return source.name
+    return Path(source).stem if isinstance(source, (str, os.PathLike)) else "documents"
+
+
+def _judged(draft: Draft, verdicts: Sequence[tuple[Check, Verdict | NoAnswer]]) -> Rejection | None:
+    """Return why a draft is thrown away after its checks; None where it is kept."""
+    for check, verdict in verdicts:
+        if isinstance(verdict, NoAnswer):
+            return Rejection("not checked", draft.question, verdict.reason)
+        if verdict.answerable is not check.expected:
+            return Rejection(check.reason, draft.question)
+    return None
+
+
+def _notes(styles: Sequence[StyleReport], left: int, passages: Passages) -> list[str]:
+    missing = sum(each.wanted - each.kept for each in styles)
+    notes = []
+    if missing:
+        tries = f"{MOST_TRIES} were tried for each that was wanted"
+        used_up = f"no passage is left of the {len(passages.usable):,} that something can be asked of"
+        notes.append(f"{missing:,} fewer than wanted: {tries if left else used_up}")
+    if any(passages.other(number, 0) is None for number in passages.usable[:1]):
+        notes.append("there is no passage from another place, so none was asked about what it should not answer")
+    return notes

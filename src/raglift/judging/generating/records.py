@@ -1,0 +1,148 @@
+"""What came of writing questions, as frozen records."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from raglift.integrations.language_models import Usage
+    from raglift.records import Dataset
+
+__all__ = ["DIFFICULTIES", "REASONS", "SYNTHETIC", "Example", "Generation", "StyleReport", "ThrownAway"]
+
+SYNTHETIC = "synthetic"
+"""The tag of every query that a model wrote."""
+
+DIFFICULTIES = ("easy", "medium", "hard")
+"""The tags of how hard BM25 finds a query."""
+
+REASONS = {
+    "no second passage": "nothing elsewhere in the documents speaks of the same things",
+    "no answer": "the model refused, failed, or gave no usable answer",
+    "no question": "the model left the question empty",
+    "hidden characters": "it holds characters that do not show, or that turn others around",
+    "question too short": "under five letters",
+    "question too long": "over 300 characters, or over ten words where search terms were asked for",
+    "markup": "it holds a tag that its passage does not",
+    "speaks of the passage": "it speaks of the passage, text or author, which who searches has not seen",
+    "nothing to misspell": "no word of it has four letters",
+    "repeats a question": "its words are over 92 % those of a question before it",
+    "quotes missing": "not one quote for each passage",
+    "quote not found": "the words that were to answer it are not in the passage",
+    "quote too short": "under 20 characters, which may stand in many places by chance",
+    "quote too long": "over half of the passage size, and over 300 characters",
+    "not checked": "the model did not say whether it can be answered",
+    "not answered by its passage": "the model, shown the passage, does not find the answer in it",
+    "answered by a random passage": "the model finds the answer in a passage drawn at random too: it asks for little",
+    "answered by one passage alone": "it was to take two",
+    "answered by the documents": "it was to have no answer, and the model finds one in its passage or BM25's first 5",
+}
+"""Why a question is thrown away, in the order in which it is looked for."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """One question that was thrown away."""
+
+    question: str
+    """As the model wrote it; empty where it wrote none."""
+    detail: str
+    """What gave the reason: the quote, the question that it repeats, the failure; may be empty."""
+
+
+@dataclass(frozen=True)
+class ThrownAway:
+    """How many questions were thrown away for a reason."""
+
+    reason: str
+    """One of `REASONS`."""
+    count: int
+    examples: tuple[Example, ...]
+    """The first few."""
+
+
+@dataclass(frozen=True)
+class StyleReport:
+    """What came of one style."""
+
+    style: str
+    """One of `STYLES`."""
+    wanted: int
+    asked: int
+    """How many were tried."""
+    kept: int
+    thrown_away: tuple[ThrownAway, ...]
+    """In the order of `REASONS`."""
+
+
+@dataclass(frozen=True)
+class Generation:
+    """Questions that a model wrote about a corpus, and what was thrown away on the way."""
+
+    dataset: Dataset
+    """The questions with their labels, and the documents; every query has the tag `synthetic`, its style and, where
+    it has an answer, one of `DIFFICULTIES`."""
+    styles: tuple[StyleReport, ...]
+    """One a style."""
+    model: str
+    """Who wrote and checked them."""
+    seed: int
+    passage_size: int
+    """The most characters of a passage."""
+    passages: int
+    """How many passages the documents were cut into."""
+    left_out: Mapping[str, int]
+    """How many of them carry nothing to ask about, by reason; see `LEFT_OUT`."""
+    usage: Usage
+    """The tokens that were billed now; answers from the cache cost nothing."""
+    dollars: float | None
+    """US dollars; None where the model's price is not known."""
+    notes: tuple[str, ...] = ()
+    """What the reader should know."""
+
+    @property
+    def wanted(self) -> int:
+        """How many questions were wanted."""
+        return sum(each.wanted for each in self.styles)
+
+    def difficulties(self, style: str) -> dict[str, int]:
+        """Return how many queries of a style are of each of `DIFFICULTIES`."""
+        counts = Counter(tag for query in self.dataset if style in query.tags for tag in query.tags)
+        return {name: counts[name] for name in DIFFICULTIES}
+
+    def write(self, path: str | os.PathLike[str]) -> Path:
+        """Write the queries to a `.jsonl` file, or queries and documents to a new folder.
+
+        In a file, labels are quote anchors, `{"doc", "from", "to"}`, so that a person can read them, and spans where no
+        anchor leads to the place. A file that is there is replaced; a folder must be empty.
+
+        Raises:
+            DatasetError: no question was kept, or it cannot be written.
+        """
+        from raglift.judging.generating.output import write_generation
+
+        return write_generation(self, path)
+
+    def to_markdown(self) -> str:
+        """Return the report as GitHub's Markdown."""
+        from raglift.judging.generating.brief import generation_brief
+        from raglift.report.markdown import markdown_of
+
+        return markdown_of(generation_brief(self))
+
+    def _repr_html_(self) -> str:
+        from raglift.judging.generating.brief import generation_brief
+        from raglift.report.notebook import html_of
+
+        return html_of(generation_brief(self))
+
+    def __str__(self) -> str:
+        from raglift.judging.generating.terminal import generation_text
+
+        return generation_text(self)

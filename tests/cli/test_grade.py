@@ -1,0 +1,275 @@
+"""`raglift grade` as it is typed, against a server on this machine that plays the model."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import raglift as rl
+from raglift.judging.rubrics import relevance_prompt
+from raglift.records import Dataset
+from raglift.systems import LocalSystem, build_retriever
+from raglift.testing import Answer, OpenAIServer
+
+QUERIES = 6
+BLOCK = re.compile(r"<<<(\w+) ([0-9a-f]{16})\n(.*?)\n\2 \1>>>", re.DOTALL)
+Run = Callable[..., tuple[int, str, str]]
+
+
+def shared_words(messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Grade by how many words of the question are in the passage."""
+    assert schema is not None
+    data = {name: set(re.findall(r"\w{4,}", text.lower())) for name, _, text in BLOCK.findall(messages[1]["content"])}
+    shared = len(data["question"] & data["passage"])
+    return {"reason": f"They share {shared} words.", "grade": min(shared, 3)}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Saved runs of BM25 and of a dense retriever over a few queries of the lighthouse."""
+    folder = tmp_path_factory.mktemp("runs")
+    whole = rl.load_dataset("lighthouse")
+    data = Dataset(whole.queries[:QUERIES], whole.documents, "lighthouse")
+    with OpenAIServer() as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_BASE_URL", server.base_url)
+        patch.setenv("OPENAI_API_KEY", "test")
+        for retriever in ("bm25", "dense"):
+            system = build_retriever(data, LocalSystem(retriever, embedding="openai:text-embedding-3-small"))
+            rl.evaluate(system, data, ks=(1, 3), candidates=5).save(folder / retriever)
+    return folder
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[OpenAIServer]:
+    with OpenAIServer(replies=shared_words) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+        monkeypatch.setenv("RAGLIFT_CACHE", str(tmp_path / "cache"))
+        monkeypatch.chdir(tmp_path)
+        yield server
+
+
+@pytest.fixture
+def command(runs: Path) -> list[str]:
+    return ["grade", str(runs / "bm25"), str(runs / "dense"), "--depth", "3", "--output", "labels.jsonl"]
+
+
+def asked(server: OpenAIServer) -> list[str]:
+    return [request.body["messages"][1]["content"] for request in server.requests]
+
+
+def test_from_runs_to_labels_to_figures(run: Run, server: OpenAIServer, command: list[str], runs: Path) -> None:
+    code, out, err = run(*command)
+    assert code == 0, err
+    pairs = len(server.requests)
+    assert f"lighthouse: {pairs} pairs graded by openai:gpt-4o-mini" in out
+    assert err.startswith(f"openai:gpt-4o-mini: {pairs} prompts, about ")
+    assert "no person has seen them" in out
+    assert "openai:gpt-4o-mini against people" in out
+    assert "Kendall" in out or "no rank correlation" in out
+    assert "raglift rescore" in err
+    assert "raglift review labels.jsonl" in err
+    assert "sk-secret" not in out + err + Path("labels.jsonl").read_text(encoding="utf-8")
+
+    labels = rl.load_dataset("labels.jsonl")
+    assert labels.queries == rl.load_dataset("labels.jsonl", documents="lighthouse").queries
+    graded = [passage for query in labels for fact in query.facts for passage in fact.passages]
+    irrelevant = [passage for query in labels for passage in query.judged_irrelevant]
+    assert len(graded) + len(irrelevant) == pairs
+    assert {each.annotator and each.annotator.prompt for each in graded + irrelevant} == {relevance_prompt(3).version}
+    assert all(each.start is not None for each in graded + irrelevant)
+
+    code, out, err = run("rescore", runs / "dense", "--labels", "labels.jsonl", "--json")
+    assert code == 0, err
+    rescored = json.loads(out)
+    expected = rl.rescore(rl.load_evaluation(runs / "dense"), labels=labels, ks=(1, 3))
+    figures = {f"{row['metric']}@{row['k']}": row["before"] for row in rescored["metrics"]}
+    assert figures["NDCG@3"] == pytest.approx(expected.scores.mean("retrieve", "ndcg@3"))
+
+
+def test_json_has_every_grade_with_its_reason(run: Run, server: OpenAIServer, command: list[str]) -> None:
+    code, out, _ = run(*command, "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert len(found["pairs"]) == len(server.requests)
+    assert sum(found["counts"].values()) == len(found["pairs"])
+    for pair in found["pairs"]:
+        assert pair["reason"] == f"They share {pair['reason'].split()[2]} words."
+        assert pair["grade"] == min(int(pair["reason"].split()[2]), 3)
+    assert {system["name"] for system in found["systems"]} == {"bm25/retrieve", "dense/retrieve"}
+    assert found["agreement"]["pairs"] == len(found["pairs"])
+
+
+def test_the_estimate_asks_nothing_and_writes_nothing(run: Run, server: OpenAIServer, command: list[str]) -> None:
+    code, out, err = run(*command[:-2], "--estimate")
+    assert (code, out) == (0, "")
+    assert re.search(r"\d+ prompts, about [\d,]+ tokens to read and [\d,]+ to write, about US\$ 0\.\d+", err)
+    assert server.requests == []
+    assert not Path("labels.jsonl").exists()
+
+
+def test_a_second_time_costs_nothing(run: Run, server: OpenAIServer, command: list[str]) -> None:
+    run(*command)
+    sent, first = len(server.requests), Path("labels.jsonl").read_bytes()
+    code, _, err = run(*command, "--overwrite")
+    assert code == 0
+    assert "nothing to pay" in err
+    assert len(server.requests) == sent
+    assert Path("labels.jsonl").read_bytes() == first
+
+
+def test_the_limit_of_cost_writes_nothing_and_says_how_to_go_on(
+    run: Run, server: OpenAIServer, command: list[str]
+) -> None:
+    code, out, err = run(*command, "--price", "100,0", "--max-cost", "0.25", "--concurrency", "1")
+    assert (code, out) == (1, "")
+    assert "--max-cost" in err
+    assert "goes on from there" in err
+    assert not Path("labels.jsonl").exists()
+    before = set(asked(server))
+    assert before
+    assert run(*command)[0] == 0
+    assert not before & set(asked(server)[len(before) :])
+
+
+def test_without_a_price_the_usual_limit_has_no_effect(run: Run, server: OpenAIServer, command: list[str]) -> None:
+    code, out, err = run(*command, "--model", "openai:some-model-of-ours")
+    assert code == 0
+    assert "price not known" in err
+    assert "cost not known" in out
+    assert server.requests
+
+
+def test_a_limit_that_is_asked_for_needs_a_price(run: Run, server: OpenAIServer, command: list[str]) -> None:
+    code, _, err = run(*command, "--model", "openai:some-model-of-ours", "--max-cost", "1")
+    assert code == 2
+    assert "--price" in err
+    assert server.requests == []
+
+
+def test_filling_keeps_the_labels_of_people(run: Run, server: OpenAIServer, command: list[str], runs: Path) -> None:
+    code, out, _ = run(*command, "--fill")
+    assert code == 0
+    assert "labels by people and by openai:gpt-4o-mini together" in out
+    before = rl.load_evaluation(runs / "bm25").dataset
+    filled = rl.load_dataset("labels.jsonl", documents="lighthouse")
+    for old, new in zip(before, filled, strict=True):
+        for fact, kept in zip(old.facts, new.facts, strict=False):
+            assert kept.passages[: len(fact.passages)] == fact.passages
+    assert any(len(new.facts) > len(old.facts) for old, new in zip(before, filled, strict=True))
+    assert server.requests
+
+
+def test_with_documents_the_file_holds_places_alone(run: Run, server: OpenAIServer, command: list[str]) -> None:
+    assert run(*command, "--documents", "lighthouse")[0] == 0
+    with_places = rl.load_dataset("labels.jsonl", documents="lighthouse")
+    assert '"text"' not in Path("labels.jsonl").read_text(encoding="utf-8")
+    assert run(*command, "--overwrite")[0] == 0
+    assert rl.load_dataset("labels.jsonl").queries == with_places.queries
+    assert server.requests
+
+
+def test_a_rubric_of_ones_own_and_another_scale(run: Run, server: OpenAIServer, command: list[str]) -> None:
+    Path("rubric.txt").write_text("5: names the keeper. 0: does not.", encoding="utf-8")
+    code, out, _ = run(*command, "--rubric", "rubric.txt", "--scale", "5")
+    assert code == 0
+    assert "on a scale from 0 to 5" in out
+    assert all("5: names the keeper" in request.body["messages"][0]["content"] for request in server.requests)
+    assert relevance_prompt(5, Path("rubric.txt")).version in Path("labels.jsonl").read_text(encoding="utf-8")
+
+
+def test_what_failed_is_counted_and_listed(run: Run, server: OpenAIServer, command: list[str]) -> None:
+    server.answer_next(Answer(refusal="I would rather not."))
+    code, out, _ = run(*command, "--concurrency", "1")
+    assert code == 0
+    assert "Without a grade: 1" in out
+    assert "I would rather not." in out
+    assert server.requests
+
+
+def test_where_nothing_was_graded_nothing_is_written(run: Run, server: OpenAIServer, command: list[str]) -> None:
+    server.replies = lambda _messages, _schema: Answer(refusal="No.")
+    code, _, err = run(*command)
+    assert code == 2
+    assert "No." in err
+    assert not Path("labels.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--output", "labels.csv"], "expected a .jsonl file"),
+        (["--output", "there.jsonl"], "--overwrite"),
+        (["--depth", "0"], "depth: found 0"),
+        (["--scale", "4"], "scale: found 4; expected 3 or 5"),
+        (["--relevant-from", "4"], "relevant_from: found 4; expected an integer from 1 to 3"),
+        (["--rubric", "nowhere.txt"], "nowhere.txt: cannot be read"),
+        (["--temperature", "hot"], "--temperature: found 'hot'"),
+        (["--documents", "nowhere"], "nowhere"),
+    ],
+)
+def test_a_mistake_is_told_before_anything_is_asked(
+    run: Run, server: OpenAIServer, command: list[str], options: list[str], message: str
+) -> None:
+    Path("there.jsonl").write_text("mine", encoding="utf-8")
+    code, out, err = run(*command, *options)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert server.requests == []
+    assert Path("there.jsonl").read_text(encoding="utf-8") == "mine"
+
+
+def test_where_to_write_must_be_said(run: Run, server: OpenAIServer, command: list[str]) -> None:
+    code, _, err = run(*command[:-2])
+    assert code == 2
+    assert "--output: found none" in err
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT], ids=["killed", "stopped"])
+def test_a_command_that_ended_early_goes_on_where_it_was(
+    run: Run, server: OpenAIServer, command: list[str], end: signal.Signals
+) -> None:
+    def slowly(messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any] | None) -> dict[str, Any]:
+        time.sleep(0.02)
+        return shared_words(messages, schema)
+
+    server.replies = slowly
+    start = "from raglift.cli import main; main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", start, *command, "--concurrency", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    deadline = time.monotonic() + 60
+    while len(server.requests) < 8 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.005)
+    process.send_signal(end)
+    out, err = process.communicate(timeout=60)
+    assert out == b""
+    if end == signal.SIGINT:
+        assert process.returncode == 130
+        assert b"nothing was written: the same command goes on from there" in err
+    assert not Path("labels.jsonl").exists()
+    before = asked(server)
+    assert len(before) >= 8
+    code, printed, _ = run(*command, "--json")
+    after = asked(server)[len(before) :]
+    assert code == 0
+    assert after
+    assert len(set(before) & set(after)) <= 2 + 1  # those under way, and one whose answer was not yet written
+    assert len(json.loads(printed)["pairs"]) == len(set(before) | set(after))
+
+
+def test_a_folder_that_holds_no_run(run: Run, server: OpenAIServer, runs: Path) -> None:
+    code, _, err = run("grade", runs, "--output", "labels.jsonl")
+    assert code == 2
+    assert "found no run.json" in err
+    assert server.requests == []
