@@ -147,8 +147,8 @@ def test_every_answer_says_what_browsers_may_do_with_it(client: httpx.Client) ->
             "fact",
         ),
         (
-            b'''{"tab": "t", "version": 0, "operation":
-             {"kind": "words", "chunk": 0, "start": 0, "end": 3, "text": "??", "fact": null}}''',
+            b"""{"tab": "t", "version": 0, "operation":
+             {"kind": "words", "chunk": 0, "start": 0, "end": 3, "text": "??", "fact": null}}""",
             "found others",
         ),
     ],

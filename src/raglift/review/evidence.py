@@ -21,7 +21,6 @@ __all__ = [
     "evidence_of",
     "grades_of",
     "irrelevant_matches",
-    "kept",
     "matches_of",
     "of_models",
     "of_people",
@@ -69,8 +68,8 @@ def matches_of(query: Query, chunk: Chunk, text: Text | None = None) -> tuple[Ma
 def grades_of(query: Query, chunks: Iterable[Chunk], text: Text | None = None) -> tuple[int | None, ...]:
     """Return what the labels of a query say of chunks: the highest grade of a passage that each matches.
 
-    It is 0 for a chunk that was judged irrelevant itself, or is a part of what was; else None. A chunk that merely contains such
-    words is not judged by that: the rest of it may help.
+    It is 0 for a chunk that was judged irrelevant itself, or is a part of what was; else None. A chunk that merely
+    contains such words is not judged by that: the rest of it may help.
 
     Args:
         query: with its labels.

@@ -35,9 +35,9 @@ def grade_chunk(query: Query, chunk: Chunk, grade: int, documents: Mapping[str, 
     """Return the query with a person's grade of a chunk.
 
     A chunk that is worth nothing goes into what was judged irrelevant, and the passages that it contains are labels no
-    more. A chunk that is worth something has its grade by the passages of people's that it contains, of which as few are
-    changed as give it that grade; where it contains none, it becomes a passage itself: an alternative of the fact that
-    it is evidence of already, or else a fact of its own. What models said is overruled where it is about the same
+    more. A chunk that is worth something has its grade by the passages of people's that it contains, of which as few
+    are changed as give it that grade; where it contains none, it becomes a passage itself: an alternative of the fact
+    that it is evidence of already, or else a fact of its own. What models said is overruled where it is about the same
     words, or makes more of words inside the chunk.
 
     Args:

@@ -70,9 +70,10 @@ class Grade(_Strict):
         subject.chunk(self.chunk)
         known = subject.desk.grades(subject.index)[self.chunk]
         if known != self.seen:
+            grade = "no grade" if known is None else f"the grade {known}"
             raise ConfigurationError(
-                f"chunk {self.chunk + 1}: found {'no grade' if known is None else f'the grade {known}'} meanwhile, by words that it shares with another; "
-                "expected a look at it first: grade it again if it is to have another grade"
+                f"chunk {self.chunk + 1}: found {grade} meanwhile, by words that it shares with another; expected a "
+                "look at it first: grade it again if it is to have another"
             )
         return _graded(subject, self.chunk, self.grade)
 

@@ -127,6 +127,11 @@ class Session:
             self._changes += 1
             self._states[index] = replace(self._states[index], change=self._changes)
 
+    def check_version(self, index: int, version: int) -> None:
+        """Raise a StaleChange unless that is the version of the query."""
+        if version != self._states[index].version:
+            raise StaleChange("the query was changed elsewhere meanwhile; nothing was done here: look, and decide")
+
     def apply(self, index: int, version: int, tab: str, operation: Callable[[Query], Query]) -> None:
         """Change a query, and save the file.
 
@@ -143,8 +148,7 @@ class Session:
         """
         with self._lock:
             state = self._states[index]
-            if version != state.version:
-                raise StaleChange("the query was changed elsewhere meanwhile; nothing was done here: look, and decide")
+            self.check_version(index, version)
             after = operation(state.query)
             if after != state.query:
                 made = self._become(index, after)
