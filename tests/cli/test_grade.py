@@ -132,7 +132,7 @@ def test_the_limit_of_cost_writes_nothing_and_says_how_to_go_on(
 ) -> None:
     code, out, err = run(*command, "--price", "100,0", "--max-cost", "0.25", "--concurrency", "1")
     assert (code, out) == (1, "")
-    assert "--max-cost" in err
+    assert "that is more than --max-cost 0.25: it may stop there" in err
     assert "goes on from there" in err
     assert not Path("labels.jsonl").exists()
     before = set(asked(server))

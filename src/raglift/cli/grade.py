@@ -80,6 +80,8 @@ def run(request: Request) -> None:
     if request.estimate:
         return
     limits = _limited(request.limits, expected)
+    if limits.max_cost is not None and (expected.dollars or 0) > limits.max_cost:
+        _say(f"that is more than --max-cost {limits.max_cost:g}: it may stop there, with nothing written")
     try:
         graded = grade(pairs, request.model, rubric=rubric, scale=scale, limits=limits)
     except CostLimitReached as error:
