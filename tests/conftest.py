@@ -4,14 +4,15 @@ import os
 import shutil
 import signal
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from raglift.evaluation import evaluate
-from raglift.records import Dataset, Evaluation, Fact, Passage, Query
+from raglift.evaluation import evaluate, rescore
+from raglift.records import Annotator, Dataset, Evaluation, Fact, Passage, Query
 from raglift.testing import FakeReranker, FakeRetriever
 
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -161,6 +162,40 @@ def stone_results(number: int, rank: int | None) -> list[str]:
     """Return six hits, with the answer at its rank; None for a query that does not find it."""
     hits = [stone_filler(place) for place in range(1, STONES + 1)]
     return hits if rank is None else [*hits[: rank - 1], stone_answer(number), *hits[rank - 1 : -1]]
+
+
+JUDGE = Annotator("openai:gpt-4o-mini", "relevance@3f9a1c07", "2026-11-21")
+"""A model that judged labels."""
+
+
+@pytest.fixture(scope="session")
+def judged_by_model() -> Callable[..., Evaluation]:
+    """Score an evaluation again as if a model had judged the labels of its first queries, or written the queries.
+
+    `irrelevant` holds, for a query's place, the places of the fillers among its hits that the model judged irrelevant.
+    """
+
+    def build(
+        evaluation: Evaluation,
+        *,
+        labels: int = 0,
+        written: int = 0,
+        irrelevant: Mapping[int, Sequence[int]] | None = None,
+        **options: Any,
+    ) -> Evaluation:
+        def query(number: int, given: Query) -> Query:
+            judge = JUDGE if number < labels else None
+            facts = tuple(Fact(tuple(replace(one, annotator=judge) for one in fact.passages)) for fact in given.facts)
+            fillers = map(stone_filler, (irrelevant or {}).get(number, ()))
+            unwanted = tuple(Passage(text, grade=0, annotator=JUDGE) for text in fillers)
+            writer = JUDGE if number < written else None
+            return replace(given, facts=facts, judged_irrelevant=unwanted, annotator=writer)
+
+        queries = tuple(query(number, given) for number, given in enumerate(evaluation.dataset.queries))
+        changed = replace(evaluation, dataset=replace(evaluation.dataset, queries=queries), judgements=())
+        return rescore(changed, **{"ks": (1, 3)} | options)
+
+    return build
 
 
 @pytest.fixture

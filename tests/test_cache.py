@@ -276,3 +276,12 @@ def test_lookups_are_counted_in_every_cache_and_every_block_around_them():
     one.get_many([b"a"])
     assert (outer.asked, outer.found) == (4, 2)
     assert (inner.asked, inner.found) == (1, 0)
+
+
+def test_what_is_removed_is_not_found_and_can_be_stored_anew(tmp_path):
+    cache = Cache(tmp_path / "cache.sqlite")
+    cache.put_many({b"a": b"1", b"b": b"2"})
+    cache.remove_many([b"a", b"never there"])
+    assert cache.get_many([b"a", b"b"]) == {b"b": b"2"}
+    cache.put_many({b"a": b"3"})
+    assert cache.get_many([b"a"]) == {b"a": b"3"}

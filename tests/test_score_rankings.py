@@ -47,7 +47,12 @@ def by_ids(cases: list[Case], profile: str = "default") -> Any:
 @few_examples
 def test_the_values_are_those_of_evaluate(profile: str, cases: list[Case]) -> None:
     queries = [
-        Query(f"q{number}", str(number), tuple(Fact((Passage(chunk_id=n, grade=g),)) for n, g in labels.items() if g))
+        Query(
+            f"q{number}",
+            str(number),
+            tuple(Fact((Passage(chunk_id=n, grade=g),)) for n, g in labels.items() if g),
+            judged_irrelevant=tuple(Passage(chunk_id=n, grade=0) for n, g in labels.items() if not g),
+        )
         for number, (labels, _) in enumerate(cases)
     ]
     retriever = FakeRetriever(

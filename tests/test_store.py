@@ -448,10 +448,12 @@ def test_a_newer_format_is_told(evaluation, tmp_path):
 
 
 def test_a_missing_folder_is_told(tmp_path):
-    with pytest.raises(RunError, match=r"absent: found no run\.json; expected the folder of a saved evaluation"):
+    with pytest.raises(RunError, match="absent: found nothing there; expected the folder of a saved evaluation"):
         load_evaluation(tmp_path / "absent")
+    with pytest.raises(RunError, match=r"found a folder without run\.json; expected the folder of a saved evaluation"):
+        load_evaluation(tmp_path)
     (tmp_path / "run.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(RunError, match=r"found no run\.json"):
+    with pytest.raises(RunError, match=r"run\.json: found a file; expected the folder"):
         load_evaluation(tmp_path / "run.json")
 
 

@@ -92,6 +92,18 @@ def test_everything_else_is_kept(tmp_path: Path) -> None:
     assert entry["judged_irrelevant"] == [{"doc": "tower", "start": 89, "end": 110}]
 
 
+def test_annotators_are_kept(tmp_path: Path) -> None:
+    judge = {"model": "openai:gpt-4o-mini", "prompt": "relevance@3f9a1c07", "date": "2026-11-21"}
+    given = [{"text": "trimmed the wick", "annotator": judge}, {"text": "nowhere at all", "annotator": judge}]
+    irrelevant = [{"text": "“It blows,” he wrote.", "annotator": judge}]
+    path = written(tmp_path, *given, annotator=judge, judged_irrelevant=irrelevant)
+    entry = json.loads(relabel(path, [DOCUMENT], "offsets").lines[0])
+    start = TEXT.index("trimmed")
+    assert entry["relevant"] == [{"doc": "tower", "start": start, "end": start + 16, "annotator": judge}, given[1]]
+    assert entry["judged_irrelevant"] == [{"doc": "tower", "start": 89, "end": 110, "annotator": judge}]
+    assert entry["annotator"] == judge
+
+
 def test_the_new_file_is_read_as_the_same_labels(tmp_path: Path) -> None:
     path = written(tmp_path, "trimmed the wick, and wrote the day into his book", {"text": "He wrote.", "grade": 2})
     out = tmp_path / "new" / "queries.jsonl"

@@ -89,7 +89,7 @@ def test_what_is_there_is_replaced_only_where_nothing_is_lost(run, runs: Path) -
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["nowhere"], "nowhere: found no run.json; expected the folder of a saved evaluation"),
+        (["nowhere"], "nowhere: found nothing there; expected the folder of a saved evaluation"),
         (["base", "-o", "."], "found a folder; expected the name of a file"),
         (["base", "-o", "no/such/report.html"], "found no folder"),
         (["base", "--format", "pdf"], "--format: found 'pdf'; expected one of html, markdown, csv, parquet"),

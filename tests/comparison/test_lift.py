@@ -73,6 +73,19 @@ def test_no_fair_pair_is_marked_and_has_no_p(ranked):
     assert (lift.up, lift.down) == ((), ())
 
 
+def test_no_interval_of_a_few_queries_passes_what_is_possible(ranked):
+    unbounded = paired_difference([1.0, 1.0, 1.0, 1.0, 0.0], seed=0)
+    assert unbounded.high > 1.0
+    evaluation = ranked([6, 6, 6, 6, 1], reranked=[1] * 5, tags=[["ferry"]] * 5)
+    lift = evaluation.reranker_lift("recall@3")
+    (tagged,) = [one for one in evaluation.by_tag("recall@3").slices if one.tag == "ferry"]
+    for found in (lift.row().difference, tagged.difference):
+        assert (found.low, found.high) == (pytest.approx(unbounded.low), 1.0)
+    assert ", +1.000]" in str(lift)
+    harm = ranked([1] * 5, reranked=[6, 6, 6, 6, 1]).reranker_lift("recall@3").row().difference
+    assert (harm.low, harm.high) == (-1.0, pytest.approx(-unbounded.low))
+
+
 def test_failed_and_unlabelled_queries(ranked):
     lift = ranked([2, RuntimeError("down"), 2], reranked=[1, 1, 1], unlabelled=[2]).reranker_lift("rr@3")
     assert (lift.row().n, lift.row().after) == (2, 0.5)

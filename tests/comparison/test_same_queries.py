@@ -8,7 +8,7 @@ from raglift.comparison import compare
 from raglift.errors import ConfigurationError
 from raglift.evaluation import evaluate
 from raglift.metrics import RR
-from raglift.records import Dataset, Document, Fact, Passage, Query
+from raglift.records import Annotator, Dataset, Document, Fact, Passage, Query
 from raglift.testing import FakeRetriever
 
 TEXTS = {f"q{number}": f"the answer to question {number} is long enough" for number in range(5)}
@@ -104,3 +104,35 @@ def test_other_tags_and_other_documents_are_noted():
     assert compare({"a": first, "b": documents}, primary="rr@3").notes == (
         "the documents of the dataset differ between a and b; queries and labels do not",
     )
+
+
+JUDGE = Annotator("openai:gpt-4o-mini", "relevance@3f9a1c07", "2026-11-21")
+
+
+def judged(key, annotator=JUDGE, **changed):
+    return query(key, **{"facts": (Fact((Passage(TEXTS[key], annotator=annotator),)),)} | changed)
+
+
+def test_the_same_labels_of_another_judge_are_compared_and_noted():
+    comparison = compare({"a": measured(query("q0")), "b": measured(judged("q0"))}, primary="rr@3")
+    assert comparison.notes == (
+        (
+            "the labels are the same, but not who gave them: 'a': labels by people; "
+            "'b': labels: 1 passage judged by openai:gpt-4o-mini (relevance@3f9a1c07)"
+        ),
+    )
+    later = judged("q0", dataclasses.replace(JUDGE, date="2026-11-22"))
+    assert compare([measured(judged("q0")), measured(later)], primary="rr@3").notes == ()
+
+
+def test_other_labels_of_another_judge_are_refused_by_name():
+    other = judged("q0", facts=(Fact((Passage("something else altogether", annotator=JUDGE),)),))
+    with pytest.raises(ConfigurationError, match=r"labels of 1 query differ") as caught:
+        compare({"a": measured(query("q0")), "b": measured(other)}, primary="rr@3")
+    assert "('a': labels by people; 'b': labels: 1 passage judged by openai:gpt-4o-mini" in str(caught.value)
+
+
+def test_what_was_judged_irrelevant_may_differ_but_then_judged_says_nothing():
+    more = judged("q0", judged_irrelevant=(Passage("nothing to the point", grade=0, annotator=JUDGE),))
+    comparison = compare({"a": measured(judged("q0")), "b": measured(more)}, primary="rr@3")
+    assert comparison.notes == ("what was judged irrelevant differs between a and b: do not compare their Judged@k",)

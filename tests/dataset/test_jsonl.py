@@ -113,6 +113,27 @@ FAULTY = {
         "false, and",
         "only one",
     ),
+    # who judged
+    "annotator is a text": (line(annotator="mini"), "annotator", '"mini"', "an object with model, prompt, date"),
+    "annotator lacks a field": (line(annotator={"model": "m", "prompt": "p"}), "annotator.date", "null", "a text"),
+    "annotator has a blank": (
+        line(relevant=[{"text": "x", "annotator": {"model": " ", "prompt": "p", "date": "d"}}]),
+        "relevant[0].annotator.model",
+        "an empty text",
+        "white space",
+    ),
+    "annotator has a typo": (
+        line(relevant=[["y", {"text": "x", "annotator": {"modle": "m", "prompt": "p", "date": "d"}}]]),
+        "relevant[0][1].annotator.modle",
+        'unknown field "modle"',
+        'nearest: "model"',
+    ),
+    "annotator of what is irrelevant": (
+        line(judged_irrelevant=[{"text": "x", "annotator": [1]}]),
+        "judged_irrelevant[0].annotator",
+        "a list of 1",
+        "an object",
+    ),
     "irrelevant is nested": (
         line(judged_irrelevant=[["x"]]),
         "judged_irrelevant[0]",

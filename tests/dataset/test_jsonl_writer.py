@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raglift.dataset import passage_value, read_queries, write_queries
 from raglift.errors import DatasetError
-from raglift.records import Document, Fact, Passage, Query
+from raglift.records import Annotator, Document, Fact, Passage, Query
 
 DOCUMENTS = (
     Document("tides.md", "High water is at noon.\nLow water is at six."),
@@ -38,6 +38,9 @@ def faults_of(query: Query, folder: Path, documents: tuple[Document, ...] = ()) 
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20).filter(lambda text: text.strip())
 
 
+annotators = st.none() | st.builds(Annotator, texts, texts, texts)
+
+
 @st.composite
 def spans(draw: st.DrawFn) -> Passage:
     document = draw(st.sampled_from(DOCUMENTS))
@@ -50,7 +53,8 @@ def spans(draw: st.DrawFn) -> Passage:
 def passages(grades: st.SearchStrategy[int]) -> st.SearchStrategy[Passage]:
     ids = st.sampled_from([document.id for document in DOCUMENTS])
     forms = st.builds(Passage, texts) | st.builds(Passage, texts, ids) | st.builds(Passage, chunk_id=texts) | spans()
-    return st.builds(lambda passage, grade: replace(passage, grade=grade), forms, grades)
+    judged = {"grade": grades, "annotator": annotators}
+    return st.builds(replace, forms, **judged)
 
 
 facts = st.lists(passages(st.integers(1, 1000)), min_size=1, max_size=3).map(lambda found: Fact(tuple(found)))
@@ -62,9 +66,11 @@ queries = st.builds(
     st.lists(texts, max_size=2).map(tuple),
     st.just(True),
     st.lists(passages(st.just(0)), max_size=2).map(tuple),
+    annotators,
 ) | st.builds(Query, texts, texts, answerable=st.just(False))
 
 
+@settings(deadline=None)
 @given(st.lists(queries, min_size=1, max_size=4, unique_by=lambda query: query.id).map(tuple))
 def test_what_is_written_is_read_back(given_queries: tuple[Query, ...]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -11,6 +11,7 @@ import httpx
 import pytest
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_openai import ChatOpenAI
+from langchain_openai.chat_models.base import BaseChatOpenAI
 from llama_index.core.llms import MockLLM
 from llama_index.llms.openai import OpenAI
 from pydantic import BaseModel, Field
@@ -22,7 +23,7 @@ from raglift.testing import Answer, OpenAIServer
 KEY = "sk-test-0123456789abcdef"
 PROMPT = FilledPrompt("relevance@3f9a1c07", "Grade {it}.", 'The {lamp} says {"grade": 1} and {{more}}.')
 QUICK = Patience(4, 5.0, first_wait=0.01)
-CLIENTS = ("by name", "langchain", "llama_index", "llama_index with tools")
+CLIENTS = ("by name", "langchain", "langchain with tools", "llama_index", "llama_index with tools")
 
 
 class Grade(BaseModel):
@@ -61,8 +62,9 @@ def made(server):
     def make(client, timeout=5.0, patience=QUICK):
         if client == "by name":
             return language_model(patience=patience, timeout=timeout)
-        if client == "langchain":
-            chat = ChatOpenAI(model="gpt-4o-mini", temperature=0, max_retries=0, timeout=timeout)
+        if client.startswith("langchain"):
+            kind = BaseChatOpenAI if client == "langchain with tools" else ChatOpenAI  # the base of other providers'
+            chat = kind(model="gpt-4o-mini", temperature=0, max_retries=0, timeout=timeout)
             return language_model(chat, patience=patience)
         name = "gpt-4" if client == "llama_index with tools" else "gpt-4o-mini"
         settings = {"api_base": server.base_url, "api_key": KEY, "max_retries": 0, "timeout": timeout}
@@ -143,11 +145,25 @@ def test_the_first_piece_comes_before_the_last_is_sent(server, made):
         Answer(text='{"grade": '),
         Answer(text='{"grade": 7, "reason": ""}'),
         Answer(text="I think it is a 3."),
+        Answer(text=r'{"grade": 3, "reason": "no \ud800 UTF-8"}'),
         Answer(text='{"grade": 3, "rea', finish_reason="length"),
         Answer(body=b"<html>Bad gateway</html>"),
         Answer(body={"choices": None}),
     ],
-    ids=["429", "500", "503", "408", "cut off", "malformed", "not allowed", "prose", "length", "html", "no choices"],
+    ids=[
+        "429",
+        "500",
+        "503",
+        "408",
+        "cut off",
+        "malformed",
+        "not allowed",
+        "prose",
+        "surrogate",
+        "length",
+        "html",
+        "no choices",
+    ],
 )
 def test_what_passes_is_asked_again(server, model, answer):
     server.answer_next(answer, RIGHT)
@@ -323,6 +339,14 @@ def test_the_key_is_shown_nowhere(server, made, client, what, caplog, capsys, mo
     assert caught.value.__context__ is None
 
 
+def test_a_key_in_a_header_of_the_users_own_is_shown_nowhere(server):
+    header = "plain words that are a secret"
+    chat = ChatOpenAI(model="m", api_key=KEY, default_headers={"X-Gateway": header}, max_retries=0)
+    server.answer_next(Answer(status=400, body={"error": {"message": f"found {header}"}}))
+    with pytest.raises(ModelOutputError, match=r"found \*\*\*"):
+        language_model(chat, patience=QUICK).ask(PROMPT, Grade)
+
+
 # Which model
 
 
@@ -332,7 +356,7 @@ def test_the_default_model():
 
 def test_names_and_identities(server, made):
     address = server.base_url.removeprefix("http://")
-    assert [made(client).name for client in CLIENTS[:3]] == ["openai:gpt-4o-mini"] * 3
+    assert [made(client).name for client in CLIENTS[:4]] == ["openai:gpt-4o-mini"] * 4
     assert made("by name").identity == f"langchain ChatOpenAI openai:gpt-4o-mini (temperature=0.0 at {address})"
     assert made("llama_index").identity == f"llama_index OpenAI openai:gpt-4o-mini (temperature=0.0 at {address})"
 

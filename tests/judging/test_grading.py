@@ -272,5 +272,5 @@ def test_labels_of_overlapping_chunks_are_counted_where_matching_reads_them_othe
     graded = grade(pool(run_of({WHO: [short, long]}), depth=3), cache=cache)
     assert by_text(graded) == {("q0", short): 1, ("q0", long): 2}
     assert graded.summary().read_otherwise == 1  # the short one lies in the long one, and so has its grade
-    assert "1 pair by matching" in str(graded)
+    assert "matching gives 1 pair another grade" in str(graded)
     assert server.requests

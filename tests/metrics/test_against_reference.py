@@ -23,8 +23,10 @@ unlabelled = st.tuples(st.just([]), ids)
 depths = st.integers(1, 12) | st.none()
 
 
-RANKED = {name: measure for name, measure in MEASURES.items() if not name.startswith("span_") and not measure.is_cost}
-"""What chunk ids can be scored by; chunk ids have no characters."""
+RANKED = {
+    name: measure for name, measure in MEASURES.items() if not name.startswith("span_") and not measure.is_neutral
+}
+"""What chunk ids can be scored by, and of which more is better; chunk ids have no characters."""
 
 
 def metrics_at(k: int | None) -> list[Metric]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from raglift.comparison import compare
-from raglift.errors import ConfigurationError
+from raglift.errors import ConfigurationError, DatasetError
 from raglift.metrics import parse
 
 
@@ -37,3 +37,24 @@ def test_what_was_not_scored_is_refused(ranked, metric, message):
         evaluation.mean_lift(metric)
     with pytest.raises(ConfigurationError, match=message):
         evaluation.scores.mean("rerank", metric)
+
+
+def test_the_hits_of_a_query_are_those_of_a_stage(ranked):
+    evaluation = ranked([3, None], reranked=[1, None])
+    answer = "the stone with the number 0000 lies at the ford"
+    after, before = evaluation.hits("q0000"), evaluation.hits("q0000", "retrieve")
+    assert [hit.rank for hit in after] == [hit.rank for hit in before] == [1, 2, 3, 4, 5, 6]
+    assert (after[0].chunk.text, before[2].chunk.text) == (answer, answer)
+    assert after == evaluation.run.traces[0].stages[-1].ranking.hits
+
+
+def test_a_query_that_failed_has_no_hits(ranked):
+    assert ranked([1, ValueError("no lamp")]).hits("q0001") == ()
+
+
+def test_hits_of_what_is_not_there(ranked):
+    evaluation = ranked([1])
+    with pytest.raises(ConfigurationError, match="stage: found 'rerank'; expected one of retrieve"):
+        evaluation.hits("q0000", "rerank")
+    with pytest.raises(DatasetError, match="there is no such query"):
+        evaluation.hits("q9")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from raglift.records import Dataset
+from raglift.records import Dataset, Evaluation
 from raglift.sweep import Sweep, SweepResult, run_sweep
 from raglift.sweep.brief import sweep_brief
 from raglift.sweep.page import sweep_document
+from raglift.sweep.terminal import result_table
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +43,21 @@ def test_the_best_cells_and_where_the_best_lost_recall(measured: SweepResult) ->
     assert "its lead is likely too large" not in told
     rows = re.findall(r"^\| .*\| (\d\.\d{4}) \|", told, re.MULTILINE)
     assert rows == sorted(rows, reverse=True)
+
+
+def test_the_lifts_of_cells_are_not_tested_and_so_not_bold(
+    measured: SweepResult, ranked: Callable[..., Evaluation]
+) -> None:
+    reranked = ranked([3, 1, 1, None], reranked=[1, 2, 2, None], metrics=["ndcg", "recall"])
+    first, *others = measured.results
+    result = replace(measured, results=(replace(first, evaluation=reranked), *others))
+    assert {cell.tone for row in result_table(result).rows for cell in row} & {
+        "better",
+        "worse",
+    }  # as terminals have it
+    lines = [line for line in result.to_markdown().splitlines() if line.startswith("|")]
+    assert any(re.search(r"[+-]0\.\d{4}", line) for line in lines)
+    assert not any("**" in line for line in lines)
 
 
 def test_a_notebook_shows_the_same_cells(measured: SweepResult) -> None:

@@ -48,6 +48,19 @@ def test_the_map_holds_the_mean_of_every_cell(measured: SweepResult) -> None:
     assert marked == [measured.best().cell.name]
 
 
+def test_the_star_may_be_a_cell_that_is_read_in_part(measured: SweepResult) -> None:
+    best = measured.best()
+    assert best is not None
+    cut = tuple(replace(entry, read_in_part=2) if entry is best else entry for entry in measured.results)
+    result = replace(measured, results=cut)
+    starred = {
+        include_cut: [row["n"] for row in rows(result.plot.heatmap(include_cut=include_cut), "m") if "★" in row["t"]]
+        for include_cut in (False, True)
+    }
+    assert starred[True] == [best.cell.name]
+    assert starred[False] == [result.best().cell.name] != starred[True]  # type: ignore[union-attr]
+
+
 def test_rows_lie_below_each_other_and_inside_the_chart(measured: SweepResult) -> None:
     chart = measured.plot.heatmap(x="retriever", y="chunker").to_dict()
     found = [row for row in rows(measured.plot.heatmap(x="retriever", y="chunker"), "v", "b") if "m" not in row]

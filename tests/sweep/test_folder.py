@@ -126,6 +126,8 @@ def test_a_damaged_table_is_named(tmp_path: Path, name: str, content: str) -> No
 def test_no_sweep_at_all_is_said(tmp_path: Path) -> None:
     with pytest.raises(RunError, match=r"found no sweep\.json; expected the folder of a sweep"):
         load_sweep_result(tmp_path)
+    with pytest.raises(RunError, match="absent: found nothing there; expected the folder of a sweep"):
+        load_sweep_result(tmp_path / "absent")
 
 
 def test_bills_add_up(tmp_path: Path) -> None:

@@ -31,7 +31,9 @@ def audit_brief(audit: Audit) -> Document:
     if audit.chunkings:
         sections.append(Section("Chunkers", tuple(foot_lines(audit)), (chunkings_table(audit.chunkings),)))
     headline = Table("Findings by kind", ("finding", "", "what it means", "labels"), tuple(rows), words=(0, 1, 2))
-    return Document(first, second, headline, (), notes=audit.notes, sections=tuple(sections))
+    return Document(
+        first, second, headline, (), notes=audit.notes, sections=tuple(sections), labels=str(audit.label_sources)
+    )
 
 
 def _findings(audit: Audit) -> Section:

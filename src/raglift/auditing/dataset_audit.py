@@ -80,6 +80,7 @@ def audit(
         findings=findings,
         chunkings=tuple(chunkings),
         notes=tuple(dict.fromkeys(notes)),
+        label_sources=dataset.label_sources,
     )
 
 

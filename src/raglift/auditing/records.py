@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from raglift.records import PEOPLE, LabelSources
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -144,6 +146,8 @@ class Audit:
     """One a chunker."""
     notes: tuple[str, ...] = ()
     """What could not be looked into."""
+    label_sources: LabelSources = PEOPLE
+    """Who gave the labels."""
 
     @property
     def broken(self) -> tuple[Finding, ...]:

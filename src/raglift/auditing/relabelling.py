@@ -92,7 +92,7 @@ def relabel(path: Path, documents: Sequence[Document], to: Form = "anchors") -> 
 
     A text that occurs exactly once in the documents (in its own, if it names one) is replaced by where it stands, and
     what replaces it is resolved and compared with that. One that occurs several times or nowhere is left as it is, as
-    is everything else: ids, tags, grades, order, labels in other forms.
+    is everything else: ids, tags, grades, annotators, order, labels in other forms.
 
     Args:
         path: a queries file, JSON Lines, that `load_dataset` reads with these documents.
@@ -177,8 +177,8 @@ def _replace(literal: _Literal, at: Whereabouts, quotes: Quotes, to: Form) -> st
             return f"no quotes lead to {place.start} to {place.end} of {place.doc_id}"
         new |= {"from": found[0], "to": found[1]}
     value = literal.value
-    if isinstance(value, dict) and "grade" in value:
-        new["grade"] = value["grade"]
+    if isinstance(value, dict):
+        new |= {name: value[name] for name in ("grade", "annotator") if name in value}
     literal.holder[literal.index] = new
     return None
 
@@ -202,8 +202,13 @@ def _check(path: Path, entries: list[dict[str, Any]], before: list[Query], docum
 
 def _shape(query: Query) -> tuple[object, ...]:
     """Return everything of a query but the words and places of its passages."""
-    facts = [[(passage.grade, passage.chunk_id) for passage in fact.passages] for fact in query.facts]
-    return query.id, query.text, query.tags, query.answerable, facts, len(query.judged_irrelevant)
+    facts = [[_rest(passage) for passage in fact.passages] for fact in query.facts]
+    irrelevant = [_rest(passage) for passage in query.judged_irrelevant]
+    return query.id, query.text, query.tags, query.answerable, query.annotator, facts, irrelevant
+
+
+def _rest(passage: Passage) -> tuple[object, ...]:
+    return passage.grade, passage.chunk_id, passage.annotator
 
 
 class Quotes:

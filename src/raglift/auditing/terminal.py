@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from raglift.auditing.records import KINDS, PLACEMENTS
 from raglift.dataset.faults import quoted
-from raglift.report.terminal.figures import WIDTH, as_text, table_of, write
+from raglift.report.terminal.figures import WIDTH, as_text, labels_line, table_of, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,6 +40,7 @@ def print_audit(audit: Audit, console: Console) -> None:
 def audit_parts(audit: Audit, width: int = WIDTH) -> Iterator[Part]:
     """Yield the lines of an audit, and tables of its chunkers that fit into a width."""
     yield from head_lines(audit)
+    yield from labels_line(audit.label_sources)
     yield from _findings(audit)
     for chunkings in _side_by_side(audit.chunkings, width):
         yield ""

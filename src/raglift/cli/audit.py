@@ -13,6 +13,7 @@ import typer
 
 from raglift.auditing import KINDS, PLACEMENTS, audit, print_audit, relabel
 from raglift.cli.evaluate import numbers_of_hits
+from raglift.cli.json_output import labels_json
 from raglift.corpora.catalogue import QUERIES, find_corpus
 from raglift.dataset.faults import quoted
 from raglift.errors import ConfigurationError, DatasetError
@@ -95,6 +96,7 @@ def _as_json(audited: Audit) -> dict[str, Any]:
         "passages": audited.passages,
         "documents": audited.documents,
         "match": audited.match,
+        **labels_json(audited.label_sources),
         "broken": len(audited.broken),
         "warnings": len(audited.warnings),
         "findings": [_finding(finding) for finding in audited.findings],

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from raglift.cli.json_output import print_json, records
+from raglift.cli.json_output import labels_json, print_json, records
 from raglift.comparison import compare, has_costs
 from raglift.errors import ConfigurationError
 from raglift.report.terminal.comparison import comparison_parts
@@ -117,6 +117,7 @@ def _print_json(found: dict[str, Any], slices: TagSlices | None) -> None:
 def _comparison_as_json(comparison: Comparison) -> dict[str, Any]:
     return {
         "dataset": comparison.evaluation(comparison.baseline).dataset.name,
+        **labels_json(comparison.label_sources),
         "primary": str(comparison.primary),
         "baseline": comparison.baseline,
         "systems": [
@@ -143,6 +144,7 @@ def _lift_as_json(lift: Lift) -> dict[str, Any]:
     evaluation = lift.evaluation
     return {
         "dataset": evaluation.dataset.name,
+        **labels_json(lift.label_sources),
         "primary": str(lift.primary),
         "stages": [{"name": stage.name, "system": stage.system} for stage in evaluation.run.stages],
         "before": evaluation.before,

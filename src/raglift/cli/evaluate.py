@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from raglift.chunking import make_chunker
-from raglift.cli.json_output import print_json, records
+from raglift.cli.json_output import labels_json, print_json, records
 from raglift.errors import ConfigurationError, QueryFailed
 from raglift.evaluation import DEFAULT_METRICS, Options, evaluate
 from raglift.integrations.adapt import check_reranker
@@ -133,6 +133,7 @@ def as_json(evaluation: Evaluation) -> dict[str, Any]:
     return {
         "dataset": evaluation.dataset.name,
         "queries": len(evaluation.dataset),
+        **labels_json(evaluation.label_sources),
         "stages": [{"name": stage.name, "system": stage.system} for stage in evaluation.run.stages],
         "spec": dict(evaluation.run.spec),
         "metrics": records(evaluation.to_frame()),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from raglift.cli import Stopped
 from raglift.cli.json_output import print_json
-from raglift.cli.model_options import print_estimate
+from raglift.cli.model_options import limited, print_estimate
 from raglift.cli.saved_runs import load_runs
 from raglift.dataset import write_queries
 from raglift.errors import ConfigurationError, CostLimitReached, ModelOutputError
@@ -29,15 +29,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.integrations.language_models import LanguageModel
-    from raglift.judging.asking import Estimate, Limits
+    from raglift.judging.asking import Limits
     from raglift.judging.grading import Graded
     from raglift.judging.grading_summary import GradingSummary
     from raglift.records import Document
 
 __all__ = ["Request", "run"]
 
-_MAX_COST = 5.0
-"""US dollars, where the price is known and no other limit was given."""
 _STOPPED = 1
 _USUAL_SCALE = 3
 _GOES_ON = "goes on from there: what was answered is kept"
@@ -79,7 +77,7 @@ def run(request: Request) -> None:
     print_estimate(expected, request.model)
     if request.estimate:
         return
-    limits = _limited(request.limits, expected)
+    limits = limited(request.limits, expected)
     if limits.max_cost is not None and (expected.dollars or 0) > limits.max_cost:
         _say(f"that is more than --max-cost {limits.max_cost:g}: it may stop there, with nothing written")
     try:
@@ -131,13 +129,6 @@ def _check_output(request: Request) -> None:
         raise ConfigurationError(f"--output: found {output}; expected a .jsonl file: labels are JSON Lines")
     if output.is_dir() or (output.exists() and not request.overwrite):
         raise ConfigurationError(f"{output}: found something there; expected a free name, or --overwrite")
-
-
-def _limited(limits: Limits, expected: Estimate) -> Limits:
-    """Return the limits, with one of cost where the price is known and none was given."""
-    if limits.max_cost is not None or expected.dollars is None:
-        return limits
-    return replace(limits, max_cost=_MAX_COST)
 
 
 def _as_json(summary: GradingSummary) -> dict[str, Any]:

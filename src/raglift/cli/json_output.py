@@ -14,7 +14,9 @@ from raglift.printable import UNPRINTABLE
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["print_json", "records"]
+    from raglift.records import LabelSources
+
+__all__ = ["labels_json", "print_json", "records"]
 
 
 def print_json(found: Any) -> None:
@@ -30,6 +32,11 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return one mapping a row; what is missing is None."""
     rows = frame.astype(object).where(frame.notna(), None).to_dict(orient="records")
     return [{str(name): value for name, value in row.items()} for row in rows]
+
+
+def labels_json(sources: LabelSources) -> dict[str, Any]:
+    """Return whose labels figures rest on, as a field `labels`; no field where people gave all of them."""
+    return {"labels": sources.to_dict()} if sources.by_model else {}
 
 
 def _plain(value: Any) -> Any:

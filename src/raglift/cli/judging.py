@@ -73,3 +73,49 @@ def grade(
             as_json=as_json,
         )
     )
+
+
+@group.command()
+def precision(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of saved evaluations, or the folder of a sweep.")],
+    ks: Annotated[
+        str | None,
+        typer.Option("--ks", "-k", help="The depths, with commas; by default 1,3,5,10, as deep as the runs."),
+    ] = None,
+    answers: Annotated[
+        Path | None,
+        typer.Option(help='The answers that were given, which say what is useful: lines of {"id": …, "answer": …}.'),
+    ] = None,
+    model: LanguageModelName = "openai:gpt-4o-mini",
+    estimate: Annotated[bool, typer.Option("--estimate", help="Say what it would cost, and ask nothing.")] = False,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(
+            help="US dollars: stop before the next request might cost more in all. By default 5, where the price is "
+            "known."
+        ),
+    ] = None,
+    price: Price = None,
+    concurrency: Concurrency = 8,
+    temperature: Temperature = "0",
+    seed: Annotated[int, typer.Option(help="Of the statistics.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with every verdict and its reason.")] = False,
+) -> None:
+    """Let a language model say of each of the first hits whether it helps to answer. No labels are needed."""
+    from raglift.cli import precision as command
+    from raglift.cli.evaluate import numbers_of_hits
+    from raglift.cli.model_options import model_and_limits
+
+    asked, limits = model_and_limits(model, temperature, concurrency, max_cost, price)
+    command.run(
+        command.Request(
+            runs=tuple(runs),
+            ks=None if ks is None else numbers_of_hits(ks),
+            answers=answers,
+            model=asked,
+            limits=limits,
+            seed=seed,
+            estimate=estimate,
+            as_json=as_json,
+        )
+    )

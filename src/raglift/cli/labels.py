@@ -100,7 +100,9 @@ def convert(
     labels: Annotated[str | None, typer.Option(help="AutoRAG: spans (default), texts or ids.")] = None,
     drop: Annotated[
         str,
-        typer.Option(help="What may be left out: grades,ids,judged_irrelevant,metadata,places,tags, with commas."),
+        typer.Option(
+            help="What may be left out: annotators,grades,ids,judged_irrelevant,metadata,places,tags, with commas."
+        ),
     ] = "",
 ) -> None:
     """Convert a labelled dataset from one format to another; what does not fit is an error."""

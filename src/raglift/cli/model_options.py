@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
@@ -15,7 +16,11 @@ if TYPE_CHECKING:
     from raglift.integrations.language_models import LanguageModel
     from raglift.judging.asking import Estimate
 
-__all__ = ["model_and_limits", "model_of", "parse_price", "print_estimate"]
+__all__ = ["limited", "model_and_limits", "model_of", "parse_price", "print_estimate"]
+
+
+_MAX_COST = 5.0
+"""US dollars, where the price is known and no other limit was given."""
 
 
 def model_and_limits(
@@ -28,6 +33,13 @@ def model_and_limits(
     """
     limits = Limits(concurrency, max_cost, None if price is None else parse_price(price))
     return model_of(model, temperature), limits
+
+
+def limited(limits: Limits, expected: Estimate) -> Limits:
+    """Return the limits, with one of cost where the price is known and none was given."""
+    if limits.max_cost is not None or expected.dollars is None:
+        return limits
+    return replace(limits, max_cost=_MAX_COST)
 
 
 def model_of(model: str, temperature: str) -> LanguageModel:

@@ -13,6 +13,7 @@ from raglift.evaluation.options import DEFAULT_KS
 from raglift.loading import load_dataset
 from raglift.matching import MatchRule
 from raglift.metrics import MEASURES
+from raglift.metrics.choosing import JUDGED
 from raglift.records import Metric
 from raglift.store import check_free, load_evaluation
 
@@ -53,7 +54,7 @@ def run(request: Request) -> None:
 
 
 def _rescored(evaluation: Evaluation, request: Request) -> Evaluation:
-    known = evaluation.scores.metrics
+    known, labels = evaluation.scores.metrics, _labels(request)
     measures: list[Metric | str] = [part.strip() for part in (request.metrics or "").split(",") if part.strip()]
     if request.ks is not None:
         ks = depths(request.ks)
@@ -61,9 +62,12 @@ def _rescored(evaluation: Evaluation, request: Request) -> Evaluation:
         ks = tuple(dict.fromkeys(metric.depth for metric in known if metric.depth is not None)) or DEFAULT_KS
     if not measures:  # as before, and at other depths where they are asked for
         measures = list(known if request.ks is None else dict.fromkeys(replace(metric, depth=None) for metric in known))
-    match, labels = _rule(evaluation, request), _labels(request)
+        shown = evaluation.dataset if labels is None else labels
+        if shown.shows_judged and not any(metric.name == JUDGED for metric in known):
+            measures.append(JUDGED)
     if labels is not None and request.metrics is None:
         measures = _without_chunks(measures)
+    match = _rule(evaluation, request)
     return rescore(evaluation, metrics=measures, ks=ks, match=match, profile=request.profile, labels=labels)
 
 

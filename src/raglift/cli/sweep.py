@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from raglift.cli import Stopped
-from raglift.cli.json_output import print_json
+from raglift.cli.json_output import labels_json, print_json
 from raglift.errors import ConfigurationError, QueryFailed
 from raglift.sweep import load_sweep_result, plan_sweep, run_sweep
 from raglift.sweep.specification.yaml_file import load_sweep
@@ -113,6 +113,7 @@ def _as_json(result: SweepResult, include_cut: bool) -> dict[str, Any]:
     return {
         "title": result.title,
         "primary": str(result.primary),
+        **labels_json(result.label_sources),
         "billed": dict(result.billed),
         "best": None if best is None else best.cell.name,
         "cells": [

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from raglift.comparison.same_queries import named
-from raglift.metrics import MEASURES, mean_title
+from raglift.comparison.statistics import mean_of
+from raglift.diagnosis.rejudged import judgements_of
+from raglift.metrics import MEASURES, Judged, compute, mean_title
 from raglift.significance import FEW_QUERIES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from raglift.comparison.pairs import Paired
     from raglift.comparison.same_queries import SharedQueries
@@ -22,6 +29,9 @@ _LONGER = 1.5
 _CHARACTERS_A_TOKEN = 4
 """Roughly, in English: for a budget to start from."""
 _READ_IN_PART = "beginning only"
+_UNEQUALLY = 0.05
+"""From a difference in Judged@k of more than this on the reader is told, whether or not a test would show it: what it
+does to the other figures does not depend on that."""
 
 
 def cautions(
@@ -38,6 +48,7 @@ def cautions(
         *few_queries(min(row.n for row in deciding)),
         *_no_fair_pair(paired),
         *_best_of_many(paired, deciding, held_out=held_out),
+        *_unequally_judged(systems, shared, paired.metrics[0]),
         *_differing("queries failed and count 0", _failures(systems, shared)),
         *_differing("queries have a value", {row.system: row.n for row in deciding}),
         *_differing(
@@ -137,6 +148,34 @@ def _best_of_many(paired: Paired, deciding: Sequence[Compared], *, held_out: boo
             "too large: hold_out=True (--hold-out) chooses on one half of them and measures on the other"
         )
     ]
+
+
+def _unequally_judged(systems: Mapping[str, Evaluation], shared: SharedQueries, primary: Metric) -> list[str]:
+    """Warn of systems that differ in how many of their hits were judged, at the depth of the primary metric.
+
+    Where nothing was judged irrelevant, what was judged is what was found relevant, and a difference is the finding.
+    """
+    if not any(query.judged_irrelevant for query in shared.queries):
+        return []
+    metric = replace(Judged, depth=primary.depth)
+    found = {name: mean_of(shared.columns(name, _judged(one, metric))) for name, one in systems.items()}
+    least, most = min(found, key=found.__getitem__), max(found, key=found.__getitem__)
+    if not found[most] - found[least] > _UNEQUALLY:
+        return []
+    return [
+        (
+            f"{mean_title(metric)} is {found[most]:.3f} in {most} and {found[least]:.3f} in {least}: hits that nobody "
+            f"judged count as irrelevant, so {least} may be better than its figures; judge its first hits too"
+        )
+    ]
+
+
+def _judged(evaluation: Evaluation, metric: Metric) -> NDArray[np.float64]:
+    """Return how much of what came back was judged, for each query; NaN for one without labels."""
+    if metric in evaluation.scores.metrics:
+        return evaluation.scores.of(evaluation.after, metric)
+    values = compute(judgements_of(evaluation)[-1], metric)
+    return np.where([query.is_labelled for query in evaluation.dataset], values, np.nan)
 
 
 def _failures(systems: Mapping[str, Evaluation], shared: SharedQueries) -> dict[str, int]:

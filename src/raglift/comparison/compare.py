@@ -19,6 +19,7 @@ from raglift.comparison.statistics import (
     method_text,
     primary_of,
     verdict,
+    within_reach,
 )
 from raglift.comparison.systems import baseline_of, named_evaluations
 from raglift.errors import ConfigurationError
@@ -157,7 +158,7 @@ def _row(paired: Paired, place: tuple[int, int], difference: PairedDifference | 
         interval=interval_of(metric, values, method.confidence),
         baseline_mean=mean_of(baseline),
         n=int(np.count_nonzero(~np.isnan(values))),
-        difference=difference,
+        difference=None if difference is None else within_reach(metric, difference),
         truncated=bool(paired.truncated[metric_place, number]),
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.comparison.halves import halves
-from raglift.comparison.statistics import mean_of, verdict
+from raglift.comparison.statistics import mean_of, verdict, within_reach
 from raglift.errors import ConfigurationError
 from raglift.records import HeldOut
 from raglift.significance import paired_difference
@@ -54,6 +54,7 @@ def hold_out_best(paired: Paired, queries: Sequence[Query], method: Method) -> H
     best = max(systems, key=lambda number: float(values[number, selection].mean()))
     differences = values[best] - values[paired.baseline]
     found = paired_difference(differences[held], seed=method.seed, confidence=method.confidence)
+    found = within_reach(paired.metrics[0], found)
     return HeldOut(
         system=paired.names[best],
         selection=tuple(queries[place].id for place in selection),

@@ -16,6 +16,7 @@ from raglift.comparison.statistics import (
     method_text,
     primary_of,
     verdict,
+    within_reach,
 )
 from raglift.diagnosis.rejudged import judgements_of
 from raglift.errors import ConfigurationError
@@ -100,7 +101,7 @@ def _lifted(evaluation: Evaluation, metric: Metric, difference: PairedDifference
         after=mean_of(after),
         after_interval=interval_of(metric, after, method.confidence),
         n=int(np.count_nonzero(~np.isnan(after))),
-        difference=difference if is_fair else None,
+        difference=within_reach(metric, difference) if is_fair else None,
         truncated=not is_fair,
     )
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from raglift.errors import ConfigurationError
+from raglift.records import LabelSources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from raglift.records import Evaluation, Query
+    from raglift.records import Evaluation, Passage, Query
 
 __all__ = ["SharedQueries", "check_same_rule", "named", "shared_queries"]
 
@@ -98,14 +99,17 @@ def _check_overlap(baseline: str, common: Mapping[str, Query], name: str, theirs
 
 
 def _check_labels(baseline: str, common: Mapping[str, Query], name: str, theirs: Mapping[str, Query]) -> None:
-    """Raise when a query that two systems share is not the same question with the same labels."""
-    for what, part in (("text", _text), ("labels", _labels)):
-        changed = [key for key, query in common.items() if key in theirs and part(query) != part(theirs[key])]
+    """Raise when a query that two systems share is not the same question with the same labels, whoever gave them."""
+    shared = [(key, query, theirs[key]) for key, query in common.items() if key in theirs]
+    for what, is_same in (("text", _same_text), ("labels", _same_labels)):
+        changed = [key for key, query, other in shared if not is_same(query, other)]
         if changed:
+            ours, others = LabelSources.of(common.values()), LabelSources.of(theirs.values())
+            whose = f" ({_whose(baseline, ours)}; {_whose(name, others)})" if ours != others else ""
             raise ConfigurationError(
                 f"compare: the {what} of {_queries(len(changed))} differ between "
-                f"{baseline!r} and {name!r}: found {named(changed)}; expected the same {what} for a fair pair: "
-                "evaluate both on one version of the dataset"
+                f"{baseline!r} and {name!r}: found {named(changed)}{whose if what == 'labels' else ''}; "
+                f"expected the same {what} for a fair pair: evaluate both on one version of the dataset"
             )
 
 
@@ -123,6 +127,7 @@ def _differences(baseline: str, reference: Evaluation, name: str, evaluation: Ev
     shared = [(query, theirs[key]) for key, query in ours.items() if key in theirs]
     if any(query.tags != other.tags for query, other in shared):
         notes.append(f"tags differ between {baseline} and {name}: those of {baseline} are used")
+    notes += _other_judges(baseline, name, shared)
     # the hash is of queries and documents: where the queries are the same, in the same order, it is the documents
     same = reference.dataset.queries == evaluation.dataset.queries
     relabelled = any("relabelled" in one.run.spec for one in (reference, evaluation))  # then it may hold no documents
@@ -131,12 +136,37 @@ def _differences(baseline: str, reference: Evaluation, name: str, evaluation: Ev
     return notes
 
 
-def _text(query: Query) -> object:
-    return query.text
+def _other_judges(baseline: str, name: str, shared: Sequence[tuple[Query, Query]]) -> list[str]:
+    """Say how what was judged differs, or who judged it, where the facts of the queries are the same."""
+    if any(_unsigned(query.judged_irrelevant) != _unsigned(other.judged_irrelevant) for query, other in shared):
+        return [f"what was judged irrelevant differs between {baseline} and {name}: do not compare their Judged@k"]
+    ours, theirs = (LabelSources.of(pair[side] for pair in shared) for side in (0, 1))
+    if ours == theirs:
+        return []
+    return [f"the labels are the same, but not who gave them: {_whose(baseline, ours)}; {_whose(name, theirs)}"]
 
 
-def _labels(query: Query) -> object:
-    return query.facts, query.answerable
+def _same_text(query: Query, other: Query) -> bool:
+    return query.text == other.text
+
+
+def _same_labels(query: Query, other: Query) -> bool:
+    if query.answerable != other.answerable:
+        return False
+    return query.facts == other.facts or _of_facts(query) == _of_facts(other)
+
+
+def _of_facts(query: Query) -> list[list[Passage]]:
+    return [_unsigned(fact.passages) for fact in query.facts]
+
+
+def _unsigned(passages: Sequence[Passage]) -> list[Passage]:
+    """Return passages without who judged them."""
+    return [replace(passage, annotator=None) for passage in passages]
+
+
+def _whose(name: str, sources: LabelSources) -> str:
+    return f"{name!r}: {str(sources) or 'labels by people'}"
 
 
 def _hash(evaluation: Evaluation) -> object:

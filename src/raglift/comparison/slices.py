@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.comparison.statistics import interval_of, mean_of, method_of, primary_of, scored
+from raglift.comparison.statistics import interval_of, mean_of, method_of, primary_of, scored, within_reach
 from raglift.records import TagSlice, TagSlices
 from raglift.significance import paired_differences
 
@@ -55,7 +55,8 @@ def comparison_by_tag(comparison: Comparison, metric: Metric | str | None) -> Ta
         )
         for name in comparison.names
     ]
-    return TagSlices(wanted, baseline, _slices(queries, systems, wanted, comparison.method), comparison.method)
+    slices = _slices(queries, systems, wanted, comparison.method)
+    return TagSlices(wanted, baseline, slices, comparison.method, comparison.label_sources)
 
 
 def evaluation_by_tag(
@@ -73,7 +74,8 @@ def evaluation_by_tag(
     before = None if evaluation.before == evaluation.after else evaluation.scores.of(evaluation.before, wanted)
     system = _System(evaluation.after, after, before, is_fair=evaluation.has_fair_lift(wanted))
     baseline = None if before is None else evaluation.before
-    return TagSlices(wanted, baseline, _slices(evaluation.dataset.queries, [system], wanted, method), method)
+    slices = _slices(evaluation.dataset.queries, [system], wanted, method)
+    return TagSlices(wanted, baseline, slices, method, evaluation.label_sources)
 
 
 def _values(evaluation: Evaluation, metric: Metric, query_ids: Sequence[str]) -> NDArray[np.float64]:
@@ -94,7 +96,7 @@ def _slices(
             differences = system.values - system.baseline
             within = np.stack([np.where(member, differences, np.nan) for member in members.values()], axis=1)
             found = paired_differences(within, seed=method.seed, confidence=method.confidence)
-            described = dict(zip(members, found, strict=True))
+            described = {tag: within_reach(metric, one) for tag, one in zip(members, found, strict=True)}
         for tag, member in members.items():
             values, baseline = system.values[member], None
             if system.baseline is not None:

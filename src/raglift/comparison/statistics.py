@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +23,19 @@ if TYPE_CHECKING:
 
     from raglift.significance import PairedDifference
 
-__all__ = ["detectable", "interval_of", "mean_of", "method_of", "method_text", "primary_of", "scored", "verdict"]
+__all__ = [
+    "detectable",
+    "interval_of",
+    "is_bounded",
+    "is_quality",
+    "mean_of",
+    "method_of",
+    "method_text",
+    "primary_of",
+    "scored",
+    "verdict",
+    "within_reach",
+]
 
 _UNBOUNDED = {"dcg", "idcg"}
 _MORE = 1e-9
@@ -92,7 +105,7 @@ def primary_of(metric: Metric | str | None, known: Sequence[Metric]) -> Metric:
     if metric is None:
         return _usual(known)
     wanted = scored(metric, known, "primary")
-    if not _is_quality(wanted):
+    if not is_quality(wanted):
         raise ConfigurationError(
             f"primary: found {wanted}, which is no measure of quality; expected one of which more is better, as ndcg@10"
         )
@@ -103,7 +116,7 @@ def _usual(known: Sequence[Metric]) -> Metric:
     """Return the metric that decides where none is named."""
     if _USUAL in known:
         return _USUAL
-    quality = [metric for metric in known if _is_quality(metric)]
+    quality = [metric for metric in known if is_quality(metric)]
     if not quality:
         raise ConfigurationError(
             f"primary: found no measure of quality among {', '.join(map(str, known))}; expected one of which more is "
@@ -114,7 +127,7 @@ def _usual(known: Sequence[Metric]) -> Metric:
     return max(alike, key=lambda metric: (metric.k or 0, 0 if metric.budget is None else metric.budget.most))
 
 
-def _is_quality(metric: Metric) -> bool:
+def is_quality(metric: Metric) -> bool:
     """Whether more of a metric is better, and hits earn it."""
     measure = MEASURES[metric.name]
     return measure.is_earned and not measure.is_cost
@@ -129,12 +142,23 @@ def mean_of(values: NDArray[np.float64]) -> float:
 def interval_of(metric: Metric, values: NDArray[np.float64], confidence: float) -> Interval | None:
     """Return where the mean may lie; None where that cannot be told."""
     counted = values[~np.isnan(values)]
-    measure = MEASURES[metric.name]
     # AutoRAG's NDCG passes 1 where several hits match one passage
     ends_at_1 = float(counted.max(initial=0.0)) <= 1.0 + _MORE
-    is_bounded = ends_at_1 and not measure.is_cost and metric.name not in _UNBOUNDED
-    found = mean_interval(counted, confidence=confidence, bounds=(0.0, 1.0) if is_bounded else None)
+    bounds = (0.0, 1.0) if ends_at_1 and is_bounded(metric) else None
+    found = mean_interval(counted, confidence=confidence, bounds=bounds)
     return None if math.isnan(found.low) else found
+
+
+def is_bounded(metric: Metric) -> bool:
+    """Whether a metric lies between 0 and 1."""
+    return not MEASURES[metric.name].is_cost and metric.name not in _UNBOUNDED
+
+
+def within_reach(metric: Metric, difference: PairedDifference) -> PairedDifference:
+    """Return a difference of a metric whose interval, which a few queries make wide, ends at what is possible."""
+    if not is_bounded(metric) or math.isnan(difference.low):
+        return difference
+    return replace(difference, low=max(-1.0, difference.low), high=min(1.0, difference.high))
 
 
 def detectable(values: NDArray[np.float64], method: Method, tests: int) -> float | None:

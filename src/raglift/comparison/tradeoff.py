@@ -74,7 +74,7 @@ def tradeoff(
         rows.append(
             Costed(name, row.mean, {cost: found[name][cost] for cost in chosen if cost not in missing}, left_out=reason)
         )
-    return Tradeoff(metric, chosen, tuple(_with_winners(rows, chosen)))
+    return Tradeoff(metric, chosen, tuple(_with_winners(rows, chosen)), comparison.label_sources)
 
 
 def has_costs(comparison: Comparison) -> bool:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.diagnosis.rejudged import rule_of
-from raglift.errors import ConfigurationError
 from raglift.matching import Direction, judge
 from raglift.metrics import MEASURES, compute
 from raglift.records import Ranking
@@ -118,13 +117,10 @@ def explain(evaluation: Evaluation, query_id: str, *, stage: str | None = None) 
         ConfigurationError: no stage has that name.
     """
     query = evaluation.dataset.query(query_id)
-    stages = evaluation.scores.stages
     stage = evaluation.after if stage is None else stage
-    if stage not in stages:
-        raise ConfigurationError(f"stage: found {stage!r}; expected one of {', '.join(stages)}")
+    ranking = Ranking(evaluation.hits(query_id, stage))
     number = evaluation.dataset.queries.index(query)
     trace = evaluation.run.traces[number]
-    ranking = next((done.ranking for done in trace.stages if done.stage == stage), Ranking())
     beginnings = [Ranking(ranking.hits[:length]) for length in range(len(ranking) + 1)]
     counter = evaluation.judgements[0].counter if evaluation.judgements else None
     (judged,) = judge([query] * len(beginnings), [beginnings], rule_of(evaluation), counter=counter)

@@ -12,7 +12,7 @@ from raglift.diagnosis.rejudged import depth_of, judgements_of, pieces_by_query,
 from raglift.diagnosis.requirements import requirements_of
 from raglift.matching import judge
 from raglift.metrics import NDCG, compute
-from raglift.records import Ranking
+from raglift.records import PEOPLE, LabelSources, Ranking
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,6 +37,8 @@ class Headroom:
     """Likewise, with linear gain against all labels."""
     exact: NDArray[np.bool_]
     """Whether both are exact for the query; else they are upper bounds, shown as ≤."""
+    label_sources: LabelSources = PEOPLE
+    """Who gave the labels that it rests on."""
 
     @property
     def mean_recall(self) -> float:
@@ -93,7 +95,7 @@ def headroom(evaluation: Evaluation, k: int | None = None) -> Headroom:
     (judged,) = judge(queries, [rankings], rule)
     reached = compute(judged, NDCG @ k)
     exact &= np.isnan(ndcg) | (reached >= ndcg - _TOLERANCE)
-    return Headroom(k, recall, ndcg, exact)
+    return Headroom(k, recall, ndcg, exact, evaluation.label_sources)
 
 
 def _best_ndcg(query: Query, needs: list[list[Alternative]], k: int) -> tuple[float, list[int]]:

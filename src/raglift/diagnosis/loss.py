@@ -10,6 +10,7 @@ import numpy as np
 from raglift.diagnosis.attainability import attainable_facts
 from raglift.diagnosis.rejudged import depth_of, judgements_of, rule_of
 from raglift.metrics.satisfied import first_satisfactions
+from raglift.records import PEOPLE, LabelSources
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,6 +52,8 @@ class LossBreakdown:
     expanding hits); they are counted in `losses` as well, as found, below k, or dropped by a stage after that."""
     chunks_known: bool
     """Whether it is known what the chunks of the index allow; else `missed` stands for the last two outcomes."""
+    label_sources: LabelSources = PEOPLE
+    """Who gave the labels that it rests on."""
 
     def of(self, outcome: str, stage: str | None = None) -> Loss:
         """Return one entry; one of no facts when there is none."""
@@ -158,7 +161,12 @@ def loss_breakdown(evaluation: Evaluation, k: int | None = None) -> LossBreakdow
         _loss(evaluation, "made_findable", stages[n], query[gained & (gained_at == n)]) for n in range(1, len(stages))
     ]
     return LossBreakdown(
-        fates.k, len(query), losses, tuple(loss for loss in made_findable if loss.facts), fates.chunks_known
+        fates.k,
+        len(query),
+        losses,
+        tuple(loss for loss in made_findable if loss.facts),
+        fates.chunks_known,
+        evaluation.label_sources,
     )
 
 

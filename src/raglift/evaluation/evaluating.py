@@ -66,12 +66,12 @@ def evaluate(
         QueryFailed: a query failed and `on_error="raise"`.
     """
     config = Config.of(options)
-    metrics = choose_metrics(config.metrics, ks)
+    _check_queries(dataset)
+    metrics = choose_metrics(config.metrics, ks, dataset)
     require_encoding(metrics)
     rule = checked_rule(match, profile)
     depth = max(positive("candidates", candidates), *(metric.k or 0 for metric in metrics))
     timed = positive("latency", config.latency) if config.latency else 0
-    _check_queries(dataset)
     policy = config.policy
     stages = named_stages(
         [

@@ -9,6 +9,7 @@ import numpy as np
 from raglift.evaluation.relabelled import relabelling_notes
 from raglift.matching.occurrences import find_occurrences
 from raglift.metrics.budgets import context_totals, prefix_lengths
+from raglift.metrics.judged import unjudged_share
 from raglift.report.terminal.figures import counted
 from raglift.text import normalize
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from raglift.execution import Stage
     from raglift.matching import Judgements, Provenance
     from raglift.records import Dataset, Ranking, Run, Tokens
+
+_LITTLE = 0.05
+"""Up to this share of hits that nobody judged there is nothing to say."""
 
 __all__ = ["cut_stages", "evaluation_notes", "fewest_tokens", "run_notes"]
 
@@ -119,6 +123,7 @@ def evaluation_notes(
 ) -> list[str]:
     """Return what there is to say of an evaluation: the run's notes, and what the figures count and leave out."""
     notes = [*run.notes, *relabelling_notes(run), *_left_out(run, dataset), *_empty(run, dataset)]
+    notes += [*_mixed_labels(dataset), *_unjudged(run, dataset, judgements[-1])]
     for stage, limit in truncated.items():
         why = "no more came back, whatever was asked" if stage == run.stages[0].name else "no fair lift at a deeper k"
         notes.append(f"{stage}: returned at most {counted(limit, 'hit')}: {why}")
@@ -130,6 +135,25 @@ def evaluation_notes(
         matches = "1 match" if alone == 1 else f"{alone:,} matches"
         notes.append(f"{matches} by text alone: the hit's document is not known (see doc_key)")
     return notes
+
+
+def _mixed_labels(dataset: Dataset) -> list[str]:
+    """Say that not all labels are of one judge, and whose they are."""
+    sources = dataset.label_sources
+    if not sources.is_mixed:
+        return []
+    judges = " and ".join(f"by {name or 'people'} ({count:,})" for name, count in sources.passages.items())
+    return [f"the labels are mixed: passages were judged {judges}, who may not agree; the figures rest on all of them"]
+
+
+def _unjudged(run: Run, dataset: Dataset, last: Judgements) -> list[str]:
+    """Say which share of the first hits nobody judged, where the labels say what was judged and it is not little."""
+    k = max(run.spec["ks"], default=None)
+    share = unjudged_share(last, k) if dataset.shows_judged else 0.0
+    if share <= _LITTLE:
+        return []
+    which = "hits" if k is None else f"first {counted(k, 'hit')}" if k > 1 else "first hits"
+    return [f"nobody judged {share:.1%} of the {which} of each query: they count as irrelevant (see Judged@k)"]
 
 
 def _nothing_fits(dataset: Dataset, last: Judgements, budget: Tokens) -> list[str]:

@@ -46,10 +46,10 @@ def rescore(
         ConfigurationError: an argument that cannot be used; labels of other queries.
         MissingDependency: tokens are to be counted, and tiktoken is not installed.
     """
-    chosen = choose_metrics(metrics, ks)
     run, dataset = evaluation.run, evaluation.dataset
     if labels is not None:
         run, dataset = relabelled(run, dataset, labels)
+    chosen = choose_metrics(metrics, ks, dataset)
     asked = int(evaluation.run.spec["candidates"])
     too_deep = [metric for metric in chosen if metric.k is not None and metric.k > asked]
     if too_deep:

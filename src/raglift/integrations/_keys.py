@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 __all__ = ["address_of", "is_secret_name", "load_dot_env", "secrets_of", "server_of"]
 
 _SECRET_NAME = re.compile(r"key|token(?!s)|secret|password|credential|header", re.IGNORECASE)
+_SHORTEST_SECRET = 8  # a shorter header would hide common words in messages
 
 
 def load_dot_env() -> None:
@@ -30,8 +32,10 @@ def secrets_of(client: Any) -> list[str]:
     """Return the keys that a client of LangChain or LlamaIndex holds."""
     held = getattr(client, "__dict__", {})
     hidden = [value.get_secret_value() for value in held.values() if hasattr(value, "get_secret_value")]
-    plain = [value for name, value in held.items() if isinstance(value, str) and is_secret_name(name)]
-    return [secret for secret in (*hidden, *plain) if isinstance(secret, str) and secret]
+    plain = [value for name, value in held.items() if is_secret_name(name)]
+    headers = [inner for value in plain if isinstance(value, Mapping) for inner in value.values()]
+    named = [value for value in (*plain, *headers) if isinstance(value, str) and len(value) >= _SHORTEST_SECRET]
+    return [secret for secret in (*hidden, *named) if isinstance(secret, str) and secret]
 
 
 def server_of(client: Any) -> str:

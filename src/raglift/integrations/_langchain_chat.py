@@ -81,15 +81,21 @@ class LangChainModel:
         return stream_patiently(lambda: self._pieces(prompt), self._chat, self.name, self._patience)
 
     def _structured(self, form: type[Form]) -> Any:
+        """Return what answers in a form: where it can be had, the model without what reads its answer.
+
+        The client's own reading would lose the usage of an answer that is damaged; and with `include_raw` it asks in a
+        pool of threads, which Ctrl-C would wait for.
+        """
+        is_openai = is_of(self._chat, "langchain_openai", "ChatOpenAI")
+        schema, settings = (
+            (_strict_schema(form), {"method": "json_schema", "strict": True}) if is_openai else (form, {})
+        )
         try:
-            if is_of(self._chat, "langchain_openai", "ChatOpenAI"):
-                # As a schema, not as a class: the client would read the answer itself, and lose the usage of a bad one
-                return self._chat.with_structured_output(
-                    _strict_schema(form), include_raw=True, method="json_schema", strict=True
-                )
-            return self._chat.with_structured_output(form, include_raw=True)
+            chain = self._chat.with_structured_output(schema, **settings)
         except (NotImplementedError, *_NOT_READ) as error:
             reason = describe_error(error)
+        else:
+            return chain.first if is_of(chain, "langchain_core", "RunnableSequence") else chain
         raise ConfigurationError(f"model: {self.name} cannot answer in a given form ({reason}); take another model")
 
     def _pieces(self, prompt: FilledPrompt) -> Iterator[str]:
@@ -154,14 +160,12 @@ def _asked(structured: Any, messages: list[tuple[str, str]]) -> Said:
         if isinstance(error, _NOT_READ) and not hasattr(error, "status_code"):
             raise BadReply(f"the reply is not what was asked for ({describe_error(error)})") from None
         raise
-    raw = found["raw"]
-    parsed = found.get("parsed")
-    content = (
-        parsed if hasattr(parsed, "model_dump") else raw.tool_calls[0]["args"] if raw.tool_calls else str(raw.text)
-    )
-    usage = raw.usage_metadata or {}
+    if not is_of(found, "langchain_core", "AIMessage"):  # it was read already
+        return Said(found)
+    usage = found.usage_metadata or {}
     tokens = Usage(usage.get("input_tokens", 0), usage.get("output_tokens", 0))
-    return Said(content, tokens, _refusal(raw), _ended(raw))
+    content = found.tool_calls[0]["args"] if found.tool_calls else str(found.text)
+    return Said(content, tokens, _refusal(found), _ended(found))
 
 
 def _messages(prompt: FilledPrompt) -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -197,13 +198,20 @@ def _checked(said: Said, form: type[Form], name: str) -> Form:
     if said.ended in CUT:
         raise BadReply("the answer was cut off at its limit of tokens")
     try:
-        if isinstance(said.content, str):
-            return form.model_validate_json(said.content)
-        return form.model_validate(said.content)
+        return form.model_validate_json(_as_json(said.content))
     except ValidationError as error:
         faults = error.errors(include_url=False, include_input=False, include_context=False)[:3]
         reasons = "; ".join(f"{'.'.join(map(str, fault['loc'])) or 'answer'}: {fault['msg']}" for fault in faults)
+    except (ValueError, TypeError) as error:
+        reasons = describe_error(error)
     raise BadReply(f"the answer is not what was asked for ({reasons})")
+
+
+def _as_json(content: str | Mapping[str, Any] | BaseModel) -> str:
+    """Return an answer as the JSON that it is kept as: what cannot be kept is no answer."""
+    if isinstance(content, BaseModel):
+        return content.model_dump_json(by_alias=True)
+    return content if isinstance(content, str) else json.dumps(content)
 
 
 def _without_secrets(value: Any) -> Any:

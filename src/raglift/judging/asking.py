@@ -47,6 +47,8 @@ class Limits:
             raise ConfigurationError(f"concurrency: found {self.concurrency!r}; expected an integer, 1 or more")
         if self.max_cost is not None and not 0 <= self.max_cost < math.inf:
             raise ConfigurationError(f"max_cost: found {self.max_cost!r}; expected US dollars, 0 or more, or None")
+        if self.price is not None and not all(0 <= dollars < math.inf for dollars in self.price):
+            raise ConfigurationError(f"price: found {self.price!r}; expected US dollars per million tokens, 0 or more")
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ class Ledger:
         """What was billed so far; as guessed where the provider does not say."""
         self._max_cost = max_cost
         self._price = price
-        self._underway = Usage()
+        self._underway: list[Usage] = []
         self._longest = 0
 
     @property
@@ -73,19 +73,19 @@ class Ledger:
         return None if self._price is None else dollars_for(self.usage, self._price)
 
     def allows(self, guess: Usage) -> bool:
-        """Whether one more request stays within the limit, whatever is under way; answers may be as long as any was."""
+        """Whether one more request stays within the limit, if all that are under way are as long as any was so far."""
         if self._max_cost is None or self._price is None:
             return True
-        guess = Usage(guess.input, max(guess.output, self._longest))
-        return dollars_for(self.usage + self._underway + guess, self._price) <= self._max_cost
+        expected = (Usage(one.input, max(one.output, self._longest)) for one in (*self._underway, guess))
+        return dollars_for(sum(expected, self.usage), self._price) <= self._max_cost
 
     def begin(self, guess: Usage) -> None:
         """Count a request as under way."""
-        self._underway += guess
+        self._underway.append(guess)
 
     def end(self, guess: Usage, billed: Usage) -> None:
         """Count a request as done."""
-        self._underway += Usage(-guess.input, -guess.output)
+        self._underway.remove(guess)
         self._longest = max(self._longest, billed.output)
         self.usage += billed
 

@@ -134,7 +134,7 @@ def _warnings(summary: GradingSummary) -> Iterator[str]:
         yield f"marked as unanswerable, but with chunks found relevant ({did}): {_listed(summary.answered_after_all)}"
     if summary.read_otherwise and not summary.filled:
         yield (
-            f"{counted(summary.read_otherwise, 'pair')} by matching: another grade than the model gave, for the chunk "
+            f"matching gives {counted(summary.read_otherwise, 'pair')} another grade than the model did: the chunk "
             "contains, or lies in, one with another grade"
         )
 

@@ -17,7 +17,15 @@ import numpy as np
 
 from raglift.dataset.faults import Place, shown
 from raglift.errors import DatasetError, Fault
-from raglift.matching.judgements import Direction, FactTable, Judgements, Matches, PassageTable, satisfactions_of
+from raglift.matching.judgements import (
+    Direction,
+    FactTable,
+    JudgedIrrelevant,
+    Judgements,
+    Matches,
+    PassageTable,
+    satisfactions_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -57,7 +65,7 @@ def judge_ids(
     hits, label, rank = _matching(checked, grades.values())
     if faults:
         raise DatasetError("rankings of ids", faults, "nothing was scored")
-    facts, is_fact = _fact_table(grades.values())
+    facts, query_of, is_fact = _fact_table(grades.values())
     proves = is_fact[label]
     fact = (np.cumsum(is_fact) - 1)[label[proves]]
     matches = _matches(fact, rank[proves], facts)
@@ -70,6 +78,7 @@ def judge_ids(
         matches=matches,
         pieces=matches,
         satisfied=satisfactions_of(facts, matches),
+        irrelevant=JudgedIrrelevant(query_of[label[~proves]], rank[~proves]),
     )
 
 
@@ -94,14 +103,16 @@ def _matching(rankings: Iterable[Sequence[str]], labels: Iterable[Mapping[str, i
     return tuple(np.array(column, dtype=np.int64) for column in (hits, found, ranks))
 
 
-def _fact_table(labels: Collection[Mapping[str, int]]) -> tuple[FactTable, NDArray[np.bool_]]:
-    """Return the facts, and which of the labels are: what was judged irrelevant is none."""
+def _fact_table(
+    labels: Collection[Mapping[str, int]],
+) -> tuple[FactTable, NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the facts, whose each label is, and which of them are facts: what was judged irrelevant is none."""
     lengths = np.fromiter(map(len, labels), dtype=np.int64, count=len(labels))
     query = np.repeat(np.arange(len(labels)), lengths)
     grade = np.fromiter(_grades(labels), dtype=np.int64, count=len(query))
     is_fact = grade >= 1
     grade = grade[is_fact]
-    return FactTable(query[is_fact], grade, np.ones_like(grade)), is_fact
+    return FactTable(query[is_fact], grade, np.ones_like(grade)), query, is_fact
 
 
 def _grades(labels: Iterable[Mapping[str, int]]) -> Iterable[int]:

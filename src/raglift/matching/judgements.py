@@ -23,6 +23,7 @@ __all__ = [
     "Direction",
     "FactTable",
     "FirstSatisfactions",
+    "JudgedIrrelevant",
     "Judgements",
     "Matches",
     "PassageTable",
@@ -129,6 +130,24 @@ class FirstSatisfactions:
 
 
 @dataclass(frozen=True, eq=False)
+class JudgedIrrelevant:
+    """The hits that match a passage which was judged irrelevant, whatever else they match: one row a hit."""
+
+    query: NDArray[np.int64]
+    rank: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[int, int]]) -> JudgedIrrelevant:
+        """Return pairs of query and rank as columns."""
+        table = np.array(rows, dtype=np.int64).reshape(-1, 2)
+        return cls(table[:, 0], table[:, 1])
+
+    def take(self, rows: NDArray[np.bool_]) -> JudgedIrrelevant:
+        """Return some of the rows."""
+        return JudgedIrrelevant(self.query[rows], self.rank[rows])
+
+
+@dataclass(frozen=True, eq=False)
 class Reach:
     """What retrieving exactly the chunks that touch a passage would give: one entry a query."""
 
@@ -157,6 +176,8 @@ class Judgements:
     pieces: Matches
     """All pairs in which a hit covers any part of a passage; those of `matches` are among them."""
     satisfied: Satisfactions
+    irrelevant: JudgedIrrelevant = field(default_factory=lambda: JudgedIrrelevant.of(()))
+    """The hits that match what was judged irrelevant; none where nothing was."""
     by_text_alone: int = 0
     """Matches of passages anchored to a document with hits whose document is not known."""
     reach: Reach | None = None
@@ -170,7 +191,7 @@ class Judgements:
 
     def cut(self, lengths: NDArray[np.int64]) -> Judgements:
         """Return what was judged of the first hits of each ranking: so many for each query."""
-        found, pieces, satisfied = self.matches, self.pieces, self.satisfied
+        found, pieces, satisfied, irrelevant = self.matches, self.pieces, self.satisfied, self.irrelevant
         early = satisfied.rank <= lengths[self.facts.query[satisfied.fact]]
         return replace(
             self,
@@ -179,6 +200,7 @@ class Judgements:
             matches=found.take(found.rank <= lengths[found.query]),
             pieces=pieces.take(pieces.rank <= lengths[pieces.query]),
             satisfied=satisfied.take(early),
+            irrelevant=irrelevant.take(irrelevant.rank <= lengths[irrelevant.query]),
             whole=self.whole or self,
         )
 

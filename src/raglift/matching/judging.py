@@ -8,7 +8,7 @@ import numpy as np
 
 from raglift.chunking.token_counts import TokenCounts
 from raglift.matching.coverage import covered_matches
-from raglift.matching.judgements import FactTable, Judgements, Matches, PassageTable, satisfactions_of
+from raglift.matching.judgements import FactTable, JudgedIrrelevant, Judgements, Matches, PassageTable, satisfactions_of
 from raglift.matching.pieces import cover_passage
 from raglift.matching.texts import Text
 
@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 
     from raglift.matching.judgements import Reach, Satisfactions
     from raglift.matching.rule import MatchRule
-    from raglift.records import Chunk, Query, Ranking
+    from raglift.records import Chunk, Passage, Query, Ranking
 
 __all__ = ["fact_table", "judge", "passage_table"]
+
+_RELEVANT = 6
+"""Where, in what a chunk covers of a passage, it stands whether that is a match."""
 
 
 def judge(
@@ -32,7 +35,7 @@ def judge(
     reach: Reach | None = None,
     counter: TokenCounts | None = None,
 ) -> list[Judgements]:
-    """Match every hit of every stage to every passage of its query.
+    """Match every hit of every stage to every passage of its query, and to those that were judged irrelevant.
 
     Args:
         queries: the queries; those without labels have no facts and match nothing.
@@ -48,11 +51,16 @@ def judge(
     facts, passages = fact_table(queries), passage_table(queries)
     text = Text(rule)
     rows: list[list[tuple[int, ...]]] = [[] for _ in rankings]
+    irrelevant: list[list[tuple[int, int]]] = [[] for _ in rankings]
     first_fact = 0
     for number, query in enumerate(queries):
         if not query.is_labelled:
             continue
-        wanted = _Wanted(query, first_fact, rule, text)
+        wanted = _Passages.wanted(query, first_fact, rule, text)
+        if query.judged_irrelevant:
+            unwanted = _Passages.unwanted(query, rule, text)
+            for stage, of_stage in enumerate(rankings):
+                irrelevant[stage] += [(number, hit.rank) for hit in of_stage[number].hits if unwanted.has(hit.chunk)]
         for stage, of_stage in enumerate(rankings):
             seen: set[str] = set()
             for hit in of_stage[number].hits:
@@ -62,7 +70,7 @@ def judge(
                 seen.add(chunk.id)
         first_fact += len(query.facts)
     judgements = []
-    for stage_rows, of_stage in zip(rows, rankings, strict=True):
+    for stage_rows, judged_irrelevant, of_stage in zip(rows, irrelevant, rankings, strict=True):
         pieces, by_text_alone = _pieces(stage_rows)
         matches = pieces.take(pieces.relevant)
         judgements.append(
@@ -75,6 +83,7 @@ def judge(
                 matches=matches,
                 pieces=pieces,
                 satisfied=_satisfied(facts, passages, matches, pieces, rule),
+                irrelevant=JudgedIrrelevant.of(judged_irrelevant),
                 by_text_alone=int(np.count_nonzero(by_text_alone & pieces.relevant)),
                 reach=reach,
                 counter=counter,
@@ -91,20 +100,32 @@ def _satisfied(
     return satisfactions_of(facts, pieces.take(covered_matches(passages, pieces, rule.threshold)))
 
 
-class _Wanted:
-    """The passages that one query wants, and what each distinct chunk covers of them."""
+class _Passages:
+    """Passages that were judged for one query, and what each distinct chunk covers of them."""
 
-    def __init__(self, query: Query, first_fact: int, rule: MatchRule, text: Text) -> None:
+    def __init__(self, passages: list[tuple[int, int, Passage]], rule: MatchRule, text: Text) -> None:
         self._rule, self._text = rule, text
-        self._passages = [
-            (fact_number, number, passage)
-            for fact_number, fact in enumerate(query.facts, start=first_fact)
-            for number, passage in enumerate(fact.passages)
-        ]
+        self._passages = passages
         # A chunk of any other document covers nothing; None stands for what may be in every document
         documents = {passage.doc_id if passage.chunk_id is None else None for _, _, passage in self._passages}
         self._documents = None if None in documents else {*documents, None}
         self._known: dict[tuple[object, ...], list[tuple[int, ...]]] = {}
+
+    @classmethod
+    def wanted(cls, query: Query, first_fact: int, rule: MatchRule, text: Text) -> _Passages:
+        """Return the passages of a query's facts."""
+        facts = enumerate(query.facts, start=first_fact)
+        every = [(fact, number, passage) for fact, of in facts for number, passage in enumerate(of.passages)]
+        return cls(every, rule, text)
+
+    @classmethod
+    def unwanted(cls, query: Query, rule: MatchRule, text: Text) -> _Passages:
+        """Return the passages that were judged irrelevant for a query."""
+        return cls([(0, number, passage) for number, passage in enumerate(query.judged_irrelevant)], rule, text)
+
+    def has(self, chunk: Chunk) -> bool:
+        """Whether a chunk matches one of the passages."""
+        return any(piece[_RELEVANT] for piece in self.pieces_of(chunk))
 
     def pieces_of(self, chunk: Chunk) -> Sequence[tuple[int, ...]]:
         """Return (fact, passage, grade, direction, start, end, relevant, by text alone) for each passage it covers."""

@@ -41,6 +41,7 @@ SpanPrecision = Metric("span_precision")
 SpanIoU = Metric("span_iou")
 SpanPrecisionOmega = Metric("span_precision_omega")
 ContextTokens = Metric("context_tokens")
+Judged = Metric("judged")
 
 __all__ = [
     "AP",
@@ -55,6 +56,7 @@ __all__ = [
     "RR",
     "ContextTokens",
     "HitRate",
+    "Judged",
     "Measure",
     "Metric",
     "Precision",

@@ -13,27 +13,37 @@ from raglift.records import Metric, Tokens
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["DEFAULT_METRICS", "choose_metrics"]
+    from raglift.records import Dataset
+
+__all__ = ["DEFAULT_METRICS", "JUDGED", "choose_metrics"]
 
 DEFAULT_METRICS = ("hit_rate", "precision", "recall", "f1", "rr", "ap", "ndcg")
 """The measures that are taken unless others are asked for."""
+JUDGED = "judged"
+"""The measure beside them that tells how far to trust them."""
 
 
-def choose_metrics(metrics: Sequence[Metric | str], ks: Sequence[int | Tokens | str]) -> tuple[Metric, ...]:
+def choose_metrics(
+    metrics: Sequence[Metric | str], ks: Sequence[int | Tokens | str], dataset: Dataset | None = None
+) -> tuple[Metric, ...]:
     """Return each measure at each depth, ordered by measure; one that names its own depth is taken at that.
 
     A measure that divides by k is taken at the numbers of hits alone. Where there is none, it is refused, or left out
-    of the default measures.
+    of the default measures. Judged joins these where the labels say more than what people found relevant.
 
     Args:
         metrics: measures, or metrics with their depths.
         ks: numbers of hits, and token budgets, also as their text.
+        dataset: what is measured on, where it is known.
 
     Raises:
         ConfigurationError: no metric, no such metric, or something that is no depth.
     """
     if isinstance(metrics, (str, Metric)):
         metrics = (metrics,)
+    is_default = tuple(metrics) == DEFAULT_METRICS
+    if is_default and dataset is not None and dataset.shows_judged:
+        metrics = (*metrics, JUDGED)
     depths = _depths(ks)
     numbers = [depth for depth in depths if not isinstance(depth, Tokens)]
     chosen: dict[Metric, None] = {}
@@ -43,7 +53,7 @@ def choose_metrics(metrics: Sequence[Metric | str], ks: Sequence[int | Tokens | 
         if metric.depth is not None or not measure.takes_k:
             chosen[metric] = None
             continue
-        if measure.needs_k and not numbers and tuple(metrics) != DEFAULT_METRICS:
+        if measure.needs_k and not numbers and not is_default:
             refuse_budget(metric @ depths[0])
         chosen |= dict.fromkeys(metric @ depth for depth in (numbers if measure.needs_k else depths))
     if not chosen:

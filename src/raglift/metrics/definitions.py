@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn
 
 from raglift.errors import ConfigurationError
-from raglift.metrics import autorag, budgets, graded, ranked, spans, tutorial, unordered
+from raglift.metrics import autorag, budgets, graded, judged, ranked, spans, tutorial, unordered
 from raglift.records import Metric, Tokens
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ class Measure:
     """Whether it is what a prompt costs, in tokens: not between 0 and 1, and no better for being more."""
     is_earned: bool = True
     """Whether it grows from 0 with the hits; else it is the labels' or the index's own."""
+    is_neutral: bool = False
+    """Whether more of it is neither better nor worse by itself: it has no wins and no losses."""
     needs_chunks: bool = False
     """Whether all chunks of the index must be known."""
     needs_text: bool = False
@@ -127,7 +129,16 @@ MEASURES: dict[str, Measure] = {
             "tokens of the first k hits",
             budgets.context_tokens,
             is_cost=True,
+            is_neutral=True,
             needs_text=True,
+        ),
+        Measure(
+            "judged",
+            "Judged",
+            "hits among the first k that somebody judged, relevant or not / hits among the first k",
+            judged.judged,
+            is_earned=False,
+            is_neutral=True,
         ),
     )
 }

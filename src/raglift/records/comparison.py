@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from raglift.records.label_sources import LabelSources
     from raglift.records.metric import Metric
     from raglift.records.results import Evaluation
     from raglift.records.slices import TagSlices
@@ -129,6 +130,11 @@ class Comparison:
     def metrics(self) -> tuple[Metric, ...]:
         """The metrics that were compared, the primary one first."""
         return tuple(dict.fromkeys(row.metric for row in self.rows))
+
+    @property
+    def label_sources(self) -> LabelSources:
+        """Who gave the labels that its figures rest on: people, and which models."""
+        return self.evaluation(self.baseline).dataset.label_sources
 
     @property
     def stages(self) -> Mapping[str, str]:

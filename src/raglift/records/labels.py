@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from raglift.records.label_sources import LabelSources
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -24,6 +26,11 @@ class Annotator:
     """Name and hash of what it was told, as `relevance@3f9a1c07`."""
     date: str
     """The day it answered, as `2026-11-21`."""
+
+    @property
+    def name(self) -> str:
+        """The model with what it was told, as `openai:gpt-4o-mini (relevance@3f9a1c07)`, whatever the day."""
+        return f"{self.model} ({self.prompt})"
 
     def __str__(self) -> str:
         return f"{self.model} ({self.prompt}, {self.date})"
@@ -127,6 +134,16 @@ class Dataset:
         """The queries, by id."""
         return {query.id: query for query in self.queries}
 
+    @cached_property
+    def label_sources(self) -> LabelSources:
+        """Who judged its passages, and who wrote its queries: people, and which models."""
+        return LabelSources.of(self.queries)
+
+    @property
+    def shows_judged(self) -> bool:
+        """Whether it says more of who judged what than which passages people found relevant: see Judged@k."""
+        return self.label_sources.by_model or any(query.judged_irrelevant for query in self.queries)
+
     def query(self, query_id: str) -> Query:
         """Return one query.
 
@@ -142,6 +159,35 @@ class Dataset:
             from raglift.dataset import unknown_query
 
             raise unknown_query(self, query_id) from None
+
+    def sample(self, n: int, seed: int = 0) -> Dataset:
+        """Return so many of its queries, drawn at random, in their order; the documents are all there.
+
+        Args:
+            n: how many: from 1 to all of them.
+            seed: the same seed draws the same queries.
+
+        Raises:
+            ConfigurationError: there are not so many queries, or a seed that is no integer.
+        """
+        from raglift.dataset.choosing import sample
+
+        return sample(self, n, seed)
+
+    def only(self, *, tags: str | Sequence[str] = (), ids: str | Sequence[str] = ()) -> Dataset:
+        """Return the queries that have one of some tags, or one of some ids; the documents are all there.
+
+        Args:
+            tags: one or several; a query with any of them is kept.
+            ids: one or several; where tags are given too, a query must have both.
+
+        Raises:
+            ConfigurationError: neither is given, no query has a tag, or none has both.
+            DatasetError: no query has an id.
+        """
+        from raglift.dataset.choosing import only
+
+        return only(self, tags, ids)
 
     @classmethod
     def from_dict(

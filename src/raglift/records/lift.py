@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from raglift.records.comparison import Method
+    from raglift.records.label_sources import LabelSources
     from raglift.records.metric import Metric
     from raglift.records.results import Evaluation
     from raglift.significance import Interval, PairedDifference
@@ -83,6 +84,11 @@ class Lift:
     """How intervals and p-values were computed."""
     warnings: tuple[str, ...] = ()
     """Why the figures may not mean what they seem to."""
+
+    @property
+    def label_sources(self) -> LabelSources:
+        """Who gave the labels that its figures rest on: people, and which models."""
+        return self.evaluation.dataset.label_sources
 
     def row(self, metric: Metric | str | None = None) -> Lifted:
         """Return one metric; by default the primary one.

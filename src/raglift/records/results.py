@@ -19,54 +19,16 @@ if TYPE_CHECKING:
 
     from raglift.diagnosis import Explanation, Headroom, LossBreakdown
     from raglift.matching import Judgements
+    from raglift.records.label_sources import LabelSources
     from raglift.records.labels import Dataset
     from raglift.records.lift import Lift
     from raglift.records.metric import Metric
-    from raglift.records.rankings import Run
+    from raglift.records.rankings import Hit, Run
+    from raglift.records.scores import Scores
     from raglift.records.slices import TagSlices
     from raglift.report.charts import EvaluationPlots
 
-__all__ = ["Evaluation", "Scores"]
-
-
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """Metric values per query, stage and k."""
-
-    query_ids: tuple[str, ...]
-    """The queries, in dataset order."""
-    stages: tuple[str, ...]
-    """The stages, in the order of the system."""
-    metrics: tuple[Metric, ...]
-    """The metrics, in the order asked for."""
-    values: NDArray[np.float64]
-    """Shape (stages, metrics, queries); NaN where a query is left out of the mean."""
-
-    def of(self, stage: str, metric: Metric | str) -> NDArray[np.float64]:
-        """Return one metric's values at one stage, one a query; NaN where the query is left out.
-
-        Raises:
-            ConfigurationError: the stage or the metric was not scored.
-        """
-        metric = as_metric(metric)
-        if stage not in self.stages:
-            raise ConfigurationError(f"stage: found {stage!r}; expected one of {', '.join(self.stages)}")
-        if metric not in self.metrics:
-            raise ConfigurationError(
-                f"metric: found {metric}, which was not scored; expected one of {', '.join(map(str, self.metrics))}"
-            )
-        values: NDArray[np.float64] = self.values[self.stages.index(stage), self.metrics.index(metric)]
-        return values
-
-    def n(self, stage: str, metric: Metric | str) -> int:
-        """Return how many queries the mean is over."""
-        return int(np.count_nonzero(~np.isnan(self.of(stage, metric))))
-
-    def mean(self, stage: str, metric: Metric | str) -> float:
-        """Return the mean over the queries that count; NaN when none does."""
-        values = self.of(stage, metric)
-        counted = values[~np.isnan(values)]
-        return float(counted.mean()) if len(counted) else float("nan")
+__all__ = ["Evaluation"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,6 +51,11 @@ class Evaluation:
     """What matched, for each stage; empty for a loaded evaluation, which makes them again when they are asked for."""
     truncated_tokens: Mapping[str, int] = field(default_factory=dict)
     """For each truncated stage: the tokens that each of its cut rankings holds at least, where budgets were scored."""
+
+    @property
+    def label_sources(self) -> LabelSources:
+        """Who gave the labels that its figures rest on: people, and which models."""
+        return self.dataset.label_sources
 
     @property
     def before(self) -> str:
@@ -162,6 +129,23 @@ class Evaluation:
         from raglift.diagnosis import headroom
 
         return headroom(self, k)
+
+    def hits(self, query_id: str, stage: str | None = None) -> tuple[Hit, ...]:
+        """Return what one query got, best first; nothing where it failed before the stage was done.
+
+        Args:
+            query_id: the id of the query.
+            stage: the stage; by default the last.
+
+        Raises:
+            DatasetError: no query has that id.
+            ConfigurationError: no stage has that name.
+        """
+        stage, stages = self.after if stage is None else stage, self.scores.stages
+        if stage not in stages:
+            raise ConfigurationError(f"stage: found {stage!r}; expected one of {', '.join(stages)}")
+        trace = self.run.traces[self.dataset.queries.index(self.dataset.query(query_id))]
+        return next((done.ranking.hits for done in trace.stages if done.stage == stage), ())
 
     def explain(self, query_id: str, *, stage: str | None = None) -> Explanation:
         """Return which hit of one query matched which passage, and what it earned in each metric.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from raglift.records.label_sources import PEOPLE, LabelSources
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -55,6 +57,8 @@ class TagSlices:
     """For each tag, most queries first, each system. A query of several tags is in several slices."""
     method: Method
     """How intervals and p-values were computed."""
+    label_sources: LabelSources = PEOPLE
+    """Who gave the labels that it rests on."""
 
     @property
     def tags(self) -> tuple[str | None, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from raglift.records.label_sources import PEOPLE, LabelSources
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -46,6 +48,8 @@ class Tradeoff:
     """Less is better."""
     systems: tuple[Costed, ...]
     """In the order of the comparison."""
+    label_sources: LabelSources = PEOPLE
+    """Who gave the labels that it rests on."""
 
     @property
     def front(self) -> tuple[str, ...]:

@@ -13,6 +13,8 @@ from raglift.printable import encodable
 if TYPE_CHECKING:
     import pandas as pd
 
+    from raglift.records import LabelSources
+
 __all__ = ["Tabular", "export"]
 
 _SUFFIXES = (".csv", ".parquet")
@@ -21,6 +23,11 @@ _QUERIES = ".queries"
 
 class Tabular(Protocol):
     """What can be exported: an evaluation, a comparison, or the result of a sweep."""
+
+    @property
+    def label_sources(self) -> LabelSources:
+        """Who gave the labels that its figures rest on."""
+        ...
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a metric."""
@@ -35,7 +42,8 @@ def export(found: Tabular, path: str | Path, *, overwrite: bool = False) -> tupl
     """Write the table to `path`, and one row a query and metric beside it: `results.csv`, `results.queries.csv`.
 
     Numbers are written in full, and what is missing is empty. Texts are written as they are, lone surrogates as �: a
-    question that begins with `=` is a formula to a spreadsheet, so open what strangers wrote with something else.
+    question that begins with `=` is a formula to a spreadsheet, so open what strangers wrote with something else. Where
+    models had a part in the labels, a last column `labels` says whose they are, in every row.
 
     Args:
         found: an evaluation, a comparison, or the result of a sweep.
@@ -62,7 +70,7 @@ def export(found: Tabular, path: str | Path, *, overwrite: bool = False) -> tupl
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name[:40]}.") as temporary:
             written = [Path(temporary) / str(number) for number in range(len(targets))]
             for file, frame in zip(written, (found.to_frame(), found.per_query()), strict=True):
-                _write(_clean(frame), file, suffix)
+                _write(_clean(_signed(frame, found.label_sources)), file, suffix)
             for file, place in zip(written, targets, strict=True):
                 file.replace(place)
     except OSError as error:
@@ -70,6 +78,11 @@ def export(found: Tabular, path: str | Path, *, overwrite: bool = False) -> tupl
             f"{target}: cannot be written: {error.strerror or error}; expected a place to write to"
         ) from error
     return targets
+
+
+def _signed(frame: pd.DataFrame, sources: LabelSources) -> pd.DataFrame:
+    """Return a frame that says in each row whose labels it rests on, where models had a part in them."""
+    return frame.assign(labels=str(sources)) if sources.by_model else frame
 
 
 def _write(frame: pd.DataFrame, file: Path, suffix: str) -> None:

@@ -33,9 +33,9 @@ def html_of(document: Document) -> str:
     parts = [
         f"<strong>{_text(document.title)}</strong>" if document.title else "",
         _paragraph(document.lead),
-        _table(document.headline),
+        _table(document.headline, document.labels),
         *(_paragraph(warning, "Beware: ") for warning in document.warnings),
-        *map(_section, document.sections),
+        *(_section(section, document.labels) for section in document.sections),
         *map(_paragraph, document.notes),
         _measured(document),
     ]
@@ -53,8 +53,9 @@ def _paragraph(text: str, before: str = "") -> str:
     return f'<p style="margin:.5em 0">{f"<strong>{before}</strong>" if before else ""}{said}</p>' if text else ""
 
 
-def _section(section: Section) -> str:
-    inside = "".join([*map(_paragraph, section.paragraphs), *map(_table, section.tables)])
+def _section(section: Section, labels: str) -> str:
+    tables = (_table(table, labels) for table in section.tables)
+    inside = "".join([*map(_paragraph, section.paragraphs), *tables])
     if section.folded:
         return _folded(section.heading, inside)
     return f'<p style="margin:1em 0 .2em"><strong>{_text(section.heading)}</strong></p>{inside}'
@@ -73,8 +74,8 @@ def _measured(document: Document) -> str:
     return _folded("What was measured", f'<ul style="margin:.3em 0">{lines}</ul>')
 
 
-def _table(table: Table) -> str:
-    """Return a table; nothing for one without rows."""
+def _table(table: Table, labels: str) -> str:
+    """Return a table, and whose labels it rests on; nothing for one without rows."""
     if not table.rows:
         return ""
     head = "".join(
@@ -83,9 +84,10 @@ def _table(table: Table) -> str:
     )
     left = len(table.rows) - _MOST_ROWS
     more = f'<p style="margin:.2em 0">and {left:,} more</p>' if left > 0 else ""
+    whose = _paragraph(labels) if table.rests_on_labels else ""
     return (
         f'<table style="border-collapse:collapse;margin:.4em 0" aria-label="{_text(table.caption)}">'
-        f"<thead><tr>{head}</tr></thead><tbody>{''.join(_rows(table))}</tbody></table>{more}"
+        f"<thead><tr>{head}</tr></thead><tbody>{''.join(_rows(table))}</tbody></table>{more}{whose}"
     )
 
 

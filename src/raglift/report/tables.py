@@ -34,3 +34,5 @@ class Table:
     """The columns of names and words; the others hold numbers, and are aligned so."""
     sections: tuple[int, ...] = ()
     """The rows above which a line is drawn."""
+    rests_on_labels: bool = True
+    """Whether its figures depend on who labelled what, which is then said with it."""

@@ -48,7 +48,7 @@ def load_evaluation(folder: str | Path) -> Evaluation:
     """
     source = Path(folder).expanduser()
     if not (source / RUN).is_file():
-        raise RunError(f"{source}: found no {RUN}; expected the folder of a saved evaluation")
+        raise RunError(_no_run(source))
     head = read_json(source / RUN)
     if not isinstance(head, dict) or not isinstance(head.get("format"), int):
         raise RunError(f"{source / RUN}: found no format number; expected the {RUN} of a saved evaluation")
@@ -68,6 +68,14 @@ def load_evaluation(folder: str | Path) -> Evaluation:
         if isinstance(error, RunError):
             raise
         raise _damaged(source / RUN, f"{type(error).__name__}: {error}") from error
+
+
+def _no_run(source: Path) -> str:
+    """Return why a path is no saved evaluation."""
+    if not source.exists():
+        return f"{source}: found nothing there; expected the folder of a saved evaluation: check the path"
+    found = f"a folder without {RUN}" if source.is_dir() else "a file"
+    return f"{source}: found {found}; expected the folder of a saved evaluation, as evaluation.save or --save writes it"
 
 
 def _damaged(path: Path, found: str) -> RunError:

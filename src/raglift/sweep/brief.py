@@ -56,6 +56,7 @@ def sweep_brief(result: SweepResult, *, include_cut: bool = False) -> Document:
         headline=first,
         measured=(),
         warnings=tuple(warnings),
+        labels=str(result.label_sources),
         notes=tuple(line for line in foot if not line.startswith((_WARNING, " "))),
         sections=(
             *([Section(f"All cells: {len(table.rows)}", tables=(table,), folded=True)] if table != first else []),

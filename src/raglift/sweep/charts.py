@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from raglift.comparison.statistics import scored
 from raglift.errors import ConfigurationError
 from raglift.report.charts import ComparisonPlots
+from raglift.report.charts.parts import of_labels
 from raglift.sweep.heatmap import alike_of, heatmap_chart, varying
 from raglift.sweep.specification.cells import NO_RERANKER, PARTS
 
@@ -30,7 +31,14 @@ class SweepPlots:
     result: SweepResult
     """What the sweep found."""
 
-    def heatmap(self, metric: Metric | str | None = None, x: str = "chunker", y: str = "embedding") -> alt.LayerChart:
+    def heatmap(
+        self,
+        metric: Metric | str | None = None,
+        x: str = "chunker",
+        y: str = "embedding",
+        *,
+        include_cut: bool = False,
+    ) -> alt.LayerChart:
         """Return the cells' means as a map, a block for each combination of the other parts.
 
         ★ marks the best cell, ✂ those whose embedding model reads some chunks only in part, and – those that failed.
@@ -39,6 +47,7 @@ class SweepPlots:
             metric: what to look at, after the last stage; by default the primary metric.
             x: the part that differs from left to right: `chunker`, `embedding`, `retriever`, `reranker` or `system`.
             y: the part that differs from row to row.
+            include_cut: ★ may also mark a cell whose embedding model reads some chunks only in part.
 
         Raises:
             ConfigurationError: no such part, twice the same, a metric that was not scored, or no finished cell.
@@ -47,7 +56,8 @@ class SweepPlots:
         for name, part in (("x", x), ("y", y)):
             if part not in PARTS or x == y:
                 raise ConfigurationError(f"{name}: found {part!r}; expected two different ones of {', '.join(PARTS)}")
-        return heatmap_chart(self.result, wanted, x, y)
+        best = self.result.best(include_cut=include_cut) if wanted == self.result.primary else None
+        return of_labels(heatmap_chart(self.result, wanted, x, y, best), self.result.label_sources)
 
     def intervals(self, metric: Metric | str | None = None, *, include_cut: bool = False) -> alt.LayerChart:
         """Return each cell's mean with its interval, best first.

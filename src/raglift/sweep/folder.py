@@ -109,7 +109,8 @@ class SweepFolder:
             RunError: there is no sweep, or it was written by a newer raglift.
         """
         if not self.exists():
-            raise RunError(f"{self.path}: found no {_SWEEP}; expected the folder of a sweep")
+            found = f"no {_SWEEP}" if self.path.exists() else "nothing there"
+            raise RunError(f"{self.path}: found {found}; expected the folder of a sweep")
         head = read_json(self.path / _SWEEP)
         if not isinstance(head, dict) or not isinstance(head.get("format"), int):
             raise RunError(f"{self.path / _SWEEP}: damaged; expected what raglift sweep writes")

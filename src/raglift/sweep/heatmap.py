@@ -56,14 +56,13 @@ def alike_of(names: Iterable[str]) -> str:
     return alike if others and all(name.startswith(alike) for name in others) else ""
 
 
-def heatmap_chart(result: SweepResult, metric: Metric, x: str, y: str) -> alt.LayerChart:
-    """Return the map; rows are named above, so that long names leave the cells their width."""
+def heatmap_chart(result: SweepResult, metric: Metric, x: str, y: str, best: CellResult | None) -> alt.LayerChart:
+    """Return the map, with a star at the best; rows are named above, so that long names leave the cells their width."""
     alt = altair()
     squares = _squares(result, metric, x, y)
     columns = list(dict.fromkeys(square.column for square in squares))
     known = [square.value for square in squares if not math.isnan(square.value)]
     low, high = min(known, default=0.0), max(known, default=1.0)
-    best = result.best() if metric == result.primary else None
     marks, texts, height = _laid_out(squares, metric, best, lambda value: (value - low) / ((high - low) or 1.0))
     pixels = alt.Scale(domain=[height, 0], nice=False)
     across, down = _across(columns, x), alt.Y("a:Q", axis=None, scale=pixels)

@@ -61,7 +61,8 @@ def sweep_document(result: SweepResult, *, baseline: str | None = None, include_
     if len(result.finished) == 1:
         return _one_cell(result)
     whole = sum(not entry.read_in_part for entry in result.finished)
-    comparison = compared(result, baseline, include_cut=include_cut or whole < _FEW)
+    include_cut = include_cut or whole < _FEW
+    comparison = compared(result, baseline, include_cut=include_cut)
     shown = _shown(comparison)
     matched = {
         name: replace(one, judgements=judgements_of(one)) for name in shown if (one := comparison.evaluation(name))
@@ -86,10 +87,11 @@ def sweep_document(result: SweepResult, *, baseline: str | None = None, include_
         notes=(*comparison.notes, *notes_of(comparison)),
         sections=(
             _cells_section(result, comparison),
-            *_map_sections(result),
+            *_map_sections(result, include_cut=include_cut),
             *comparison_sections(comparison, shown),
             *failed_sections(result),
         ),
+        labels=str(result.label_sources),
         queries=replace(queries, notes=(*_limited(comparison, shown), *queries.notes)),
     )
 
@@ -203,7 +205,7 @@ def _cell_row(entry: CellResult, name: str, comparison: Comparison) -> list[Cell
     return cells
 
 
-def _map_sections(result: SweepResult) -> list[Section]:
+def _map_sections(result: SweepResult, *, include_cut: bool) -> list[Section]:
     """Return the heat map over the chunkers and models, else the first two parts in which cells differ, if two do."""
     told = [entry.cell.to_dict() for entry in result.finished]
     varying = [part for part in varying_parts(result) if len({cell.get(part) for cell in told}) > 1]
@@ -213,7 +215,8 @@ def _map_sections(result: SweepResult) -> list[Section]:
     name, called = mean_title(result.primary), short_names(result)
     said = "; ".join(f"{called[entry.cell.name]}: {entry.value(result.primary):.3f}" for entry in result.ranked)
     caption = f"★ the best cell, {_CUT} one whose embedding model reads some chunks only in part, – one that failed."
-    figure = Figure(f"{name} by {x} and {y}", f"{said}.", result.plot.heatmap(result.primary, x=x, y=y), caption)
+    chart = result.plot.heatmap(result.primary, x=x, y=y, include_cut=include_cut)
+    figure = Figure(f"{name} by {x} and {y}", f"{said}.", chart, caption)
     return [Section("Heat map", figures=(figure,))]
 
 
@@ -225,5 +228,7 @@ def failed_sections(result: SweepResult) -> list[Section]:
         rows.append(row_of((reason, f"{len(names):,}", "; ".join(names[:_NAMED]) + more)))
     if not rows:
         return []
-    table = Table("Cells that failed, by reason", ("reason", "cells", "which"), tuple(rows), words=(0, 2))
+    table = Table(
+        "Cells that failed, by reason", ("reason", "cells", "which"), tuple(rows), words=(0, 2), rests_on_labels=False
+    )
     return [Section("What failed", (), (table,))]

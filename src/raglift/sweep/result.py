@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
+from raglift.records import PEOPLE, LabelSources
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
 
 if TYPE_CHECKING:
@@ -85,6 +86,12 @@ class SweepResult:
         """
         known = (result for result in self.ranked if not math.isnan(result.value(self.primary)))
         return next((result for result in known if include_cut or not result.read_in_part), None)
+
+    @property
+    def label_sources(self) -> LabelSources:
+        """Who gave the labels that its cells were measured by."""
+        first = next((result.evaluation for result in self.finished if result.evaluation is not None), None)
+        return PEOPLE if first is None else first.dataset.label_sources
 
     @property
     def mixed_models(self) -> Mapping[str, tuple[str, ...]]:

@@ -12,7 +12,7 @@ from raglift.metrics import mean_title
 from raglift.records import Metric
 from raglift.report.tables import Cell
 from raglift.report.terminal.cost import seconds_text
-from raglift.report.terminal.figures import as_text, counted, lifted, table_of, write
+from raglift.report.terminal.figures import as_text, counted, labels_line, lifted, table_of, write
 from raglift.sweep.specification.cells import NO_RERANKER, PARTS
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ def print_result(result: SweepResult, console: Console, *, include_cut: bool = F
 def result_parts(result: SweepResult, *, include_cut: bool = False) -> Iterator[Part]:
     """Yield the lines and the table of the cells of a sweep."""
     yield result_head(result)
+    yield from labels_line(result.label_sources)
     if result.finished:
         yield result_table(result)
     yield from result_foot(result, include_cut=include_cut)

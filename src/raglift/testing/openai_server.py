@@ -8,7 +8,7 @@ import json
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,7 +18,6 @@ import numpy as np
 from raglift.testing.chat_completions import asked_schema, completion, stream_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
     from types import TracebackType
     from typing import Self
 
@@ -78,8 +77,8 @@ class Request:
     """When it came, on `time.monotonic()`."""
 
 
-if TYPE_CHECKING:
-    Replies = Callable[[Sequence[Json], Json | None], str | Json | Answer]
+Replies = Callable[[Sequence[Json], Json | None], str | Json | Answer]
+"""What plays the model: from the messages and the JSON schema asked for to a text, an object or an Answer."""
 
 
 class OpenAIServer:

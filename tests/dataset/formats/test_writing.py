@@ -13,7 +13,7 @@ from raglift.dataset import write_dataset
 from raglift.dataset.formats import FORMATS
 from raglift.errors import ConfigurationError, DatasetError
 from raglift.loading import load_dataset
-from raglift.records import Dataset, Document, Fact, Passage, Query
+from raglift.records import Annotator, Dataset, Document, Fact, Passage, Query
 
 SOURCES: list[tuple[str, str, dict[str, Any]]] = [
     ("beir", "beir", {}),
@@ -86,6 +86,7 @@ DOCUMENT = Document("tides.md", "High water is at noon. Low water is at six.")
 SPAN = Passage("High water", "tides.md", 0, 10)
 WHOLE = Passage(DOCUMENT.text, "tides.md", 0, len(DOCUMENT.text))
 LITERAL = Passage("water")
+JUDGE = Annotator("openai:gpt-4o-mini", "relevance@3f9a1c07", "2026-11-21")
 
 
 def dataset_of(*facts: Fact, **fields: Any) -> Dataset:
@@ -109,6 +110,13 @@ MISFITS = [
     ("autorag", dataset_of(Fact((LITERAL,))), "a whole document, or a chunk id"),
     ("llama-index", dataset_of(Fact((SPAN,))), "drop=('places',)"),
     ("llama-index", Dataset((Query("tides", "When?"),)), "drop=('ids',)"),
+    ("csv", dataset_of(Fact((replace(LITERAL, annotator=JUDGE),))), "drop=('annotators',), or --drop annotators"),
+    (
+        "trec",
+        dataset_of(judged_irrelevant=(replace(WHOLE, grade=0, annotator=JUDGE),)),
+        "judged_irrelevant[0].annotator",
+    ),
+    ("beir", dataset_of(Fact((WHOLE,)), annotator=JUDGE), "annotator: found openai:gpt-4o-mini (relevance@3f9a1c07"),
     ("csv", dataset_of(tags=("a;b",)), "a tag without ';'"),
     ("csv", Dataset((Query("q", "w" * 131_073),)), "at most 131,072"),
 ]
@@ -150,7 +158,7 @@ def test_what_may_be_dropped(tmp_path: Path) -> None:
     fact = Fact((replace(SPAN, grade=3),))
     query = Query("tides", "When?", (fact,), ("easy",), judged_irrelevant=(replace(WHOLE, grade=0),))
     dataset = Dataset((query,), (Document("tides.md", DOCUMENT.text, {"by": "us"}),), "d")
-    drop = ("grades", "ids", "judged_irrelevant", "metadata", "places", "tags")
+    drop = ("annotators", "grades", "ids", "judged_irrelevant", "metadata", "places", "tags")
     path = write_dataset(dataset, tmp_path / "rag.json", format="llama-index", drop=drop)
     assert load_dataset(path).queries == (Query("q1", "When?", (Fact((Passage("High water"),)),)),)
     squad = write_dataset(
@@ -159,6 +167,26 @@ def test_what_may_be_dropped(tmp_path: Path) -> None:
     assert load_dataset(squad, name="d") == Dataset((Query("tides", "When?", (Fact((SPAN,)),)),), (DOCUMENT,), "d")
     with pytest.raises(ConfigurationError, match="alternatives"):
         write_dataset(dataset, tmp_path / "x", drop=("alternatives",))
+
+
+@pytest.mark.parametrize("name", ["csv", "trec", "beir"])
+def test_annotators_are_dropped_only_when_asked(name: str, tmp_path: Path) -> None:
+    fact = Fact((replace(LITERAL if name == "csv" else WHOLE, grade=2),))
+    judged = Fact(tuple(replace(one, annotator=JUDGE) for one in fact.passages))
+    plain = Dataset((Query("tides", "When?", (fact,)),), (DOCUMENT,), "d")
+    signed = Dataset((Query("tides", "When?", (judged,), annotator=JUDGE),), (DOCUMENT,), "d")
+    with pytest.raises(DatasetError, match="annotator"):
+        write_dataset(signed, target(tmp_path, name), format=name)  # type: ignore[arg-type]
+    path = write_dataset(signed, target(tmp_path, name), format=name, drop=("annotators",))  # type: ignore[arg-type]
+    assert read_again(path, {}, plain) == plain
+
+
+def test_annotators_survive_in_the_own_format(tmp_path: Path) -> None:
+    facts = (Fact((replace(SPAN, annotator=JUDGE), LITERAL)),)
+    irrelevant = (Passage("noon", grade=0, annotator=JUDGE),)
+    dataset = dataset_of(*facts, judged_irrelevant=irrelevant, annotator=JUDGE)
+    path = write_dataset(dataset, tmp_path / "tides")
+    assert load_dataset(path) == dataset
 
 
 def test_nothing_that_is_there_is_replaced(tmp_path: Path) -> None:

@@ -121,6 +121,18 @@ def test_few_queries_failures_and_notes_are_told(ranked):
     assert any("without labels" in note for note in document.notes)
 
 
+def test_of_a_run_that_failed_whole_no_zeros_are_charted(ranked):
+    down = RuntimeError("down")
+    document = evaluation_document(ranked([down, down, down], reranked=[1, 1, 1]))
+    assert document.warnings[0] == "All 3 queries failed and count 0. The first: retrieve: RuntimeError: down"
+    assert document.lead == "All 3 queries failed and count 0."
+    assert not document.headline.rows
+    assert [one.heading for one in document.sections] == ["Method"]
+    partly = evaluation_document(ranked([down, down, 1], reranked=[1, 1, 1]))
+    assert partly.headline.rows
+    assert "Over k" in [one.heading for one in partly.sections]
+
+
 def test_no_labels_and_no_fair_pair_still_make_a_page(ranked):
     blank = evaluation_document(ranked([1, 2], reranked=[2, 1], unlabelled=[0, 1]))
     assert blank.lead == "No query has labels that count, so nothing is said about MRR@3."

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from raglift.errors import SweepError
+from raglift.metrics import tokens
 from raglift.sweep import Sweep
 
 GRID: dict[str, Any] = {"embeddings": ["minilm", "minilm-static"], "retrievers": ["dense", "bm25"]}
@@ -47,7 +48,14 @@ def faults(**fields: Any) -> list[str]:
         ({"systems": [{"name": "a", "system": "b:c"}, {"name": "a", "system": "d:e"}]}, 'found the name "a" 2 times'),
         ({"ks": [1, 10, 100]}, "ks[2]: found 100; expected at most 50, the number of candidates; or more candidates"),
         ({"metrics": ["ndcg", "recall@70"]}, 'metrics[1]: found "recall@70"; expected a depth of at most 50'),
-        ({"ks": [5]}, 'primary: found "ndcg@10"; expected a metric that is taken and of which more is better, one of'),
+        (
+            {"ks": [5], "primary": "ndcg@10"},
+            'primary: found "ndcg@10"; expected a metric that is taken and of which more is better, one of',
+        ),
+        (
+            {"metrics": ["context_tokens", "idcg"], "ks": [5]},
+            "metrics: found no measure of quality among context_tokens@5, idcg@5; expected one of which more is better",
+        ),
         (
             {"metrics": ["recall", "precision"], "ks": ["tokens(200)"], "primary": "recall@tokens(200)"},
             "metrics: found precision@tokens(200); expected precision at a number of hits",
@@ -68,6 +76,20 @@ def test_a_metric_with_a_depth_of_its_own_may_be_primary() -> None:
     assert Sweep(dataset="lighthouse", metrics=["recall", "ndcg@7"], primary="ndcg@7").primary == "ndcg@7"
 
 
+@pytest.mark.parametrize(
+    ("fields", "primary"),
+    [
+        ({}, "ndcg@10"),
+        ({"ks": [1, 5]}, "ndcg@5"),
+        ({"ks": [5, tokens(2000)]}, "ndcg@5"),
+        ({"metrics": ["context_tokens", "recall", "rr"], "ks": [1, 3]}, "recall@3"),
+        ({"metrics": ["recall"], "ks": [tokens(500), tokens(2000)]}, "recall@tokens(2000)"),
+    ],
+)
+def test_the_primary_metric_is_by_default_one_that_is_taken(fields: dict[str, Any], primary: str) -> None:
+    assert Sweep(dataset="lighthouse", **fields).primary == primary
+
+
 @pytest.mark.parametrize("primary", ["context_tokens@5", "span_precision_omega", "idcg@5"])
 def test_what_is_a_cost_or_the_labels_own_decides_nothing(primary: str) -> None:
     (found,) = faults(metrics=["recall", "context_tokens", "span_precision_omega", "idcg"], primary=primary, ks=[5])
@@ -76,7 +98,7 @@ def test_what_is_a_cost_or_the_labels_own_decides_nothing(primary: str) -> None:
 
 def test_faults_of_fields_do_not_hide_what_others_say_together() -> None:
     found = faults(dtype="float8", ks=[1, 100], seed="x", match_threshold=2)
-    assert [each.partition(":")[0] for each in found] == ["ks[1]", "primary", "match_threshold", "dtype", "seed"]
+    assert [each.partition(":")[0] for each in found] == ["ks[1]", "match_threshold", "dtype", "seed"]
 
 
 def test_what_hangs_on_a_faulty_field_is_not_guessed_at() -> None:

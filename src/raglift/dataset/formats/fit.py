@@ -30,7 +30,7 @@ __all__ = [
     "without",
 ]
 
-DROPPABLE = ("grades", "ids", "judged_irrelevant", "metadata", "places", "tags")
+DROPPABLE = ("annotators", "grades", "ids", "judged_irrelevant", "metadata", "places", "tags")
 """What `write_dataset` can be told to leave out."""
 
 
@@ -90,6 +90,8 @@ class Room:
     """Whether queries have tags."""
     irrelevant: bool = False
     """Whether what was judged irrelevant has a place."""
+    annotators: bool = False
+    """Whether it can be said of a label, and of a question, which model it is from."""
     unanswerable: bool = False
     """Whether a question can be marked as not answered by the corpus."""
     once: bool = False
@@ -113,7 +115,8 @@ def without(dataset: Dataset, drop: Collection[str]) -> Dataset:
 
     Args:
         dataset: the dataset.
-        drop: some of `DROPPABLE`: `places` turns spans into their texts; `ids` numbers the queries q1, q2, …
+        drop: some of `DROPPABLE`: `annotators` leaves out which model labels and questions are from; `places` turns
+            spans into their texts; `ids` numbers the queries q1, q2, …
 
     Raises:
         ConfigurationError: something else is to be left out.
@@ -123,6 +126,8 @@ def without(dataset: Dataset, drop: Collection[str]) -> Dataset:
             raise ConfigurationError(f"drop: found {name!r}; expected {nearest(name, DROPPABLE)}")
 
     def passage(given: Passage) -> Passage:
+        if "annotators" in drop:
+            given = replace(given, annotator=None)
         if "grades" in drop:
             given = replace(given, grade=min(given.grade, 1))
         return replace(given, doc_id=None, start=None, end=None) if "places" in drop else given
@@ -134,6 +139,7 @@ def without(dataset: Dataset, drop: Collection[str]) -> Dataset:
             id=f"q{number}" if "ids" in drop else given.id,
             facts=facts,
             tags=() if "tags" in drop else given.tags,
+            annotator=None if "annotators" in drop else given.annotator,
             judged_irrelevant=() if "judged_irrelevant" in drop else tuple(map(passage, given.judged_irrelevant)),
         )
 
@@ -186,6 +192,8 @@ def _check_query(query: Query, index: int, room: Room, place: Place) -> None:
     _check_characters(query.text, room.no_question_with, place / "query", room)
     if query.tags and not room.tags:
         (place / "tags").fault(f"{len(query.tags)} tags", _instead("none", room, "tags"))
+    if query.annotator is not None and not room.annotators:
+        (place / "annotator").fault(str(query.annotator), _instead("none", room, "annotators"))
     if not query.answerable and not room.unanswerable:
         (place / "answerable").fault("false", f"only questions that the corpus answers, which is all {room.title} has")
     if query.judged_irrelevant and not room.irrelevant:
@@ -216,6 +224,8 @@ def _check_passages(query: Query, documents: Mapping[str, Document], room: Room,
         if not room.holds(passage, documents):
             hint = "places" if passage.start is not None and room.form == "a literal text" else None
             here.fault(_described(passage), _instead(room.form, room, hint))
+        if passage.annotator is not None and not room.annotators:
+            (here / "annotator").fault(str(passage.annotator), _instead("none", room, "annotators"))
         if passage.grade > 1 and not room.grades:
             (here / "grade").fault(str(passage.grade), _instead("no grades", room, "grades"))
         key = (passage.chunk_id, passage.doc_id, passage.start, passage.end, passage.text)

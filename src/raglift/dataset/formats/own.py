@@ -37,6 +37,7 @@ ROOM = Room(
     grades=True,
     tags=True,
     irrelevant=True,
+    annotators=True,
     unanswerable=True,
     documents="optional",
     metadata=json_metadata,

@@ -38,8 +38,8 @@ def write_dataset(
         target: where to; a folder for `jsonl`, `beir`, `trec` and `autorag`, else a file. It must not exist yet, or be
             an empty folder.
         format: the format's name; by default raglift's own folder.
-        drop: what may be left out: any of `grades`, `ids`, `judged_irrelevant`, `metadata`, `places` (spans become
-            literal texts) and `tags`.
+        drop: what may be left out: any of `annotators` (which model labels and questions are from), `grades`, `ids`,
+            `judged_irrelevant`, `metadata`, `places` (spans become literal texts) and `tags`.
 
     Returns:
         The target.

@@ -73,7 +73,7 @@ def _matrix(found: Agreement) -> Table:
 
 
 def _figures(found: Agreement) -> Table:
-    rows = [(name, coefficient_text(each)) for name, each in _coefficients(found)]
+    rows = [(name, coefficient_text(each)) for name, each in _coefficients(found) if each.value is not None]
     return table_of(("agreement", "value"), rows, caption="Agreement")
 
 

@@ -45,6 +45,7 @@ def comparison_brief(comparison: Comparison) -> Document:
         warnings=comparison.warnings,
         notes=(*comparison.notes, *notes_of(comparison)),
         sections=tuple(_sections(comparison)),
+        labels=str(comparison.label_sources),
     )
 
 
@@ -52,13 +53,27 @@ def slices_brief(slices: TagSlices) -> Document:
     """Return slices by tag."""
     said = "Exploratory: no p-value is corrected, and a query of several tags counts in each."
     notes = tuple(filter(None, [few_text(slices)]))
-    return Document(f"{mean_title(slices.metric)} by tag", said, slices_table(slices), (), notes=notes)
+    return Document(
+        f"{mean_title(slices.metric)} by tag",
+        said,
+        slices_table(slices),
+        (),
+        notes=notes,
+        labels=str(slices.label_sources),
+    )
 
 
 def tradeoff_brief(tradeoff: Tradeoff) -> Document:
     """Return cost beside quality."""
     said = "On the front: no other system is as good in every column and better in one."
-    return Document("Cost beside quality", said, tradeoff_table(tradeoff), (), notes=tradeoff.notes)
+    return Document(
+        "Cost beside quality",
+        said,
+        tradeoff_table(tradeoff),
+        (),
+        notes=tradeoff.notes,
+        labels=str(tradeoff.label_sources),
+    )
 
 
 def regressions_sections(comparison: Comparison) -> Iterator[Section]:

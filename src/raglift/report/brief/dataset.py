@@ -36,14 +36,20 @@ def dataset_brief(dataset: Dataset) -> Document:
     sections = [_tags(tags)] if tags else []
     sections += [_example(labelled[0])] if labelled else []
     notes = () if dataset.documents else ("The documents are not known: labels only.",)
-    return Document(dataset.name, "", table, (), notes=notes, sections=tuple(sections))
+    labels = str(dataset.label_sources)
+    return Document(dataset.name, "", table, (), notes=notes, sections=tuple(sections), labels=labels)
 
 
 def _tags(tags: Counter[str]) -> Section:
     rows = tuple(row_of((tag, f"{count:,}")) for tag, count in tags.most_common(_TAGS))
     more = len(tags) - len(rows)
     said = (f"and {more:,} more",) if more else ()
-    return Section(f"Tags: {len(tags):,}", said, (Table("Queries of each tag", ("tag", "queries"), rows),), folded=True)
+    return Section(
+        f"Tags: {len(tags):,}",
+        said,
+        (Table("Queries of each tag", ("tag", "queries"), rows, rests_on_labels=False),),
+        folded=True,
+    )
 
 
 def _example(query: Query) -> Section:

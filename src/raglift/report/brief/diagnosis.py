@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from raglift.metrics import title
+from raglift.records import LabelSources
 from raglift.report.page.cells import row_of
 from raglift.report.page.document import Document, Section, Table
 from raglift.report.page.parts import loss_table
@@ -26,7 +27,14 @@ def loss_brief(losses: LossBreakdown) -> Document:
         for loss in losses.made_findable
     )
     table = loss_table({"": losses})
-    return Document(f"Where recall was lost, at k = {losses.k}", loss_sentence(losses), table, (), notes=notes)
+    return Document(
+        f"Where recall was lost, at k = {losses.k}",
+        loss_sentence(losses),
+        table,
+        (),
+        notes=notes,
+        labels=str(losses.label_sources),
+    )
 
 
 def explanation_brief(explanation: Explanation) -> Document:
@@ -60,6 +68,7 @@ def explanation_brief(explanation: Explanation) -> Document:
         measured=(),
         warnings=tuple(warnings),
         notes=(f"{silent} of {counted(len(explanation.hits), 'hit')} cover nothing that is wanted.",),
+        labels=str(LabelSources.of([query])),
         sections=(
             Section("Facts", tables=(_facts(explanation),)),
             Section("Metrics", tables=(_values(explanation),), folded=True),

@@ -15,7 +15,7 @@ from raglift.report.page.evaluation import headline, metrics_section, moved_tabl
 from raglift.report.page.measured import measured
 from raglift.report.page.parts import loss_table
 from raglift.report.terminal.curves import over_k_table
-from raglift.report.terminal.diagnosis import headroom_text
+from raglift.report.terminal.diagnosis import headroom_line
 from raglift.report.terminal.evaluation import evaluation_table
 from raglift.report.terminal.figures import level
 from raglift.report.words import depth_of_loss, evaluation_sentence
@@ -59,6 +59,7 @@ def evaluation_brief(evaluation: Evaluation, primary: Metric | str | None = None
             *read_in_part(evaluation),
         ),
         notes=evaluation.notes,
+        labels=str(evaluation.label_sources),
         sections=(
             *_sections(evaluation, decides),
             replace(metrics_section(evaluation, None, _CONFIDENCE), folded=True),
@@ -77,6 +78,7 @@ def lift_brief(lift: Lift) -> Document:
         measured=(*measured(evaluation, lift.primary, match=str(rule_of(evaluation))), ("Method", method)),
         warnings=lift.warnings,
         notes=tuple(note for note in evaluation.notes if note not in lift.warnings),
+        labels=str(evaluation.label_sources),
         sections=(
             *_sections(evaluation, lift.primary),
             *_moved(lift),
@@ -91,7 +93,7 @@ def loss_section(evaluation: Evaluation, primary: Metric) -> Section | None:
     losses = evaluation.loss(k)
     if not losses.facts:
         return None
-    return Section("Where recall was lost", (f"{headroom_text(evaluation.headroom(k))}.",), (loss_table({"": losses}),))
+    return Section("Where recall was lost", (f"{headroom_line(evaluation.headroom(k))}.",), (loss_table({"": losses}),))
 
 
 def _title(evaluation: Evaluation) -> str:
@@ -101,7 +103,8 @@ def _title(evaluation: Evaluation) -> str:
 def _figures_alone(evaluation: Evaluation) -> Document:
     """Return an evaluation of which no measure says how good it is."""
     stages = tuple((f"Stage {stage.name}", stage.system) for stage in evaluation.run.stages)
-    return Document(_title(evaluation), "", evaluation_table(evaluation), stages, notes=evaluation.notes)
+    labels = str(evaluation.label_sources)
+    return Document(_title(evaluation), "", evaluation_table(evaluation), stages, notes=evaluation.notes, labels=labels)
 
 
 def _sections(evaluation: Evaluation, primary: Metric) -> Iterator[Section]:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.comparison.statistics import interval_of, mean_of, primary_of, scored
+from raglift.comparison.statistics import interval_of, is_bounded, mean_of, primary_of, scored
 from raglift.errors import ConfigurationError
 from raglift.metrics import MEASURES, mean_title
 from raglift.report.charts.intervals import Estimate, Scale, intervals_chart
-from raglift.report.charts.parts import is_bounded, plain, quantity
+from raglift.report.charts.parts import plain, quantity
 from raglift.report.charts.theme import AFTER, BEFORE, PALETTE
 from raglift.report.terminal.figures import decimals_of, difference_text, interval_text, level
 from raglift.significance import Interval

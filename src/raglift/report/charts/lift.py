@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from raglift.comparison.statistics import is_bounded
 from raglift.metrics import mean_title
-from raglift.report.charts.parts import altair, data_of, figure, is_bounded, numbers, plain
+from raglift.report.charts.parts import altair, data_of, figure, numbers, plain
 from raglift.report.charts.theme import DOWN, UP, WIDTH, themed
 
 if TYPE_CHECKING:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from raglift.comparison.statistics import is_bounded
 from raglift.diagnosis import over_k as curve
 from raglift.errors import ConfigurationError
 from raglift.metrics import MEASURES, mean_title, parse
-from raglift.report.charts.parts import altair, data_of, figure, is_bounded, legend_of, plain, quantity
+from raglift.report.charts.parts import altair, data_of, figure, legend_of, plain, quantity
 from raglift.report.charts.theme import AFTER, BEFORE, HEIGHT, PALETTE, WIDTH, themed
 
 if TYPE_CHECKING:

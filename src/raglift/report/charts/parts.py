@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import MissingDependency
@@ -12,13 +13,16 @@ from raglift.report.terminal.figures import decimals_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from raglift.records import Metric
+    import altair as alt
 
-__all__ = ["altair", "data_of", "figure", "is_bounded", "legend_of", "numbers", "plain", "quantity"]
+    from raglift.records import LabelSources, Metric
+
+__all__ = ["altair", "data_of", "figure", "legend_of", "numbers", "of_labels", "plain", "quantity"]
 
 LONGEST = 160
 """The most characters of an untrusted text that a chart carries."""
-_UNBOUNDED = {"dcg", "idcg"}
+_LINE = 90
+"""As many characters of a subtitle have room above a chart."""
 
 
 def altair() -> Any:
@@ -48,9 +52,16 @@ def plain(text: str) -> str:
     return told if len(told) <= LONGEST else told[: LONGEST - 1] + "…"
 
 
-def is_bounded(metric: Metric) -> bool:
-    """Whether a metric lies between 0 and 1."""
-    return not MEASURES[metric.name].is_cost and metric.name not in _UNBOUNDED
+def of_labels(chart: alt.LayerChart, sources: LabelSources) -> alt.LayerChart:
+    """Return a chart that says below its title whose labels it rests on, where models had a part in them."""
+    if not sources.by_model:
+        return chart
+    title = chart.title if isinstance(chart.title, str) else getattr(chart.title, "text", "")
+    before = getattr(chart.title, "subtitle", altair().Undefined) or []
+    beside = [] if before is altair().Undefined else [before] if isinstance(before, str) else list(before)
+    lines = textwrap.wrap(plain(str(sources)), _LINE)
+    told: alt.LayerChart = chart.properties(title=altair().Title(title, subtitle=[*beside, *lines]))
+    return told
 
 
 def quantity(metric: Metric) -> str:

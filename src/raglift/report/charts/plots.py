@@ -13,6 +13,7 @@ from raglift.report.charts.estimates import differences_of_systems, means_of_sta
 from raglift.report.charts.lift import Changes, lift_chart
 from raglift.report.charts.loss import loss_chart
 from raglift.report.charts.over_k import over_k_of_comparison, over_k_of_evaluation
+from raglift.report.charts.parts import of_labels
 from raglift.report.charts.tradeoff import tradeoff_chart
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class EvaluationPlots:
         Raises:
             ConfigurationError: no such measure, or a depth that is not from 1 to the number of candidates.
         """
-        return over_k_of_evaluation(self.evaluation, metric, ks)
+        return self._told(over_k_of_evaluation(self.evaluation, metric, ks))
 
     def lift(self, metric: Metric | str | None = None) -> alt.LayerChart:
         """Return what reranking changed for each query, most gained first.
@@ -67,7 +68,7 @@ class EvaluationPlots:
                 "asked; expected a metric at a smaller depth"
             )
         before, after = one.scores.of(one.before, wanted), one.scores.of(one.after, wanted)
-        return lift_chart(Changes(wanted, one.dataset.queries, before, after, (one.before, one.after)))
+        return self._told(lift_chart(Changes(wanted, one.dataset.queries, before, after, (one.before, one.after))))
 
     def loss(self, k: int | None = None) -> alt.LayerChart:
         """Return where recall was lost, as a flow from all facts to those found.
@@ -78,7 +79,7 @@ class EvaluationPlots:
         Raises:
             ConfigurationError: k is not a depth of the run.
         """
-        return loss_chart(self.evaluation.loss(k))
+        return self._told(loss_chart(self.evaluation.loss(k)))
 
     def intervals(self, *metrics: Metric | str) -> alt.LayerChart:
         """Return means with 95 % intervals, before and after reranking.
@@ -89,7 +90,7 @@ class EvaluationPlots:
         Raises:
             ConfigurationError: a metric that was not scored, or metrics that are not on one scale.
         """
-        return means_of_stages(self.evaluation, metrics)
+        return self._told(means_of_stages(self.evaluation, metrics))
 
     def tags(self, metric: Metric | str | None = None, *, lift: bool = True) -> alt.LayerChart:
         """Return the queries of each tag: what reranking changed or, without a reranker, the means.
@@ -101,7 +102,10 @@ class EvaluationPlots:
         Raises:
             ConfigurationError: the metric was not scored.
         """
-        return tags_chart(self.evaluation.by_tag(_wanted(metric, self.evaluation)), {}, lift=lift)
+        return self._told(tags_chart(self.evaluation.by_tag(_wanted(metric, self.evaluation)), {}, lift=lift))
+
+    def _told(self, chart: alt.LayerChart) -> alt.LayerChart:
+        return of_labels(chart, self.evaluation.label_sources)
 
 
 @dataclass(frozen=True)
@@ -123,7 +127,7 @@ class ComparisonPlots:
         Raises:
             ConfigurationError: no such measure, or a depth that some system does not have.
         """
-        return over_k_of_comparison(self.comparison, metric, ks, self.names)
+        return self._told(over_k_of_comparison(self.comparison, metric, ks, self.names))
 
     def lift(self, system: str | None = None, metric: Metric | str | None = None) -> alt.LayerChart:
         """Return a system minus the baseline for each query, most gained first.
@@ -153,7 +157,7 @@ class ComparisonPlots:
         queries = [one.evaluation(one.baseline).dataset.query_by_id[key] for key in one.query_ids]
         before, after = ([of_side[key] for key in one.query_ids] for of_side in values)
         called = (self.names.get(sides[0], sides[0]), self.names.get(sides[1], sides[1]))
-        return lift_chart(Changes(wanted, queries, np.array(before), np.array(after), called))
+        return self._told(lift_chart(Changes(wanted, queries, np.array(before), np.array(after), called)))
 
     def intervals(self, metric: Metric | str | None = None) -> alt.LayerChart:
         """Return each system's mean with its interval, best first; whether they differ is told by `differences`.
@@ -164,7 +168,7 @@ class ComparisonPlots:
         Raises:
             ConfigurationError: the metric was not compared.
         """
-        return means_of_systems(self.comparison, metric, self.names)
+        return self._told(means_of_systems(self.comparison, metric, self.names))
 
     def differences(self, metric: Metric | str | None = None) -> alt.LayerChart:
         """Return each system minus the baseline, query by query, with its interval; hollow where not told apart.
@@ -175,7 +179,7 @@ class ComparisonPlots:
         Raises:
             ConfigurationError: the metric was not compared, or no system has a fair pair.
         """
-        return differences_of_systems(self.comparison, metric, self.names)
+        return self._told(differences_of_systems(self.comparison, metric, self.names))
 
     def tradeoff(
         self,
@@ -194,7 +198,7 @@ class ComparisonPlots:
         Raises:
             ConfigurationError: a cost that does not exist, or that is known of no system.
         """
-        return tradeoff_chart(self.comparison.pareto(quality, [cost], known=known), self.names)
+        return self._told(tradeoff_chart(self.comparison.pareto(quality, [cost], known=known), self.names))
 
     def tags(self, metric: Metric | str | None = None, *, lift: bool = True) -> alt.LayerChart:
         """Return the queries of each tag: each system minus the baseline, or its mean.
@@ -206,7 +210,10 @@ class ComparisonPlots:
         Raises:
             ConfigurationError: the metric was not compared.
         """
-        return tags_chart(self.comparison.by_tag(metric), self.names, lift=lift)
+        return self._told(tags_chart(self.comparison.by_tag(metric), self.names, lift=lift))
+
+    def _told(self, chart: alt.LayerChart) -> alt.LayerChart:
+        return of_labels(chart, self.comparison.label_sources)
 
 
 def _wanted(metric: Metric | str | None, evaluation: Evaluation) -> Metric:

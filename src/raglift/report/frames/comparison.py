@@ -108,9 +108,9 @@ def _bounds(prefix: str, interval: Interval | None) -> dict[str, float]:
 def _difference(found: PairedDifference | None, metric: Metric) -> dict[str, Any]:
     """Return the columns of a difference; missing values where there is none.
 
-    Wins and losses are missing for a count of tokens too: more of it is no win.
+    Wins and losses are missing too where more is no win, as of tokens.
     """
-    counted = None if MEASURES[metric.name].is_cost else found
+    counted = None if MEASURES[metric.name].is_neutral else found
     return {
         "difference": math.nan if found is None else found.mean,
         "low": math.nan if found is None else found.low,

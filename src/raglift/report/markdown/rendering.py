@@ -29,11 +29,11 @@ def markdown_of(document: Document) -> str:
     """
     blocks = [f"### {_line(document.title)}"] if document.title else []
     blocks += [_line(document.lead)] if document.lead else []
-    blocks += _table(document.headline)
+    blocks += _table(document.headline, document.labels)
     if document.warnings:
         blocks.append("\n>\n".join(["> [!WARNING]", *(f"> {_line(warning)}" for warning in document.warnings)]))
     for section in document.sections:
-        blocks += _section(section)
+        blocks += _section(section, document.labels)
     if document.notes:
         blocks.append("\n".join(f"- {_line(note)}" for note in document.notes))
     if document.measured:
@@ -42,9 +42,9 @@ def markdown_of(document: Document) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def _section(section: Section) -> list[str]:
+def _section(section: Section, labels: str) -> list[str]:
     inside = [_line(paragraph) for paragraph in section.paragraphs]
-    inside += [block for table in section.tables for block in _table(table)]
+    inside += [block for table in section.tables for block in _table(table, labels)]
     return _folded(section.heading, inside) if section.folded else [f"**{_line(section.heading)}**", *inside]
 
 
@@ -52,8 +52,8 @@ def _folded(heading: str, blocks: list[str]) -> list[str]:
     return [f"<details><summary>{escaped_html(_cut(heading, _LONGEST_LINE))}</summary>", *blocks, "</details>"]
 
 
-def _table(table: Table) -> list[str]:
-    """Return a table, and how many of its rows are left out; nothing for one without rows."""
+def _table(table: Table, labels: str) -> list[str]:
+    """Return a table, how many rows are left out, and whose labels it rests on; nothing for one without rows."""
     if not table.rows:
         return []
     ends = [":--" if number in table.words else "--:" for number in range(len(table.columns))]
@@ -64,7 +64,8 @@ def _table(table: Table) -> list[str]:
     ]
     left = len(table.rows) - _MOST_ROWS
     more = [f"and {left:,} more"] if left > 0 else []
-    return ["\n".join(f"| {' | '.join(row)} |" for row in rows), *more]
+    whose = [_line(labels)] if labels and table.rests_on_labels else []
+    return ["\n".join(f"| {' | '.join(row)} |" for row in rows), *more, *whose]
 
 
 def _cells(row: tuple[Cell, ...]) -> Iterator[str]:

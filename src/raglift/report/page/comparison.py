@@ -59,6 +59,7 @@ def comparison_document(comparison: Comparison) -> Document:
         warnings=comparison.warnings,
         notes=(*comparison.notes, *notes_of(comparison)),
         sections=tuple(comparison_sections(comparison, comparison.names)),
+        labels=str(comparison.label_sources),
         queries=queries,
     )
 

@@ -34,12 +34,12 @@ from raglift.report.page.parts import (
     slices_table,
     truncation,
 )
-from raglift.report.terminal.diagnosis import headroom_text
+from raglift.report.terminal.diagnosis import headroom_line
 from raglift.report.terminal.figures import counted, decimals_of, interval_text
 from raglift.report.words import depth_of_loss, evaluation_sentence, failure_sentence, loss_sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from raglift.records import Evaluation, Lift, Lifted, Metric, Moved
 
@@ -69,26 +69,43 @@ def evaluation_document(
     if len(evaluation.scores.stages) > 1:
         lift = evaluation.reranker_lift(decides, seed=seed, confidence=confidence, moved=_MOVED)
     warnings = (*_failures(evaluation), *(_warnings(evaluation, decides) if lift is None else lift.warnings))
-    sections = [
-        Section("Over k", figures=(figures.over_k(evaluation, decides),)),
-        None if lift is None else _lift_section(lift),
-        _loss_section(evaluation, decides),
-        _tags_section(evaluation, decides, seed, confidence),
-        cost_section(evaluation),
-        metrics_section(evaluation, lift, confidence),
-        _method(evaluation, lift, decides),
-    ]
+    lead = evaluation_sentence(evaluation, lift, decides, confidence)
+    first = headline(evaluation, lift, decides, confidence)
+    if _all_failed(evaluation):  # its zeros would look as if something had been measured
+        lead, first = failure_sentence(evaluation), replace(first, rows=())
     queries = drill_down({"": evaluation}, left=("", evaluation.before), right=("", evaluation.after), primary=decides)
     return Document(
         title=_title(evaluation),
-        lead=evaluation_sentence(evaluation, lift, decides, confidence),
-        headline=headline(evaluation, lift, decides, confidence),
+        lead=lead,
+        headline=first,
         measured=measured(evaluation, decides, match=queries.match),
         warnings=warnings,
         notes=tuple(note for note in evaluation.notes if note not in warnings),
-        sections=tuple(section for section in sections if section is not None),
+        sections=tuple(_sections(evaluation, lift, decides, confidence, seed)),
+        labels=str(evaluation.label_sources),
         queries=queries,
     )
+
+
+def _sections(
+    evaluation: Evaluation, lift: Lift | None, primary: Metric, confidence: float, seed: int
+) -> Iterator[Section]:
+    """Yield what follows the first screen; of a run that failed whole, no charts and tables full of zeros."""
+    if not _all_failed(evaluation):
+        sections = (
+            Section("Over k", figures=(figures.over_k(evaluation, primary),)),
+            None if lift is None else _lift_section(lift),
+            _loss_section(evaluation, primary),
+            _tags_section(evaluation, primary, seed, confidence),
+            cost_section(evaluation),
+            metrics_section(evaluation, lift, confidence),
+        )
+        yield from (section for section in sections if section is not None)
+    yield _method(evaluation, lift, primary)
+
+
+def _all_failed(evaluation: Evaluation) -> bool:
+    return all(trace.error is not None for trace in evaluation.run.traces)
 
 
 def _title(evaluation: Evaluation) -> str:
@@ -218,7 +235,7 @@ def _loss_section(evaluation: Evaluation, primary: Metric) -> Section | None:
     losses = evaluation.loss(k)
     if not losses.facts:
         return None
-    said = [loss_sentence(losses), f"{headroom_text(evaluation.headroom(k))}."]
+    said = [loss_sentence(losses), f"{headroom_line(evaluation.headroom(k))}."]
     said += [
         f"{counted(loss.facts, 'fact')} of these only since {loss.stage}: no candidate held them."
         for loss in losses.made_findable

@@ -23,6 +23,7 @@ _TEXTS = ("word", "words")
 _LINE = 40
 """As many characters of a name fit into a line of a phone."""
 _ROOM = ("", "", "two-lines", "three-lines")
+_SEPARATOR = " · "
 _MARGIN = 2.0
 """What a bar's scale leaves free at each end, of 100."""
 
@@ -97,8 +98,13 @@ class LaidSection:
     folded: bool
 
 
-def laid_table(table: Table) -> LaidTable:
-    """Return a table with its columns' kinds and the bars of its cells; the bars of a column share one scale."""
+def laid_table(table: Table, labels: str = "") -> LaidTable:
+    """Return a table with its columns' kinds and the bars of its cells; the bars of a column share one scale.
+
+    Args:
+        table: the table.
+        labels: whose labels figures rest on; it joins the caption of a table that does.
+    """
     scales = [_scale(row[column] for row in table.rows) for column in range(len(table.columns))]
     kinds = [_kind(table, column, barred=lowest < highest) for column, (lowest, highest) in enumerate(scales)]
     named = kinds[0] in _TEXTS and len(kinds) >= _MANY
@@ -111,7 +117,12 @@ def laid_table(table: Table) -> LaidTable:
         )
         for number, row in enumerate(table.rows)
     )
-    return LaidTable(table.caption, tuple(zip(table.columns, kinds, strict=True)), tuple(rows), named)
+    caption = _with_labels(table.caption, labels if table.rests_on_labels else "")
+    return LaidTable(caption, tuple(zip(table.columns, kinds, strict=True)), tuple(rows), named)
+
+
+def _with_labels(caption: str, labels: str) -> str:
+    return _SEPARATOR.join(filter(None, [caption, labels]))
 
 
 def _style(name: str | None, *, ruled: bool) -> str:
@@ -161,26 +172,32 @@ def laid_sections(document: Document) -> tuple[LaidSection, ...]:
     Raises:
         MissingDependency: a package that charts are made with is not installed.
     """
-    return tuple(_laid_section(section, f"section-{number}") for number, section in enumerate(document.sections, 1))
+    return tuple(
+        _laid_section(section, f"section-{number}", document.labels)
+        for number, section in enumerate(document.sections, 1)
+    )
 
 
-def _laid_section(section: Section, anchor: str) -> LaidSection:
-    figures = (_laid_figure(figure, f"{anchor}-chart-{number}") for number, figure in enumerate(section.figures, 1))
+def _laid_section(section: Section, anchor: str, labels: str) -> LaidSection:
+    figures = (
+        _laid_figure(figure, f"{anchor}-chart-{number}", labels) for number, figure in enumerate(section.figures, 1)
+    )
     return LaidSection(
         anchor,
         section.heading,
         section.paragraphs,
-        tuple(map(laid_table, section.tables)),
+        tuple(laid_table(table, labels) for table in section.tables),
         tuple(figures),
         section.folded,
     )
 
 
-def _laid_figure(figure: Figure, anchor: str) -> LaidFigure:
+def _laid_figure(figure: Figure, anchor: str, labels: str) -> LaidFigure:
     from raglift.report.charts.embedding import specification
 
     told = _shown(specification(figure.chart))
-    return LaidFigure(anchor, figure.title, figure.description, figure.caption, _for_script(told))
+    caption = _with_labels(figure.caption, labels)
+    return LaidFigure(anchor, figure.title, figure.description, caption, _for_script(told))
 
 
 def _shown(value: Any) -> Any:

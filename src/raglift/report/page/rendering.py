@@ -67,7 +67,7 @@ def render(document: Document) -> str:
     content = {
         "document": document,
         "generator": f"{GENERATOR} {__version__}",
-        "headline": laid_table(document.headline),
+        "headline": laid_table(document.headline, document.labels),
         "sections": sections,
         "queries": "" if document.queries is None else base64.b64encode(packed(document.queries)).decode(),
         "icon": "data:image/svg+xml," + quote(ICON),

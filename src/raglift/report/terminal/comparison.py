@@ -15,6 +15,7 @@ from raglift.report.terminal.figures import (
     difference_text,
     effect_text,
     interval_text,
+    labels_line,
     labels_of,
     legend,
     level,
@@ -51,6 +52,7 @@ def comparison_parts(comparison: Comparison) -> Iterator[Part]:
     """Yield the lines and tables of a comparison."""
     labels = labels_of(comparison.names)
     yield _head(comparison)
+    yield from labels_line(comparison.label_sources)
     yield ""
     yield from legend(labels)
     yield _primary_table(comparison, labels)
@@ -208,4 +210,4 @@ def _hint(difference: PairedDifference, metric: Metric, alpha: float) -> Cell:
     """Return a difference with the mark, and the tone, of one whose own p-value is at most alpha."""
     seen = difference.p <= alpha
     text = signed(difference.mean, decimals_of(metric)) + ("*" if seen else " ")
-    return lifted(text, difference.mean, counts=seen and not MEASURES[metric.name].is_cost)
+    return lifted(text, difference.mean, counts=seen and not MEASURES[metric.name].is_neutral)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.report.terminal.figures import table_of
@@ -69,7 +70,7 @@ def _table(cost: Cost) -> Table:
         rows.append((latency.stage, *_times(latency), _FROM_CACHE if rate is None else _rate(rate)))
     if cost.whole is not None and len(cost.latencies) > 1:
         rows.append(("together", *_times(cost.whole), ""))
-    return table_of(("stage", "p50", "p95", "queries/s in the run"), rows)
+    return replace(table_of(("stage", "p50", "p95", "queries/s in the run"), rows), rests_on_labels=False)
 
 
 def _times(latency: StageLatency) -> tuple[str, str]:

@@ -72,6 +72,6 @@ def _measure(evaluation: Evaluation) -> Metric | None:
     measures = [
         Metric(metric.name, None, metric.parameters)
         for metric in evaluation.scores.metrics
-        if metric.k is not None and not MEASURES[metric.name].is_cost
+        if metric.k is not None and not MEASURES[metric.name].is_neutral
     ]
     return min(measures, key=lambda measure: measure.name != "ndcg", default=None)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from raglift.metrics import MEASURES, title
 from raglift.printable import printable
-from raglift.report.terminal.figures import counted
+from raglift.records import LabelSources
+from raglift.report.terminal.figures import counted, labels_line
 
 if TYPE_CHECKING:
     from raglift.diagnosis import Explanation, Headroom, LossBreakdown
@@ -19,7 +20,9 @@ __all__ = [
     "earned_text",
     "explanation_text",
     "figure_text",
+    "headroom_line",
     "headroom_text",
+    "loss_lines",
     "loss_text",
     "outcome_text",
     "passage_text",
@@ -31,6 +34,11 @@ _EARNED = 1e-12
 
 
 def loss_text(losses: LossBreakdown) -> str:
+    """Return where each fact got to, and whose labels say so."""
+    return printable("\n".join([*loss_lines(losses), *labels_line(losses.label_sources)]))
+
+
+def loss_lines(losses: LossBreakdown) -> list[str]:
     """Return where each fact got to, one line an outcome that some fact came to."""
     share = 100 / max(losses.facts, 1)
     lines = [f"Where recall was lost, at k = {losses.k}: {counted(losses.facts, 'fact')}"]
@@ -44,10 +52,15 @@ def loss_text(losses: LossBreakdown) -> str:
         f"  {counted(loss.facts, 'fact')} of these only since {loss.stage} (no candidate held them): {_named(loss)}"
         for loss in losses.made_findable
     ]
-    return printable("\n".join(lines))
+    return lines
 
 
 def headroom_text(headroom: Headroom) -> str:
+    """Return what a perfect reranker over the same candidates would score, and whose labels say so."""
+    return printable("\n".join([headroom_line(headroom), *labels_line(headroom.label_sources)]))
+
+
+def headroom_line(headroom: Headroom) -> str:
     """Return what a perfect reranker over the same candidates would score, in one line."""
     most = "" if headroom.is_exact else "≤ "
     recall, ndcg = headroom.mean_recall, headroom.mean_ndcg
@@ -59,6 +72,7 @@ def explanation_text(explanation: Explanation) -> str:
     """Return the query, its facts, and each hit that covers something, with what it earned."""
     query = explanation.query
     lines = [f"{query.id}: {query.text}", f"stage {explanation.stage}, match by {explanation.match}"]
+    lines += labels_line(LabelSources.of([query]))
     if explanation.error is not None:
         lines.append(f"failed: {explanation.error}")
     if not query.is_labelled:

@@ -5,13 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from raglift.comparison.statistics import within_reach
 from raglift.diagnosis.rejudged import judgements_of
 from raglift.metrics import MEASURES, mean_title
 from raglift.report.tables import Cell
 from raglift.report.terminal.cost import cost_parts
 from raglift.report.terminal.curves import over_k_lines
-from raglift.report.terminal.diagnosis import headroom_text, loss_text
-from raglift.report.terminal.figures import as_text, counted, difference_text, lifted, p_text, table_of, write
+from raglift.report.terminal.diagnosis import headroom_line, loss_lines
+from raglift.report.terminal.figures import (
+    as_text,
+    counted,
+    difference_text,
+    labels_line,
+    lifted,
+    p_text,
+    table_of,
+    write,
+)
 from raglift.significance import paired_difference
 
 if TYPE_CHECKING:
@@ -60,7 +70,8 @@ def _head(evaluation: Evaluation) -> list[str]:
     threshold = spec["match"].get("threshold")
     match = f"{spec['match']['mode']}" + ("" if threshold is None else f" (threshold {threshold:g})")
     first = f"{evaluation.dataset.name}: {asked}, match by {match}{profile}"
-    return [first, *(f"  {stage.name}: {stage.system}" for stage in run.stages)]
+    stages = (f"  {stage.name}: {stage.system}" for stage in run.stages)
+    return [first, *stages, *labels_line(evaluation.label_sources)]
 
 
 def _primary_lift(evaluation: Evaluation) -> list[str]:
@@ -71,7 +82,7 @@ def _primary_lift(evaluation: Evaluation) -> list[str]:
         return []
     metric = max(fair)[2]
     lift = evaluation.lift(metric)
-    difference = paired_difference(lift, seed=0)
+    difference = within_reach(metric, paired_difference(lift, seed=0))
     if not difference.n:
         return []
     asked = "" if str(metric) == "ndcg@10" else repr(str(metric))
@@ -85,7 +96,7 @@ def _diagnosis(evaluation: Evaluation) -> list[str]:
     losses = evaluation.loss()
     if not losses.facts:
         return []
-    return ["", *loss_text(losses).splitlines(), headroom_text(evaluation.headroom()), ""]
+    return ["", *loss_lines(losses), headroom_line(evaluation.headroom()), ""]
 
 
 def _foot(evaluation: Evaluation) -> list[str]:
@@ -138,6 +149,7 @@ def _lift_cell(evaluation: Evaluation, metric: Metric) -> Cell:
     lift = evaluation.mean_lift(metric)
     if lift is None:
         return Cell("–")
-    if MEASURES[metric.name].is_cost:  # neither more nor less of it is better by itself
+    if MEASURES[metric.name].is_cost:
         return Cell(f"{lift:+,.1f}")
-    return lifted(f"{lift:+.4f}".replace("-0.0000", "+0.0000"), lift)
+    counts = not MEASURES[metric.name].is_neutral
+    return lifted(f"{lift:+.4f}".replace("-0.0000", "+0.0000"), lift, counts=counts)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as RichTable
 
-    from raglift.records import Method, Metric
+    from raglift.records import LabelSources, Method, Metric
     from raglift.significance import Interval, PairedDifference
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "differing",
     "effect_text",
     "interval_text",
+    "labels_line",
     "labels_of",
     "legend",
     "level",
@@ -48,6 +49,11 @@ WIDTH = 100
 LONGEST = 24
 """The longest name of a system that has room in a table beside its figures."""
 _SMALLEST_P = 0.0001
+
+
+def labels_line(sources: LabelSources) -> list[str]:
+    """Return whose labels figures rest on, as a line beside them; none where people gave all of them."""
+    return [str(sources)] if sources.by_model else []
 
 
 def counted(count: int, noun: str) -> str:
@@ -97,8 +103,8 @@ def effect_text(effect_size: float) -> str:
 
 
 def counts_text(metric: Metric, difference: PairedDifference) -> str:
-    """Return wins, ties and losses: `129/136/47`; `–` for a count of tokens, of which more is no win."""
-    if MEASURES[metric.name].is_cost:
+    """Return wins, ties and losses: `129/136/47`; `–` where more is no win, as of tokens."""
+    if MEASURES[metric.name].is_neutral:
         return "–"
     return f"{difference.wins:,}/{difference.ties:,}/{difference.losses:,}"
 
@@ -154,8 +160,7 @@ def differing(difference: PairedDifference | None, metric: Metric, alpha: float)
     text = difference_text(difference, decimals_of(metric))
     if difference is None or not difference.n:
         return Cell(text)
-    # More tokens are neither better nor worse by themselves
-    return lifted(text, difference.mean, counts=difference.p <= alpha and not MEASURES[metric.name].is_cost)
+    return lifted(text, difference.mean, counts=difference.p <= alpha and not MEASURES[metric.name].is_neutral)
 
 
 _STYLES = {"better": "bold color(32)", "worse": "bold color(166)", "muted": "dim"}

@@ -15,6 +15,7 @@ from raglift.report.terminal.figures import (
     differing,
     effect_text,
     interval_text,
+    labels_line,
     level,
     p_text,
     table_of,
@@ -47,6 +48,7 @@ def lift_parts(lift: Lift) -> Iterator[Part]:
     match = evaluation.run.spec["match"]["mode"]
     yield f"{evaluation.dataset.name}: {counted(len(evaluation.dataset), 'query')}{scored}, match by {match}"
     yield from (f"  {stage.name}: {stage.system}" for stage in evaluation.run.stages)
+    yield from labels_line(lift.label_sources)
     yield ""
     yield from _sentences(lift)
     yield ""

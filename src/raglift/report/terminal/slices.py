@@ -11,6 +11,7 @@ from raglift.report.terminal.figures import (
     decimals_of,
     differing,
     interval_text,
+    labels_line,
     labels_of,
     legend,
     level,
@@ -57,6 +58,7 @@ def slices_parts(slices: TagSlices) -> Iterator[Part]:
         return
     beside = f", and the difference to {slices.baseline}" if slices.baseline is not None else ""
     yield f"{name} by tag{beside}. Exploratory: no p-value is corrected, and a query of several tags counts in each."
+    yield from labels_line(slices.label_sources)
     percent = level(slices.method)
     systems = list(dict.fromkeys(one.system for one in slices.slices))
     several = len(systems) > 1
@@ -100,6 +102,7 @@ def tradeoff_parts(tradeoff: Tradeoff) -> Iterator[Part]:
     """Yield the lines and the table of quality and costs."""
     name = mean_title(tradeoff.quality)
     yield f"{name} beside {' and '.join(map(cost_title, tradeoff.costs))}"
+    yield from labels_line(tradeoff.label_sources)
     labels = labels_of([one.system for one in tradeoff.systems])
     yield from legend(labels)
     rows = sorted(tradeoff.systems, key=lambda one: (one.left_out is not None, -one.quality))

@@ -218,7 +218,7 @@ class SweepModel(Model):
     candidates: Annotated[Integer, at_least(1)]
     ks: Annotated[list[Annotated[Any, PlainValidator(values.depth)]], AsList, NotEmpty, Distinct]
     metrics: Annotated[list[Annotated[str, PlainValidator(values.metric)]], AsList, NotEmpty, Distinct]
-    primary: Annotated[str, PlainValidator(values.metric)]
+    primary: Annotated[str, PlainValidator(values.metric)] | None
     match: Annotated[str, one_of(MODES)]
     match_threshold: Number | None
     profile: Annotated[str, one_of(tuple(PROFILES))]

@@ -83,8 +83,9 @@ class Sweep:
     """The depths at which metrics are taken."""
     metrics: Sequence[Any] = DEFAULT_METRICS
     """Measures to take, at each of `ks` where they name no depth of their own."""
-    primary: str = "ndcg@10"
-    """The metric by which cells are compared."""
+    primary: str | None = None
+    """The metric by which cells are compared; None for NDCG@10 or, where that is not taken, NDCG at the deepest depth
+    that is, else the first measure of quality at its deepest."""
     match: str = "coverage"
     """What counts as a match; with coverage, chunk sizes are compared fairly."""
     match_threshold: float | None = None

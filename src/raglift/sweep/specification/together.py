@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeAlias
 
+from raglift.comparison.statistics import is_quality, primary_of
 from raglift.dataset.faults import nearest, quoted
 from raglift.errors import ConfigurationError
 from raglift.matching import MatchRule
-from raglift.metrics import MEASURES, parse
+from raglift.metrics import parse
 from raglift.metrics.choosing import choose_metrics
 from raglift.models import EMBEDDED_MODEL
 from raglift.records import Dataset
@@ -50,7 +51,7 @@ def note_disagreements(values: dict[str, Any], faulty: set[str], note: Note) -> 
     if not faulty & {"ks", "metrics", "candidates"}:
         _note_depths(values, note)
     if not faulty & {"ks", "metrics"}:
-        _note_primary(values, faulty, note)
+        _settle_primary(values, faulty, note)
     if not faulty & {"match", "match_threshold", "profile"}:
         _note_threshold(values, note)
     if isinstance(values["dataset"], Dataset) and "dataset" not in faulty and values["documents"] is not None:
@@ -120,16 +121,20 @@ def _note_depths(values: Mapping[str, Any], note: Note) -> None:
             note(("metrics", place), quoted(text), f"a depth of {expected}")
 
 
-def _note_primary(values: Mapping[str, Any], faulty: set[str], note: Note) -> None:
-    """Note measures that cannot be taken at these depths, and a primary metric that is not taken."""
+def _settle_primary(values: dict[str, Any], faulty: set[str], note: Note) -> None:
+    """Fill in the primary metric that was not named; note one that is not taken, or measures not for these depths."""
     try:
-        taken = [str(metric) for metric in choose_metrics(values["metrics"], values["ks"])]
+        taken = choose_metrics(values["metrics"], values["ks"])
     except ConfigurationError as error:
         found, _, expected = str(error).removeprefix("metric: found ").partition("; expected ")
         note(("metrics",), found, expected)
         return
-    better = [text for text in taken if not MEASURES[parse(text).name].is_cost and MEASURES[parse(text).name].is_earned]
-    if "primary" not in faulty and values["primary"] not in better:
+    better = [str(metric) for metric in taken if is_quality(metric)]
+    if not better:
+        note(("metrics",), f"no measure of quality among {', '.join(map(str, taken))}", "one of which more is better")
+    elif values["primary"] is None:
+        values["primary"] = str(primary_of(None, taken))
+    elif "primary" not in faulty and values["primary"] not in better:
         note(
             ("primary",),
             quoted(values["primary"]),

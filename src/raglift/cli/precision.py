@@ -1,0 +1,119 @@
+"""`raglift precision`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from raglift.cli import Stopped
+from raglift.cli.json_output import print_json
+from raglift.cli.model_options import limited, print_estimate
+from raglift.cli.saved_runs import load_runs
+from raglift.errors import CostLimitReached
+from raglift.judging.usefulness import context_precision, estimate_context_precision, read_answers
+from raglift.judging.usefulness.brief import print_precision
+from raglift.judging.usefulness.records import MEASURES
+from raglift.printable import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from raglift.integrations.language_models import LanguageModel
+    from raglift.judging.asking import Limits
+    from raglift.judging.usefulness import ContextPrecision
+
+__all__ = ["Request", "run"]
+
+_STOPPED = 1
+_GOES_ON = "goes on from there: what was answered is kept"
+
+
+@dataclass(frozen=True)
+class Request:
+    """The command line, parsed."""
+
+    runs: tuple[Path, ...]
+    ks: tuple[int, ...] | None
+    answers: Path | None
+    model: LanguageModel
+    limits: Limits
+    seed: int
+    estimate: bool
+    as_json: bool
+
+
+def run(request: Request) -> None:
+    """Estimate, ask, print.
+
+    Raises:
+        ConfigurationError: an option that cannot be used; nothing was asked.
+        DatasetError: the answers cannot be read.
+        RunError: a folder that holds no evaluation and no sweep.
+    """
+    from rich.console import Console
+
+    evaluations = load_runs(request.runs)
+    answers = None if request.answers is None else read_answers(request.answers)
+    about: dict[str, Any] = {"ks": request.ks, "answers": answers}
+    expected = estimate_context_precision(evaluations, request.model, limits=request.limits, **about)
+    print_estimate(expected, request.model)
+    if request.estimate:
+        return
+    limits = limited(request.limits, expected)
+    try:
+        found = context_precision(evaluations, request.model, limits=limits, seed=request.seed, **about)
+    except CostLimitReached as error:
+        sys.stderr.write(f"raglift: stopped: {printable(str(error))}\nthe same command with more to spend {_GOES_ON}\n")
+        raise typer.Exit(_STOPPED) from None
+    except KeyboardInterrupt:
+        raise Stopped(f"the same command {_GOES_ON}") from None
+    if request.as_json:
+        print_json(_as_json(found))
+    else:
+        print_precision(found, Console())
+
+
+def _as_json(found: ContextPrecision) -> dict[str, Any]:
+    return {
+        "dataset": found.pool.name,
+        "judge": asdict(found.judge),
+        "agreement": asdict(found.agreement),
+        "means": list(_means(found)),
+        "lifts": [asdict(lift) for lift in found.lifts],
+        "without_verdict": len(found.unanswered),
+        "asked": found.asked,
+        "usage": asdict(found.usage),
+        "dollars": found.dollars,
+        "notes": found.notes,
+        "pairs": [
+            {
+                "query": each.query.id,
+                "doc": each.pooled.chunk.doc_id,
+                "start": each.pooled.chunk.start,
+                "end": each.pooled.chunk.end,
+                "text": each.pooled.chunk.text,
+                "ranks": dict(each.pooled.ranks),
+                "useful": each.useful,
+                "reason": each.reason,
+            }
+            for each in found.judged
+        ],
+    }
+
+
+def _means(found: ContextPrecision) -> Iterator[dict[str, Any]]:
+    for system in found.systems:
+        for k in found.ks:
+            intervals = {measure: found.interval(system, measure, k) for measure in MEASURES}
+            yield {
+                "system": system,
+                "k": k,
+                **{measure: found.mean(system, measure, k) for measure in MEASURES},
+                **{f"{measure}_interval": None if each is None else list(each) for measure, each in intervals.items()},
+                "n": found.n(system, k),
+                "left_out": len(found.pool.queries) - found.n(system, k),
+            }

@@ -1,0 +1,440 @@
+"""Many prompts to one model: the real client of langchain-openai against a server on this machine."""
+
+import itertools
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from pydantic import BaseModel, field_validator
+
+from raglift.cache import Cache, bypassed
+from raglift.errors import ConfigurationError, CostLimitReached, ModelUnavailable
+from raglift.integrations.language_models import FilledPrompt, Patience, Reply, Usage, language_model
+from raglift.judging.asking import Estimate, Limits, NoAnswer, ask_all, estimate
+from raglift.testing import Answer, OpenAIServer
+
+KEY = "sk-test-0123456789abcdef"
+QUICK = Patience(3, 5.0, first_wait=0.01)
+ONE = Limits(concurrency=1)
+
+
+class Grade(BaseModel):
+    grade: Literal[0, 1, 2, 3]
+    reason: str
+
+
+class Strict(BaseModel):
+    """The schema of Grade, but for what has been found out since."""
+
+    grade: Literal[0, 1, 2, 3]
+    reason: str
+
+    @field_validator("reason")
+    @classmethod
+    def _not_short(cls, reason):
+        if reason == "passage 3":
+            raise ValueError("too short")
+        return reason
+
+
+def prompts(count, *, version="relevance@1"):
+    return [FilledPrompt(version, "Grade the passage.", f"passage {number}") for number in range(count)]
+
+
+def judge(messages, schema):
+    """Answer with what was asked, so that answers cannot be confused."""
+    passage = messages[-1]["content"]
+    return {"grade": int(passage.split()[-1]) % 4, "reason": passage}
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_of_the_machine(monkeypatch, tmp_path):
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def server(monkeypatch):
+    with OpenAIServer(key=KEY, replies=judge) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        yield server
+
+
+@pytest.fixture
+def model(server):
+    return language_model(patience=QUICK)
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return Cache(tmp_path / "cache.sqlite")
+
+
+def asked(server):
+    return sorted(request.body["messages"][-1]["content"] for request in server.requests)
+
+
+def reasons(answers):
+    return [getattr(value, "reason", None) for value in answers.values]
+
+
+# Asking
+
+
+def test_answers_come_in_the_order_of_the_prompts(server, model, cache):
+    answers = ask_all(model, prompts(40), Grade, cache=cache)
+    assert reasons(answers) == [f"passage {number}" for number in range(40)]
+    assert answers.asked == 40
+    assert answers.usage == Usage(40 * 5, 40 * 5)
+    assert answers.dollars == pytest.approx((200 * 0.15 + 200 * 0.60) / 1e6)
+
+
+def test_equal_prompts_are_asked_once(server, model, cache):
+    answers = ask_all(model, [*prompts(5), *prompts(5)[::-1]], Grade, cache=cache)
+    assert asked(server) == [f"passage {number}" for number in range(5)]
+    assert reasons(answers) == [f"passage {number}" for number in (0, 1, 2, 3, 4, 4, 3, 2, 1, 0)]
+
+
+def test_no_prompts_need_no_model(server, model, cache):
+    assert ask_all(model, [], Grade, cache=cache).values == ()
+
+
+def test_at_most_so_many_requests_are_under_way_and_no_fewer(model, cache, server):
+    now, most, counting = 0, 0, threading.Lock()
+
+    def slow(messages, schema):
+        nonlocal now, most
+        with counting:
+            now += 1
+            most = max(most, now)
+        time.sleep(0.05)
+        with counting:
+            now -= 1
+        return judge(messages, schema)
+
+    server.replies = slow
+    ask_all(model, prompts(12), Grade, Limits(concurrency=3), cache=cache)
+    assert most == 3
+
+
+def test_progress_has_a_rate(model, cache, capsys):
+    ask_all(model, prompts(3), Grade, cache=cache, progress=True, label="grade")
+    assert "grade: 3/3 prompts (" in capsys.readouterr().err
+
+
+# The cache
+
+
+def test_what_was_answered_is_not_asked_again(server, model, cache, tmp_path):
+    first = ask_all(model, prompts(6), Grade, cache=cache)
+    cache.close()
+    server.requests.clear()
+    again = ask_all(language_model(patience=QUICK), prompts(8), Grade, cache=Cache(tmp_path / "cache.sqlite"))
+    assert asked(server) == ["passage 6", "passage 7"]
+    assert again.values[:6] == first.values
+    assert (again.asked, again.usage) == (2, Usage(10, 10))
+
+
+def test_another_question_is_asked_anew(server, model, cache):
+    class Other(Grade):
+        sure: bool = True
+
+    ask_all(model, prompts(1), Grade, cache=cache)
+    others = [
+        (model, prompts(1, version="relevance@2"), Grade),
+        (language_model(patience=QUICK, temperature=1.0), prompts(1), Grade),
+        (language_model("openai:gpt-4o", patience=QUICK), prompts(1), Grade),
+        (model, [FilledPrompt("relevance@1", "Grade it.", "passage 0")], Grade),
+        (model, prompts(1), Other),
+    ]
+    assert [ask_all(*other, cache=cache).asked for other in others] == [1] * 5
+    assert [ask_all(*other, cache=cache).asked for other in others] == [0] * 5
+
+
+def test_a_kept_answer_that_is_no_longer_of_the_form_is_asked_again(server, model, cache):
+    ask_all(model, prompts(5), Grade, cache=cache)
+    Strict.__name__ = Strict.__qualname__ = "Grade"
+    Strict.__doc__ = None
+    Strict.model_rebuild(force=True)
+    assert Strict.model_json_schema() == Grade.model_json_schema()
+    server.requests.clear()
+    server.replies = lambda messages, _: {"grade": 1, "reason": "at length"}
+    answers = ask_all(model, prompts(5), Strict, cache=cache)
+    assert asked(server) == ["passage 3"]
+    assert answers.values[3].reason == "at length"
+    assert ask_all(model, prompts(5), Strict, cache=cache).asked == 0
+
+
+def test_a_bypassed_cache_is_passed_by_in_every_thread(server, model, cache):
+    with bypassed():
+        ask_all(model, prompts(3), Grade, cache=cache)
+        assert ask_all(model, prompts(3), Grade, cache=cache).asked == 3
+    assert ask_all(model, prompts(3), Grade, cache=cache).asked == 3
+
+
+def test_the_key_is_in_no_cache_and_no_log(server, model, cache, caplog, tmp_path):
+    caplog.set_level(logging.DEBUG)
+    told = {"error": {"message": f"bad key {KEY}", "code": "invalid_request"}}
+    server.answer_next(Answer(status=400, body=told), Answer(status=500, body=told))
+    answers = ask_all(model, prompts(5), Grade, cache=cache)
+    cache.close()
+    kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert b"passage 4" in kept  # that something is looked at
+    assert KEY.encode() not in kept
+    assert KEY not in caplog.text + repr(answers)
+
+
+# Failures
+
+
+@pytest.mark.parametrize(
+    ("answers", "reason"),
+    [
+        ([Answer(refusal="I will not.")], "refused to answer: 'I will not.'"),
+        ([Answer(text="{")] * 3, "not what was asked for"),
+        ([Answer(status=400)], "scripted status 400"),
+        ([Answer(status=500)] * 3, "failed after 3 attempts"),
+    ],
+    ids=["refused", "malformed", "400", "500"],
+)
+def test_a_prompt_that_fails_is_no_answer_and_is_asked_again_next_time(server, model, cache, answers, reason):
+    server.answer_next(*answers)
+    first = ask_all(model, prompts(4), Grade, ONE, cache=cache)
+    assert isinstance(first.values[0], NoAnswer)
+    assert reason in first.values[0].reason
+    assert reasons(first)[1:] == ["passage 1", "passage 2", "passage 3"]
+    server.requests.clear()
+    again = ask_all(model, prompts(4), Grade, cache=cache)
+    assert asked(server) == ["passage 0"]
+    assert reasons(again)[0] == "passage 0"
+
+
+def test_what_failed_answers_were_billed_is_counted(server, model, cache):
+    server.answer_next(Answer(refusal="I will not."))
+    assert ask_all(model, prompts(2), Grade, ONE, cache=cache).usage == Usage(5 + 5, 3 + 5)
+
+
+def test_what_every_prompt_would_hit_stops_at_once_and_keeps_what_was_answered(server, model, cache):
+    server.answer_next(*[Answer(value={"grade": 1, "reason": "yes"})] * 3, Answer(status=401))
+    with pytest.raises(ModelUnavailable, match=r"Is the API key right.*3 prompts were answered before.*are kept"):
+        ask_all(model, prompts(500), Grade, ONE, cache=cache)
+    assert len(server.requests) <= 6  # what was under way when it was noticed
+    assert estimate(model, prompts(500), Grade, cache=cache).cached >= 3
+
+
+def test_a_server_that_is_not_there_stops_at_once(monkeypatch, cache):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    with pytest.raises(ModelUnavailable, match="refused"):
+        ask_all(language_model(patience=QUICK), prompts(500), Grade, cache=cache)
+
+
+def test_nothing_but_failures_stop_it_too(server, model, cache):
+    server.answer_next(*[Answer(status=400)] * 500)
+    with pytest.raises(ModelUnavailable, match=r"none of the first 10 prompts was answered \(490 more remain\): .*400"):
+        ask_all(model, prompts(500), Grade, cache=cache)
+    assert len(server.requests) < 30
+
+
+def test_few_prompts_that_all_fail_are_no_answers(server, model, cache):
+    server.answer_next(*[Answer(refusal="no")] * 10)
+    answers = ask_all(model, prompts(10), Grade, cache=cache)
+    assert all(isinstance(value, NoAnswer) for value in answers.values)
+
+
+def test_an_error_of_a_models_own_stops_it(cache):
+    class Broken:
+        name = identity = "mine:broken"
+
+        def ask(self, prompt, form):
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        ask_all(Broken(), prompts(20), Grade, cache=cache)
+
+
+def test_when_it_stops_no_request_is_made_again(server, cache):
+    server.answer_next(Answer(status=429, headers={"Retry-After": "0.5"}), Answer(status=401, seconds=0.2))
+    with pytest.raises(ModelUnavailable):
+        ask_all(language_model(patience=QUICK), prompts(2), Grade, Limits(concurrency=2), cache=cache)
+    time.sleep(0.6)
+    assert len(server.requests) == 2
+
+
+# Cost
+
+
+def test_an_estimate_sends_nothing_and_knows_what_is_answered(server, model, cache):
+    first = estimate(model, [*prompts(10), *prompts(10)], Grade, cache=cache)
+    assert (first.prompts, first.cached, server.requests) == (10, 0, [])
+    assert first.usage.input > 10 * 7  # words
+    assert first.dollars == pytest.approx((first.usage.input * 0.15 + first.usage.output * 0.60) / 1e6)
+    ask_all(model, prompts(4), Grade, cache=cache)
+    rest = estimate(model, prompts(10), Grade, cache=cache)
+    assert (rest.prompts, rest.cached) == (10, 4)
+    assert rest.usage.output == first.usage.output * 6 / 10
+    assert estimate(model, prompts(4), Grade, cache=cache).usage == Usage()
+
+
+def test_an_estimate_in_one_line():
+    usage = Usage(123_456, 7_890)
+    assert str(Estimate(1_200, 300, usage, 0.0234)) == (
+        "1,200 prompts (300 of them answered in the cache), about 123,456 tokens to read and 7,890 to write, "
+        "about US$ 0.023"
+    )
+    assert str(Estimate(2, 0, usage, None)).endswith("to write, price not known")
+    assert str(Estimate(2, 2, Usage(), 0.0)) == "2 prompts (2 of them answered in the cache), nothing to pay"
+
+
+def test_a_price_can_be_given(server, model, cache):
+    limits = Limits(price=(1e6, 2e6))
+    answers = ask_all(model, prompts(2), Grade, limits, cache=cache)
+    assert answers.dollars == answers.usage.input + 2 * answers.usage.output
+
+
+def test_without_a_price_nothing_is_said_of_dollars(server, cache):
+    model = language_model("openai:my-own", patience=QUICK)
+    assert estimate(model, prompts(2), Grade, cache=cache).dollars is None
+    assert ask_all(model, prompts(2), Grade, cache=cache).dollars is None
+    for ask in (estimate, ask_all):
+        with pytest.raises(
+            ConfigurationError, match=r"max_cost: found 1, but the price of openai:my-own .*--price IN,OUT"
+        ):
+            ask(model, prompts(2), Grade, Limits(max_cost=1.0), cache=cache)
+
+
+@pytest.mark.parametrize("concurrency", [1, 5])
+def test_the_limit_of_cost_is_not_passed_and_the_next_call_goes_on(server, model, cache, concurrency):
+    def billed(messages, schema):  # far longer than it could be guessed
+        time.sleep(0.01)
+        return judge(messages, schema) | {"reason": "word " * 2_000}
+
+    server.replies = billed
+    price = (0.0, 10.0)
+    one = 2_004 * 10.0 / 1e6  # what an answer is billed
+    limits = Limits(concurrency, max_cost=5.5 * one, price=price)
+    with pytest.raises(CostLimitReached, match=r"max_cost: .*prompts were answered now, for US\$ .* remain") as caught:
+        ask_all(model, prompts(40), Grade, limits, cache=cache)
+    assert len(server.requests) == 5
+    answered = estimate(model, prompts(40), Grade, limits, cache=cache).cached
+    assert f"{answered:,} prompts were answered now" in str(caught.value)
+    assert f"{40 - answered:,} remain" in str(caught.value)
+    server.requests.clear()
+    server.replies = judge
+    assert ask_all(model, prompts(40), Grade, cache=cache).asked == 40 - answered
+
+
+def test_what_is_under_way_counts_against_the_limit(server, model, cache):
+    guess = estimate(model, prompts(1), Grade, cache=cache).usage
+    server.replies = lambda messages, schema: Answer(value=judge(messages, schema), seconds=0.3)
+    limits = Limits(8, max_cost=2.5 * guess.output * 10.0 / 1e6, price=(0.0, 10.0))
+    started = time.monotonic()
+    ask_all(model, prompts(4), Grade, limits, cache=cache)
+    times = sorted(request.at - started for request in server.requests)
+    assert times[2] - times[1] > 0.2  # the third waits until it is known what the first two cost
+
+
+def test_a_limit_of_nothing_asks_nothing(server, model, cache):
+    with pytest.raises(CostLimitReached, match="0 prompts were answered now"):
+        ask_all(model, prompts(3), Grade, Limits(max_cost=0), cache=cache)
+    assert server.requests == []
+
+
+def test_what_is_cached_costs_nothing(server, model, cache):
+    ask_all(model, prompts(3), Grade, cache=cache)
+    assert ask_all(model, prompts(3), Grade, Limits(max_cost=0), cache=cache).dollars == 0
+
+
+def test_where_the_provider_does_not_say_the_guess_counts(cache):
+    class Silent:
+        name = identity = "mine:silent"
+
+        def ask(self, prompt, form):
+            return Reply(form(grade=1, reason="a"), Usage())
+
+    limits = Limits(1, price=(1.0, 1.0))
+    guessed = estimate(Silent(), prompts(4), Grade, limits, cache=cache)
+    assert ask_all(Silent(), prompts(4), Grade, limits, cache=cache).usage == guessed.usage
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"concurrency": 0}, {"concurrency": 1.5}, {"max_cost": -1}, {"max_cost": float("nan")}, {"price": (-1, 2)}],
+    ids=str,
+)
+def test_limits_that_cannot_be_used_are_refused(settings):
+    with pytest.raises(ConfigurationError, match=f"{next(iter(settings))}: found"):
+        Limits(**settings)
+
+
+# Ctrl-C
+
+PROGRAM = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from test_asking import Grade, prompts
+from raglift.integrations.language_models import language_model
+from raglift.judging.asking import Limits, ask_all
+ask_all(language_model(), prompts(30), Grade, Limits(concurrency=2), progress=True)
+"""
+
+
+def test_ctrl_c_stops_at_once_and_the_next_call_asks_only_what_is_missing(server, model, tmp_path):
+    count = itertools.count()
+    server.replies = lambda messages, schema: Answer(
+        value=judge(messages, schema), seconds=0 if next(count) < 6 else 60
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, str(Path(__file__).parent)],
+        env={**os.environ, "RAGLIFT_CACHE": str(tmp_path)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        while len(server.requests) < 8:
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        started = time.monotonic()
+        _, said = process.communicate(timeout=20)
+        assert time.monotonic() - started < 10
+    finally:
+        process.kill()
+    assert "KeyboardInterrupt" in said
+    assert KEY not in said
+    server.requests.clear()
+    server.replies = judge
+    answers = ask_all(model, prompts(30), Grade, cache=Cache(tmp_path / "cache.sqlite"))
+    assert answers.asked == len(server.requests) == 24
+    assert reasons(answers) == [f"passage {number}" for number in range(30)]
+
+
+def test_ctrl_c_ends_a_wait(server, cache):
+    server.answer_next(Answer(status=429, headers={"Retry-After": "60"}))
+
+    def interrupt():
+        while not server.requests:
+            time.sleep(0.01)
+        time.sleep(0.1)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    thread = threading.Thread(target=interrupt, daemon=True)
+    thread.start()
+    started = time.monotonic()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            ask_all(language_model(), prompts(1), Grade, cache=cache)
+    finally:
+        thread.join()
+        signal.signal(signal.SIGINT, before)
+    assert time.monotonic() - started < 20
