@@ -198,7 +198,7 @@ def judged_by_model() -> Callable[..., Evaluation]:
     return build
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def ranked() -> Callable[..., Evaluation]:
     """Build the evaluation of a system that finds the fact of query i at `ranks[i]`, None for not at all.
 

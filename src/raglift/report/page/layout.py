@@ -23,7 +23,6 @@ _TEXTS = ("word", "words")
 _LINE = 40
 """As many characters of a name fit into a line of a phone."""
 _ROOM = ("", "", "two-lines", "three-lines")
-_SEPARATOR = " · "
 _MARGIN = 2.0
 """What a bar's scale leaves free at each end, of 100."""
 
@@ -122,7 +121,9 @@ def laid_table(table: Table, labels: str = "") -> LaidTable:
 
 
 def _with_labels(caption: str, labels: str) -> str:
-    return _SEPARATOR.join(filter(None, [caption, labels]))
+    if labels and caption.endswith("."):
+        return f"{caption} {labels[0].upper()}{labels[1:]}."
+    return " · ".join(filter(None, [caption, labels]))
 
 
 def _style(name: str | None, *, ruled: bool) -> str:

@@ -72,7 +72,7 @@ def _query(query: QueryDetail) -> Mapping[str, object]:
 
 
 def _passage(passage: Passage) -> Mapping[str, object]:
-    return {
+    content: dict[str, object] = {
         "document": passage.doc_id,
         "start": passage.start,
         "end": passage.end,
@@ -80,6 +80,7 @@ def _passage(passage: Passage) -> Mapping[str, object]:
         "chunk_id": passage.chunk_id,
         "grade": passage.grade,
     }
+    return content if passage.annotator is None else content | {"annotator": passage.annotator.name}
 
 
 def _view(view: ViewDetail) -> Mapping[str, object]:

@@ -32,7 +32,7 @@ __all__ = [
     "truncation",
 ]
 
-_HEADLINE = ("ndcg", "recall", "rr", "hit_rate", "precision")
+_HEADLINE = ("ndcg", "recall", "rr", "hit_rate", "precision", "judged")
 """The measures of the first screen, besides the one that decides."""
 _FEW = "‡"
 

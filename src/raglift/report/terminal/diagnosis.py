@@ -131,12 +131,13 @@ def piece_text(piece: Piece) -> str:
 
 
 def passage_text(passage: Passage) -> str:
-    """Return a passage's place, its beginning and its grade, in a line."""
+    """Return a passage's place, its beginning, its grade, and the model that gave it, in a line."""
+    grade = f"(grade {passage.grade})" if passage.annotator is None else f"(grade {passage.grade}, {passage.annotator})"
     if passage.text is None:
-        return f"chunk {passage.chunk_id} (grade {passage.grade})"
+        return f"chunk {passage.chunk_id} {grade}"
     place = f"{passage.doc_id} " if passage.doc_id else ""
     span = f"{passage.start}–{passage.end} " if passage.start is not None else ""
-    return f"{place}{span}“{_short(passage.text)}” (grade {passage.grade})"
+    return f"{place}{span}“{_short(passage.text)}” {grade}"
 
 
 def outcome_text(loss: Loss, k: int) -> str:

@@ -110,12 +110,13 @@ function standingTone(before, after, one) {
 function alternative(passage, number) {
   const where = place(passage.document, passage.start, passage.end);
   const grade = passage.grade === 1 ? null : element("span", null, `grade ${passage.grade}`);
+  const judge = passage.annotator ? element("span", { dir: "auto" }, `by ${short(passage.annotator, 80)}`) : null;
   const text = passage.chunk_id === null || passage.chunk_id === undefined
     ? longText(passage.text ?? "", [], { before: 0, after: 0 }, { class: "passage" })
     : [element("p", { class: "passage", dir: "auto" }, `the chunk ${short(passage.chunk_id, 80)}`)];
   return element("div", { class: "alternative" },
     number ? element("span", { class: "or" }, "or") : null,
     text,
-    where.length || grade ? element("p", { class: "source" }, where, grade) : null,
+    where.length || grade || judge ? element("p", { class: "source" }, where, grade, judge) : null,
   );
 }
