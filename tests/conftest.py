@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import signal
@@ -13,7 +14,7 @@ import pytest
 
 from raglift.evaluation import evaluate, rescore
 from raglift.records import Annotator, Dataset, Evaluation, Fact, Passage, Query
-from raglift.testing import FakeReranker, FakeRetriever
+from raglift.testing import FakeReranker, FakeRetriever, OpenAIServer
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Workers that share the cores and wait for each other's threads are many times slower than one thread each
@@ -100,6 +101,22 @@ def loopback_only() -> Iterator[None]:
 def _is_loopback(host: str | bytes) -> bool:
     name = host.decode() if isinstance(host, bytes) else host
     return name in ("localhost", "::1") or name.startswith("127.")
+
+
+@pytest.fixture
+def question_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    """A loopback server whose model writes questions and judges them well; and a cache of the test's own."""
+    path = Path(__file__).parent / "judging" / "generating" / "writer.py"
+    spec = importlib.util.spec_from_file_location("writer_of_questions", path)
+    assert spec is not None
+    assert spec.loader is not None
+    writer = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(writer)
+    monkeypatch.setenv("RAGLIFT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    with OpenAIServer(key="test", replies=writer.write) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ import pytest
 
 from raglift.corpora import find_corpus
 from raglift.errors import CorpusError, CorpusMissing, DatasetError
-from raglift.loading import load_dataset
+from raglift.loading import load_dataset, load_documents
 from raglift.records import Document, Passage
 
 LINE = '{"id": "a", "query": "What?", "relevant": [{"doc": "a.md", "from": "one", "to": "two"}]}\n'
@@ -43,6 +43,39 @@ def test_documents_that_are_given(folder: Path, documents: object) -> None:
     dataset = load_dataset(str(folder / "queries.jsonl"), documents=documents, name="mine")  # type: ignore[arg-type]
     assert dataset.name == "mine"
     assert dataset.query("a").facts[0].passages == (Passage("one two", "a.md", 0, 7),)
+
+
+def test_documents_by_the_name_of_a_corpus(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    lighthouse = find_corpus("lighthouse").documents()
+    for name in ("lighthouse", Path("lighthouse"), "corpora/lighthouse"):
+        assert load_documents(name) == lighthouse
+    (folder / "unlabelled.jsonl").write_text('{"id": "a", "query": "What?", "relevant": []}\n')
+    assert load_dataset("unlabelled.jsonl", documents="lighthouse").documents == lighthouse
+    assert load_dataset("lighthouse", documents="lighthouse").documents == lighthouse
+    (folder / "lighthouse").mkdir()
+    (folder / "lighthouse" / "a.md").write_text("a path comes before a name")
+    assert [document.id for document in load_documents("lighthouse")] == ["a.md"]
+
+
+@pytest.mark.usefixtures("no_texts")
+def test_documents_by_a_name_whose_text_is_not_there() -> None:
+    with pytest.raises(CorpusMissing, match="raglift corpus fetch war_and_peace"):
+        load_documents("war_and_peace")
+
+
+def test_documents_by_a_name_that_is_none(folder: Path) -> None:
+    with pytest.raises(DatasetError, match=r"no such file or folder; expected .*the name of a corpus"):
+        load_dataset(folder / "queries.jsonl", documents="lighthose")
+
+
+def test_documents_of_a_dataset(folder: Path) -> None:
+    assert load_documents(folder) == load_documents(folder / "documents") == (Document("a.md", "zero one two"),)
+    assert load_dataset(folder / "queries.jsonl", documents=folder).documents == (Document("a.md", "zero one two"),)
+    fixtures = Path(__file__).parent / "dataset" / "fixtures"
+    assert load_documents(fixtures / "beir") == load_dataset(fixtures / "beir").documents
+    (folder / "queries.jsonl").unlink()
+    assert [document.id for document in load_documents(folder)] == ["documents/a.md"]
 
 
 def test_a_folder(folder: Path, tmp_path: Path) -> None:

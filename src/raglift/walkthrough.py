@@ -10,6 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from raglift.assistant import StageHits
+from raglift.assistant.engine import labels_by_rank
+from raglift.assistant.lines import figures, heading, hit_lines, label_lines, say
 from raglift.errors import ConfigurationError
 from raglift.evaluation import evaluate
 from raglift.indexing import build_index
@@ -17,7 +20,6 @@ from raglift.integrations.adapt import LATE_INTERACTION
 from raglift.integrations.embeddings import embedder_by_name
 from raglift.matching import MatchRule, judge
 from raglift.metrics import AP, DCG, F1, IDCG, NDCG, RR, HitRate, Precision, Recall
-from raglift.printable import printable
 from raglift.records import Dataset, Evaluation, Metric, Query
 from raglift.report import print_evaluation
 from raglift.retrieval import DenseRetriever
@@ -30,6 +32,8 @@ __all__ = ["TUTORIAL_METRICS", "Settings", "show_metrics", "walk_through"]
 
 TUTORIAL_METRICS = (HitRate, Precision, Recall, F1, RR, AP, DCG, IDCG, NDCG)
 """What the tutorial takes, in its order."""
+_WIDTH = 120
+"""Of a line about a hit."""
 
 
 @dataclass(frozen=True)
@@ -91,24 +95,33 @@ def walk_through(dataset: Dataset, questions: list[Query], settings: Settings, c
 def _index(dataset: Dataset, settings: Settings, console: Console) -> DenseRetriever:
     _heading(console, 1, "Load the text")
     for document in dataset.documents:
-        _say(console, f"{document.id}: {len(document.text):,} characters, without its publisher's header and licence")
+        say(
+            console,
+            f"{document.id}: {len(document.text):,} characters, without its publisher's header and licence",
+            wrap=True,
+        )
     _heading(console, 2, f"Split it: {settings.system.chunker}")
     chunks = chunks_of(dataset, settings.system.chunker)
     lengths = sorted(len(chunk.text) for chunk in chunks)
-    _say(console, f"{len(chunks):,} chunks; the median has {lengths[len(lengths) // 2]:,} characters")
+    say(console, f"{len(chunks):,} chunks; the median has {lengths[len(lengths) // 2]:,} characters", wrap=True)
     _heading(console, 3, "Embed the chunks, normalize the vectors, index them in FAISS by inner product")
     embedder = embedder_by_name(settings.system.embedding, dtype=settings.system.dtype)
     index = build_index(chunks, embedder, progress=None)
-    _say(console, f"model: {embedder.identity}", wrap=False)
+    say(console, f"model: {embedder.identity}")
     distinct = len({chunk.text for chunk in chunks})
-    _say(
+    say(
         console,
         f"{index.vectors.shape[0]:,} vectors of {index.vectors.shape[1]} dimensions and length 1, so that the inner "
         f"product is the cosine similarity; {index.computed:,} of {distinct:,} distinct chunks embedded now, "
         "the others were in the cache",
+        wrap=True,
     )
     if index.read_in_part:
-        _say(console, f"! {index.read_in_part:,} chunks are longer than the model reads: their beginning was embedded")
+        say(
+            console,
+            f"! {index.read_in_part:,} chunks are longer than the model reads: their beginning was embedded",
+            wrap=True,
+        )
     return DenseRetriever(index)
 
 
@@ -118,25 +131,19 @@ def _show_hits(evaluation: Evaluation, settings: Settings, console: Console) -> 
     trace = evaluation.run.traces[0]
     rule = MatchRule.for_profile(evaluation.profile)
     _heading(console, 4, f"Ask, and retrieve the {settings.k} most similar chunks")
-    _say(console, f"question: {query.text}")
-    for number, fact in enumerate(query.facts, start=1):
-        for alternative, passage in enumerate(fact.passages):
-            name = "     or: " if alternative else f"label {number}: "
-            _say(console, f"  {name}{_shortened(passage.text or '', 64)}")
-    for stage_number, (stage, info) in enumerate(zip(trace.stages, evaluation.run.stages, strict=False)):
-        judged = judge([query], [[stage.ranking]], rule)[0]
-        labels: dict[int, list[int]] = {}
-        for rank, fact in zip(judged.matches.rank.tolist(), judged.matches.fact.tolist(), strict=True):
-            labels.setdefault(rank, []).append(fact + 1)
-        earlier = {hit.chunk.id: hit.rank for hit in trace.stages[0].ranking}
-        if stage_number:
-            _heading(console, 5, f"Rerank them: {info.system}")
-        for hit in stage.ranking:
-            matched = "".join(f" ← label {number}" for number in sorted(set(labels.get(hit.rank, ()))))
-            was = f" (was {earlier.get(hit.chunk.id, '–'):>2})" if stage_number else ""
-            name = "score" if stage_number else "cosine"
-            line = f"{hit.rank:>3}{was}  {name} {hit.score or 0:8.4f}  {_shortened(hit.chunk.text, 64)}{matched}"
-            _say(console, line, wrap=False)
+    say(console, f"question: {query.text}", wrap=True)
+    for line in label_lines(query, 64):
+        say(console, line)
+    judged = judge([query], [[stage.ranking] for stage in trace.stages], rule)
+    stages = [
+        StageHits(info.name, info.system, "score" if number else "cosine", stage.ranking, labels_by_rank(matched))
+        for number, (stage, info, matched) in enumerate(zip(trace.stages, evaluation.run.stages, judged, strict=False))
+    ]
+    for stage in stages:
+        if stage is not stages[0]:
+            _heading(console, 5, f"Rerank them: {stage.system}")
+        for line in hit_lines(stage, stages[0], settings.k, _WIDTH):
+            say(console, line)
 
 
 def _show_where_the_labels_are(evaluation: Evaluation, retriever: DenseRetriever, console: Console) -> None:
@@ -151,11 +158,12 @@ def _show_where_the_labels_are(evaluation: Evaluation, retriever: DenseRetriever
         f"label {number + 1} at rank {first[number]:,}" if number in first else f"label {number + 1} in no chunk"
         for number in range(len(query.facts))
     ]
-    _say(
+    say(
         console,
         "\nNone of the labels is among these hits, so every figure below is 0. In the ranking of all "
         f"{len(ranking):,} chunks: {', '.join(places)}. Try a larger -k, another --embedding, another --question, "
         "or --all.",
+        wrap=True,
     )
 
 
@@ -177,10 +185,11 @@ def show_metrics(evaluation: Evaluation, k: int, console: Console) -> None:
         console,
     )
     if len(evaluation.scores.stages) > 1:
-        _say(
+        say(
             console,
             f"The reranker puts the same {k} hits in another order, so at k = {k} these four cannot change; "
             "at a smaller k they can (step 9).",
+            wrap=True,
         )
     _heading(console, 7, f"Rank-aware metrics at k = {k}: how early the labels are found")
     _line(
@@ -196,7 +205,7 @@ def show_metrics(evaluation: Evaluation, k: int, console: Console) -> None:
     _line(evaluation, IDCG @ k, f"the DCG of the ideal order of {ideal}", console)
     _line(evaluation, NDCG @ k, "DCG / IDCG", console)
     if tutorial:
-        _say(console, _ndcg_with_all_labels(evaluation, k))
+        say(console, _ndcg_with_all_labels(evaluation, k), wrap=True)
 
 
 def _ndcg_with_all_labels(evaluation: Evaluation, k: int) -> str:
@@ -216,23 +225,11 @@ def _line(evaluation: Evaluation, metric: Metric, meaning: str, console: Console
     scores = evaluation.scores
     name = title(metric) if len(evaluation.dataset) == 1 else mean_title(metric)
     values = [scores.mean(stage, metric) for stage in dict.fromkeys((evaluation.before, evaluation.after))]
-    # As the tutorial prints them: one question is hit or not, the rest with two decimals
-    decimals = 4 if len(evaluation.dataset) > 1 else 0 if metric.name == HitRate.name else 2
-    text = f"{name:<13} " + " → ".join(f"{value:.{decimals}f}" for value in values)
+    text = f"{name:<13} {figures(metric, values, decimals=4 if len(evaluation.dataset) > 1 else None)}"
     if len(evaluation.dataset) > 1:
         text += f"  (n = {scores.n(evaluation.before, metric):,})"
-    _say(console, f"{text}  {meaning}", wrap=False)
-
-
-def _say(console: Console, text: str, *, wrap: bool = True) -> None:
-    """Print text that may come from a corpus: no markup is read in it, and no control character gets through."""
-    console.print(printable(text), markup=False, highlight=False, soft_wrap=not wrap)
+    say(console, f"{text}  {meaning}")
 
 
 def _heading(console: Console, number: int, text: str) -> None:
-    console.print(f"\n{number}. {printable(text)}", style="bold", markup=False, highlight=False)
-
-
-def _shortened(text: str, length: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= length else line[: length - 1] + "…"
+    heading(console, f"{number}. {text}")

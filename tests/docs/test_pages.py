@@ -38,6 +38,8 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     folder = Path(shutil.copytree(FOLDERS[name], tmp_path / "page")) if name in FOLDERS else tmp_path
     if name == "docs/adapters.md":
         shutil.copytree(request.getfixturevalue("tiny_cross_encoder"), folder / "my-cross-encoder")
+    if name == "docs/generating.md":
+        request.getfixturevalue("question_writer")
     monkeypatch.chdir(folder)
     return folder
 

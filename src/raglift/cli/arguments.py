@@ -85,7 +85,12 @@ Temperature = Annotated[
     str, typer.Option(help="How freely the model answers; 'default' leaves it to the provider, as some models ask.")
 ]
 Concurrency = Annotated[int, typer.Option(help="The most requests under way at a time.")]
-MaxCost = Annotated[float | None, typer.Option(help="US dollars: stop before the next request might cost more in all.")]
+MaxCost = Annotated[
+    float | None,
+    typer.Option(
+        help="US dollars: stop before the next request might cost more in all. By default 5, where the price is known."
+    ),
+]
 Price = Annotated[
     str | None,
     typer.Option(help="US dollars per million input and output tokens, as 0.15,0.60, for a model whose is not known."),

@@ -7,14 +7,11 @@ import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-import typer
-
-from raglift.cli import Stopped
 from raglift.cli.json_output import print_json
-from raglift.cli.model_options import limited, print_estimate
+from raglift.cli.model_options import limited, print_estimate, stoppable
 from raglift.cli.saved_runs import load_runs
 from raglift.dataset import write_queries
-from raglift.errors import ConfigurationError, CostLimitReached, ModelOutputError
+from raglift.errors import ConfigurationError, ModelOutputError
 from raglift.judging.asking import NoAnswer
 from raglift.judging.grades_to_labels import placed
 from raglift.judging.grading import estimate_grading, grade
@@ -36,9 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Request", "run"]
 
-_STOPPED = 1
 _USUAL_SCALE = 3
-_GOES_ON = "goes on from there: what was answered is kept"
 
 
 @dataclass(frozen=True)
@@ -78,15 +73,8 @@ def run(request: Request) -> None:
     if request.estimate:
         return
     limits = limited(request.limits, expected)
-    if limits.max_cost is not None and (expected.dollars or 0) > limits.max_cost:
-        _say(f"that is more than --max-cost {limits.max_cost:g}: it may stop there, with nothing written")
-    try:
+    with stoppable():
         graded = grade(pairs, request.model, rubric=rubric, scale=scale, limits=limits)
-    except CostLimitReached as error:
-        _say(f"raglift: stopped: {error}\nnothing was written: the same command with more to spend {_GOES_ON}")
-        raise typer.Exit(_STOPPED) from None
-    except KeyboardInterrupt:
-        raise Stopped(f"nothing was written: the same command {_GOES_ON}") from None
     _check_any(graded)
     summary = graded.summary(evaluations, relevant_from=request.relevant_from, fill=request.fill)
     _finish(request, summary, documents)

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 __all__ = ["labels_json", "print_json", "records"]
 
 
-def print_json(found: Any) -> None:
+def print_json(found: Any, *, on_one_line: bool = False) -> None:
     """Print records, mappings, lists and NumPy's numbers as JSON; what is not a finite number is null.
 
     Texts are untrusted: what a terminal would act on, and what has no UTF-8, is written as its number.
     """
-    text = json.dumps(_plain(found), ensure_ascii=False, indent=2)
+    text = json.dumps(_plain(found), ensure_ascii=False, indent=None if on_one_line else 2)
     sys.stdout.write(UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 
 

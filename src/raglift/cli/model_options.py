@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import math
 import sys
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raglift.errors import ConfigurationError
+import typer
+
+from raglift.cli import Stopped
+from raglift.errors import ConfigurationError, CostLimitReached
 from raglift.integrations.language_models import language_model
 from raglift.judging.asking import Limits
 from raglift.printable import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from raglift.integrations._patience import Patience
     from raglift.integrations.language_models import LanguageModel
     from raglift.judging.asking import Estimate
 
-__all__ = ["limited", "model_and_limits", "model_of", "parse_price", "print_estimate"]
-
+__all__ = ["limited", "model_and_limits", "model_of", "parse_price", "print_estimate", "stoppable"]
 
 _MAX_COST = 5.0
 """US dollars, where the price is known and no other limit was given."""
+_STOPPED = 1
+_GOES_ON = "goes on from there: what was answered is kept, and no file was written"
 
 
 def model_and_limits(
@@ -35,20 +43,18 @@ def model_and_limits(
     return model_of(model, temperature), limits
 
 
-def limited(limits: Limits, expected: Estimate) -> Limits:
-    """Return the limits, with one of cost where the price is known and none was given."""
-    if limits.max_cost is not None or expected.dollars is None:
-        return limits
-    return replace(limits, max_cost=_MAX_COST)
-
-
-def model_of(model: str, temperature: str) -> LanguageModel:
+def model_of(model: str, temperature: str, *, patience: Patience | None = None) -> LanguageModel:
     """Return what `--model` and `--temperature` say.
+
+    Args:
+        model: as `language_model` takes it.
+        temperature: a number, or `default`.
+        patience: how long a request is made again.
 
     Raises:
         ConfigurationError: an option cannot be used, or the model's key is missing (`MissingKey`).
     """
-    return language_model(model, temperature=_temperature(temperature))
+    return language_model(model, temperature=_temperature(temperature), patience=patience)
 
 
 def parse_price(text: str) -> tuple[float, float]:
@@ -66,6 +72,34 @@ def parse_price(text: str) -> tuple[float, float]:
             f"--price: found {printable(text)!r}; expected US dollars per million input and output tokens, as 0.15,0.60"
         )
     return given, answered
+
+
+def limited(limits: Limits, expected: Estimate) -> Limits:
+    """Return the limits, with one of cost where the price is known and none was given; say when it may be too low."""
+    if expected.dollars is None:
+        return limits
+    max_cost = _MAX_COST if limits.max_cost is None else limits.max_cost
+    if expected.dollars > max_cost:
+        sys.stderr.write(f"that is more than --max-cost {max_cost:g}: it may stop there, before anything is written\n")
+    return replace(limits, max_cost=max_cost)
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Say how to go on where the limit of cost, or Ctrl-C, stops what the block asks a model.
+
+    Raises:
+        Exit: the limit was reached; the exit code is 1.
+        Stopped: Ctrl-C.
+    """
+    try:
+        yield
+    except CostLimitReached as error:
+        told = f"stopped: {error}\nthe same command with more to spend {_GOES_ON}"
+        sys.stderr.write(f"raglift: {printable(told)}\n")
+        raise typer.Exit(_STOPPED) from None
+    except KeyboardInterrupt:
+        raise Stopped(f"the same command {_GOES_ON}") from None
 
 
 def print_estimate(estimate: Estimate, model: LanguageModel) -> None:

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-import typer
-
-from raglift.cli import Stopped
 from raglift.cli.json_output import print_json
-from raglift.cli.model_options import limited, print_estimate
+from raglift.cli.model_options import limited, print_estimate, stoppable
 from raglift.cli.saved_runs import load_runs
-from raglift.errors import CostLimitReached
 from raglift.judging.usefulness import context_precision, estimate_context_precision, read_answers
 from raglift.judging.usefulness.brief import print_precision
 from raglift.judging.usefulness.records import MEASURES
-from raglift.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,9 +21,6 @@ if TYPE_CHECKING:
     from raglift.judging.usefulness import ContextPrecision
 
 __all__ = ["Request", "run"]
-
-_STOPPED = 1
-_GOES_ON = "goes on from there: what was answered is kept"
 
 
 @dataclass(frozen=True)
@@ -64,13 +55,8 @@ def run(request: Request) -> None:
     if request.estimate:
         return
     limits = limited(request.limits, expected)
-    try:
+    with stoppable():
         found = context_precision(evaluations, request.model, limits=limits, seed=request.seed, **about)
-    except CostLimitReached as error:
-        sys.stderr.write(f"raglift: stopped: {printable(str(error))}\nthe same command with more to spend {_GOES_ON}\n")
-        raise typer.Exit(_STOPPED) from None
-    except KeyboardInterrupt:
-        raise Stopped(f"the same command {_GOES_ON}") from None
     if request.as_json:
         print_json(_as_json(found))
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from raglift.assistant.questions import Questions
 from raglift.cli.evaluate import as_json as evaluation_as_json
 from raglift.cli.json_output import print_json
 from raglift.errors import ConfigurationError
@@ -38,10 +39,8 @@ def run(*, corpus: str, question: str | None, every: bool, settings: Settings, a
 
 def _find(dataset: Dataset, question: str) -> Query:
     """Return a question by its id, its text, or a part of its text that no other question has."""
-    wanted = question.strip().lower()
-    exact = [query for query in dataset if wanted in (query.id.lower(), query.text.lower())]
-    partial = [query for query in dataset if wanted and wanted in query.text.lower()]
-    found = exact or partial
+    questions = Questions(dataset.queries)
+    found = questions.named(question) or questions.containing(question)
     if len(found) == 1:
         return found[0]
     if found:

@@ -124,7 +124,7 @@ def _measured(graded: Graded) -> tuple[tuple[str, str], ...]:
 def _warnings(summary: GradingSummary) -> Iterator[str]:
     graded, model = summary.graded, summary.graded.annotator.model
     if summary.filled:
-        yield f"labels by people and by {model} together: figures under them are neither's"
+        yield f"{summary.labels.label_sources}: figures under them are nobody's alone"
     else:
         yield f"all of these labels are by {model}: no person has seen them"
     if graded.not_graded:

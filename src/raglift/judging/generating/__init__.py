@@ -1,9 +1,9 @@
 """Questions that a language model writes about a corpus, with labels, and with what was thrown away and why."""
 
-from raglift.judging.generating.engine import estimate_generation, generate
+from raglift.judging.generating.engine import MOST_TRIES, estimate_generation, generate
 from raglift.judging.generating.passages import LEFT_OUT, SentenceChunker
 from raglift.judging.generating.records import DIFFICULTIES, REASONS, Generation, StyleReport, ThrownAway
-from raglift.judging.generating.styles import DEFAULT_STYLES, STYLES, Style
+from raglift.judging.generating.styles import DEFAULT_STYLES, STYLES, Style, parse_styles
 from raglift.judging.generating.terminal import print_generation
 from raglift.judging.generating.typos import with_typos
 
@@ -11,6 +11,7 @@ __all__ = [
     "DEFAULT_STYLES",
     "DIFFICULTIES",
     "LEFT_OUT",
+    "MOST_TRIES",
     "REASONS",
     "STYLES",
     "Generation",
@@ -20,6 +21,7 @@ __all__ = [
     "ThrownAway",
     "estimate_generation",
     "generate",
+    "parse_styles",
     "print_generation",
     "with_typos",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from bisect import bisect_left
 from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -76,26 +77,35 @@ class Passages:
         rare = [word for word in words if 2 <= self._occurrences[word] <= most and not word.isdigit()][:_RARE_WORDS]
         if not rare:
             return
-        usable = set(self.usable)
-        for other in self.best(" ".join(rare), _RELATED):
-            if other in usable and not self._are_near(number, other):
-                yield other
+        near = self._near(number)
+        yield from (
+            other for other in self.best(" ".join(rare), _RELATED) if self._is_usable(other) and other not in near
+        )
 
     def other(self, number: int, seed: int) -> int | None:
         """Return a usable passage from another place, at random; None where there is none.
 
         It follows from the passage and the seed alone, so the same question is checked with the same passage.
         """
-        others = [other for other in self.usable if not self._are_near(number, other)]
+        near = self._near(number)
+        first, last = bisect_left(self.usable, near.start), bisect_left(self.usable, near.stop)
+        others = len(self.usable) - (last - first)
         if not others:
             return None
         digest = hashlib.sha256(self.chunks[number].id.encode("utf-8", "surrogatepass")).digest()
         random = np.random.default_rng([seed, int.from_bytes(digest[:8], "little")])
-        return others[int(random.integers(len(others)))]
+        at = int(random.integers(others))
+        return self.usable[at if at < first else at + last - first]
 
-    def _are_near(self, number: int, other: int) -> bool:
-        same = self.chunks[number].doc_id == self.chunks[other].doc_id
-        return same and abs(number - other) <= _NEAR
+    def _near(self, number: int) -> range:
+        """Return the passages of the same document that belong to the same place as one."""
+        around = range(max(0, number - _NEAR), min(len(self.chunks), number + _NEAR + 1))
+        same = [other for other in around if self.chunks[other].doc_id == self.chunks[number].doc_id]
+        return range(same[0], same[-1] + 1)
+
+    def _is_usable(self, number: int) -> bool:
+        at = bisect_left(self.usable, number)
+        return at < len(self.usable) and self.usable[at] == number
 
     def difficulty(self, question: str, facts: Sequence[Fact]) -> str:
         """Return how hard BM25 finds what answers a question, over all passages.

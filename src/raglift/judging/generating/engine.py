@@ -6,13 +6,15 @@ import os
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel
 
-from raglift.errors import ConfigurationError
+from raglift.errors import ConfigurationError, CostLimitReached
 from raglift.integrations.language_models import DEFAULT_MODEL, Usage, language_model
+from raglift.integrations.prices import dollars_in_short
 from raglift.judging.asking import Estimate, Limits, NoAnswer, ask_all, estimate
 from raglift.judging.generating.corpus import Passages
 from raglift.judging.generating.drafts import Draft, Rejection, Task, Verdict, Written, checks_of, draft_of, prompt_of
@@ -33,9 +35,9 @@ if TYPE_CHECKING:
     from raglift.judging.generating.drafts import Check
     from raglift.records import Document
 
-__all__ = ["estimate_generation", "generate"]
+__all__ = ["MOST_TRIES", "estimate_generation", "generate"]
 
-_MOST_TRIES = 3
+MOST_TRIES = 3
 """How many questions are tried at most for each that is wanted."""
 _EXAMPLES = 3
 _STAND_IN = 120  # characters of a passage that stand for a question in an estimate
@@ -133,7 +135,11 @@ class _Asker:
         limits = self.limits
         if limits.max_cost is not None:
             limits = replace(limits, max_cost=max(0.0, limits.max_cost - (self.dollars or 0.0)))
-        answers = ask_all(self.model, prompts, form, limits, label=label, progress=self.progress)
+        try:
+            answers = ask_all(self.model, prompts, form, limits, label=label, progress=self.progress)
+        except CostLimitReached as error:
+            spent = f"US$ {dollars_in_short(self.dollars or 0.0)} of the limit were spent before this step"
+            raise CostLimitReached(f"{error} ({spent})") from error
         self.usage += answers.usage
         self.dollars = None if self.dollars is None or answers.dollars is None else self.dollars + answers.dollars
         return answers.values
@@ -166,7 +172,7 @@ class _Run:
         documents = source.documents if isinstance(source, Dataset) else load_documents(source)
         if not documents:
             raise ConfigurationError("generate: found no documents; expected some to ask about")
-        passages = Passages(documents, size)
+        passages = _passages_of(documents, size)
         kept: dict[str, list[Draft]] = {style: [] for style in wanted}
         sampler = Sampler(passages.usable, seed)
         return cls(documents, _name_of(source), wanted, seed, size, passages, sampler, kept=kept)
@@ -175,7 +181,7 @@ class _Run:
         """Return what is still wanted, as far as passages and tries allow; nothing when all is done."""
         tasks = []
         for name, wanted in self.wanted.items():
-            count = min(wanted - len(self.kept[name]), _MOST_TRIES * wanted - self.tried[name])
+            count = min(wanted - len(self.kept[name]), MOST_TRIES * wanted - self.tried[name])
             for number in self.sampler.draw(count):
                 self.tried[name] += 1
                 others = self._partners(STYLES[name].passages, number)
@@ -241,7 +247,7 @@ class _Run:
             left_out=self.passages.left_out,
             usage=asker.usage,
             dollars=asker.dollars,
-            notes=tuple(_notes(styles, len(self.sampler), len(self.passages.usable))),
+            notes=tuple(_notes(styles, len(self.sampler), self.passages)),
         )
 
     def _report(self, style: str) -> StyleReport:
@@ -252,6 +258,12 @@ class _Run:
             examples = tuple(Example(each.question, each.detail) for each in found[:_EXAMPLES])
             thrown_away += [ThrownAway(reason, len(found), examples)] if found else []
         return StyleReport(style, self.wanted[style], self.tried[style], len(self.kept[style]), tuple(thrown_away))
+
+
+@lru_cache(maxsize=1)
+def _passages_of(documents: tuple[Document, ...], size: int) -> Passages:
+    """Return the passages of a corpus; an estimate and what follows it cut and index it once."""
+    return Passages(documents, size)
 
 
 def _name_of(source: Dataset | DocumentSource) -> str:
@@ -270,14 +282,13 @@ def _judged(draft: Draft, verdicts: Sequence[tuple[Check, Verdict | NoAnswer]]) 
     return None
 
 
-def _notes(styles: Sequence[StyleReport], left: int, usable: int) -> list[str]:
+def _notes(styles: Sequence[StyleReport], left: int, passages: Passages) -> list[str]:
     missing = sum(each.wanted - each.kept for each in styles)
     notes = []
     if missing:
-        why = (
-            f"no passage is left of the {usable:,} that something can be asked of"
-            if not left
-            else f"{_MOST_TRIES} were tried for each that was wanted"
-        )
-        notes.append(f"{missing:,} fewer than wanted: {why}")
+        tries = f"{MOST_TRIES} were tried for each that was wanted"
+        used_up = f"no passage is left of the {len(passages.usable):,} that something can be asked of"
+        notes.append(f"{missing:,} fewer than wanted: {tries if left else used_up}")
+    if any(passages.other(number, 0) is None for number in passages.usable[:1]):
+        notes.append("there is no passage from another place, so none was asked about what it should not answer")
     return notes

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from raglift.chunking import RecursiveChunker
 from raglift.chunking.protocol import check_sizes, chunks_at
+from raglift.records import Document
 from raglift.text import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from raglift.chunking.protocol import Span
-    from raglift.records import Chunk, Document
+    from raglift.records import Chunk
 
 __all__ = ["LEFT_OUT", "SentenceChunker", "Usable", "usable_passages"]
 
@@ -90,10 +91,8 @@ class SentenceChunker:
             yield begin, last
 
     def _cut(self, text: str, start: int, end: int) -> Iterator[Span]:
-        from raglift.records import Document
-
         for piece in RecursiveChunker(self.size, 0).split([Document("sentence", text[start:end])]):
-            yield start + (piece.start or 0), start + (piece.end or 0)
+            yield from _present(text, start + (piece.start or 0), start + (piece.end or 0))
 
 
 @dataclass(frozen=True)

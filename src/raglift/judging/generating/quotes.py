@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Literal
 
 from raglift.records import Passage
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["LEAST_LIKENESS", "NotAQuote", "locate", "longest_quote"]
 
 SHORTEST = 20
+_CLOSING = re.compile(r"\w*[.!?…。！？\"'”’»)\]]*")
 LEAST_LIKENESS = 92.0
 """Of 100, by rapidfuzz's partial ratio: about one letter in twelve may differ."""
 
@@ -69,7 +71,9 @@ def _find(quote: str, words: str, text: str) -> Span | None:
     alike = fuzz.partial_ratio_alignment(words, normalized.text, score_cutoff=LEAST_LIKENESS)
     if alike is None or alike.dest_start >= alike.dest_end:
         return None
-    return normalized.source_span(alike.dest_start, alike.dest_end)
+    start, end = normalized.source_span(alike.dest_start, alike.dest_end)
+    closed = _CLOSING.match(text, end)  # what is compared is as long as the quote, and may end just before
+    return start, closed.end() if closed else end
 
 
 def _whole_words(text: str, start: int, end: int) -> Span:

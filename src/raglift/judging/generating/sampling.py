@@ -26,7 +26,7 @@ class Sampler:
     """
 
     def __init__(self, numbers: Iterable[int], seed: int) -> None:
-        self._left = sorted(numbers)
+        self._left = set(numbers)
         self._random = np.random.default_rng(seed)
 
     def __len__(self) -> int:
@@ -35,15 +35,14 @@ class Sampler:
     def draw(self, count: int) -> list[int]:
         """Return so many passages, in order; fewer where fewer are left."""
         count = min(count, len(self._left))
-        bounds = [len(self._left) * part // max(1, count) for part in range(count + 1)]
-        drawn = [self._left[self._random.integers(low, high)] for low, high in pairwise(bounds)]
-        self._left = sorted(set(self._left) - set(drawn))
+        line = sorted(self._left) if count else []
+        bounds = [len(line) * part // max(1, count) for part in range(count + 1)]
+        drawn = [line[self._random.integers(low, high)] for low, high in pairwise(bounds)]
+        self._left.difference_update(drawn)
         return drawn
 
     def take(self, candidates: Iterable[int]) -> int | None:
         """Return the first of some passages that was not drawn yet, and draw it; None where all were."""
-        left = set(self._left)
-        found = next((number for number in candidates if number in left), None)
-        if found is not None:
-            self._left.remove(found)
+        found = next((number for number in candidates if number in self._left), None)
+        self._left.discard(-1 if found is None else found)
         return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raglift.dataset.faults import quoted
+from raglift.integrations.prices import dollars_in_short
 from raglift.judging.generating.records import DIFFICULTIES, REASONS
 from raglift.report.terminal.figures import as_text, counted, table_of, write
 
@@ -57,7 +58,7 @@ def cost_text(generation: Generation) -> str:
     """Return what was billed."""
     usage = generation.usage
     tokens = f"{usage.input:,} input and {usage.output:,} output tokens billed"
-    return tokens if generation.dollars is None else f"{tokens}, {generation.dollars:.4f} US dollars"
+    return tokens if generation.dollars is None else f"{tokens}, US$ {dollars_in_short(generation.dollars)}"
 
 
 def passages_line(generation: Generation) -> str:

@@ -11,10 +11,14 @@ import string
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
 from raglift.integrations.language_models import FilledPrompt
 from raglift.printable import encodable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["Prompt", "delimited", "load_prompt", "read_prompt_part"]
 
@@ -40,9 +44,12 @@ class Prompt:
         """Return the prompt with texts of the caller's own put into its task, as a rubric: part of its version."""
         return Prompt(self.name, string.Template(self.system).safe_substitute(texts), self.user)
 
-    def fill(self, **data: str) -> FilledPrompt:
-        """Return the prompt about data: each text is delimited, and nothing in it can end its delimiters."""
-        texts = {name: delimited(name, text) for name, text in data.items()}
+    def fill(self, **data: str | Sequence[str]) -> FilledPrompt:
+        """Return the prompt about data: each text is delimited, and nothing in it can end its delimiters.
+
+        Several texts under one name are numbered from 1.
+        """
+        texts = {name: _data(name, given) for name, given in data.items()}
         return FilledPrompt(self.version, self.system, string.Template(self.user).substitute(texts))
 
 
@@ -64,6 +71,12 @@ def load_prompt(name: str) -> Prompt:
 def read_prompt_part(name: str) -> str:
     """Return the words of a file in this folder, as they are."""
     return (_FOLDER / f"{name}.md").read_text(encoding="utf-8")
+
+
+def _data(name: str, given: str | Sequence[str]) -> str:
+    if isinstance(given, str):
+        return delimited(name, given)
+    return "\n\n".join(delimited(f"{name} {number}", text) for number, text in enumerate(given, start=1))
 
 
 def delimited(name: str, text: str) -> str:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import secrets
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.printable import printable
+from raglift.report.page.inlining import ICON, asset, one_script, source_hash
 from raglift.report.page.layout import laid_sections, laid_table
 from raglift.report.page.packing import packed
 
@@ -39,10 +37,6 @@ SCRIPTS = (
     "scheme.js",
 )
 DRAWING = ("drawing.js",)
-ICON = (
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3.5" fill="#1d5fa6"/>'
-    '<path d="M4 11.5 8 4.5l4 7" fill="none" stroke="#fff" stroke-width="2" stroke-linejoin="round"/></svg>'
-)
 HEAD = 2048
 """How far into a file its generator is looked for, in bytes."""
 
@@ -60,17 +54,17 @@ def render(document: Document) -> str:
 
     environment = _environment()
     sections = laid_sections(document)
-    scripts = [_script(SCRIPTS)]
+    scripts = [one_script(*map(asset, SCRIPTS))]
     if any(figure for section in sections for figure in section.figures):
-        scripts += [_vega(), _script(DRAWING)]
-    style = "\n".join(map(_asset, STYLES))
+        scripts += [_vega(), one_script(*map(asset, DRAWING))]
+    style = "\n".join(map(asset, STYLES))
     content = {
         "document": document,
         "generator": f"{GENERATOR} {__version__}",
         "headline": laid_table(document.headline, document.labels),
         "sections": sections,
         "queries": "" if document.queries is None else base64.b64encode(packed(document.queries)).decode(),
-        "icon": "data:image/svg+xml," + quote(ICON),
+        "icon": ICON,
         "style": style,
         "scripts": scripts,
         "policy": _policy(scripts, style),
@@ -145,15 +139,11 @@ def _is_page(path: Path) -> bool:
 
 
 def _policy(scripts: list[str], style: str) -> str:
-    allowed = " ".join(_hash(script) for script in scripts)
+    allowed = " ".join(source_hash(script) for script in scripts)
     return (
-        f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; img-src data:; "
+        f"default-src 'none'; script-src {allowed}; style-src {source_hash(style)}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-
-
-def _hash(block: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(block.encode()).digest()).decode()}'"
 
 
 def _vega() -> str:
@@ -184,14 +174,3 @@ def _environment() -> Environment:
 def _clamped(text: str, most: int) -> str:
     """Return at most so many characters of a text, and none that could reorder a line."""
     return printable(text if len(text) <= most else text[: most - 1] + "…")
-
-
-@cache
-def _asset(name: str) -> str:
-    return resources.files("raglift.report.page").joinpath("assets", name).read_text(encoding="utf-8")
-
-
-@cache
-def _script(names: tuple[str, ...]) -> str:
-    """Return small scripts as one that leaves no names behind."""
-    return '(() => {\n"use strict";\n' + "\n".join(map(_asset, names)) + "\n})();"

@@ -1,0 +1,80 @@
+"""Lines about hits and figures, as the assistant and the walkthrough print them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from raglift.metrics import HitRate
+from raglift.printable import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import Console
+
+    from raglift.assistant.records import StageHits
+    from raglift.records import Chunk, Hit, Metric, Query
+
+__all__ = ["figures", "heading", "hit_lines", "label_lines", "place_of", "say", "shortened"]
+
+
+def say(console: Console, text: str, *, wrap: bool = False) -> None:
+    """Print text that may come from a corpus: no markup is read in it, and no control character gets through."""
+    console.print(printable(text), markup=False, highlight=False, soft_wrap=not wrap)
+
+
+def heading(console: Console, text: str) -> None:
+    """Print a line that stands out."""
+    console.print(f"\n{printable(text)}", style="bold", markup=False, highlight=False, soft_wrap=True)
+
+
+def shortened(text: str, length: int) -> str:
+    """Return a text on one line, cut at a length."""
+    line = " ".join(text.split())
+    return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def place_of(chunk: Chunk) -> str:
+    """Return the document and the characters of a chunk, as far as they are known."""
+    known = chunk.start is not None and chunk.end is not None
+    offsets = f"{chunk.start:,}–{chunk.end:,}" if known else ""
+    return " ".join(filter(None, [chunk.doc_id, offsets]))
+
+
+def label_lines(query: Query, length: int) -> Iterator[str]:
+    """Yield one line a passage of a question's labels."""
+    for number, fact in enumerate(query.facts, start=1):
+        for alternative, passage in enumerate(fact.passages):
+            name = "     or: " if alternative else f"label {number}: "
+            yield f"  {name}{shortened(passage.text or f'chunk {passage.chunk_id}', length)}"
+
+
+def hit_lines(stage: StageHits, first: StageHits, k: int, width: int) -> Iterator[str]:
+    """Yield one line a hit: rank, the rank it had at first, score, place, words, and which labels it matches.
+
+    Args:
+        stage: whose hits.
+        first: the first stage; for that stage itself no earlier ranks are shown.
+        k: how many hits at most.
+        width: of a line, at most, as far as there is room for a few words.
+    """
+    hits = stage.ranking.hits[:k]
+    earlier = {hit.chunk.id: hit.rank for hit in first.ranking}
+    places = max((len(place_of(hit.chunk)) for hit in hits), default=0)
+    for hit in hits:
+        was = "" if stage is first else f" (was {earlier.get(hit.chunk.id, '–'):>2})"
+        begin = f"{hit.rank:>3}{was}  {stage.score_name} {_score(hit)}  {place_of(hit.chunk):<{places}}  "
+        matched = "".join(f" ← label {number}" for number in stage.labels.get(hit.rank, ()))
+        yield f"{begin}{shortened(hit.chunk.text, max(width - len(begin) - len(matched), 24))}{matched}"
+
+
+def _score(hit: Hit) -> str:
+    return f"{'–':>8}" if hit.score is None else f"{hit.score:8.4f}"
+
+
+def figures(metric: Metric, values: Sequence[float], *, decimals: int | None = None) -> str:
+    """Return a metric's values from stage to stage; of one question as the tutorial prints them unless told."""
+    # One question is hit or not, the rest with two decimals
+    places = decimals if decimals is not None else 0 if metric.name == HitRate.name else 2
+    return " → ".join("–" if math.isnan(value) else f"{value:.{places}f}" for value in values)

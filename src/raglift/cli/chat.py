@@ -1,0 +1,227 @@
+"""`raglift chat`."""
+
+from __future__ import annotations
+
+import io
+import sys
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from raglift.assistant import Assistant
+from raglift.assistant.conversation import converse, take_turn
+from raglift.assistant.lines import say
+from raglift.assistant.view import View
+from raglift.cli import Stopped
+from raglift.cli.json_output import print_json
+from raglift.cli.model_options import model_of
+from raglift.errors import MissingDependency, MissingKey
+from raglift.integrations._patience import Patience
+from raglift.integrations.adapt import adapt_reranker, check_reranker
+from raglift.printable import printable
+from raglift.records import Dataset
+from raglift.references import load_system
+from raglift.report.terminal.figures import counted
+from raglift.systems import LocalSystem, build_retriever
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from raglift.assistant import Turn
+    from raglift.integrations.language_models import LanguageModel
+    from raglift.records import Hit
+
+__all__ = ["PATIENCE", "Request", "run"]
+
+_DEFAULT_CORPUS = "war_and_peace"
+_PROMPT = "\n? "
+PATIENCE = Patience(attempts=4, longest_wait=60.0)
+"""Somebody waits for the answer."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """The command line, parsed."""
+
+    corpus: str | None
+    documents: Path | None
+    system: str | None
+    parts: LocalSystem
+    reranker: str
+    k: int
+    context: int
+    candidates: int | None
+    profile: str
+    model: str
+    temperature: str
+    questions: tuple[str, ...]
+    as_json: bool
+
+
+def run(request: Request) -> None:
+    """Load, index, then take questions: those of the command line, else from standard input."""
+    from rich.console import Console
+
+    check_reranker(request.reranker)  # what is wrong with it is better said before the documents are embedded
+    model = _model(request)
+    assistant = _assistant(request, model)
+    console = Console(stderr=request.as_json)
+    display = JsonLines() if request.as_json else View(console, None if model is None else model.name)
+    at_a_terminal = sys.stdin.isatty() and not request.questions
+    if at_a_terminal:
+        assistant.warm_up()
+        _open(assistant, console)
+    try:
+        for question in request.questions:
+            take_turn(assistant, display, question, stay=False)
+        if not request.questions:
+            converse(assistant, display, _reader(request, at_a_terminal=at_a_terminal), at_a_terminal=at_a_terminal)
+    except KeyboardInterrupt:
+        raise Stopped("what was found and answered stands above") from None
+
+
+def _model(request: Request) -> LanguageModel | None:
+    """Return the model that answers; None, which is said once, where none can be asked."""
+    if request.model.strip().lower() == "none":
+        return None
+    try:
+        return model_of(request.model, request.temperature, patience=PATIENCE)
+    except (MissingKey, MissingDependency) as error:
+        sys.stderr.write(f"retrieval only, no answers: {printable(str(error))}\n")
+        return None
+
+
+def _assistant(request: Request, model: LanguageModel | None) -> Assistant:
+    dataset = _dataset(request)
+    system = build_retriever(dataset, request.parts) if request.system is None else load_system(request.system)
+    return Assistant(
+        system,
+        dataset,
+        reranker=[stage.reranker for stage in adapt_reranker(request.reranker, dtype=request.parts.dtype)],
+        model=model,
+        k=request.k,
+        context=request.context,
+        candidates=request.candidates,
+        profile=request.profile,
+    )
+
+
+def _dataset(request: Request) -> Dataset:
+    """Return what is asked about; without a corpus, documents or a system of the user's are asked without labels."""
+    from raglift.loading import load_dataset, load_documents
+
+    if request.corpus is not None or (request.documents is None and request.system is None):
+        return load_dataset(request.corpus or _DEFAULT_CORPUS, documents=request.documents)
+    if request.documents is None:
+        return Dataset((), name=str(request.system))
+    return Dataset((), load_documents(request.documents), request.documents.name)
+
+
+def _open(assistant: Assistant, console: Console) -> None:
+    """Say what is asked, and how."""
+    dataset = assistant.dataset
+    labelled = sum(query.is_labelled for query in dataset)
+    say(
+        console,
+        f"{dataset.name}: {counted(len(dataset.documents), 'document')}, {counted(labelled, 'labelled question')}",
+    )
+    say(console, assistant.system)
+    for note in assistant.notes:
+        say(console, f"! {note}")
+    if assistant.model is not None:
+        say(console, f"answers: {assistant.model.name}, from the first {counted(assistant.context, 'hit')}")
+    say(console, "Ask anything, or a labelled question by its id. help lists the commands, exit leaves.")
+
+
+def _reader(request: Request, *, at_a_terminal: bool) -> Callable[[], str | None]:
+    """Return what reads the next line, None at the end; a prompt is shown only to somebody at a terminal."""
+    if not at_a_terminal:
+        if isinstance(sys.stdin, io.TextIOWrapper):
+            sys.stdin.reconfigure(errors="replace")
+        return lambda: sys.stdin.readline().lstrip("\ufeff") or None
+    with suppress(ImportError):  # line editing and a history; Windows has its own
+        import readline  # noqa: F401
+
+    shown_with_answers = sys.stdout.isatty() and not request.as_json
+
+    def read() -> str | None:
+        try:
+            if shown_with_answers:
+                return input(_PROMPT)
+            sys.stderr.write(_PROMPT)
+            sys.stderr.flush()
+            return input()
+        except EOFError:
+            sys.stderr.write("\n")
+            return None
+
+    return read
+
+
+class JsonLines:
+    """Prints one JSON object a question, when its turn is over."""
+
+    def say(self, text: str) -> None:
+        """Print what is no turn, beside them."""
+        sys.stderr.write(f"{printable(text)}\n")
+
+    def failed(self, question: str, reason: str) -> None:
+        """Print why a question came to nothing."""
+        print_json({"question": question.strip(), "error": reason}, on_one_line=True)
+        sys.stdout.flush()
+
+    def found(self, turn: Turn) -> None:
+        """Wait for the answer."""
+
+    def piece(self, text: str) -> None:
+        """Wait for the rest."""
+
+    def answered(self, turn: Turn) -> None:
+        """Print the turn."""
+        print_json(as_json(turn), on_one_line=True)
+        sys.stdout.flush()
+
+
+def as_json(turn: Turn) -> dict[str, Any]:
+    """Return what `--json` prints of a turn."""
+    scores, answer = turn.scores, turn.answer
+    return {
+        "question": turn.query.text,
+        "id": turn.query.id if turn.is_known else None,
+        "error": turn.error,
+        "stages": [
+            {
+                "name": stage.name,
+                "system": stage.system,
+                "scores_are": stage.score_name,
+                "hits": [
+                    {**_hit(hit), "score": hit.score, "labels": stage.labels.get(hit.rank, ())} for hit in stage.ranking
+                ],
+            }
+            for stage in turn.stages
+        ],
+        "metrics": None
+        if scores is None
+        else {stage: {str(metric): scores.mean(stage, metric) for metric in scores.metrics} for stage in scores.stages},
+        "prompt": turn.prompt and turn.prompt.version,
+        "answer": answer
+        and {
+            **asdict(answer),
+            "citations": [{"number": each.number, **_hit(each.hit)} for each in answer.citations],
+        },
+    }
+
+
+def _hit(hit: Hit) -> dict[str, Any]:
+    chunk = hit.chunk
+    return {
+        "rank": hit.rank,
+        "chunk_id": chunk.id,
+        "doc_id": chunk.doc_id,
+        "start": chunk.start,
+        "end": chunk.end,
+        "text": chunk.text,
+    }

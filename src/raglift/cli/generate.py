@@ -1,0 +1,144 @@
+"""`raglift generate`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from raglift.cli.json_output import print_json
+from raglift.cli.model_options import limited, print_estimate, stoppable
+from raglift.dataset.replacing import replacing_file
+from raglift.errors import ConfigurationError, ModelError
+from raglift.judging.generating import MOST_TRIES, estimate_generation, generate, parse_styles, print_generation
+from raglift.loading import load_documents
+from raglift.records import Dataset
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from raglift.integrations.language_models import LanguageModel
+    from raglift.judging.asking import Limits
+    from raglift.judging.generating import Generation
+
+__all__ = ["Request", "run"]
+
+_LINES = (".jsonl", ".ndjson")
+_REPORTS = (".md", ".json")
+
+
+@dataclass(frozen=True)
+class Request:
+    """The command line, parsed."""
+
+    source: str
+    n: int
+    output: Path | None
+    styles: str
+    seed: int
+    passage_size: int
+    model: LanguageModel
+    limits: Limits
+    estimate: bool
+    report: Path | None
+    overwrite: bool
+    as_json: bool
+
+
+def run(request: Request) -> None:
+    """Say what it would cost, let questions be written, write them, print the report."""
+    output = None if request.estimate else _checked_output(request)
+    _check_report(request)
+    parse_styles(request.styles)  # what is wrong with them is better said before the documents are read
+    source = Dataset((), load_documents(request.source), _name(request.source))
+    settings: dict[str, Any] = {
+        "model": request.model,
+        "styles": request.styles,
+        "seed": request.seed,
+        "passage_size": request.passage_size,
+    }
+    expected = estimate_generation(source, request.n, **settings, limits=request.limits)
+    print_estimate(expected, request.model)
+    sys.stderr.write(f"this if every first question is kept; up to {MOST_TRIES} times as much where few are\n")
+    if output is None:
+        return
+    with stoppable():
+        generation = generate(source, request.n, **settings, limits=limited(request.limits, expected))
+    # Before anything is printed: whoever reads the report may stop reading, as `head` does
+    if request.report is not None:
+        _write_report(generation, request.report)
+    if len(generation.dataset):
+        generation.write(output)
+        sys.stderr.write(f"wrote {len(generation.dataset):,} queries to {output}\n")
+    _print(generation, as_json=request.as_json)
+    if not len(generation.dataset):
+        raise ModelError(f"no question was kept, so {output} was not written: the report says what was thrown away")
+
+
+def _checked_output(request: Request) -> Path:
+    """Return where the queries go.
+
+    Raises:
+        ConfigurationError: nowhere, or to a place that is taken.
+    """
+    output = request.output
+    if output is None:
+        raise ConfigurationError("--output: found none; expected a .jsonl file or a new folder (or --estimate)")
+    is_file = output.suffix.lower() in _LINES
+    if output.suffix and not is_file:
+        raise ConfigurationError(f"--output: found {output}; expected a .jsonl file or a new folder")
+    if output.exists() and not (request.overwrite and is_file):
+        way = "--overwrite" if is_file else "another name: a folder is not replaced"
+        raise ConfigurationError(f"{output}: found something that is already there; expected a new name, or {way}")
+    return output
+
+
+def _check_report(request: Request) -> None:
+    report = request.report
+    if report is None:
+        return
+    if report.suffix.lower() not in _REPORTS:
+        raise ConfigurationError(f"--report: found {report}; expected a .md or .json file")
+    if report.exists() and not request.overwrite:
+        raise ConfigurationError(f"{report}: found a file that is already there; expected a new one, or --overwrite")
+
+
+def _name(source: str) -> str:
+    return source.rstrip("/\\").replace("\\", "/").rpartition("/")[2].partition(".")[0] or "documents"
+
+
+def _write_report(generation: Generation, path: Path) -> None:
+    is_json = path.suffix.lower() == ".json"
+    text = json.dumps(_as_json(generation), indent=2) + "\n" if is_json else generation.to_markdown()
+    with replacing_file(path) as file:
+        file.write(text)
+
+
+def _print(generation: Generation, *, as_json: bool) -> None:
+    from rich.console import Console
+
+    if as_json:
+        print_json(_as_json(generation))
+    else:
+        print_generation(generation, Console())
+
+
+def _as_json(generation: Generation) -> dict[str, Any]:
+    """Return what `--json` prints: everything but the queries, which are in the file."""
+    return {
+        "dataset": generation.dataset.name,
+        "model": generation.model,
+        "seed": generation.seed,
+        "passage_size": generation.passage_size,
+        "wanted": generation.wanted,
+        "kept": len(generation.dataset),
+        "passages": generation.passages,
+        "left_out": dict(generation.left_out),
+        "styles": [
+            {**asdict(style), "difficulties": generation.difficulties(style.style)} for style in generation.styles
+        ],
+        "usage": asdict(generation.usage),
+        "dollars": generation.dollars,
+        "notes": list(generation.notes),
+    }

@@ -1,0 +1,65 @@
+"""`raglift review`."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import webbrowser
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from raglift.dataset import read_documents
+from raglift.review import open_review
+from raglift.review.server import listen, serve
+from raglift.store import load_evaluation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["Request", "run"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """The command line, parsed."""
+
+    labels: Path
+    runs: tuple[Path, ...]
+    judged: Path | None
+    documents: Path | None
+    scale: int
+    depth: int
+    port: int
+    browser: bool
+
+
+def run(request: Request) -> None:
+    """Open the file, serve the page until Ctrl-C, say what was saved."""
+    documents = read_documents(request.documents)
+    opened = open_review(
+        request.labels,
+        [load_evaluation(run) for run in request.runs],
+        documents=documents,
+        judged=request.judged,
+        scale=request.scale,
+        depth=request.depth,
+    )
+    with listen(request.port) as listener, opened as (desk, added):
+        if added:
+            _say(f"{request.labels}: added {added:,} queries with the labels of the runs")
+        _say(f"{len(desk.session):,} queries, {len(desk.pool):,} chunks to judge; Ctrl-C stops")
+
+        def announce(address: str) -> None:
+            sys.stdout.write(f"{address}\n")
+            sys.stdout.flush()
+            if request.browser:  # in a thread: some browsers return only when they are closed
+                threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+        try:
+            serve(desk, {document.id: document for document in documents}, listener, announce)
+        finally:
+            _say(f"stopped: {desk.session.rescue()}")
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")

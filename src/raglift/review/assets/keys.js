@@ -1,0 +1,61 @@
+// Everything by keyboard.
+
+const KEYS = [
+  ["0 – 3", "grade the chunk, and go to the next"],
+  ["x", "take the grade back"],
+  ["j  k", "next and previous chunk (arrow keys too)"],
+  ["n  p", "next and previous query"],
+  ["f", "selected words become a new fact"],
+  ["a", "selected words become an alternative of the chosen fact"],
+  ["[  ]", "choose the fact before, or after"],
+  ["d", "next disagreement with a model"],
+  ["m  o", "accept the model's grade, or keep your own"],
+  ["b", "judge blind, or see models' grades at once"],
+  ["u", "undo your last change"],
+  ["?", "these keys"],
+];
+
+function helpContent(highest, close) {
+  const rows = KEYS.map(([keys, meaning]) => element("tr", null,
+    element("th", { scope: "row" }, (keys === "0 – 3" ? `0 – ${highest}` : keys).split("  ").map((key) => [element("kbd", null, key), " "])),
+    element("td", null, meaning)));
+  return [
+    element("h2", { id: "help-title" }, "Keys"),
+    element("table", null, element("tbody", null, rows)),
+    element("p", { class: "muted small" }, "Select words of a chunk with the mouse. Where the whole chunk is a passage already, they take its place."),
+    button("Close", close, { autofocus: true }),
+  ];
+}
+
+function listenToKeys(review) {
+  const actions = {
+    x: () => review.decide({ kind: "clear", chunk: review.chunk }),
+    j: () => review.move(1),
+    k: () => review.move(-1),
+    ArrowDown: () => review.move(1),
+    ArrowUp: () => review.move(-1),
+    n: () => review.beside(1),
+    p: () => review.beside(-1),
+    f: () => review.addWords(false),
+    a: () => review.addWords(true),
+    "[": () => review.chooseFact(review.fact - 1),
+    "]": () => review.chooseFact(review.fact + 1),
+    d: () => review.nextDisagreement(),
+    m: () => review.settle("accept"),
+    o: () => review.settle("keep"),
+    b: () => review.toggleBlind(),
+    u: () => review.undo(),
+    "?": () => review.help(),
+  };
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (event.target.closest("input:not([type='checkbox']), select, textarea, dialog")) return;
+    const arrow = event.key.startsWith("Arrow");
+    if (arrow && event.target.closest(".list-pane, .facts-pane, .topbar")) return;
+    const grade = /^[0-9]$/.test(event.key) ? Number(event.key) : null;
+    const action = grade !== null && grade <= review.highest ? () => review.grade(review.chunk, grade) : actions[event.key];
+    if (!action || !review.detail || (event.repeat && !"jknp".includes(event.key) && !arrow)) return;
+    event.preventDefault();
+    action();
+  });
+}

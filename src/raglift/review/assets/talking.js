@@ -1,0 +1,45 @@
+// Talking to the server: one change at a time, each on the version that this tab has seen. Nothing counts as done before
+// the server says so.
+
+const TAB = crypto.randomUUID();
+
+class Gone extends Error {}
+class Refused extends Error {
+  constructor(status, content) {
+    super(content.error ?? `the server answered ${status}`);
+    this.status = status;
+    this.content = content;
+  }
+}
+
+async function ask(path, body) {
+  let response;
+  try {
+    response = await fetch(path, body === undefined
+      ? { cache: "no-store" }
+      : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  } catch {
+    throw new Gone("the server does not answer");
+  }
+  let content;
+  try {
+    content = await response.json();
+  } catch {
+    throw new Gone("the server stopped while it answered");
+  }
+  if (!response.ok) throw new Refused(response.status, content);
+  return content;
+}
+
+// What is to be done waits here for what was asked before.
+let lastInLine = Promise.resolve();
+let waiting = 0;
+
+function inLine(work) {
+  waiting += 1;
+  const done = lastInLine.then(work).finally(() => {
+    waiting -= 1;
+  });
+  lastInLine = done.catch(() => undefined);
+  return done;
+}

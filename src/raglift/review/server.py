@@ -1,0 +1,283 @@
+"""The server behind the page: on this machine alone, for whoever has the address that was printed."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import signal
+import socket
+import sys
+import threading
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from raglift.errors import ConfigurationError, DatasetError, MissingDependency, RagliftError
+from raglift.printable import printable
+from raglift.review.guard import Guard
+from raglift.review.page import build_page
+from raglift.review.requests import Accept, Decision, Grade, Keep, Subject, Undo, read_request
+from raglift.review.session import StaleChange
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import ASGIApp
+
+    from raglift.records import Document
+    from raglift.review.showing import Desk
+
+__all__ = ["application", "listen", "serve"]
+
+LOOPBACK = "127.0.0.1"
+MOST_BYTES = 2**20
+"""The largest body of a request."""
+_STOP_WITHIN = 2
+"""How long open requests are waited for at the end, in seconds."""
+
+
+class _TooLarge(RagliftError):
+    """A request's body is larger than any that the page sends."""
+
+
+def application(desk: Desk, documents: Mapping[str, Document], *, token: str, port: int) -> ASGIApp:
+    """Return the server as an application that answers at one address only.
+
+    Args:
+        desk: what is reviewed.
+        documents: the source texts by id, if at hand.
+        token: what whoever asks must know.
+        port: where it listens on the loopback address.
+
+    Raises:
+        MissingDependency: starlette or Jinja2 is not installed.
+    """
+    try:
+        from starlette.applications import Starlette
+        from starlette.exceptions import HTTPException
+        from starlette.responses import HTMLResponse
+        from starlette.routing import Route
+    except ImportError as error:
+        raise MissingDependency(error.name or "starlette", "review", "raglift review") from None
+    page = build_page(desk.pool.name)
+    answers = _Answers(desk, documents)
+
+    async def show(_: Request) -> Response:
+        return HTMLResponse(page.html, headers={"content-security-policy": page.policy})
+
+    async def tell(_: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        words = "no such address" if status in (404, 405) else "the server failed; its terminal says how"
+        return _json({"error": words}, status)
+
+    def post(answer: Callable[[Request, bytes], Any]) -> Callable[[Request], Any]:
+        async def answered(request: Request) -> Response:
+            return await _answered(lambda body: answer(request, body), request)
+
+        return answered
+
+    def get(answer: Callable[[Request], Any]) -> Callable[[Request], Any]:
+        async def answered(request: Request) -> Response:
+            return await _answered(lambda _: answer(request), request)
+
+        return answered
+
+    routes = [
+        Route("/", show),
+        Route("/api/overview", get(answers.overview)),
+        Route("/api/changes", get(answers.changes)),
+        Route("/api/query/{index:int}", get(answers.query)),
+        Route("/api/query/{index:int}", post(answers.decide), methods=["POST"]),
+        Route("/api/undo", post(answers.undo), methods=["POST"]),
+        Route("/api/save", post(answers.save), methods=["POST"]),
+        Route("/api/take-in", post(answers.take_in), methods=["POST"]),
+    ]
+    app = Starlette(routes=routes, exception_handlers={HTTPException: tell, Exception: tell})
+    return Guard(app, token=token, host=f"{LOOPBACK}:{port}")
+
+
+async def _answered(answer: Callable[[bytes], Any], request: Request) -> Response:
+    """Answer in a thread, so that a slow disk holds nobody else up; mistakes become JSON."""
+    from starlette.concurrency import run_in_threadpool
+
+    try:
+        return _json(await run_in_threadpool(answer, await _body(request)))
+    except _TooLarge as error:
+        return _json({"error": str(error)}, 413)
+    except _Stale as error:
+        return _json({"error": str(error), **error.now}, 409)
+    except (ConfigurationError, DatasetError) as error:
+        return _json({"error": printable(str(error))}, 422)
+
+
+async def _body(request: Request) -> bytes:
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > MOST_BYTES:
+            raise _TooLarge(f"the request: found more than {MOST_BYTES:,} bytes; expected what the page sends")
+    return body
+
+
+def _json(content: Any, status: int = 200) -> Response:
+    from starlette.responses import Response
+
+    # ASCII, because half a surrogate pair has no UTF-8
+    return Response(json.dumps(content), status, media_type="application/json")
+
+
+class _Stale(RagliftError):
+    """A change on an older version, with what the page needs to show the newest."""
+
+    def __init__(self, error: StaleChange, now: dict[str, Any]) -> None:
+        super().__init__(str(error))
+        self.now = now
+
+
+class _Answers:
+    """What is answered to each request."""
+
+    def __init__(self, desk: Desk, documents: Mapping[str, Document]) -> None:
+        self._desk, self._session, self._documents = desk, desk.session, documents
+
+    def overview(self, _: Request) -> dict[str, Any]:
+        return self._desk.overview()
+
+    def query(self, request: Request) -> dict[str, Any]:
+        return self._now(self._index(request))
+
+    def changes(self, request: Request) -> dict[str, Any]:
+        since = request.query_params.get("since", "")
+        if not since.isdecimal() or len(since) > 15:
+            raise ConfigurationError(f"since: found {since[:40]!r}; expected the number of a change")
+        with self._session.steady():
+            changed = self._session.changed_since(int(since))
+            return {
+                "change": self._session.changes,
+                "saving": self._session.saving.as_json(),
+                "queries": [self._desk.summary(index) for index in changed],
+            }
+
+    def decide(self, request: Request, body: bytes) -> dict[str, Any]:
+        index = self._index(request)
+        decision = read_request(Decision, body)
+        with self._session.steady():
+            try:
+                settles = self._settles(index, decision)
+                operation = decision.operation.on(Subject(self._desk, index, self._documents))
+                self._session.apply(index, decision.version, decision.tab, operation)
+            except StaleChange as error:
+                raise _Stale(error, self._now(index)) from error
+            if settles is not None:
+                self._desk.settle(index, settles)
+            return self._now(index)
+
+    def undo(self, _: Request, body: bytes) -> dict[str, Any]:
+        return self._now(self._session.undo(read_request(Undo, body).tab))
+
+    def save(self, _: Request, __: bytes) -> dict[str, Any]:
+        self._session.save()
+        return {"saving": self._session.saving.as_json()}
+
+    def take_in(self, _: Request, __: bytes) -> dict[str, Any]:
+        told = self._session.take_in()
+        return {"told": told, "saving": self._session.saving.as_json()}
+
+    def _settles(self, index: int, decision: Decision) -> int | None:
+        """Return the chunk whose disagreement a decision ends: one that was there to see before it."""
+        operation = decision.operation
+        if isinstance(operation, (Accept, Keep, Grade)) and self._desk.disagrees(index, operation.chunk):
+            return operation.chunk
+        return None
+
+    def _now(self, index: int) -> dict[str, Any]:
+        with self._session.steady():
+            return {
+                "query": self._desk.detail(index),
+                "change": self._session.changes,
+                "saving": self._session.saving.as_json(),
+            }
+
+    def _index(self, request: Request) -> int:
+        index: int = request.path_params["index"]
+        if index >= len(self._session):
+            raise ConfigurationError(f"query: found number {index}; expected one below {len(self._session)}")
+        return index
+
+
+def listen(port: int) -> socket.socket:
+    """Return a socket that listens on the loopback address, and on no other.
+
+    Args:
+        port: 0 for any that is free.
+
+    Raises:
+        ConfigurationError: the port is no port, or is taken.
+    """
+    if not 0 <= port <= 2**16 - 1:
+        raise ConfigurationError(f"--port: found {port}; expected 0 (any that is free) to 65535")
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    if sys.platform != "win32":
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((LOOPBACK, port))
+        listener.listen()
+    except OSError as error:
+        listener.close()
+        reason = error.strerror or error
+        raise ConfigurationError(
+            f"--port: found {port}, where nothing can be served ({reason}); expected one that is free: choose another, "
+            "or 0 for any"
+        ) from error
+    return listener
+
+
+def serve(
+    desk: Desk, documents: Mapping[str, Document], listener: socket.socket, announce: Callable[[str], None]
+) -> None:
+    """Serve the page until Ctrl-C or a termination signal; the caller saves what is left.
+
+    Args:
+        desk: what is reviewed.
+        documents: the source texts by id, if at hand.
+        listener: from `listen`.
+        announce: called with the address, which holds this start's token.
+
+    Raises:
+        MissingDependency: uvicorn, starlette or Jinja2 is not installed.
+    """
+    try:
+        import uvicorn
+    except ImportError as error:
+        raise MissingDependency(error.name or "uvicorn", "review", "raglift review") from None
+    port: int = listener.getsockname()[1]
+    token = secrets.token_urlsafe(32)
+    config = uvicorn.Config(
+        application(desk, documents, token=token, port=port),
+        loop="asyncio",
+        http="h11",
+        ws="none",
+        lifespan="off",
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=_STOP_WITHIN,
+    )
+    announce(f"http://{LOOPBACK}:{port}/?token={token}")
+    with suppress(KeyboardInterrupt), _termination_as_interrupt():  # uvicorn raises it again once it has stopped
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+@contextmanager
+def _termination_as_interrupt() -> Iterator[None]:
+    """Have a termination signal end the block as Ctrl-C does, so that the caller can save what is left."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

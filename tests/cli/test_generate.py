@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from raglift.cli.judging import generate as command
+from raglift.integrations.language_models import DEFAULT_MODEL
+from raglift.judging.generating import DEFAULT_STYLES, generate
+from raglift.loading import load_dataset
+from raglift.testing import OpenAIServer
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def test_a_corpus_becomes_a_file_that_can_be_evaluated(question_writer: OpenAIServer, run: Run, tmp_path: Path) -> None:
+    queries, report = tmp_path / "queries.jsonl", tmp_path / "report.md"
+    code, said, told = run("generate", "lighthouse", "-n", "10", "--output", queries, "--report", report)
+    assert code == 0, told
+    assert "openai:gpt-4o-mini: 31 prompts, about" in told
+    assert "up to 3 times as much" in told
+    assert f"wrote 10 queries to {queries}" in told
+    assert "lighthouse-synthetic: 10 of 10 questions, by openai:gpt-4o-mini, seed 0" in said
+    assert "| natural | 4 | 4 | 4 | 0 |" in report.read_text(encoding="utf-8")
+    assert len(load_dataset(queries, documents="lighthouse")) == 10
+    code, said, _ = run("audit", queries, "--documents", "lighthouse", "--strict", "--embedding", "none")
+    assert code == 0
+    assert "0 broken, 0 warnings" in said
+
+
+def test_what_help_says_is_what_holds() -> None:
+    given = inspect.signature(command).parameters
+    assert given["styles"].default == DEFAULT_STYLES
+    assert given["model"].default == DEFAULT_MODEL
+    asked = inspect.signature(generate).parameters
+    assert all(given[name].default == asked[name].default for name in ("n", "styles", "seed", "passage_size", "model"))
+
+
+def test_json_and_a_folder(question_writer: OpenAIServer, run: Run, tmp_path: Path) -> None:
+    source = tmp_path / "texts"
+    source.mkdir()
+    for document in load_dataset("lighthouse").documents[:4]:
+        (source / Path(document.id).name).write_text(document.text, encoding="utf-8")
+    out, report = tmp_path / "made", tmp_path / "report.json"
+    code, said, error = run(
+        "generate", source, "-n", "3", "--output", out, "--styles", "natural", "--json", "--report", report
+    )
+    assert code == 0, error
+    told = json.loads(said)
+    assert told == json.loads(report.read_text(encoding="utf-8"))
+    assert (told["dataset"], told["wanted"], told["kept"]) == ("texts-synthetic", 3, 3)
+    assert told["styles"][0]["difficulties"].keys() == {"easy", "medium", "hard"}
+    dataset = load_dataset(out)
+    assert (len(dataset), len(dataset.documents)) == (3, 4)
+
+
+def test_an_estimate_asks_nothing(question_writer: OpenAIServer, run: Run) -> None:
+    code, said, told = run(
+        "generate", "lighthouse", "-n", "10", "--estimate", "--model", "openai:mine", "--price", "1,2"
+    )
+    assert (code, said) == (0, "")
+    assert "openai:mine: 31 prompts" in told
+    assert question_writer.requests == []
+
+
+def test_when_nothing_is_kept_the_report_says_why(question_writer: OpenAIServer, run: Run, tmp_path: Path) -> None:
+    question_writer.replies = lambda messages, schema: {"question": "", "quotes": []}
+    out = tmp_path / "queries.jsonl"
+    code, said, told = run("generate", "lighthouse", "-n", "2", "--output", out)
+    assert code == 2
+    assert "no question (" in said
+    assert "no question was kept, so" in told
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "--output: found none; expected a .jsonl file or a new folder"),
+        (["--output", "queries.csv"], "expected a .jsonl file or a new folder"),
+        (["--output", "there.jsonl"], "already there; expected a new name, or --overwrite"),
+        (["--output", "there"], "a folder is not replaced"),
+        (["--output", "q.jsonl", "--report", "r.html"], "expected a .md or .json file"),
+        (["--output", "q.jsonl", "--report", "there.md"], "already there"),
+        (["--output", "q.jsonl", "--styles", "riddle"], "styles: found 'riddle'"),
+        (["--output", "q.jsonl", "-n", "0"], "found n=0"),
+        (["--output", "q.jsonl", "--price", "1"], "--price: found '1'"),
+    ],
+)
+def test_command_lines_that_make_no_sense(
+    arguments: list[str],
+    message: str,
+    question_writer: OpenAIServer,
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("there.jsonl", "there.md"):
+        Path(name).touch()
+    Path("there").mkdir()
+    code, _, told = run("generate", "lighthouse", *arguments)
+    assert code == 2
+    assert message in told
+    assert question_writer.requests == []
+
+
+def test_a_killed_run_goes_on_where_it_was(question_writer: OpenAIServer, run: Run, tmp_path: Path) -> None:
+    right: Any = question_writer.replies
+    answered: list[str] = []
+
+    def slow(messages: Any, schema: Any) -> Any:
+        time.sleep(0.1)
+        answered.append(messages[-1]["content"])
+        return right(messages, schema)
+
+    question_writer.replies = slow
+    arguments = ["generate", "lighthouse", "-n", "12", "--concurrency", "2", "--output"]
+    program = [sys.executable, "-m", "raglift", *arguments, str(tmp_path / "killed.jsonl")]
+    with subprocess.Popen(program, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        end = time.monotonic() + 60
+        while len(answered) < 18 and process.poll() is None and time.monotonic() < end:
+            time.sleep(0.02)
+        os.kill(process.pid, signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+    assert not (tmp_path / "killed.jsonl").exists()
+    time.sleep(0.3)
+    before = len(answered)
+    code, _, told = run(*arguments, tmp_path / "again.jsonl")
+    assert code == 0, told
+    # What was under way when it was killed is asked again, and nothing else
+    assert len(answered) - len(set(answered)) <= 2
+    assert 18 <= before < len(set(answered))
+    code, said, _ = run(*arguments, tmp_path / "whole.jsonl")
+    assert code == 0
+    assert "0 input and 0 output tokens billed" in said
+    assert (tmp_path / "whole.jsonl").read_bytes() == (tmp_path / "again.jsonl").read_bytes()

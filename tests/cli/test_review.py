@@ -1,0 +1,54 @@
+"""`raglift review`: what it refuses before a page is served."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from raglift.dataset import write_queries
+from raglift.records import Evaluation, Query
+from raglift.review.labels_file import hold
+
+
+@pytest.fixture
+def saved(ranked: Callable[..., Evaluation], tmp_path: Path) -> Path:
+    return ranked([1, 2]).save(tmp_path / "run")
+
+
+def test_what_it_cannot_review_is_told(run: Callable, saved: Path, tmp_path: Path) -> None:
+    labels = tmp_path / "labels.jsonl"
+    other = write_queries([Query("x", "something else")], tmp_path / "other.jsonl")
+    for arguments, told in (
+        ((labels, tmp_path / "none"), "expected the folder of a saved evaluation"),
+        ((labels, saved, "--scale", 4), "scale: found 4; expected 3 or 5"),
+        ((labels, saved, "--depth", 0), "depth"),
+        ((labels, saved, "--port", 99999), "--port: found 99999"),
+        ((other, saved), "none of them of the runs"),
+        ((labels, saved, "--judged", other), "found no passage that names a model"),
+    ):
+        code, out, err = run("review", *arguments, "--no-browser")
+        assert (code, out) == (2, "")
+        assert told in err
+    assert not labels.exists()
+
+
+def test_one_file_is_reviewed_once_at_a_time(run: Callable, saved: Path, tmp_path: Path) -> None:
+    with hold(tmp_path / "labels.jsonl"):
+        code, _, err = run("review", tmp_path / "labels.jsonl", saved, "--no-browser")
+    assert code == 2
+    assert "found another review at work on this file" in err
+
+
+@pytest.mark.parametrize("package", ["uvicorn", "starlette", "filelock", "jinja2"])
+def test_a_missing_package_names_the_extra(
+    run: Callable, saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, package, None)
+    code, _, err = run("review", tmp_path / "labels.jsonl", saved, "--no-browser")
+    assert code == 2
+    assert "raglift[review]" in err
