@@ -3,6 +3,7 @@
 #   make walkthrough   the tutorial on War and Peace: raglift corpus fetch war_and_peace gets the book
 #   make test     lint, types, unit and end-to-end tests
 #   make ci-full  what is slow
+#   make ci       both at once, in the time of one
 #   make notebooks   run the notebooks again, in place
 #   make docs     the documentation as a site: site/index.html
 #   make bench    ratios to other tools, and what the harness costs: benchmarks/README.md
@@ -20,8 +21,11 @@ endif
 endif
 export RAGLIFT_PROGRESS ?= 1
 PYTEST_WORKERS ?= 2
+PYTEST := $(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal
+# What is installed and never imported is not compiled, which takes a minute; the rest is when it is first imported
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 
-.PHONY: demo walkthrough test lint types ci-full docs notebooks bench install clean
+.PHONY: demo walkthrough test lint types ci-full ci all-tests docs notebooks bench install clean
 
 install: $(STAMP)
 
@@ -29,8 +33,8 @@ $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "raglift needs Python 3.11 or later; try: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
 	@echo 'Installing into $(VENV): a few minutes, most of it PyTorch …'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch==2.13.0
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(PIP_INSTALL) torch==2.13.0
+	$(PIP_INSTALL) -e '.[dev]'
 	touch $(STAMP)
 
 demo: $(STAMP)
@@ -47,10 +51,17 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 test: lint types
-	$(BIN)/pytest -n $(PYTEST_WORKERS) -m 'not slow'
+	$(PYTEST) -m 'not slow'
 
 ci-full: $(STAMP)
-	$(BIN)/pytest -n $(PYTEST_WORKERS) -m slow
+	$(PYTEST) -m slow
+
+# One run of all tests, the slow ones first: no core waits for another, and nothing is embedded twice
+all-tests: $(STAMP)
+	$(PYTEST)
+
+ci: $(STAMP)
+	$(MAKE) --jobs lint types all-tests
 
 notebooks: $(STAMP)
 	$(BIN)/python notebooks/running.py

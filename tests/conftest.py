@@ -5,11 +5,14 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from raglift.evaluation import evaluate, rescore
@@ -23,6 +26,20 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # As in a shell's background job: what is started from here would ignore Ctrl-C too, which some tests send
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# A machine that has much else to do is no fault of the code; the rest is as the environment has it, as in CI
+hypothesis.settings.register_profile("unhurried", hypothesis.settings(), deadline=None)
+hypothesis.settings.load_profile("unhurried")
+
+BOOK_TESTS = ("test_the_whole_walkthrough_", "test_a_notebook_shows_what_is_committed[01_")
+"""They share one walk through the book, the longest of all work, if they are one after the other in one worker."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put what takes longest first, so that no worker is left alone with it at the end."""
+    items.sort(key=lambda item: (not item.name.startswith(BOOK_TESTS), item.get_closest_marker("slow") is None))
 
 
 @pytest.fixture(scope="session")
@@ -42,6 +59,32 @@ def book_path(corpora_folder: Path) -> Path:
     if not path.is_file():
         pytest.skip(f"no text of War and Peace at {path}")
     return path
+
+
+@pytest.fixture(scope="session")
+def book_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The cache of `walk`, empty until its first."""
+    return tmp_path_factory.mktemp("book-cache")
+
+
+@pytest.fixture(scope="session")
+def walk(book_path: Path, book_cache: Path) -> Callable[[], subprocess.CompletedProcess[str]]:
+    """Walk through all questions about the book, in a process of its own; in float32, as notebook 1 does."""
+    environment = {
+        **os.environ,
+        "RAGLIFT_CACHE": str(book_cache),
+        "RAGLIFT_CORPORA": str(book_path.parents[1]),
+        "RAGLIFT_PROGRESS": "1",
+        "COLUMNS": "200",
+    }
+    command = [sys.executable, "-m", "raglift", "walkthrough", "--all", "--dtype", "float32"]
+    return lambda: subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+
+
+@pytest.fixture(scope="session")
+def first_walk(walk: Callable[[], subprocess.CompletedProcess[str]]) -> subprocess.CompletedProcess[str]:
+    """The walk that embeds the book: minutes of work that others on the same model and chunks need not do again."""
+    return walk()
 
 
 @pytest.fixture(scope="module")

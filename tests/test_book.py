@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from raglift.metrics import HitRate, Recall
 from raglift.records import Dataset, Document
 from raglift.retrieval import BM25Retriever
 
+Walked = CompletedProcess[str]
 BOOK_ONE = 270_000  # characters: about the first book of the novel
 CHUNKER = rl.RecursiveChunker(1000, 100)
 
@@ -64,22 +64,9 @@ def test_reranking_the_first_book_keeps_the_candidates_and_the_pair_is_fair(firs
 
 
 @pytest.mark.slow
-def test_the_whole_walkthrough_embeds_the_book_once(book_path: Path, tmp_path: Path) -> None:
+def test_the_whole_walkthrough_embeds_the_book_once(first_walk: Walked, walk: Callable[[], Walked]) -> None:
     """Two runs of the command in processes of their own; the second finds every vector and score in the cache."""
-    folder = tmp_path / "corpora" / "war_and_peace"
-    folder.mkdir(parents=True)
-    (folder / book_path.name).symlink_to(book_path)
-    environment = {
-        **os.environ,
-        "RAGLIFT_CACHE": str(tmp_path / "cache"),
-        "RAGLIFT_CORPORA": str(tmp_path / "corpora"),
-        "RAGLIFT_PROGRESS": "1",
-        "COLUMNS": "200",
-    }
-    command = [sys.executable, "-m", "raglift", "walkthrough", "--all"]
-    first, second = (
-        subprocess.run(command, capture_output=True, text=True, env=environment, check=True) for _ in range(2)
-    )
+    first, second = first_walk, walk()
     assert re.search(r"([\d,]{5}) of \1 distinct chunks embedded now", first.stdout)
     assert re.search(r"embed chunks: [\d,]+/[\d,]+ chunks \(\d+/s\)", first.stderr)
     assert re.search(r"\b0 of [\d,]{5} distinct chunks embedded now", second.stdout)

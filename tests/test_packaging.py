@@ -61,5 +61,14 @@ def test_every_direct_dependency_is_pinned() -> None:
     assert pins["torch"] == "2.13.0"
 
 
+def test_the_example_of_an_environment_names_every_variable() -> None:
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    read = set(re.findall(r"environ(?:\.get\(|\[)\"([A-Z_]+)", code)) - {"PATH", "HOME"}
+    example = (ROOT / ".env.example").read_text(encoding="utf-8")
+    assert {"OPENAI_BASE_URL", "RAGLIFT_CACHE"} <= read
+    assert {name for name in read if f"{name}=" not in example} == set()
+    assert "OPENAI_API_KEY=\n" in example  # to be filled in, not to be found out
+
+
 def normalized(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()

@@ -10,7 +10,7 @@ from rich.console import Console
 from raglift.assistant import Assistant, Turn
 from raglift.assistant.citations import answer_of
 from raglift.assistant.view import View
-from raglift.records import Chunk, Dataset, Query
+from raglift.records import Annotator, Chunk, Dataset, Fact, Query
 from raglift.testing import FakeRetriever
 
 Make = Callable[..., Assistant]
@@ -98,3 +98,12 @@ def test_a_turn_reads_as_it_is_shown(make: Make) -> None:
 
 def test_no_hits_are_said_to_be_none(make: Make) -> None:
     assert "Retrieved: fake (4 queries)\n  nothing\n" in shown(make().ask("Nobody knows this one"))
+
+
+def test_figures_that_rest_on_a_models_labels_say_so(make: Make, dataset: Dataset) -> None:
+    assert "labels:" not in shown(make().ask("horn"))
+    horn = dataset.query("horn")
+    graded = replace(horn.facts[0].passages[0], annotator=Annotator("openai:gpt-4o-mini", "relevance@1", "2026-11-21"))
+    judged = Dataset((replace(horn, facts=(Fact((graded,)),)),), dataset.documents)
+    text = shown(Assistant(FakeRetriever({horn.text: [graded.text or ""]}), judged).ask("horn"))
+    assert "labels: 1 passage judged by openai:gpt-4o-mini (relevance@1)" in text.partition("Metrics")[2]

@@ -272,3 +272,26 @@ def test_a_prompt_never_lands_in_what_is_redirected(environment: dict[str, str])
     assert "\n? " not in out.decode()
     assert err.decode().count("\n? ") == 2
     assert "\nwho cooks?\n" in out.decode()
+
+
+@pytest.mark.slow
+def test_the_real_book_is_asked_and_the_answer_rests_on_its_reranked_chunks(
+    run: Run, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, corpora_folder: Path
+) -> None:
+    for name, value in (("OPENAI_BASE_URL", server.base_url), ("OPENAI_API_KEY", "test")):
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("RAGLIFT_CORPORA", str(corpora_folder))
+    server.answer_next(Answer(text="Prince Nicholas Bolkónski [1]."))
+    code, out, err = run("chat", "-k", "5", "--candidates", "50", "--question", "king-of-prussia")
+    assert (code, err) == (0, "")
+    assert "labelled question king-of-prussia" in out
+    before, after = out.split("Reranked: ")
+    assert before.count("  cosine   0.") == 5
+    assert "← label 1" in before
+    assert re.search(r"^  1 \(was +5\)  score .* war_and_peace 219,933–220,895 .*← label 1$", after, re.MULTILINE)
+    assert "  HitRate@5     1 → 1\n" in after
+    assert "  RR@5          0.20 → 1.00\n" in after
+    assert re.search(r"^\[1\] war_and_peace 219,933–220,895 “", after, re.MULTILINE)
+    told = server.requests[0].body["messages"][-1]["content"]
+    assert told.index("Prince Nicholas Andréevich Bolkónski’s estate") < told.index("<<<passage 2 ")
+    assert "passage 6" not in told

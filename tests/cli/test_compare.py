@@ -136,3 +136,23 @@ def test_no_run_at_all_is_a_usage_error(run) -> None:
     code, _, err = run("compare")
     assert code == 2
     assert "RUNS" in err.upper()
+
+
+def test_json_names_the_models_that_labelled_and_nothing_where_people_did(run, runs, ranked, judged_by_model) -> None:
+    for name, rank in (("one", 1), ("two", 2)):
+        judged_by_model(ranked([rank] * 30, reranked=[1] * 30), labels=10).save(runs / name)
+    expected = {"passages": {"people": 20, "openai:gpt-4o-mini (relevance@3f9a1c07)": 10}, "queries": {"people": 30}}
+    for command in (("compare", "one", "two"), ("compare", "one"), ("rescore", "one")):
+        _, out, _ = run(*command, "--json")
+        assert json.loads(out)["labels"] == expected
+    for command in (("compare", "base", "better"), ("compare", "reranked"), ("rescore", "base")):
+        _, out, _ = run(*command, "--json")
+        assert "labels" not in json.loads(out)
+
+
+def test_judged_joins_a_saved_run_that_was_scored_without_it(run, runs, ranked, judged_by_model) -> None:
+    judged_by_model(ranked([1] * 30), labels=10, metrics=["recall"], ks=(3,)).save(runs / "judged")
+    _, out, _ = run("rescore", "judged", "--json")
+    assert [row["metric"] for row in json.loads(out)["metrics"]] == ["Recall", "Judged"]
+    _, out, _ = run("rescore", "judged", "--metrics", "recall", "--json")
+    assert {row["metric"] for row in json.loads(out)["metrics"]} == {"Recall"}

@@ -398,7 +398,7 @@ def test_a_language_model_is_used_as_it_is(server, made):
     assert language_model(model) is model
 
 
-@pytest.mark.parametrize("given", ["gpt-4o-mini", "openai:", ":gpt", "", 3, object()], ids=str)
+@pytest.mark.parametrize("given", ["gpt-4o-mini", "openai:", ":gpt", "", 3, dict], ids=repr)
 def test_what_is_no_model_is_refused(given):
     with pytest.raises(ConfigurationError, match=r"model: found .*; expected .*provider:model"):
         language_model(given)

@@ -38,6 +38,8 @@ def test_a_notebook_shows_what_is_committed(
     if "war_and_peace" in committed.metadata.get("raglift", {}).get("texts", ()):
         # Skips where the book is not: what is committed is of the book
         environment["RAGLIFT_CORPORA"] = str(request.getfixturevalue("book_path").parents[1])
+        request.getfixturevalue("first_walk")
+        environment["RAGLIFT_CACHE"] = str(request.getfixturevalue("book_cache"))
     run = running.execute(path, environment)
     assert checking.faults(run) == []
     assert checking.differences(committed, run) == []

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from raglift.evaluation import evaluate
-from raglift.records import Chunk, Dataset, Document, Evaluation, Fact, Passage, Query
+from raglift.records import Annotator, Chunk, Dataset, Document, Evaluation, Fact, Passage, Query
 from raglift.testing import FakeReranker, FakeRetriever
 
 HOSTILE = (
@@ -32,7 +32,12 @@ def hostile() -> Callable[..., Evaluation]:
     def build(text: str, *, seed: int = 0) -> Evaluation:
         answers = [f"{text} answer number {number} is this" for number in range(12)]
         queries = tuple(
-            Query(f"{text} {number}", f"{text}? {number}", (Fact((Passage(answer),)),), (text[:50],))
+            Query(
+                f"{text} {number}",
+                f"{text}? {number}",
+                (Fact((Passage(answer, annotator=Annotator(text, text, text)),)),),
+                (text[:50],),
+            )
             for number, answer in enumerate(answers)
         )
         results = {

@@ -87,7 +87,7 @@ def test_a_name_that_points_here_gets_no_answer(client: httpx.Client, host: str)
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://localhost", "https://127.0.0.1", None])
 def test_only_this_page_writes(client: httpx.Client, labels: Path, origin: str | None) -> None:
     before = labels.read_bytes()
-    body = {"tab": "t", "version": 0, "operation": {"kind": "grade", "chunk": 0, "grade": 2}}
+    body = {"tab": "t", "version": 0, "operation": {"kind": "grade", "chunk": 0, "grade": 2, "seen": None}}
     request = client.build_request("POST", "/api/query/0", json=body)
     del request.headers["origin"]
     if origin is not None:
@@ -121,12 +121,25 @@ def test_every_answer_says_what_browsers_may_do_with_it(client: httpx.Client) ->
         (b"", "Invalid JSON"),
         (b"[]", "Input should be an object"),
         (b'{"tab": "t", "version": 0, "operation": {"kind": "delete"}}', "operation"),
-        (b'{"tab": "t", "version": 0, "operation": {"kind": "grade", "chunk": 0, "grade": 4}}', "expected 0 to 3"),
-        (b'{"tab": "t", "version": 0, "operation": {"kind": "grade", "chunk": 999, "grade": 1}}', "number 999"),
-        (b'{"tab": "t", "version": 0, "operation": {"kind": "grade", "chunk": "0", "grade": 1}}', "valid integer"),
         (
-            b'{"tab": "t", "version": 0, "operation": {"kind": "grade", "chunk": 0, "grade": 1, "x": 1}}',
+            b'{"tab": "t", "version": 0, "operation": {"kind": "grade", "chunk": 0, "grade": 4, "seen": null}}',
+            "expected 0 to 3",
+        ),
+        (
+            b'{"tab": "t", "version": 0, "operation": {"kind": "grade", "chunk": 999, "grade": 1, "seen": null}}',
+            "number 999",
+        ),
+        (
+            b'{"tab": "t", "version": 0, "operation": {"kind": "grade", "chunk": "0", "grade": 1, "seen": null}}',
+            "valid integer",
+        ),
+        (
+            b'{"tab": "t", "version": 0, "operation": {"kind": "grade", "chunk": 0, "grade": 1, "seen": null, "x": 1}}',
             "not permitted",
+        ),
+        (
+            b'{"tab": "t", "version": 0, "operation": {"kind": "grade", "chunk": 0, "grade": 1, "seen": 2}}',
+            "found no grade",
         ),
         (b'{"tab": "t", "version": 0, "operation": {"kind": "accept", "chunk": 0}}', "no grade by a model"),
         (
@@ -134,8 +147,8 @@ def test_every_answer_says_what_browsers_may_do_with_it(client: httpx.Client) ->
             "fact",
         ),
         (
-            b'{"tab": "t", "version": 0, "operation":'
-            b' {"kind": "words", "chunk": 0, "start": 0, "end": 3, "text": "??", "fact": null}}',
+            b'''{"tab": "t", "version": 0, "operation":
+             {"kind": "words", "chunk": 0, "start": 0, "end": 3, "text": "??", "fact": null}}''',
             "found others",
         ),
     ],
@@ -160,11 +173,11 @@ def test_a_body_has_a_size_and_a_query_a_number(client: httpx.Client) -> None:
 
 
 def test_a_decision_is_saved_and_an_old_one_refused_with_the_newest_state(client: httpx.Client, labels: Path) -> None:
-    answer = decide(client, {"kind": "grade", "chunk": 0, "grade": 3}).json()
+    answer = decide(client, {"kind": "grade", "chunk": 0, "grade": 3, "seen": None}).json()
     assert answer["query"]["pool"][0]["grade"] == 3
     assert answer["saving"]["unsaved"] == 0
     assert read_queries_of(labels)[0]["relevant"][0]["grade"] == 3
-    stale = decide(client, {"kind": "grade", "chunk": 0, "grade": 0})
+    stale = decide(client, {"kind": "grade", "chunk": 0, "grade": 0, "seen": 3})
     assert stale.status_code == 409
     assert stale.json()["query"]["version"] == 1
     assert stale.json()["query"]["pool"][0]["grade"] == 3
@@ -197,7 +210,7 @@ def test_it_stops_when_asked_and_says_what_was_saved(
     base, _, token = served.url.partition("/?token=")
     with httpx.Client(base_url=base, headers={"origin": base}, trust_env=False) as client:
         client.get(f"/?token={token}")
-        decide(client, {"kind": "grade", "chunk": 0, "grade": 1})
+        decide(client, {"kind": "grade", "chunk": 0, "grade": 1, "seen": None})
         said = served.stop(number)
     assert f"stopped: 1 decisions, all of them saved in {unlabelled}" in said
     assert served.process.returncode == 0

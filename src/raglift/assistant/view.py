@@ -16,7 +16,8 @@ from raglift.assistant.lines import (
 )
 from raglift.metrics import title
 from raglift.printable import printable
-from raglift.report.terminal.figures import counted
+from raglift.records import LabelSources
+from raglift.report.terminal.figures import counted, labels_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -127,6 +128,7 @@ def _measured(turn: Turn) -> list[str]:
     return [
         f"\nMetrics at k = {turn.k}{change}{conventions}",
         *(f"  {title(metric):<13} {figures(metric, values)}" for metric, values in rows),
+        *(f"  {line}" for line in labels_line(LabelSources.of([turn.query]))),
     ]
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from raglift.auditing.labels import Whereabouts
     from raglift.records import Query
 
-__all__ = ["FORMS", "Form", "Left", "Relabelling", "relabel"]
+__all__ = ["FORMS", "Form", "Left", "Quotes", "Relabelling", "relabel"]
 
 Form = Literal["anchors", "offsets"]
 FORMS: tuple[Form, ...] = get_args(Form)

@@ -13,13 +13,13 @@ from raglift.assistant.conversation import converse, take_turn
 from raglift.assistant.lines import say
 from raglift.assistant.view import View
 from raglift.cli import Stopped
-from raglift.cli.json_output import print_json
+from raglift.cli.json_output import labels_json, print_json
 from raglift.cli.model_options import model_of
 from raglift.errors import MissingDependency, MissingKey
 from raglift.integrations._patience import Patience
 from raglift.integrations.adapt import adapt_reranker, check_reranker
 from raglift.printable import printable
-from raglift.records import Dataset
+from raglift.records import Dataset, LabelSources
 from raglift.references import load_system
 from raglift.report.terminal.figures import counted
 from raglift.systems import LocalSystem, build_retriever
@@ -206,6 +206,7 @@ def as_json(turn: Turn) -> dict[str, Any]:
         "metrics": None
         if scores is None
         else {stage: {str(metric): scores.mean(stage, metric) for metric in scores.metrics} for stage in scores.stages},
+        **labels_json(LabelSources.of([turn.query] if turn.is_known else [])),
         "prompt": turn.prompt and turn.prompt.version,
         "answer": answer
         and {

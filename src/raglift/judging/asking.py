@@ -19,7 +19,7 @@ from raglift.judging.crew import Crew
 from raglift.progress import track
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
     from raglift.cache import Cache
     from raglift.integrations.language_models import FilledPrompt, LanguageModel, Reply
@@ -107,10 +107,10 @@ def estimate(
     its form: see `raglift.judging.costs`.
     """
     price = _price_of(model, limits or Limits())
-    tasks = _tasks(_keys(model, prompts, form), prompts, form)
-    cached = _cached(tasks, form, default_cache() if cache is None else cache)
-    usage = sum((task.guess for key, task in tasks.items() if key not in cached), Usage())
-    return Estimate(len(tasks), len(cached), usage, None if price is None else dollars_for(usage, price))
+    keys = _keys(model, prompts, form)
+    cached = _cached(keys, form, default_cache() if cache is None else cache)
+    usage = sum((task.guess for task in _tasks(keys, prompts, form, cached)), Usage())
+    return Estimate(len(set(keys)), len(cached), usage, None if price is None else dollars_for(usage, price))
 
 
 def ask_all(
@@ -146,15 +146,13 @@ def ask_all(
     cache = default_cache() if cache is None else cache
     ledger = Ledger(limits.max_cost, _price_of(model, limits))
     keys = _keys(model, prompts, form)
-    tasks = _tasks(keys, prompts, form)
-    values: dict[bytes, Form | NoAnswer] = dict(_cached(tasks, form, cache))
-    waiting = [task for key, task in tasks.items() if key not in values]
-    cached = len(values)
+    values: dict[bytes, Form | NoAnswer] = dict(_cached(keys, form, cache))
+    waiting = _tasks(keys, prompts, form, values)
     with track(label, len(waiting), "prompts", show=progress) as advance:
         for task, outcome in _asked(model, waiting, form, limits.concurrency, ledger, cache):
             values[task.key] = NoAnswer(str(outcome)) if isinstance(outcome, ModelOutputError) else outcome.value
             advance(1)
-    return Answers(tuple(values[key] for key in keys), len(tasks) - cached, ledger.usage, ledger.dollars)
+    return Answers(tuple(values[key] for key in keys), len(waiting), ledger.usage, ledger.dollars)
 
 
 def _asked(
@@ -217,18 +215,20 @@ def _keys(model: LanguageModel, prompts: Sequence[FilledPrompt], form: type[Base
     return [content_key("answer", identity, prompt.version, prompt.system, prompt.user, schema) for prompt in prompts]
 
 
-def _tasks(keys: Sequence[bytes], prompts: Sequence[FilledPrompt], form: type[BaseModel]) -> dict[bytes, _Task]:
-    """Return the distinct prompts by their key."""
+def _tasks(
+    keys: Sequence[bytes], prompts: Sequence[FilledPrompt], form: type[BaseModel], answered: Container[bytes]
+) -> list[_Task]:
+    """Return the distinct prompts that have no answer yet."""
     guess = GuessedUsage(form)
     distinct = dict(zip(keys, prompts, strict=True))
-    return {key: _Task(prompt, key, guess.of(prompt)) for key, prompt in distinct.items()}
+    return [_Task(prompt, key, guess.of(prompt)) for key, prompt in distinct.items() if key not in answered]
 
 
-def _cached(tasks: Mapping[bytes, _Task], form: type[Form], cache: Cache) -> dict[bytes, Form]:
+def _cached(keys: Sequence[bytes], form: type[Form], cache: Cache) -> dict[bytes, Form]:
     """Return the answers that are in the cache; what is no longer of the form is forgotten."""
     values: dict[bytes, Form] = {}
     damaged: list[bytes] = []
-    for key, content in cache.get_many(tasks).items():
+    for key, content in cache.get_many(keys).items():
         try:
             values[key] = form.model_validate_json(content)
         except ValidationError:

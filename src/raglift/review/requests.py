@@ -61,10 +61,19 @@ class Grade(_Strict):
     kind: Literal["grade"]
     chunk: _Number
     grade: _Number
+    seen: _Number | None
+    """The grade that the page showed: chunks share words, so a grade of one can be a grade of another."""
 
     def on(self, subject: Subject) -> Operation:
         """Return what it does to the query; every kind has this."""
         subject.check_grade(self.grade, 0)
+        subject.chunk(self.chunk)
+        known = subject.desk.grades(subject.index)[self.chunk]
+        if known != self.seen:
+            raise ConfigurationError(
+                f"chunk {self.chunk + 1}: found {'no grade' if known is None else f'the grade {known}'} meanwhile, by words that it shares with another; "
+                "expected a look at it first: grade it again if it is to have another grade"
+            )
         return _graded(subject, self.chunk, self.grade)
 
 

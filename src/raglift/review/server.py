@@ -165,8 +165,11 @@ class _Answers:
         with self._session.steady():
             try:
                 settles = self._settles(index, decision)
-                operation = decision.operation.on(Subject(self._desk, index, self._documents))
-                self._session.apply(index, decision.version, decision.tab, operation)
+                subject = Subject(self._desk, index, self._documents)
+                # what a decision needs is looked for once it is clear that it is not on an older version
+                self._session.apply(
+                    index, decision.version, decision.tab, lambda query: decision.operation.on(subject)(query)
+                )
             except StaleChange as error:
                 raise _Stale(error, self._now(index)) from error
             if settles is not None:

@@ -289,6 +289,12 @@ def test_arguments_that_make_no_sense(source: Any, options: dict[str, Any], mess
         generate(source, **options)
 
 
+def test_examples_are_shown_once(server: OpenAIServer) -> None:
+    writes(server, lambda right, _: {**right, "question": "What does the passage say?"})
+    ((thrown,),) = [style.thrown_away for style in generate("lighthouse", 2, styles="natural").styles]
+    assert (thrown.count, [example.question for example in thrown.examples]) == (6, ["What does the passage say?"])
+
+
 def test_the_report(server: OpenAIServer) -> None:
     writes(server, lambda right, _: {**right, "quotes": ["<b>Nothing</b> of this \x1b[31m is anywhere in the book."]})
     generation = generate("lighthouse", 2, styles="natural,unanswerable")

@@ -73,6 +73,11 @@ def test_what_carries_nothing_is_left_out(text: str, reason: str) -> None:
     assert reason in LEFT_OUT
 
 
+def test_words_that_only_contain_such_phrases_are_no_boilerplate() -> None:
+    text = PROSE + " The catalog in the tower and the blog in the harbour office were kept by hand."
+    assert usable_passages([Document("a", text)], 800).numbers == (0,)
+
+
 def test_what_is_repeated_is_left_out_after_the_first() -> None:
     footer = PROSE.replace("midnight", "morning")
     usable = usable_passages([Document("a", PROSE), Document("b", PROSE.upper()), Document("c", footer)], 800)

@@ -213,3 +213,17 @@ def test_untrusted_words_are_data_where_they_are_shown(server, cache):
     assert "<script>" not in found._repr_html_()
     assert "<script>" not in found.to_markdown()
     assert json.dumps(found.judged[0].reason)
+
+
+def test_nothing_to_ask_is_no_fault(server, cache):
+    blank = context_precision(evaluated([" "], []), ks=(1,), answers={"q0": "The keeper."}, cache=cache)
+    assert (blank.mean("retrieve", "precision", 1), blank.asked) == (0, 0)
+    evaluation = evaluated([GULLS, LAMP], [OIL], reranker=FakeReranker({LAMP: 1.0}))
+    queries = tuple(replace(query, answerable=False) for query in evaluation.dataset.queries)
+    unanswerable = replace(evaluation, dataset=replace(evaluation.dataset, queries=queries))
+    none = context_precision(unanswerable, ks=(1,), cache=cache)
+    assert (none.mean("rerank", "ap", 1), none.n("rerank", 1), none.judged) == (None, 0, ())
+    for text in (str(none), none.to_markdown(), none._repr_html_()):
+        assert not re.search(r"\bnan\b", text.lower())
+    with pytest.raises(ConfigurationError, match="found none to a query of the runs"):
+        context_precision(unanswerable, ks=(1,), answers=ANSWERS, cache=cache)

@@ -255,8 +255,9 @@ class _Run:
         thrown_away = []
         for reason in REASONS:
             found = [each for each in rejected if each.reason == reason]
-            examples = tuple(Example(each.question, each.detail) for each in found[:_EXAMPLES])
-            thrown_away += [ThrownAway(reason, len(found), examples)] if found else []
+            examples = dict.fromkeys(Example(each.question, each.detail) for each in found)
+            shown = tuple(example for example in examples if example != Example("", ""))[:_EXAMPLES]
+            thrown_away += [ThrownAway(reason, len(found), shown)] if found else []
         return StyleReport(style, self.wanted[style], self.tried[style], len(self.kept[style]), tuple(thrown_away))
 
 

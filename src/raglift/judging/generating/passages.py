@@ -36,8 +36,8 @@ _SENTENCE_BYTES = 30  # in UTF-8: about ten Chinese characters, or six English w
 _RUN = 8  # words
 _MOST_REPEATED = 0.5
 _BOILERPLATE = re.compile(
-    r"all rights reserved|copyright|©|terms of (?:use|service)|privacy policy|cookies?\b|table of contents|"
-    r"unsubscribe|log ?in\b|sign up|project gutenberg|isbn\b|no part of this (?:book|publication)",
+    r"©|\b(?:all rights reserved|copyright|terms of (?:use|service)|privacy policy|cookies?|table of contents|"
+    r"unsubscribe|log ?in|sign up|project gutenberg|isbn|no part of this (?:book|publication))\b",
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’»)\]]*(?=\s|$)|[。！？][”’」』）]*")

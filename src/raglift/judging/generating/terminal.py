@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
-from raglift.dataset.faults import quoted
 from raglift.integrations.prices import dollars_in_short
 from raglift.judging.generating.records import DIFFICULTIES, REASONS
 from raglift.report.terminal.figures import as_text, counted, table_of, write
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["cost_text", "generation_text", "head_line", "passages_line", "print_generation", "styles_table"]
 
+_LONGEST = 200
 SYNTHETIC_NOTE = (
     "a model wrote these questions and chose what answers them: they compare systems on one corpus, and say little of "
     "what people ask; have some of them looked at"
@@ -37,19 +38,20 @@ def print_generation(generation: Generation, console: Console) -> None:
 
 
 def _parts(generation: Generation) -> Iterator[Part]:
-    yield head_line(generation)
+    yield f"{generation.dataset.name}: {head_line(generation)}"
     yield passages_line(generation)
     yield ""
     yield styles_table(generation)
     for style in generation.styles:
         yield from _thrown_away(style)
+    yield ""
     yield from (f"! {note}" for note in (*generation.notes, SYNTHETIC_NOTE))
 
 
 def head_line(generation: Generation) -> str:
     """Return how many questions there are, by whom, and what they cost."""
     return (
-        f"{generation.dataset.name}: {len(generation.dataset):,} of {counted(generation.wanted, 'question')}, "
+        f"{len(generation.dataset):,} of {counted(generation.wanted, 'question')}, "
         f"by {generation.model}, seed {generation.seed}; {cost_text(generation)}"
     )
 
@@ -90,5 +92,12 @@ def _thrown_away(style: StyleReport) -> Iterator[str]:
     for thrown in style.thrown_away:
         yield f"  {thrown.reason} ({thrown.count:,}): {REASONS[thrown.reason]}"
         for example in thrown.examples:
-            said = [quoted(text) for text in (example.question, example.detail) if text]
-            yield from [f"    {': '.join(said)}"] if said else []
+            if example.question:
+                yield f"    {_excerpt(example.question)}"
+            if example.detail:
+                yield f"      – {_excerpt(example.detail)}"
+
+
+def _excerpt(text: str) -> str:
+    """Return a text in one line."""
+    return textwrap.shorten(text, _LONGEST, placeholder=" …")

@@ -168,8 +168,9 @@ def _checked_answers(pairs: Pool, answers: Mapping[str, str]) -> dict[str, str]:
     ids = [each.query.id for each in pairs.queries]
     found = {query_id: answers[query_id] for query_id in ids if query_id in answers}
     if answers and not found:
+        known = ", ".join(ids[:3]) or "none that the corpus answers"
         raise ConfigurationError(
-            f"answers: found none to a query of the runs ({next(iter(answers))}, …); expected their ids, as {ids[0]}"
+            f"answers: found none to a query of the runs ({next(iter(answers))}, …); expected the ids of some: {known}"
         )
     return found
 

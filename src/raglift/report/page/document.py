@@ -56,7 +56,7 @@ class Document:
     notes: tuple[str, ...] = ()
     """What else the reader should know."""
     sections: tuple[Section, ...] = ()
-    labels: str = ""
-    """Whose labels the figures rest on, said with each table; empty where people gave all of them."""
     queries: DrillDown | None = None
     """The queries one by one; None where there is nothing to show of them."""
+    labels: str = ""
+    """Whose labels the figures rest on, said with each table; empty where people gave all of them."""

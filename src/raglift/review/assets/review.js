@@ -241,10 +241,13 @@ class Review {
   grade(number, grade) {
     const shown = this.cards[number];
     if (!shown) return;
+    // A grade that is on its way counts as seen
+    const pressed = shown.querySelector("[aria-pressed='true']");
+    const seen = pressed ? Number(pressed.dataset.grade) : this.detail.pool[number].grade;
     for (const one of shown.querySelectorAll("[data-grade]")) one.setAttribute("aria-pressed", String(Number(one.dataset.grade) === grade));
     shown.classList.add("pending");
     const before = this.detail;
-    this.decide({ kind: "grade", chunk: number, grade }).then((done) => done && this.tellRemoved(before));
+    this.decide({ kind: "grade", chunk: number, grade, seen }).then((done) => done && this.tellRemoved(before));
     if (number !== this.chunk) return;
     // The next that has no grade yet: some have one by what was said of the words that they share
     const next = before.pool.findIndex((chunk, other) => other > number && chunk.grade === null);
@@ -421,7 +424,7 @@ class Review {
     for (;;) {
       await new Promise((resolve) => setTimeout(resolve, document.hidden ? POLL_HIDDEN : POLL));
       // In line, so that what is on its way is not taken for someone else's
-      await inLine(() => this.look_around().catch((error) => this.trouble(error)));
+      await inLine(() => this.look_around().catch((error) => this.trouble(error)), true);
     }
   }
 

@@ -31,14 +31,14 @@ async function ask(path, body) {
   return content;
 }
 
-// What is to be done waits here for what was asked before.
+// What is to be done waits here for what was asked before. A look at the server is no change that waits to be saved.
 let lastInLine = Promise.resolve();
 let waiting = 0;
 
-function inLine(work) {
-  waiting += 1;
+function inLine(work, looks = false) {
+  if (!looks) waiting += 1;
   const done = lastInLine.then(work).finally(() => {
-    waiting -= 1;
+    if (!looks) waiting -= 1;
   });
   lastInLine = done.catch(() => undefined);
   return done;

@@ -1,0 +1,70 @@
+"""A sweep on labels of a model: Judged joins its measures, and its tables say whose labels they rest on."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from raglift.metrics import Judged
+from raglift.records import Annotator, Dataset, Passage
+from raglift.report.export import export
+from raglift.sweep import Sweep, SweepResult, load_sweep_result, run_sweep
+
+JUDGE = Annotator("openai:gpt-4o-mini", "relevance@3f9a1c07", "2026-11-21")
+SAID = "labels: 5 passages judged by people, 1 by openai:gpt-4o-mini (relevance@3f9a1c07)"
+
+
+def measured(dataset: Dataset, folder: Path) -> SweepResult:
+    sweep = Sweep(
+        dataset=dataset, chunkers=["recursive:60/0", "recursive:200/0"], retrievers="bm25", ks=(1, 3), primary="ndcg@3"
+    )
+    return run_sweep(sweep, folder, progress=False)
+
+
+@pytest.fixture(scope="module")
+def folder(island: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sweep over questions of which something was judged irrelevant by a model."""
+    first = island.queries[0]
+    irrelevant = Passage("The keeper trims the wick every evening", grade=0, annotator=JUDGE)
+    dataset = replace(island, queries=(replace(first, judged_irrelevant=(irrelevant,)), *island.queries[1:]))
+    place = tmp_path_factory.mktemp("sweep") / "runs"
+    measured(dataset, place)
+    return place
+
+
+def test_judged_is_measured_and_kept(folder: Path, island: Dataset, tmp_path: Path) -> None:
+    for entry in load_sweep_result(folder).finished:
+        assert entry.evaluation is not None
+        assert {Judged @ 1, Judged @ 3} <= set(entry.evaluation.scores.metrics)
+    plain = measured(island, tmp_path / "plain")
+    assert "judged" not in set(plain.to_frame()["metric"].str.lower())
+    assert "labels: " not in str(plain)
+
+
+def test_the_terminal_and_exports_say_it(folder: Path, tmp_path: Path) -> None:
+    result = load_sweep_result(folder)
+    assert str(result).splitlines()[1] == SAID
+    for file in export(result, tmp_path / "cells.csv"):
+        assert set(pd.read_csv(file)["labels"]) == {SAID}
+
+
+def test_each_table_of_markdown_a_notebook_and_a_page_says_it(folder: Path, tmp_path: Path) -> None:
+    result = load_sweep_result(folder)
+    blocks = result.to_markdown().split("\n\n")
+    assert all("labels: 5 passages" in blocks[place + 1] for place, block in enumerate(blocks) if block.startswith("|"))
+    html = result._repr_html_()
+    assert html.count(f"{SAID}</p>") == html.count("<table")
+    page = result.report(tmp_path / "page.html").read_text(encoding="utf-8")
+    captions = re.findall(r"<(?:fig)?caption[^>]*>(.*?)</(?:fig)?caption>", page, flags=re.DOTALL)
+    assert [caption for caption in captions if SAID[1:] not in caption] == ["The measures, for one query"]
+
+
+def test_charts_say_it(folder: Path) -> None:
+    plots = load_sweep_result(folder).plot
+    for chart in (plots.heatmap(x="chunker", y="retriever"), plots.intervals()):
+        assert SAID.partition(", ")[2] in json.dumps(chart.to_dict()["title"])
