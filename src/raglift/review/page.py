@@ -24,16 +24,6 @@ _SCRIPTS = (
     "telling.js",
     "review.js",
 )
-    "talking.js",
-    "words.js",
-    "listing.js",
-    "cards.js",
-    "facts.js",
-    "keys.js",
-    "deciding.js",
-    "telling.js",
-    "review.js",
-)
 _LAST = "scheme.js"
 
 
