@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import raglift as rl
-from raglift.judging.rubrics import relevance_prompt
+from raglift.judging.grading.rubrics import relevance_prompt
 from raglift.records import Dataset
 from raglift.systems import LocalSystem, build_retriever
 from raglift.testing import Answer, OpenAIServer

@@ -14,8 +14,8 @@ import pytest
 from raglift.chunking import make_chunker
 from raglift.dataset import write_queries
 from raglift.evaluation import evaluate
-from raglift.judging.grades_to_labels import labelled_queries
-from raglift.judging.pool import pool
+from raglift.judging.grading.to_labels import labelled_queries
+from raglift.judging.pooling.pool import pool
 from raglift.loading import load_dataset
 from raglift.records import Annotator, Dataset, Document, Evaluation, Query
 from raglift.store import load_evaluation

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from raglift.dataset import read_queries, write_queries
 from raglift.errors import ConfigurationError
-from raglift.judging.labelled import label_grades
-from raglift.judging.pool import Pool, PooledChunk, PooledQuery
+from raglift.judging.pooling.labelled import label_grades
+from raglift.judging.pooling.pool import Pool, PooledChunk, PooledQuery
 from raglift.records import Annotator, Chunk, Document, Fact, Passage, Query
 from raglift.review.evidence import evidence_of, grades_of, matches_of, of_people
 from raglift.review.operations import (

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.integrations.language_models import LanguageModel
-    from raglift.judging.asking import Limits
+    from raglift.judging.asking.ask import Limits
     from raglift.judging.generating import Generation
 
 __all__ = ["Request", "run"]

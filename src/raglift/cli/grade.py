@@ -12,12 +12,12 @@ from raglift.cli.model_options import limited, print_estimate, stoppable
 from raglift.cli.saved_runs import load_runs
 from raglift.dataset import write_queries
 from raglift.errors import ConfigurationError, ModelOutputError
-from raglift.judging.asking import NoAnswer
-from raglift.judging.grades_to_labels import placed
-from raglift.judging.grading import estimate_grading, grade
-from raglift.judging.grading_brief import print_grading
-from raglift.judging.pool import pool
-from raglift.judging.rubrics import check_relevant_from
+from raglift.judging.asking.ask import NoAnswer
+from raglift.judging.grading.brief import print_grading
+from raglift.judging.grading.graded import estimate_grading, grade
+from raglift.judging.grading.rubrics import check_relevant_from
+from raglift.judging.grading.to_labels import placed
+from raglift.judging.pooling.pool import pool
 from raglift.loading import load_documents
 from raglift.printable import printable
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.integrations.language_models import LanguageModel
-    from raglift.judging.asking import Limits
-    from raglift.judging.grading import Graded
-    from raglift.judging.grading_summary import GradingSummary
+    from raglift.judging.asking.ask import Limits
+    from raglift.judging.grading.graded import Graded
+    from raglift.judging.grading.summary import GradingSummary
     from raglift.records import Document
 
 __all__ = ["Request", "run"]

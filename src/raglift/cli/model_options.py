@@ -13,7 +13,7 @@ import typer
 from raglift.cli import Stopped
 from raglift.errors import ConfigurationError, CostLimitReached
 from raglift.integrations.language_models import language_model
-from raglift.judging.asking import Limits
+from raglift.judging.asking.ask import Limits
 from raglift.printable import printable
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from raglift.integrations._patience import Patience
     from raglift.integrations.language_models import LanguageModel
-    from raglift.judging.asking import Estimate
+    from raglift.judging.asking.ask import Estimate
 
 __all__ = ["limited", "model_and_limits", "model_of", "parse_price", "print_estimate", "stoppable"]
 

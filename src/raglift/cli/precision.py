@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.integrations.language_models import LanguageModel
-    from raglift.judging.asking import Limits
+    from raglift.judging.asking.ask import Limits
     from raglift.judging.usefulness import ContextPrecision
 
 __all__ = ["Request", "run"]

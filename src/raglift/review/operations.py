@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
-from raglift.judging.grades_to_labels import same_evidence
+from raglift.judging.grading.to_labels import same_evidence
 from raglift.records import Fact
 from raglift.review.evidence import evidence_of, irrelevant_matches, matches_of
 

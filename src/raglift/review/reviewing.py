@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from raglift.dataset import read_queries
 from raglift.errors import ConfigurationError
-from raglift.judging.pool import pool
+from raglift.judging.pooling.pool import pool
 from raglift.review.labels_file import LabelsFile, hold
 from raglift.review.session import Session
 from raglift.review.showing import Desk

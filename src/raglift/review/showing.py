@@ -11,7 +11,7 @@ from raglift.review.evidence import RULE, grades_of, irrelevant_matches, matches
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from raglift.judging.pool import Pool
+    from raglift.judging.pooling.pool import Pool
     from raglift.records import Chunk, Passage, Query
     from raglift.review.session import Session
 

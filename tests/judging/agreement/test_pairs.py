@@ -11,7 +11,7 @@ from sklearn.metrics import cohen_kappa_score, confusion_matrix
 from raglift.errors import ConfigurationError
 from raglift.evaluation import evaluate
 from raglift.judging.agreement import agreement, agreement_of, labels_by_people
-from raglift.judging.pool import pool
+from raglift.judging.pooling.pool import pool
 from raglift.records import Annotator, Dataset, Fact, Passage, Query
 from raglift.testing import FakeRetriever
 

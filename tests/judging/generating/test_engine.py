@@ -10,7 +10,7 @@ import pytest
 from raglift.auditing import audit
 from raglift.errors import ConfigurationError, CostLimitReached, DatasetError
 from raglift.judging import estimate_generation, generate
-from raglift.judging.asking import Limits
+from raglift.judging.asking.ask import Limits
 from raglift.judging.generating import REASONS, STYLES, Generation, with_typos
 from raglift.loading import load_dataset
 from raglift.records import Dataset, Document

@@ -11,7 +11,7 @@ import numpy as np
 from raglift.errors import ConfigurationError
 from raglift.judging.agreement.kappa import RESAMPLES, Coefficient, Counts, kappa, raw_agreement, relevant_or_not
 from raglift.judging.agreement.records import Agreement
-from raglift.judging.labelled import label_grades
+from raglift.judging.pooling.labelled import label_grades
 from raglift.records import Fact
 from raglift.significance.arguments import checked_fraction, checked_integer
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from raglift.judging.pool import Pool
+    from raglift.judging.pooling.pool import Pool
     from raglift.matching import MatchRule
     from raglift.records import Passage, Query
 

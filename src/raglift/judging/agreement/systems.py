@@ -12,7 +12,7 @@ import numpy as np
 from raglift.evaluation import rescore
 from raglift.judging.agreement.pairs import labels_by_people
 from raglift.judging.agreement.records import SystemAgreement
-from raglift.judging.pool import systems_of
+from raglift.judging.pooling.pool import systems_of
 from raglift.metrics import title
 from raglift.records.metric import as_metric
 

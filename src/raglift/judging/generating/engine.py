@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from raglift.errors import ConfigurationError, CostLimitReached
 from raglift.integrations.language_models import DEFAULT_MODEL, Usage, language_model
 from raglift.integrations.prices import dollars_in_short
-from raglift.judging.asking import Estimate, Limits, NoAnswer, ask_all, estimate
+from raglift.judging.asking.ask import Estimate, Limits, NoAnswer, ask_all, estimate
 from raglift.judging.generating.corpus import Passages
 from raglift.judging.generating.drafts import Draft, Rejection, Task, Verdict, Written, checks_of, draft_of, prompt_of
 from raglift.judging.generating.filters import Asked

@@ -13,8 +13,8 @@ from raglift.diagnosis.rejudged import rule_of
 from raglift.errors import ConfigurationError
 from raglift.integrations.language_models import DEFAULT_MODEL, language_model
 from raglift.judging.agreement import agreement
-from raglift.judging.asking import NoAnswer, ask_all, estimate
-from raglift.judging.pool import pool, systems_of
+from raglift.judging.asking.ask import NoAnswer, ask_all, estimate
+from raglift.judging.pooling.pool import pool, systems_of
 from raglift.judging.prompts import load_prompt
 from raglift.judging.usefulness.figures import average_precision_at, precision_at
 from raglift.judging.usefulness.records import ContextPrecision, Judged, JudgedLift
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from raglift.cache import Cache
     from raglift.integrations.language_models import FilledPrompt
-    from raglift.judging.asking import Estimate, Limits
-    from raglift.judging.pool import Pool
+    from raglift.judging.asking.ask import Estimate, Limits
+    from raglift.judging.pooling.pool import Pool
     from raglift.records import Chunk, Evaluation
 
     Evaluations = Evaluation | Sequence[Evaluation] | Mapping[str, Evaluation]

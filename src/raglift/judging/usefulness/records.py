@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from raglift.integrations.language_models import Usage
     from raglift.judging.agreement import Agreement
-    from raglift.judging.pool import Pool, PooledChunk
+    from raglift.judging.pooling.pool import Pool, PooledChunk
     from raglift.records import Annotator, Query
     from raglift.significance import Interval, PairedDifference
 

@@ -10,14 +10,14 @@ import numpy as np
 
 from raglift.evaluation import rescore
 from raglift.judging.agreement import labels_by_people, system_agreement
-from raglift.judging.labelled import label_grades
-from raglift.judging.pool import systems_of
+from raglift.judging.pooling.labelled import label_grades
+from raglift.judging.pooling.pool import systems_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raglift.judging.agreement import Agreement, SystemAgreement
-    from raglift.judging.grading import Evaluations, Graded
+    from raglift.judging.grading.graded import Evaluations, Graded
     from raglift.records import Dataset, Evaluation, Query, Scores
 
 __all__ = ["GradedSystem", "GradingSummary", "graded_systems", "summarize"]
@@ -83,19 +83,19 @@ class GradingSummary:
 
     def to_markdown(self) -> str:
         """Return the summary as GitHub's Markdown, for a pull request."""
-        from raglift.judging.grading_brief import grading_brief
+        from raglift.judging.grading.brief import grading_brief
         from raglift.report.markdown import markdown_of
 
         return markdown_of(grading_brief(self))
 
     def _repr_html_(self) -> str:
-        from raglift.judging.grading_brief import grading_brief
+        from raglift.judging.grading.brief import grading_brief
         from raglift.report.notebook import html_of
 
         return html_of(grading_brief(self))
 
     def __str__(self) -> str:
-        from raglift.judging.grading_brief import grading_text
+        from raglift.judging.grading.brief import grading_text
 
         return grading_text(self)
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from raglift.judging.grading import Graded
-    from raglift.judging.grading_summary import GradedSystem, GradingSummary
+    from raglift.judging.grading.graded import Graded
+    from raglift.judging.grading.summary import GradedSystem, GradingSummary
     from raglift.report.terminal.figures import Part
 
 __all__ = ["grading_brief", "grading_parts", "grading_text", "print_grading"]

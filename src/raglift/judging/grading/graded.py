@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from raglift.integrations.language_models import DEFAULT_MODEL, language_model
 from raglift.judging.agreement import Agreement, agreement
-from raglift.judging.asking import NoAnswer, ask_all, estimate
-from raglift.judging.grades_to_labels import filled_queries, labelled_queries
-from raglift.judging.rubrics import SCALES, check_relevant_from, relevance_prompt
+from raglift.judging.asking.ask import NoAnswer, ask_all, estimate
+from raglift.judging.grading.rubrics import SCALES, check_relevant_from, relevance_prompt
+from raglift.judging.grading.to_labels import filled_queries, labelled_queries
 from raglift.records import Annotator, Dataset
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from raglift.cache import Cache
     from raglift.integrations.language_models import FilledPrompt, Usage
-    from raglift.judging.asking import Estimate, Limits
-    from raglift.judging.grading_summary import GradingSummary
-    from raglift.judging.pool import Pool, PooledChunk
+    from raglift.judging.asking.ask import Estimate, Limits
+    from raglift.judging.grading.summary import GradingSummary
+    from raglift.judging.pooling.pool import Pool, PooledChunk
     from raglift.records import Evaluation, Query
 
     Evaluations: TypeAlias = Evaluation | Sequence[Evaluation] | Mapping[str, Evaluation]
@@ -136,7 +136,7 @@ class Graded:
             relevant_from: as in `to_dataset`.
             fill: as in `to_dataset`.
         """
-        from raglift.judging.grading_summary import summarize
+        from raglift.judging.grading.summary import summarize
 
         return summarize(self, evaluations, relevant_from=relevant_from, fill=fill)
 

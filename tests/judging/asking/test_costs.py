@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from raglift.integrations.language_models import FilledPrompt, Usage
-from raglift.judging.costs import GuessedUsage, Ledger, dollars_for
+from raglift.judging.asking.costs import GuessedUsage, Ledger, dollars_for
 
 PROMPT = FilledPrompt("p@1", "the task", "the data")
 

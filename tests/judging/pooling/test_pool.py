@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from raglift.errors import ConfigurationError
 from raglift.evaluation import evaluate
-from raglift.judging.pool import pool
+from raglift.judging.pooling.pool import pool
 from raglift.records import Chunk, Dataset, Fact, Passage, Query
 from raglift.testing import FakeReranker, FakeRetriever
 

@@ -14,8 +14,8 @@ from raglift.cache import content_key, default_cache
 from raglift.errors import ConfigurationError, ModelOutputError, ModelUnavailable
 from raglift.integrations.language_models import Usage
 from raglift.integrations.prices import chat_price_of, dollars_in_short
-from raglift.judging.costs import GuessedUsage, Ledger, dollars_for
-from raglift.judging.crew import Crew
+from raglift.judging.asking.costs import GuessedUsage, Ledger, dollars_for
+from raglift.judging.asking.crew import Crew
 from raglift.progress import track
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def estimate(
     """Return what asking would cost.
 
     Tokens are those of cl100k_base; where it is not on this machine, a third of the bytes. The answer is guessed from
-    its form: see `raglift.judging.costs`.
+    its form: see `raglift.judging.asking.costs`.
     """
     price = _price_of(model, limits or Limits())
     keys = _keys(model, prompts, form)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raglift.judging.grades_to_labels import facts_of, filled_queries, labelled_queries, passage_of, same_evidence
-from raglift.judging.pool import Pool, PooledChunk, PooledQuery
+from raglift.judging.grading.to_labels import facts_of, filled_queries, labelled_queries, passage_of, same_evidence
+from raglift.judging.pooling.pool import Pool, PooledChunk, PooledQuery
 from raglift.records import Annotator, Chunk, Fact, Passage, Query
 
 JUDGE = Annotator("openai:judge", "relevance@00000000", "2026-11-21")

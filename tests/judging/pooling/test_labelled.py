@@ -1,8 +1,8 @@
 """What labels say of pooled chunks: a grade, 0, or nothing."""
 
 from raglift.evaluation import evaluate
-from raglift.judging.labelled import label_grades
-from raglift.judging.pool import pool
+from raglift.judging.pooling.labelled import label_grades
+from raglift.judging.pooling.pool import pool
 from raglift.matching import MatchRule
 from raglift.records import Chunk, Dataset, Fact, Passage, Query
 from raglift.testing import FakeRetriever

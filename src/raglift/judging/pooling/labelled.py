@@ -13,7 +13,7 @@ from raglift.records import Fact, Query, Ranking
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.judging.pool import Pool
+    from raglift.judging.pooling.pool import Pool
     from raglift.matching import Matches
 
 __all__ = ["label_grades"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raglift.judging.labelled import label_grades
+from raglift.judging.pooling.labelled import label_grades
 from raglift.matching import Provenance
 from raglift.printable import encodable
 from raglift.records import Dataset, Fact, Passage
@@ -14,7 +14,7 @@ from raglift.text import normalize
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.judging.pool import Pool, PooledQuery
+    from raglift.judging.pooling.pool import Pool, PooledQuery
     from raglift.matching import MatchRule
     from raglift.records import Annotator, Chunk, Document, Query
 

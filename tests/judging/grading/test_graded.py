@@ -15,8 +15,8 @@ from raglift.dataset import read_queries, write_queries
 from raglift.errors import ConfigurationError, CostLimitReached
 from raglift.evaluation import evaluate
 from raglift.judging import Limits, NoAnswer, estimate_grading, grade, pool
-from raglift.judging.pool import Pool
-from raglift.judging.rubrics import relevance_prompt
+from raglift.judging.grading.rubrics import relevance_prompt
+from raglift.judging.pooling.pool import Pool
 from raglift.records import Dataset, Evaluation, Fact, Passage, Query
 from raglift.testing import Answer, FakeRetriever, OpenAIServer
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel, field_validator
 from raglift.cache import Cache, bypassed
 from raglift.errors import ConfigurationError, CostLimitReached, ModelUnavailable
 from raglift.integrations.language_models import FilledPrompt, Patience, Reply, Usage, language_model
-from raglift.judging.asking import Estimate, Limits, NoAnswer, ask_all, estimate
+from raglift.judging.asking.ask import Estimate, Limits, NoAnswer, ask_all, estimate
 from raglift.testing import Answer, OpenAIServer
 
 KEY = "sk-test-0123456789abcdef"
@@ -383,7 +383,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from test_asking import Grade, prompts
 from raglift.integrations.language_models import language_model
-from raglift.judging.asking import Limits, ask_all
+from raglift.judging.asking.ask import Limits, ask_all
 ask_all(language_model(), prompts(30), Grade, Limits(concurrency=2), progress=True)
 """
 
