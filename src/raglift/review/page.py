@@ -13,7 +13,17 @@ _PACKAGE = "raglift.review"
 _SHARED_STYLES = ("page.css", "explorer.css")
 _STYLES = ("review.css",)
 _SHARED_SCRIPTS = ("elements.js", "texts.js")
-_SCRIPTS = ("talking.js", "words.js", "listing.js", "cards.js", "facts.js", "keys.js", "deciding.js", "telling.js", "review.js")
+_SCRIPTS = (
+    "talking.js",
+    "words.js",
+    "listing.js",
+    "cards.js",
+    "facts.js",
+    "keys.js",
+    "deciding.js",
+    "telling.js",
+    "review.js",
+)
 _LAST = "scheme.js"
 
 
