@@ -107,3 +107,15 @@ def test_figures_that_rest_on_a_models_labels_say_so(make: Make, dataset: Datase
     judged = Dataset((replace(horn, facts=(Fact((graded,)),)),), dataset.documents)
     text = shown(Assistant(FakeRetriever({horn.text: [graded.text or ""]}), judged).ask("horn"))
     assert "labels: 1 passage judged by openai:gpt-4o-mini (relevance@1)" in text.partition("Metrics")[2]
+
+
+def test_on_a_narrow_terminal_a_hit_has_its_words_below_and_the_answer_breaks_between_words(make: Make) -> None:
+    console = Console(file=io.StringIO(), width=40, force_terminal=True, color_system=None)
+    view = View(console, "test:model")
+    turn = answered(make().ask("horn"), "The horn sounds twice every forty-five seconds [1].")
+    view.found(turn)
+    view.piece(turn.answer.text)  # type: ignore[union-attr]
+    view.answered(turn)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "  2  score        –  light.md 47–101 ← label 1\n      The horn sounds twice every forty…\n" in text
+    assert "The horn sounds twice every forty-five \nseconds [1].\n\n[1] light.md 47–101" in text

@@ -156,3 +156,11 @@ def test_every_label_leads_back_to_where_it_was_cut(
         assert (after.doc_id, normalize(after.text or "")) == ("d", normalize(before.text or ""))
     else:
         assert after == before
+
+
+def test_a_text_that_has_its_place_already_stays(tmp_path: Path) -> None:
+    placed = {"text": "trimmed the wick", "doc": "tower", "start": 38, "end": 54}
+    assert TEXT[38:54] == placed["text"]
+    found = relabel(written(tmp_path, placed), [DOCUMENT])
+    assert labels(found) == [placed]
+    assert (found.moved, found.left) == (0, ())

@@ -222,7 +222,7 @@ def test_filling_keeps_what_people_said(server: OpenAIServer, cache: Cache) -> N
     assert {passage.text for fact in query.facts[1:] for passage in fact.passages} == {LAMP, OIL}
     assert query.judged_irrelevant == ()  # the model finds the gulls irrelevant; a person has spoken
     summary = str(graded.summary(fill=True))
-    assert "labels by people and by openai:gpt-4o-mini together" in summary
+    assert f"by openai:gpt-4o-mini ({relevance_prompt(3).version}), 1 by people" in summary
     assert "no person has seen them" not in summary
     assert len(server.requests) == 3
 
@@ -243,6 +243,7 @@ def test_the_summary_in_every_form(server: OpenAIServer, cache: Cache) -> None:
     assert (one.name, two.name) == ("one/retrieve", "two/retrieve")
     assert one.mean_grade == two.mean_grade == pytest.approx(2 / 3)
     assert one.ndcg == 1.0
+    assert one.judged == two.judged == 1.0
     assert two.ndcg is not None
     assert two.ndcg < 1.0
     assert summary.without_facts == ("q1",)
@@ -272,5 +273,5 @@ def test_labels_of_overlapping_chunks_are_counted_where_matching_reads_them_othe
     graded = grade(pool(run_of({WHO: [short, long]}), depth=3), cache=cache)
     assert by_text(graded) == {("q0", short): 1, ("q0", long): 2}
     assert graded.summary().read_otherwise == 1  # the short one lies in the long one, and so has its grade
-    assert "1 pair by matching" in str(graded)
+    assert "matching gives 1 pair another grade" in str(graded)
     assert server.requests

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raglift.errors import ConfigurationError
@@ -121,6 +121,7 @@ def any_chunk(draw):
     return Chunk(words, doc_id=doc, start=start, end=None if start is None else start + 8)
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.lists(any_chunk(), min_size=1, max_size=12), st.randoms(use_true_random=False))
 def test_what_is_pooled_does_not_depend_on_the_order_of_systems_or_hits(chunks, chance):
     mixed = chance.sample(chunks, len(chunks))

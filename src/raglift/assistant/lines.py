@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["figures", "heading", "hit_lines", "label_lines", "place_of", "say", "shortened"]
 
+_FEWEST_WORDS = 24
+"""Characters of a chunk that are worth a place beside the rest."""
+
 
 def say(console: Console, text: str, *, wrap: bool = False) -> None:
     """Print text that may come from a corpus: no markup is read in it, and no control character gets through."""
@@ -51,13 +54,15 @@ def label_lines(query: Query, length: int) -> Iterator[str]:
 
 
 def hit_lines(stage: StageHits, first: StageHits, k: int, width: int) -> Iterator[str]:
-    """Yield one line a hit: rank, the rank it had at first, score, place, words, and which labels it matches.
+    """Yield a line a hit: rank, the rank it had at first, score, place, words, and which labels it matches.
+
+    Where there is no room for words beside the rest, they are a line of their own.
 
     Args:
         stage: whose hits.
         first: the first stage; for that stage itself no earlier ranks are shown.
         k: how many hits at most.
-        width: of a line, at most, as far as there is room for a few words.
+        width: of a line, at most.
     """
     hits = stage.ranking.hits[:k]
     earlier = {hit.chunk.id: hit.rank for hit in first.ranking}
@@ -66,7 +71,12 @@ def hit_lines(stage: StageHits, first: StageHits, k: int, width: int) -> Iterato
         was = "" if stage is first else f" (was {earlier.get(hit.chunk.id, '–'):>2})"
         begin = f"{hit.rank:>3}{was}  {stage.score_name} {_score(hit)}  {place_of(hit.chunk):<{places}}  "
         matched = "".join(f" ← label {number}" for number in stage.labels.get(hit.rank, ()))
-        yield f"{begin}{shortened(hit.chunk.text, max(width - len(begin) - len(matched), 24))}{matched}"
+        room = width - len(begin) - len(matched)
+        if room >= _FEWEST_WORDS:
+            yield f"{begin}{shortened(hit.chunk.text, room)}{matched}"
+        else:
+            yield f"{begin.rstrip()}{matched}"
+            yield f"{'':6}{shortened(hit.chunk.text, max(width - 6, _FEWEST_WORDS))}"
 
 
 def _score(hit: Hit) -> str:

@@ -14,6 +14,7 @@ from raglift.assistant.lines import (
     say,
     shortened,
 )
+from raglift.assistant.wrapping import Wrapping
 from raglift.metrics import title
 from raglift.printable import printable
 from raglift.records import LabelSources
@@ -43,6 +44,7 @@ class View:
         self._console = console
         self._model = model
         self._width = console.width if console.is_terminal else _WIDTH
+        self._wrapping = Wrapping(console.width) if console.is_terminal else None
 
     def say(self, text: str) -> None:
         """Print a line."""
@@ -79,15 +81,21 @@ class View:
         self._console.file.flush()
 
     def piece(self, text: str) -> None:
-        """Print a piece of an answer at once."""
-        self._console.print(printable(text), end="", markup=False, highlight=False, soft_wrap=True)
-        self._console.file.flush()
+        """Print a piece of an answer at once; on a terminal, as soon as its last word is whole."""
+        self._print(printable(text) if self._wrapping is None else self._wrapping.add(printable(text)))
 
     def answered(self, turn: Turn) -> None:
         """Print what stands below an answer: how it ended, and what it cites."""
-        if turn.answer is not None:
-            for line in _ending(turn.answer):
-                self.say(line)
+        if turn.answer is None:
+            return
+        if self._wrapping is not None:
+            self._print(self._wrapping.rest())
+            self._wrapping = Wrapping(self._width)
+        for line in _ending(turn.answer):
+            self.say(line)
+
+    def _print(self, text: str) -> None:
+        self._console.print(text, end="", markup=False, highlight=False, soft_wrap=True)
         self._console.file.flush()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from raglift.assistant import Assistant
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from raglift.assistant import Turn
+    from raglift.assistant import Answer, Turn
     from raglift.integrations.language_models import LanguageModel
     from raglift.records import Hit
 
@@ -208,11 +208,19 @@ def as_json(turn: Turn) -> dict[str, Any]:
         else {stage: {str(metric): scores.mean(stage, metric) for metric in scores.metrics} for stage in scores.stages},
         **labels_json(LabelSources.of([turn.query] if turn.is_known else [])),
         "prompt": turn.prompt and turn.prompt.version,
-        "answer": answer
-        and {
-            **asdict(answer),
-            "citations": [{"number": each.number, **_hit(each.hit)} for each in answer.citations],
-        },
+        "answer": None if answer is None else _answer(answer),
+    }
+
+
+def _answer(answer: Answer) -> dict[str, Any]:
+    return {
+        "model": answer.model,
+        "text": answer.text,
+        "citations": [{"number": each.number, **_hit(each.hit)} for each in answer.citations],
+        "unknown": answer.unknown,
+        "says_unknown": answer.says_unknown,
+        "stopped": answer.stopped,
+        "error": answer.error,
     }
 
 

@@ -75,10 +75,13 @@ def parse_price(text: str) -> tuple[float, float]:
 
 
 def limited(limits: Limits, expected: Estimate) -> Limits:
-    """Return the limits, with one of cost where the price is known and none was given."""
-    if limits.max_cost is not None or expected.dollars is None:
+    """Return the limits, with one of cost where the price is known and none was given; say when it may be too low."""
+    if expected.dollars is None:
         return limits
-    return replace(limits, max_cost=_MAX_COST)
+    max_cost = _MAX_COST if limits.max_cost is None else limits.max_cost
+    if expected.dollars > max_cost:
+        sys.stderr.write(f"that is more than --max-cost {max_cost:g}: it may stop there, before anything is written\n")
+    return replace(limits, max_cost=max_cost)
 
 
 @contextmanager

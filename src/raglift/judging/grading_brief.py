@@ -124,7 +124,7 @@ def _measured(graded: Graded) -> tuple[tuple[str, str], ...]:
 def _warnings(summary: GradingSummary) -> Iterator[str]:
     graded, model = summary.graded, summary.graded.annotator.model
     if summary.filled:
-        yield f"labels by people and by {model} together: figures under them are neither's"
+        yield f"{summary.labels.label_sources}: figures under them are nobody's alone"
     else:
         yield f"all of these labels are by {model}: no person has seen them"
     if graded.not_graded:
@@ -134,7 +134,7 @@ def _warnings(summary: GradingSummary) -> Iterator[str]:
         yield f"marked as unanswerable, but with chunks found relevant ({did}): {_listed(summary.answered_after_all)}"
     if summary.read_otherwise and not summary.filled:
         yield (
-            f"{counted(summary.read_otherwise, 'pair')} by matching: another grade than the model gave, for the chunk "
+            f"matching gives {counted(summary.read_otherwise, 'pair')} another grade than the model did: the chunk "
             "contains, or lies in, one with another grade"
         )
 

@@ -133,12 +133,12 @@ def graded_systems(graded: Graded, labels: Dataset, evaluations: Evaluations | N
     scored: dict[int, Scores] = {}
     for number, (evaluation, stage) in enumerate(systems_of(evaluations).values()):
         if id(evaluation) not in scored:
-            measures, k = ("ndcg",), _depth(graded, [evaluation])
+            measures, k = ("ndcg", "judged"), _depth(graded, [evaluation])
             scored[id(evaluation)] = rescore(evaluation, metrics=measures, ks=(k,), labels=labels).scores
         scores = scored[id(evaluation)]
-        name, (ndcg,) = scores.stages[stage], scores.metrics
+        name, (ndcg, judged) = scores.stages[stage], scores.metrics
         found[number] = replace(
-            found[number], ndcg=scores.mean(name, ndcg), judged=math.nan, queries=scores.n(name, ndcg)
+            found[number], ndcg=scores.mean(name, ndcg), judged=scores.mean(name, judged), queries=scores.n(name, ndcg)
         )
     return tuple(found)
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
@@ -18,6 +18,7 @@ from raglift.testing import FakeRetriever
 GRADES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=60)
 
 
+@settings(deadline=None, max_examples=50)
 @given(GRADES)
 def test_matrix_and_kappas_are_those_of_scikit_learn(pairs):
     people, model = (np.array(column) for column in zip(*pairs, strict=True))
@@ -112,9 +113,9 @@ def test_grades_that_are_none_are_refused():
     ):
         with pytest.raises(ConfigurationError, match=message):
             agreement_of(people, model, query)
-    for settings in ({"threshold": 4}, {"threshold": 0}, {"levels": 1}, {"seed": -1}, {"confidence": 1}):
-        with pytest.raises(ConfigurationError, match=next(iter(settings))):
-            agreement_of([1], [1], [0], **settings)
+    for faulty in ({"threshold": 4}, {"threshold": 0}, {"levels": 1}, {"seed": -1}, {"confidence": 1}):
+        with pytest.raises(ConfigurationError, match=next(iter(faulty))):
+            agreement_of([1], [1], [0], **faulty)
 
 
 MODEL = Annotator("openai:gpt-4o-mini", "relevance@12345678", "2026-11-21")
@@ -191,3 +192,9 @@ def test_what_is_printed_has_the_matrix_the_kappas_and_no_nan():
     rows = [line.split() for line in str(found).splitlines()]
     assert ["0", "2", "0", "1", "0", "3"] in rows
     assert ["all", "3", "1", "1", "1", "6"] in rows
+
+
+def test_intervals_of_few_queries_are_said_to_be_too_narrow():
+    few, many = (str(agreement_of(*drawn(np.random.default_rng(1), count, 0.15), levels=2)) for count in (29, 30))
+    assert "of fewer than 30 queries they are too narrow" in few
+    assert "too narrow" not in many

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raglift.judging.usefulness.figures import average_precision_at, precision_at
@@ -18,6 +18,7 @@ def mean_precision_of_useful_ranks(verdicts):
     return float(sum(at) / len(at)) if at else 0.0
 
 
+@settings(deadline=None, max_examples=50)
 @given(VERDICTS)
 def test_average_precision_is_what_ragas_computes(verdicts):
     ks = range(1, len(verdicts) + 1)
@@ -26,6 +27,7 @@ def test_average_precision_is_what_ragas_computes(verdicts):
     assert ((found >= 0) & (found <= 1)).all()
 
 
+@settings(deadline=None, max_examples=50)
 @given(VERDICTS)
 def test_precision_divides_by_k(verdicts):
     found = precision_at(np.array([verdicts], dtype=float), range(1, len(verdicts) + 1))[:, 0]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from raglift.judging.agreement.records import Agreement
 from raglift.report.page.document import Document, Section
 from raglift.report.terminal.figures import counted, table_of
+from raglift.significance import FEW_QUERIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,7 +97,8 @@ def _foot(found: Agreement) -> Iterator[str]:
     if found.left_out:
         yield f"{counted(found.left_out, 'pair')} left out: one of the two says nothing of them"
     if found.pairs:
-        yield f"{found.method}; a kappa of 0 is what chance gives, 1 is full agreement"
+        few = f"; of fewer than {FEW_QUERIES} queries they are too narrow" if found.queries < FEW_QUERIES else ""
+        yield f"{found.method}{few}; a kappa of 0 is what chance gives, 1 is full agreement"
 
 
 def _system_head(found: SystemAgreement) -> str:
