@@ -305,7 +305,7 @@ def test_what_another_program_does_to_the_file_is_told_and_taken_in(
     theirs = json.loads(lines[3]) | {"tags": ["theirs"]}
     unlabelled.write_text("\n".join([*lines[:3], json.dumps(theirs), *lines[4:]]), encoding="utf-8")
     page.keyboard.press("3")
-    page.get_by_text("Not saved: 1 query: a file that another program changed").wait_for()
+    page.get_by_text("Not saved (1 query): found a file that another program changed.").wait_for()
     page.get_by_role("button", name="Take in its changes, and save").click()
     saved(page)
     queries = read(unlabelled, lighthouse)

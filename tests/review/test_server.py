@@ -212,7 +212,7 @@ def test_it_stops_when_asked_and_says_what_was_saved(
         client.get(f"/?token={token}")
         decide(client, {"kind": "grade", "chunk": 0, "grade": 1, "seen": None})
         said = served.stop(number)
-    assert f"stopped: 1 decisions, all of them saved in {unlabelled}" in said
+    assert f"stopped: 1 change, saved in {unlabelled}" in said
     assert served.process.returncode == 0
     (fact,) = read_queries(unlabelled)[0].facts  # without documents, a span brings its text
     assert fact.passages[0].start is not None

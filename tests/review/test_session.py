@@ -97,7 +97,7 @@ def test_nothing_is_lost_while_another_program_has_the_file_changed(session: Ses
     assert (session.saving.unsaved, session.saving.changed_meanwhile) == (1, True)
     session.save()
     assert session.saving.unsaved == 1
-    assert session.take_in() == "took in 1 changed queries of the other program, and saved yours"
+    assert session.take_in() == "saved your changes, and took in those of the other program (1 of these queries)"
     assert [query.tags for query in read_queries(path)] == [("a",), ("b",), ("theirs",)]
     assert session.query(2).tags == ("theirs",)
     assert session.version(2) == 1
@@ -139,7 +139,7 @@ def test_a_save_that_fails_is_tried_again_with_the_next_change(
 
 def test_at_the_end_what_cannot_be_saved_is_put_beside(session: Session, path: Path) -> None:
     session.apply(0, 0, "one", tagged("a"))
-    assert "all of them saved" in session.rescue()
+    assert "1 change, saved" in session.rescue()
     path.write_text("somebody else's", encoding="utf-8")
     session.apply(1, 0, "one", tagged("b"))
     assert "labels.unsaved-1.jsonl" in session.rescue()

@@ -170,7 +170,9 @@ def generate(
 @group.command()
 def review(
     labels: Annotated[Path, typer.Argument(help="The file of queries to judge for; made from the runs when missing.")],
-    runs: Annotated[list[Path], typer.Argument(help="Folders of saved evaluations of the same queries.")],
+    runs: Annotated[
+        list[Path], typer.Argument(help="Folders of saved evaluations of the same queries, or the folder of one sweep.")
+    ],
     judged: Annotated[
         Path | None,
         typer.Option(help="A file of queries with a model's labels, to compare with; by default those in LABELS."),

@@ -8,10 +8,10 @@ import webbrowser
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from raglift.dataset import read_documents
+from raglift.cli.saved_runs import load_runs
+from raglift.loading import load_documents
 from raglift.review import open_review
 from raglift.review.server import listen, serve
-from raglift.store import load_evaluation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,10 +35,10 @@ class Request:
 
 def run(request: Request) -> None:
     """Open the file, serve the page until Ctrl-C, say what was saved."""
-    documents = read_documents(request.documents)
+    documents = load_documents(request.documents)
     opened = open_review(
         request.labels,
-        [load_evaluation(run) for run in request.runs],
+        load_runs(request.runs),
         documents=documents,
         judged=request.judged,
         scale=request.scale,

@@ -27,7 +27,7 @@ SCALES = (3, 5)
 @contextmanager
 def open_review(
     labels: Path,
-    evaluations: Sequence[Evaluation],
+    evaluations: Sequence[Evaluation] | Mapping[str, Evaluation],
     *,
     documents: Sequence[Document] = (),
     judged: Path | None = None,

@@ -142,7 +142,8 @@ class _Answers:
         self._desk, self._session, self._documents = desk, desk.session, documents
 
     def overview(self, _: Request) -> dict[str, Any]:
-        return self._desk.overview()
+        with self._session.steady():
+            return self._desk.overview()
 
     def query(self, request: Request) -> dict[str, Any]:
         return self._now(self._index(request))

@@ -215,7 +215,7 @@ class Session:
                 self._become(index, query, pending=False)
             self._pending.clear()
             self._saving = Saving(_now())
-        told = f"took in {len(taken)} changed queries of the other program, and saved yours"
+        told = f"saved your changes, and took in those of the other program ({len(taken):,} of these queries)"
         if copy is None:
             return told
         return f"{told}; where both changed a query yours was kept, and the other file is {copy.name}"
@@ -225,9 +225,10 @@ class Session:
         with self._lock:
             self.save()
             if not self._pending:
-                return f"{self.decisions:,} decisions, all of them saved in {self._file.path}"
+                return f"{self.decisions:,} change{'s' * (self.decisions != 1)}, saved in {self._file.path}"
             copy = self._file.beside("unsaved", self._pending)
-            return f"NOT saved in {self._file.path}: {self._saving.problem}; {len(self._pending)} queries are in {copy}"
+            unsaved = f"{len(self._pending):,} changed quer{'ies' if len(self._pending) != 1 else 'y'}"
+            return f"not saved in {self._file.path}: found {self._saving.problem}; {unsaved}: see {copy}"
 
     def _taken(self, theirs: Content) -> list[tuple[int, Query]]:
         """Return the queries that only the other program changed, as it left them."""

@@ -84,6 +84,7 @@ class Review {
         document.getElementById("fold").open = false;
         scrollTo(0, 0);
       }
+      this.measure();
       this.stand(this.chunk, this.chunk > 0);
       this.cards[this.chunk]?.focus({ preventScroll: true });
     }
@@ -97,13 +98,15 @@ class Review {
 
   // What stays in place at the top covers what scrolls below it
   watchHeights() {
-    const root = document.documentElement.style;
-    this.heights = new ResizeObserver(() => {
-      root.setProperty("--bar", STACKED.matches ? `${document.querySelector(".topbar").offsetHeight}px` : "0px");
-      root.setProperty("--head", `${document.querySelector(".query-head")?.offsetHeight ?? 0}px`);
-    });
+    this.heights = new ResizeObserver(() => this.measure());
     this.heights.observe(document.querySelector(".topbar"));
     this.heights.observe(document.body);
+  }
+
+  measure() {
+    const root = document.documentElement.style;
+    root.setProperty("--bar", STACKED.matches ? `${document.querySelector(".topbar").offsetHeight}px` : "0px");
+    root.setProperty("--head", `${document.querySelector(".query-head")?.offsetHeight ?? 0}px`);
   }
 
   paintHead() {
