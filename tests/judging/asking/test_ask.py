@@ -381,7 +381,7 @@ def test_limits_that_cannot_be_used_are_refused(settings):
 PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from test_asking import Grade, prompts
+from test_ask import Grade, prompts
 from raglift.integrations.language_models import language_model
 from raglift.judging.asking.ask import Limits, ask_all
 ask_all(language_model(), prompts(30), Grade, Limits(concurrency=2), progress=True)
