@@ -18,8 +18,8 @@ __all__ = ["grade_by_labels", "is_inside"]
 def is_inside(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -> bool:
     """Return whether a chunk is a passage itself, or lies inside it: then what was judged of the passage holds for it.
 
-    So is told which hits were judged irrelevant. A chunk that merely contains such words is not judged by that: the rest of it
-    may help.
+    So is told which hits were judged irrelevant. A chunk that merely contains such words is not judged by that: the
+    rest of it may help.
 
     Args:
         chunk: what was returned.

@@ -212,7 +212,8 @@ def estimate_grading(
     cache: Cache | None = None,
 ) -> Estimate:
     """Return what `grade` would cost with the same arguments; nothing is sent."""
-    return estimate(language_model(model), list(_prompts(pool, scale, rubric)), SCALES[scale], limits, cache=cache)
+    asked = language_model(model, to_estimate=True)
+    return estimate(asked, list(_prompts(pool, scale, rubric)), SCALES[scale], limits, cache=cache)
 
 
 def _prompts(pool: Pool, scale: int, rubric: str | Path | None) -> Iterator[FilledPrompt]:

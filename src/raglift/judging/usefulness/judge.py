@@ -132,7 +132,7 @@ def estimate_context_precision(
     """Return what `context_precision` would cost with the same arguments; nothing is sent."""
     pairs = _pairs(evaluations, _depths(evaluations, ks))
     prompts = _prompts(pairs, _checked_answers(pairs, answers or {}))
-    return estimate(language_model(model), list(prompts.values()), Verdict, limits, cache=cache)
+    return estimate(language_model(model, to_estimate=True), list(prompts.values()), Verdict, limits, cache=cache)
 
 
 def _depths(evaluations: Evaluations, ks: Sequence[int] | None) -> tuple[int, ...]:
