@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,7 +94,7 @@ def context_precision(
     precision = np.stack([precision_at(table, depths) for table in tables])
     ap = np.stack([average_precision_at(table, depths) for table in tables])
     prompt = load_prompt("usefulness")
-    annotator = Annotator(asked.name, prompt.version, datetime.now(UTC).date().isoformat())
+    annotator = Annotator(asked.name, prompt.version, came.last_day)
     return ContextPrecision(
         judge=annotator,
         agreement=agreement(
