@@ -31,8 +31,8 @@ def labelled_queries(
 ) -> tuple[Query, ...]:
     """Return the pool's queries with these grades as their labels, and no others.
 
-    A query of which no chunk is relevant has no facts: it is unlabelled, and enters no mean. One that was marked as
-    unanswerable stays so unless a chunk is relevant.
+    A query of which no chunk is relevant has no facts: it is unlabelled, and enters no mean. One that is marked as
+    unanswerable stays so, and gets no facts.
 
     Args:
         pool: the pairs.
@@ -44,9 +44,8 @@ def labelled_queries(
     found = []
     for entry, of_query, annotators in zip(pool.queries, grades, _annotators(pool, annotator, days), strict=True):
         relevant, irrelevant = _passages(entry, of_query, annotators, relevant_from)
-        answerable = entry.query.answerable or bool(relevant)
-        facts = facts_of(relevant)
-        found.append(replace(entry.query, facts=facts, judged_irrelevant=irrelevant, answerable=answerable))
+        facts = facts_of(relevant) if entry.query.answerable else ()
+        found.append(replace(entry.query, facts=facts, judged_irrelevant=irrelevant))
     return tuple(found)
 
 
