@@ -113,7 +113,7 @@ def estimate_generation(
     tasks = [task for task in run.next_tasks() if isinstance(task, Task)]
     drafts = [run.stand_in(task) for task in tasks]
     checks = [check.prompt for draft in drafts for check in checks_of(draft, run.passages, seed)]
-    asked = language_model(model)
+    asked = language_model(model, to_estimate=True)
     writing = estimate(asked, [prompt_of(task, run.passages) for task in tasks], Written, limits)
     checking = estimate(asked, checks, Verdict, limits)
     dollars = None if writing.dollars is None or checking.dollars is None else writing.dollars + checking.dollars
