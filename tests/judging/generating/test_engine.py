@@ -293,7 +293,7 @@ def test_what_a_limit_is_said_to_lack_covers_the_checks_to_come(server: OpenAISe
 def test_passages_without_a_second_one_use_up_tries_and_not_more(server: OpenAIServer) -> None:
     # Nothing is said twice, so that no passage has a second one
     texts = {
-        f"{number}.md": " ".join(f"w{number}x{word}a" for word in range(40)) + " stands in the tower."
+        f"{number}.md": " ".join(f"{chr(97 + number)}word{chr(97 + word)}" for word in range(26)) + "."
         for number in range(8)
     }
     (report,) = generate(texts, 2, styles="multi").styles
