@@ -181,7 +181,17 @@ class ModelUnavailable(ModelOutputError):
 
 
 class CostLimitReached(RagliftError):
-    """Asking a provider on would cost more than was allowed; what it answered so far is kept."""
+    """Asking a provider on would cost more than was allowed; what it answered so far is kept.
+
+    Attributes:
+        spent: US dollars that were spent before.
+        more: US dollars that the rest is guessed to cost.
+    """
+
+    def __init__(self, message: str, *, spent: float = 0.0, more: float = 0.0) -> None:
+        self.spent = spent
+        self.more = more
+        super().__init__(message)
 
 
 class CacheError(RagliftError):

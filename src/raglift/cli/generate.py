@@ -14,6 +14,7 @@ from raglift.errors import ConfigurationError, ModelError
 from raglift.judging.generating import MOST_TRIES, estimate_generation, generate, parse_styles, print_generation
 from raglift.loading import load_documents
 from raglift.records import Dataset
+from raglift.report.terminal.figures import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,7 +71,7 @@ def run(request: Request) -> None:
         _write_report(generation, request.report)
     if len(generation.dataset):
         generation.write(output)
-        sys.stderr.write(f"wrote {len(generation.dataset):,} queries to {output}\n")
+        sys.stderr.write(f"wrote {counted(len(generation.dataset), 'query')} to {output}\n")
     _print(generation, as_json=request.as_json)
     if not len(generation.dataset):
         raise ModelError(f"no question was kept, so {output} was not written: the report says what was thrown away")

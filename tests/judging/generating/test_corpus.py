@@ -72,5 +72,5 @@ def test_half_of_a_label_in_a_passage_is_enough(passages: Passages) -> None:
 
 
 def test_documents_of_which_nothing_can_be_asked() -> None:
-    with pytest.raises(ConfigurationError, match=r"no passage to ask about in 1 documents \(left out: short 1\)"):
+    with pytest.raises(ConfigurationError, match=r"no passage to ask about in 1 document \(left out: short 1\)"):
         Passages([Document("a", "Nothing.")], 800)

@@ -264,12 +264,52 @@ def test_an_estimate_sends_nothing_and_is_near(server: OpenAIServer) -> None:
 def test_a_limit_of_cost_holds_for_all_steps_together(server: OpenAIServer) -> None:
     whole = generate("lighthouse", 6, styles="natural", seed=7)
     assert whole.dollars is not None
-    with pytest.raises(CostLimitReached, match="of the limit were spent before this step"):
+    with pytest.raises(CostLimitReached, match="the rest takes about US") as stopped:
         generate("lighthouse", 6, styles="natural", seed=8, limits=Limits(concurrency=1, max_cost=whole.dollars * 0.9))
+    assert stopped.value.spent <= whole.dollars * 0.9
+    assert f"US$ {whole.dollars * 0.9:g} in all" in str(stopped.value)
     asked = len(server.requests)
-    again = generate("lighthouse", 6, styles="natural", seed=8)
+    again = generate("lighthouse", 6, styles="natural", seed=8, limits=Limits(max_cost=stopped.value.more * 1.2))
     assert len(again.dataset) == 6
     assert len(server.requests) - asked < 18
+
+
+def test_what_a_limit_is_said_to_lack_covers_the_checks_to_come(server: OpenAIServer) -> None:
+    with pytest.raises(CostLimitReached, match="up to writing questions") as stopped:
+        generate("lighthouse", 4, styles="natural", seed=11, limits=Limits(max_cost=0.0))
+    expected = estimate_generation("lighthouse", 4, styles="natural", seed=11)
+    assert stopped.value.more == pytest.approx(expected.dollars)
+    assert server.requests == []
+    assert (
+        len(
+            generate(
+                "lighthouse", 4, styles="natural", seed=11, limits=Limits(max_cost=stopped.value.more * 1.2)
+            ).dataset
+        )
+        == 4
+    )
+
+
+def test_passages_without_a_second_one_use_up_tries_and_not_more(server: OpenAIServer) -> None:
+    # Nothing is said twice, so that no passage has a second one
+    texts = {
+        f"{number}.md": " ".join(f"{chr(97 + number)}word{chr(97 + word)}" for word in range(26)) + "."
+        for number in range(8)
+    }
+    (report,) = generate(texts, 2, styles="multi").styles
+    assert (report.asked, [each.reason for each in report.thrown_away]) == (6, ["no second passage"])
+
+
+def test_a_question_that_says_its_own_answer_is_thrown_away(server: OpenAIServer) -> None:
+    writes(server, lambda right, _: {**right, "question": f"Is it true that {right['quotes'][0][:-1]}?"})
+    assert reasons(generate("lighthouse", 2, styles="natural")) == {"gives its answer away": 6}
+
+
+def test_examples_of_an_endless_answer_are_short(server: OpenAIServer) -> None:
+    writes(server, lambda right, _: {"question": "what " * 20_000, "quotes": ["x" * 100_000]})
+    ((thrown,),) = [style.thrown_away for style in generate("lighthouse", 1, styles="natural").styles]
+    assert thrown.reason == "question too long"
+    assert max(len(example.question) for example in thrown.examples) <= 501
 
 
 @pytest.mark.parametrize(

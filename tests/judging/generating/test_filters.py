@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from raglift.judging.generating.filters import Asked, fault_of
+from raglift.judging.generating.filters import Asked, fault_of, gives_away
 
 PASSAGE = "The keeper wrote <b>Beware</b> on the door of the lamp room."
 
@@ -34,6 +34,30 @@ PASSAGE = "The keeper wrote <b>Beware</b> on the door of the lamp room."
 )
 def test_faults(question: str, style: str, fault: str | None) -> None:
     assert fault_of(question, style, [PASSAGE]) == fault
+
+
+def test_a_passage_that_is_itself_about_passages_and_authors() -> None:
+    passage = "Amundsen sailed the Northwest Passage in 1906. Mary Shelley is the author of Frankenstein."
+    assert fault_of("Who first sailed the Northwest Passage?", "natural", [passage]) is None
+    assert fault_of("Who is the author of Frankenstein?", "natural", [passage]) is None
+    assert (
+        fault_of("Who is the author of Frankenstein in this passage?", "natural", [passage]) == "speaks of the passage"
+    )
+    assert fault_of("Who first sailed the Northwest Passage?", "natural", [PASSAGE]) == "speaks of the passage"
+
+
+@pytest.mark.parametrize(
+    ("question", "gives"),
+    [
+        ("Is it true that the horn sounds every ninety seconds?", True),
+        ("Is it so that “The horn sounds every  ninety seconds”?", True),
+        ("How often does the horn sound?", False),
+        ("the horn sounds", False),
+        ("What sounds every ninety seconds on the island of the keeper?", False),
+    ],
+)
+def test_questions_that_say_their_answer(question: str, gives: bool) -> None:
+    assert gives_away(question, "The horn sounds every ninety seconds.") is gives
 
 
 def test_questions_that_are_repeated() -> None:

@@ -104,3 +104,16 @@ def test_a_corpus_with_tables() -> None:
 def test_a_size_that_makes_no_sense() -> None:
     with pytest.raises(ConfigurationError, match="chunk size: found 0"):
         SentenceChunker(0)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "यह प्रकाशस्तंभ सन अठारह सौ इकहत्तर में ग्रेनाइट से बनाया गया था।",
+        "یہ مینار اٹھارہ سو اکہتر میں گرینائٹ سے بنایا گیا تھا۔",
+        "هل يصدر بوق الضباب صوتا مرتين كل تسعين ثانية؟",
+        "灯塔建于一八七一年，由花岗岩砌成，高三十一米。",
+    ],
+)
+def test_prose_in_other_scripts_is_prose(sentence: str) -> None:
+    assert usable_passages([Document("a.md", " ".join([sentence] * 4))], 800).left_out == {}

@@ -96,7 +96,9 @@ class Ledger:
         return CostLimitReached(
             f"max_cost: the next request might cost more than US$ {self._max_cost or 0:g} in all. {answered:,} prompts "
             f"were answered now, for US$ {dollars_in_short(spent)}, and their answers are kept; {left:,} remain, for "
-            f"about US$ {dollars_in_short(more)}: run again with --max-cost {dollars_in_short(more * 1.2)} or more"
+            f"about US$ {dollars_in_short(more)}: run again with --max-cost {dollars_in_short(more * 1.2)} or more",
+            spent=spent,
+            more=more,
         )
 
 

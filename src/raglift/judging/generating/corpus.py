@@ -13,6 +13,7 @@ import numpy as np
 
 from raglift.errors import ConfigurationError
 from raglift.judging.generating.passages import usable_passages
+from raglift.report.terminal.figures import counted
 from raglift.retrieval import BM25Retriever
 from raglift.text import normalize
 
@@ -48,8 +49,9 @@ class Passages:
         usable = usable_passages(documents, size)
         if not usable.numbers:
             left_out = ", ".join(f"{reason} {count:,}" for reason, count in usable.left_out.items()) or "nothing"
+            read = counted(len(documents), "document")
             raise ConfigurationError(
-                f"generate: found no passage to ask about in {len(documents):,} documents (left out: {left_out}); "
+                f"generate: found no passage to ask about in {read} (left out: {left_out}); "
                 f"expected prose, with a passage size ({size}) that holds some sentences of it"
             )
         self.chunks = usable.chunks

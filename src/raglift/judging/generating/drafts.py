@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
-from raglift.judging.generating.filters import fault_of
+from raglift.judging.generating.filters import fault_of, gives_away
 from raglift.judging.generating.quotes import locate, longest_quote
 from raglift.judging.generating.typos import with_typos
 from raglift.judging.prompts import load_prompt
@@ -106,6 +106,9 @@ def draft_of(task: Task, written: Written, passages: Passages, size: int, seed: 
     labels = _labels(task.style, written.quotes, chunks, size)
     if isinstance(labels, Rejection):
         return Rejection(labels.reason, question, labels.detail)
+    given_away = next((label.text or "" for label in labels if gives_away(question, label.text or "")), None)
+    if given_away is not None:
+        return Rejection("gives its answer away", question, given_away)
     return Draft(task, question, text, labels)
 
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from pydantic import BaseModel
-
-from raglift.errors import ConfigurationError, CostLimitReached
-from raglift.integrations.language_models import DEFAULT_MODEL, Usage, language_model
-from raglift.integrations.prices import dollars_in_short
-from raglift.judging.asking.ask import Estimate, Limits, NoAnswer, ask_all, estimate
+from raglift.errors import ConfigurationError
+from raglift.integrations.language_models import DEFAULT_MODEL, language_model
+from raglift.judging.asking.ask import Estimate, Limits, NoAnswer, estimate
+from raglift.judging.generating.asker import Asker
 from raglift.judging.generating.corpus import Passages
 from raglift.judging.generating.drafts import Draft, Rejection, Task, Verdict, Written, checks_of, draft_of, prompt_of
 from raglift.judging.generating.filters import Asked
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from raglift.dataset import DocumentSource
-    from raglift.integrations.language_models import FilledPrompt, LanguageModel
+    from raglift.integrations.language_models import FilledPrompt
     from raglift.judging.generating.drafts import Check
     from raglift.records import Document
 
@@ -40,9 +38,8 @@ __all__ = ["MOST_TRIES", "estimate_generation", "generate"]
 MOST_TRIES = 3
 """How many questions are tried at most for each that is wanted."""
 _EXAMPLES = 3
+_LONGEST_EXAMPLE = 500
 _STAND_IN = 120  # characters of a passage that stand for a question in an estimate
-
-Form = TypeVar("Form", bound=BaseModel)
 
 
 def generate(
@@ -79,7 +76,7 @@ def generate(
         MissingDependency: bm25s or the model's package is not installed.
     """
     run = _Run.begin(source, n, styles, seed, passage_size)
-    asker = _Asker(language_model(model), limits or Limits(), progress)
+    asker = Asker(language_model(model), limits or Limits(), progress)
     while tasks := run.next_tasks():
         run.judge(tasks, asker)
     return run.result(asker)
@@ -110,39 +107,13 @@ def estimate_generation(
         limits: the price, where it is not known.
     """
     run = _Run.begin(source, n, styles, seed, passage_size)
-    tasks = [task for task in run.next_tasks() if isinstance(task, Task)]
-    drafts = [run.stand_in(task) for task in tasks]
-    checks = [check.prompt for draft in drafts for check in checks_of(draft, run.passages, seed)]
+    tasks = run.next_tasks()
     asked = language_model(model, to_estimate=True)
     writing = estimate(asked, [prompt_of(task, run.passages) for task in tasks], Written, limits)
-    checking = estimate(asked, checks, Verdict, limits)
+    checking = estimate(asked, run.checks_to_come(tasks), Verdict, limits)
     dollars = None if writing.dollars is None or checking.dollars is None else writing.dollars + checking.dollars
     prompts, cached = writing.prompts + checking.prompts, writing.cached + checking.cached
     return Estimate(prompts, cached, writing.usage + checking.usage, dollars)
-
-
-class _Asker:
-    """One model, asked within one limit for all calls together."""
-
-    def __init__(self, model: LanguageModel, limits: Limits, progress: bool | None) -> None:
-        self.model = model
-        self.limits = limits
-        self.progress = progress
-        self.usage = Usage()
-        self.dollars: float | None = 0.0
-
-    def ask(self, prompts: Sequence[FilledPrompt], form: type[Form], label: str) -> tuple[Form | NoAnswer, ...]:
-        limits = self.limits
-        if limits.max_cost is not None:
-            limits = replace(limits, max_cost=max(0.0, limits.max_cost - (self.dollars or 0.0)))
-        try:
-            answers = ask_all(self.model, prompts, form, limits, label=label, progress=self.progress)
-        except CostLimitReached as error:
-            spent = f"US$ {dollars_in_short(self.dollars or 0.0)} of the limit were spent before this step"
-            raise CostLimitReached(f"{error} ({spent})") from error
-        self.usage += answers.usage
-        self.dollars = None if self.dollars is None or answers.dollars is None else self.dollars + answers.dollars
-        return answers.values
 
 
 @dataclass
@@ -179,6 +150,14 @@ class _Run:
 
     def next_tasks(self) -> list[Task]:
         """Return what is still wanted, as far as passages and tries allow; nothing when all is done."""
+        tasks: list[Task] = []
+        before = -1
+        while not tasks and self.tried.total() > before:  # all that were drawn may have no second passage
+            before = self.tried.total()
+            tasks = self._drawn()
+        return tasks
+
+    def _drawn(self) -> list[Task]:
         tasks = []
         for name, wanted in self.wanted.items():
             count = min(wanted - len(self.kept[name]), MOST_TRIES * wanted - self.tried[name])
@@ -197,9 +176,10 @@ class _Run:
         partner = self.sampler.take(self.passages.related(number))
         return None if partner is None else (partner,)
 
-    def judge(self, tasks: Sequence[Task], asker: _Asker) -> None:
+    def judge(self, tasks: Sequence[Task], asker: Asker) -> None:
         """Let questions be written and checked, and keep the good ones."""
-        answers = asker.ask([prompt_of(task, self.passages) for task in tasks], Written, "writing questions")
+        prompts = [prompt_of(task, self.passages) for task in tasks]
+        answers = asker.ask(prompts, Written, "writing questions", lambda: self.checks_to_come(tasks))
         drafts = []
         for task, answer in zip(tasks, answers, strict=True):
             draft = self._drafted(task, answer)
@@ -226,13 +206,17 @@ class _Run:
                 return Rejection("repeats a question", draft.question, before)
         return draft
 
-    def stand_in(self, task: Task) -> Draft:
-        """Return a draft as long as one is likely to be."""
+    def checks_to_come(self, tasks: Sequence[Task]) -> list[FilledPrompt]:
+        """Return as many checks, about as long, as questions that are not written yet will need."""
+        drafts = map(self._stand_in, tasks)
+        return [check.prompt for draft in drafts for check in checks_of(draft, self.passages, self.seed)]
+
+    def _stand_in(self, task: Task) -> Draft:
         text = self.passages.chunks[task.passages[0]].text
         question = text[:_STAND_IN]
         return Draft(task, question, question, (Passage(text),) * task.style.quotes)
 
-    def result(self, asker: _Asker) -> Generation:
+    def result(self, asker: Asker) -> Generation:
         today = datetime.now(UTC).date().isoformat()
         drafts = [draft for style in self.wanted for draft in self.kept[style]]
         queries = queries_of(drafts, self.passages, asker.model.name, today)
@@ -247,7 +231,7 @@ class _Run:
             left_out=self.passages.left_out,
             usage=asker.usage,
             dollars=asker.dollars,
-            notes=tuple(_notes(styles, len(self.sampler), self.passages)),
+            notes=tuple(_notes(styles, self.passages)),
         )
 
     def _report(self, style: str) -> StyleReport:
@@ -255,7 +239,7 @@ class _Run:
         thrown_away = []
         for reason in REASONS:
             found = [each for each in rejected if each.reason == reason]
-            examples = dict.fromkeys(Example(each.question, each.detail) for each in found)
+            examples = dict.fromkeys(Example(_cut(each.question), _cut(each.detail)) for each in found)
             shown = tuple(example for example in examples if example != Example("", ""))[:_EXAMPLES]
             thrown_away += [ThrownAway(reason, len(found), shown)] if found else []
         return StyleReport(style, self.wanted[style], self.tried[style], len(self.kept[style]), tuple(thrown_away))
@@ -283,13 +267,20 @@ def _judged(draft: Draft, verdicts: Sequence[tuple[Check, Verdict | NoAnswer]]) 
     return None
 
 
-def _notes(styles: Sequence[StyleReport], left: int, passages: Passages) -> list[str]:
-    missing = sum(each.wanted - each.kept for each in styles)
+def _cut(text: str) -> str:
+    """Return as much of a text as an example needs: a model may answer with megabytes."""
+    return text if len(text) <= _LONGEST_EXAMPLE else f"{text[:_LONGEST_EXAMPLE]}…"
+
+
+def _notes(styles: Sequence[StyleReport], passages: Passages) -> list[str]:
+    short = [each for each in styles if each.kept < each.wanted]
+    missing = sum(each.wanted - each.kept for each in short)
     notes = []
     if missing:
+        tried_out = all(each.asked >= MOST_TRIES * each.wanted for each in short)
         tries = f"{MOST_TRIES} were tried for each that was wanted"
         used_up = f"no passage is left of the {len(passages.usable):,} that something can be asked of"
-        notes.append(f"{missing:,} fewer than wanted: {tries if left else used_up}")
+        notes.append(f"{missing:,} fewer than wanted: {tries if tried_out else used_up}")
     if any(passages.other(number, 0) is None for number in passages.usable[:1]):
         notes.append("there is no passage from another place, so none was asked about what it should not answer")
     return notes

@@ -11,12 +11,13 @@ from raglift.text import normalize
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Asked", "fault_of"]
+__all__ = ["Asked", "fault_of", "gives_away"]
 
 _LEAST_LETTERS = 5
 _LONGEST = 300
 _MOST_KEYWORDS = 10
 _LIKENESS = 92.0
+_ENDS = ".!?…؟۔।。！？\"') "
 # Line ends and tabs become spaces before this is asked; what is invisible besides hides words from people
 _HIDDEN = re.compile(f"{UNPRINTABLE.pattern}|[\u200b\u200e\u200f\u2060\ufeff]")
 _TAG = re.compile(r"<\s*/?\s*[a-zA-Z!][^<>]*>?")
@@ -68,6 +69,23 @@ def fault_of(question: str, style: str, passages: Sequence[str]) -> str | None:
         return "question too long"
     if any(not any(tag in passage for passage in passages) for tag in _TAG.findall(question)):
         return "markup"
-    if _SPEAKS_OF_IT.search(question):
+    # Where a passage has these words too, they are its subject: “the Northwest Passage”
+    if any(not any(_holds(passage, said[0]) for passage in passages) for said in _SPEAKS_OF_IT.finditer(question)):
         return "speaks of the passage"
     return None
+
+
+def gives_away(question: str, label: str) -> bool:
+    """Whether a question says all the words that were to answer it.
+
+    They are looked for by likeness of 92 % or more (rapidfuzz's partial ratio), without the end of their sentence.
+    """
+    from rapidfuzz import fuzz
+
+    answer = normalize(label, unicode_folding=True).rstrip(_ENDS)
+    asked = normalize(question, unicode_folding=True)
+    return len(answer) <= len(asked) and fuzz.partial_ratio(answer, asked, score_cutoff=_LIKENESS) > 0
+
+
+def _holds(passage: str, words: str) -> bool:
+    return normalize(words) in normalize(passage)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -40,7 +41,8 @@ _BOILERPLATE = re.compile(
     r"unsubscribe|log ?in|sign up|project gutenberg|isbn|no part of this (?:book|publication))\b",
     re.IGNORECASE,
 )
-_SENTENCE_END = re.compile(r"[.!?…][\"'”’»)\]]*(?=\s|$)|[。！？][”’」』）]*")
+# Also of Arabic, Urdu, and the scripts of India
+_SENTENCE_END = re.compile(r"[.!?…؟۔।॥][\"'”’»)\]]*(?=\s|$)|[。！？][”’」』）]*")
 _BREAK = re.compile(rf"(?:{_SENTENCE_END.pattern})\s*|\n\s*\n\s*")
 
 
@@ -127,11 +129,16 @@ def _nothing_in(text: str) -> str | None:
     solid = "".join(text.split())
     if _bytes(text) < _SHORTEST:
         return "short"
-    if sum(map(str.isalpha, solid)) < _LEAST_LETTERS * len(solid):
+    if sum(map(_is_letter, solid)) < _LEAST_LETTERS * len(solid):
         return "digits or markup"
     if _in_sentences(text) < _LEAST_IN_SENTENCES * len(text):
         return "no sentences"
     return "boilerplate" if len(_BOILERPLATE.findall(text)) > 1 else None
+
+
+def _is_letter(character: str) -> bool:
+    """Whether it is a letter, or a sign on one: in the scripts of India and Thailand these are vowels."""
+    return character.isalpha() or unicodedata.category(character)[0] == "M"
 
 
 def _in_sentences(text: str) -> int:

@@ -38,11 +38,11 @@ def locate(quote: str, chunk: Chunk, longest: int) -> Passage | NotAQuote:
         chunk: the passage, with its place in a document.
         longest: the most characters.
     """
+    if len(quote.strip()) > max(longest, 2 * len(chunk.text)):  # not worth a comparison
+        return "quote not found"
     words = normalize(quote, unicode_folding=True)
     if len(normalize(quote)) < SHORTEST or len(words) < SHORTEST:
         return "quote too short"
-    if len(quote.strip()) > max(longest, 2 * len(chunk.text)):  # not worth a comparison
-        return "quote not found"
     span = _find(quote.strip(), words, chunk.text)
     if span is None:
         return "quote not found"

@@ -37,6 +37,7 @@ REASONS = {
     "quote not found": "the words that were to answer it are not in the passage",
     "quote too short": "under 20 characters, which may stand in many places by chance",
     "quote too long": "over half of the passage size, and over 300 characters",
+    "gives its answer away": "it says the words that were to answer it",
     "not checked": "the model did not say whether it can be answered",
     "not answered by its passage": "the model, shown the passage, does not find the answer in it",
     "answered by a random passage": "the model finds the answer in a passage drawn at random too: it asks for little",

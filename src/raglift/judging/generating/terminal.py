@@ -34,7 +34,7 @@ def generation_text(generation: Generation) -> str:
 
 def print_generation(generation: Generation, console: Console) -> None:
     """Print the report: how many of each style, how hard they are, and what was thrown away."""
-    write(console, _parts(generation), wrap=False, roomy=True)
+    write(console, _parts(generation), wrap=console.is_terminal, roomy=True)
 
 
 def _parts(generation: Generation) -> Iterator[Part]:
