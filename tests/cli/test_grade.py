@@ -109,7 +109,10 @@ def test_json_has_every_grade_with_its_reason(run: Run, server: OpenAIServer, co
     assert found["agreement"]["pairs"] == len(found["pairs"])
 
 
-def test_the_estimate_asks_nothing_and_writes_nothing(run: Run, server: OpenAIServer, command: list[str]) -> None:
+def test_the_estimate_asks_nothing_needs_no_key_and_writes_nothing(
+    run: Run, server: OpenAIServer, command: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
     code, out, err = run(*command[:-2], "--estimate")
     assert (code, out) == (0, "")
     assert re.search(r"\d+ prompts, about [\d,]+ tokens to read and [\d,]+ to write, about US\$ 0\.\d+", err)

@@ -45,6 +45,13 @@ def test_without_a_key_it_is_told_which_one(monkeypatch):
         model_and_limits("openai:gpt-4.1", "0", 1, None, None)
 
 
+def test_an_estimate_needs_no_key_and_finds_the_same_answers_in_the_cache(monkeypatch):
+    with_key, _ = model_and_limits("openai:gpt-4.1", "0", 1, None, None)
+    monkeypatch.delenv("OPENAI_API_KEY")
+    without, _ = model_and_limits("openai:gpt-4.1", "0", 1, None, None, to_estimate=True)
+    assert (without.name, without.identity) == (with_key.name, with_key.identity)
+
+
 def test_an_estimate_is_one_line_on_standard_error(capsys):
     model, _ = model_and_limits("openai:gpt-4.1", "0", 1, None, None)
     print_estimate(Estimate(2, 0, Usage(1_000, 10), 0.00208), model)

@@ -57,7 +57,7 @@ def grade(
     from raglift.cli import grade as command
     from raglift.cli.model_options import model_and_limits
 
-    asked, limits = model_and_limits(model, temperature, concurrency, max_cost, price)
+    asked, limits = model_and_limits(model, temperature, concurrency, max_cost, price, to_estimate=estimate)
     command.run(
         command.Request(
             runs=tuple(runs),
@@ -102,7 +102,7 @@ def precision(
     from raglift.cli.evaluate import numbers_of_hits
     from raglift.cli.model_options import model_and_limits
 
-    asked, limits = model_and_limits(model, temperature, concurrency, max_cost, price)
+    asked, limits = model_and_limits(model, temperature, concurrency, max_cost, price, to_estimate=estimate)
     command.run(
         command.Request(
             runs=tuple(runs),
@@ -148,7 +148,7 @@ def generate(
     from raglift.cli import generate as command
     from raglift.cli.model_options import model_and_limits
 
-    asked, limits = model_and_limits(model, temperature, concurrency, max_cost, price)
+    asked, limits = model_and_limits(model, temperature, concurrency, max_cost, price, to_estimate=estimate)
     command.run(
         command.Request(
             source=source,

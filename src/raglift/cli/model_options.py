@@ -32,15 +32,21 @@ _GOES_ON = "goes on from there: what was answered is kept, and no file was writt
 
 
 def model_and_limits(
-    model: str, temperature: str, concurrency: int, max_cost: float | None, price: str | None
+    model: str,
+    temperature: str,
+    concurrency: int,
+    max_cost: float | None,
+    price: str | None,
+    *,
+    to_estimate: bool = False,
 ) -> tuple[LanguageModel, Limits]:
-    """Return what `--model`, `--temperature`, `--concurrency`, `--max-cost` and `--price` say.
+    """Return what `--model`, `--temperature`, `--concurrency`, `--max-cost`, `--price` and `--estimate` say.
 
     Raises:
         ConfigurationError: an option cannot be used, or the model's key is missing (`MissingKey`).
     """
     limits = Limits(concurrency, max_cost, None if price is None else parse_price(price))
-    return model_of(model, temperature), limits
+    return language_model(model, temperature=_temperature(temperature), to_estimate=to_estimate), limits
 
 
 def model_of(model: str, temperature: str, *, patience: Patience | None = None) -> LanguageModel:

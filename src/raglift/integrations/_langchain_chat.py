@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LangChainModel", "chat_model_by_name"]
 
+_NO_KEY = "none, for nothing is asked"
 _KEY_MISSING = re.compile(r"api.?key|credential", re.IGNORECASE)
 # What a damaged reply makes a client raise while it reads it
 _NOT_READ = (ValueError, TypeError, KeyError, AttributeError, IndexError)
@@ -108,8 +109,14 @@ class LangChainModel:
         check_end(ended, said, self.name)  # langchain-openai drops what a refusal says
 
 
-def chat_model_by_name(name: str, *, temperature: float | None, timeout: float) -> Any:
+def chat_model_by_name(name: str, *, temperature: float | None, timeout: float, to_estimate: bool = False) -> Any:
     """Return the LangChain chat model for `provider:model`, which does not itself ask again.
+
+    Args:
+        name: `provider:model`.
+        temperature: None leaves it to the provider.
+        timeout: the most seconds for one request.
+        to_estimate: nothing is going to be asked, so no key is needed.
 
     Raises:
         ConfigurationError: the name or a setting cannot be used.
@@ -126,11 +133,14 @@ def chat_model_by_name(name: str, *, temperature: float | None, timeout: float) 
         raise MissingDependency("langchain", "openai", purpose) from None
     load_dot_env()
     variable = f"{provider.upper()}_API_KEY"
-    if provider == "openai" and not os.environ.get(variable, "").strip():
+    has_no_key = provider == "openai" and not os.environ.get(variable, "").strip()
+    if has_no_key and not to_estimate:
         raise MissingKey(variable, purpose)
     settings: dict[str, Any] = {"timeout": timeout, "max_retries": 0} | (
         {} if temperature is None else {"temperature": temperature}
     )
+    if has_no_key:
+        settings["api_key"] = _NO_KEY
     try:
         return init_chat_model(name, **settings)
     except ImportError as error:

@@ -56,6 +56,7 @@ def language_model(
     temperature: float | None = 0.0,
     timeout: float = 60.0,
     patience: Patience | None = None,
+    to_estimate: bool = False,
 ) -> LanguageModel:
     """Return a language model ready to be asked.
 
@@ -65,6 +66,7 @@ def language_model(
         temperature: for models by name; None leaves it to the provider.
         timeout: the most seconds for one request, for models by name.
         patience: how long a request is made again.
+        to_estimate: the model is only to be priced, and not asked: then an OpenAI model by name needs no key.
 
     Raises:
         ConfigurationError: the model cannot be used.
@@ -73,7 +75,7 @@ def language_model(
     """
     patience = patience or Patience()
     if isinstance(model, str):
-        chat = chat_model_by_name(model, temperature=temperature, timeout=timeout)
+        chat = chat_model_by_name(model, temperature=temperature, timeout=timeout, to_estimate=to_estimate)
         return LangChainModel(chat, patience, name=model)
     if is_of(model, "langchain_core", "BaseChatModel"):
         return LangChainModel(model, patience)

@@ -13,6 +13,7 @@ from raglift.matching.judgements import (
     Satisfactions,
 )
 from raglift.matching.judging import judge
+from raglift.matching.labelled import grade_by_labels, is_inside
 from raglift.matching.pieces import PassageMatch, cover_passage, covering_characters, match_passage
 from raglift.matching.provenance import Provenance
 from raglift.matching.reach import inventory_of, reach_of
@@ -36,7 +37,9 @@ __all__ = [
     "Text",
     "cover_passage",
     "covering_characters",
+    "grade_by_labels",
     "inventory_of",
+    "is_inside",
     "judge",
     "judge_ids",
     "match_passage",

@@ -131,7 +131,7 @@ class FirstSatisfactions:
 
 @dataclass(frozen=True, eq=False)
 class JudgedIrrelevant:
-    """The hits that match a passage which was judged irrelevant, whatever else they match: one row a hit."""
+    """The hits that are, or lie inside, what was judged irrelevant, whatever they match: one row a hit."""
 
     query: NDArray[np.int64]
     rank: NDArray[np.int64]
@@ -177,7 +177,7 @@ class Judgements:
     """All pairs in which a hit covers any part of a passage; those of `matches` are among them."""
     satisfied: Satisfactions
     irrelevant: JudgedIrrelevant = field(default_factory=lambda: JudgedIrrelevant.of(()))
-    """The hits that match what was judged irrelevant; none where nothing was."""
+    """The hits that were judged irrelevant; none where nothing was."""
     by_text_alone: int = 0
     """Matches of passages anchored to a document with hits whose document is not known."""
     reach: Reach | None = None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from raglift.chunking.token_counts import TokenCounts
 from raglift.matching.coverage import covered_matches
 from raglift.matching.judgements import FactTable, JudgedIrrelevant, Judgements, Matches, PassageTable, satisfactions_of
+from raglift.matching.labelled import is_inside
 from raglift.matching.pieces import cover_passage
 from raglift.matching.texts import Text
 
@@ -19,12 +20,9 @@ if TYPE_CHECKING:
 
     from raglift.matching.judgements import Reach, Satisfactions
     from raglift.matching.rule import MatchRule
-    from raglift.records import Chunk, Passage, Query, Ranking
+    from raglift.records import Chunk, Query, Ranking
 
 __all__ = ["fact_table", "judge", "passage_table"]
-
-_RELEVANT = 6
-"""Where, in what a chunk covers of a passage, it stands whether that is a match."""
 
 
 def judge(
@@ -35,7 +33,7 @@ def judge(
     reach: Reach | None = None,
     counter: TokenCounts | None = None,
 ) -> list[Judgements]:
-    """Match every hit of every stage to every passage of its query, and to those that were judged irrelevant.
+    """Match every hit of every stage to every passage of its query, and tell which were judged irrelevant.
 
     Args:
         queries: the queries; those without labels have no facts and match nothing.
@@ -56,11 +54,11 @@ def judge(
     for number, query in enumerate(queries):
         if not query.is_labelled:
             continue
-        wanted = _Passages.wanted(query, first_fact, rule, text)
+        wanted = _Wanted(query, first_fact, rule, text)
         if query.judged_irrelevant:
-            unwanted = _Passages.unwanted(query, rule, text)
+            unwanted = _Unwanted(query, rule, text)
             for stage, of_stage in enumerate(rankings):
-                irrelevant[stage] += [(number, hit.rank) for hit in of_stage[number].hits if unwanted.has(hit.chunk)]
+                irrelevant[stage] += [(number, hit.rank) for hit in of_stage[number].hits if hit.chunk in unwanted]
         for stage, of_stage in enumerate(rankings):
             seen: set[str] = set()
             for hit in of_stage[number].hits:
@@ -100,38 +98,23 @@ def _satisfied(
     return satisfactions_of(facts, pieces.take(covered_matches(passages, pieces, rule.threshold)))
 
 
-class _Passages:
-    """Passages that were judged for one query, and what each distinct chunk covers of them."""
+class _Wanted:
+    """The passages of a query's facts, and what each distinct chunk covers of them."""
 
-    def __init__(self, passages: list[tuple[int, int, Passage]], rule: MatchRule, text: Text) -> None:
+    def __init__(self, query: Query, first_fact: int, rule: MatchRule, text: Text) -> None:
         self._rule, self._text = rule, text
-        self._passages = passages
+        facts = enumerate(query.facts, start=first_fact)
+        self._passages = [(fact, number, passage) for fact, of in facts for number, passage in enumerate(of.passages)]
         # A chunk of any other document covers nothing; None stands for what may be in every document
         documents = {passage.doc_id if passage.chunk_id is None else None for _, _, passage in self._passages}
         self._documents = None if None in documents else {*documents, None}
-        self._known: dict[tuple[object, ...], list[tuple[int, ...]]] = {}
-
-    @classmethod
-    def wanted(cls, query: Query, first_fact: int, rule: MatchRule, text: Text) -> _Passages:
-        """Return the passages of a query's facts."""
-        facts = enumerate(query.facts, start=first_fact)
-        every = [(fact, number, passage) for fact, of in facts for number, passage in enumerate(of.passages)]
-        return cls(every, rule, text)
-
-    @classmethod
-    def unwanted(cls, query: Query, rule: MatchRule, text: Text) -> _Passages:
-        """Return the passages that were judged irrelevant for a query."""
-        return cls([(0, number, passage) for number, passage in enumerate(query.judged_irrelevant)], rule, text)
-
-    def has(self, chunk: Chunk) -> bool:
-        """Whether a chunk matches one of the passages."""
-        return any(piece[_RELEVANT] for piece in self.pieces_of(chunk))
+        self._known: dict[_Key, list[tuple[int, ...]]] = {}
 
     def pieces_of(self, chunk: Chunk) -> Sequence[tuple[int, ...]]:
         """Return (fact, passage, grade, direction, start, end, relevant, by text alone) for each passage it covers."""
         if self._documents is not None and chunk.doc_id not in self._documents:
             return ()
-        key = (chunk.id, chunk.doc_id, chunk.start, chunk.end, chunk.text)
+        key = _key(chunk)
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = [
@@ -140,6 +123,28 @@ class _Passages:
                 if (piece := cover_passage(chunk, passage, self._rule, self._text)) is not None
             ]
         return found
+
+
+class _Unwanted:
+    """What was judged irrelevant for a query, and which chunks that tells of."""
+
+    def __init__(self, query: Query, rule: MatchRule, text: Text) -> None:
+        self._passages, self._rule, self._text = query.judged_irrelevant, rule, text
+        self._known: dict[_Key, bool] = {}
+
+    def __contains__(self, chunk: Chunk) -> bool:
+        key = _key(chunk)
+        if key not in self._known:
+            self._known[key] = any(is_inside(chunk, passage, self._rule, self._text) for passage in self._passages)
+        return self._known[key]
+
+
+_Key: TypeAlias = "tuple[str | int | None, ...]"
+
+
+def _key(chunk: Chunk) -> _Key:
+    """Return everything of a chunk that matching looks at."""
+    return chunk.id, chunk.doc_id, chunk.start, chunk.end, chunk.text
 
 
 def fact_table(queries: Sequence[Query]) -> FactTable:

@@ -20,7 +20,8 @@ __all__ = ["judged", "unjudged_share"]
 def judged(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     """Judged@k = hits among the first k that were judged / hits among the first k; 0 without hits. Range [0, 1].
 
-    A hit was judged when it matches a passage of a fact, or one that was judged irrelevant. The denominator is k, or
+    A hit was judged when it matches a passage of a fact, or is or lies inside one that was judged irrelevant; one that
+    merely contains such a passage was not. The denominator is k, or
     the number of hits where fewer came back, as in ir_measures' Judged@k: unlike Precision@k, a short ranking is not
     less judged. Every other measure counts a hit that nobody judged as irrelevant, so systems that differ in
     Judged@k may differ in what was judged, and not in what they find.

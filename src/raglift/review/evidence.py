@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
-from raglift.matching import Direction, MatchRule, Text, covering_characters, match_passage
+from raglift.matching import Direction, MatchRule, Text, covering_characters, grade_by_labels, is_inside, match_passage
 from raglift.printable import encodable
 from raglift.records import Fact, Passage
 
@@ -77,23 +77,14 @@ def grades_of(query: Query, chunks: Iterable[Chunk], text: Text | None = None) -
         text: what normalizes; by default a new one.
     """
     text = text or Text(RULE)
-    labelled = bool(query.facts or query.judged_irrelevant)
-    return tuple(_grade_of(query, chunk, text) if labelled else None for chunk in chunks)
-
-
-def _grade_of(query: Query, chunk: Chunk, text: Text) -> int | None:
-    grades = [match.passage.grade for match in matches_of(query, chunk, text)]
-    if grades:
-        return max(grades)
-    return 0 if any(irrelevant_matches(query, chunk, text)) else None
+    return tuple(grade_by_labels(query, chunk, RULE, text) for chunk in chunks)
 
 
 def irrelevant_matches(query: Query, chunk: Chunk, text: Text | None = None) -> Iterator[Match]:
     """Yield what was judged irrelevant and is the chunk, or has it inside; the alternative is its number."""
     text = text or Text(RULE)
     for match in matches_of(replace(query, facts=(Fact(query.judged_irrelevant),)), chunk, text):
-        words = match.passage.text
-        if match.inside or words is None or text(words) == text(chunk.text):
+        if is_inside(chunk, match.passage, RULE, text):
             yield match
 
 

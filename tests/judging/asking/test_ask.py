@@ -144,6 +144,18 @@ def test_what_was_answered_is_not_asked_again(server, model, cache, tmp_path):
     assert (again.asked, again.usage) == (2, Usage(10, 10))
 
 
+def test_an_answer_keeps_its_day(server, model, cache, monkeypatch):
+    for day, prompted in (("2026-11-21", 2), ("2026-11-23", 4)):
+        monkeypatch.setattr("raglift.judging.asking.ask.today", lambda day=day: day)
+        answers = ask_all(model, prompts(prompted), Grade, cache=cache)
+    assert answers.days == ("2026-11-21", "2026-11-21", "2026-11-23", "2026-11-23")
+    assert answers.last_day == "2026-11-23"
+    assert ask_all(model, prompts(2), Grade, cache=cache).last_day == "2026-11-21"
+    server.answer_next(Answer(refusal="no"))
+    refused = ask_all(model, prompts(5)[4:], Grade, cache=cache)
+    assert (refused.days, refused.last_day) == (("",), "2026-11-23")
+
+
 def test_another_question_is_asked_anew(server, model, cache):
     class Other(Grade):
         sure: bool = True
@@ -381,7 +393,7 @@ def test_limits_that_cannot_be_used_are_refused(settings):
 PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from test_asking import Grade, prompts
+from test_ask import Grade, prompts
 from raglift.integrations.language_models import language_model
 from raglift.judging.asking.ask import Limits, ask_all
 ask_all(language_model(), prompts(30), Grade, Limits(concurrency=2), progress=True)

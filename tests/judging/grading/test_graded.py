@@ -227,6 +227,24 @@ def test_filling_keeps_what_people_said(server: OpenAIServer, cache: Cache) -> N
     assert len(server.requests) == 3
 
 
+@pytest.mark.parametrize("fill", [False, True])
+def test_what_the_model_says_against_an_unanswerable_mark_is_listed(
+    server: OpenAIServer, cache: Cache, fill: bool
+) -> None:
+    graded = grade(pool(run_of({WHO: [LAMP, GULLS], WHEN: [GULLS, OIL], GULL: [GULLS]}), depth=3), cache=cache)
+    queries = [replace(entry, query=replace(entry.query, answerable=False)) for entry in graded.pool.queries]
+    assert [max(row) for row in graded.known] == [2, 1, 2]  # 1 is related, and no answer
+    graded = replace(graded, pool=replace(graded.pool, queries=tuple(queries)))
+    summary = graded.summary(fill=fill)
+    assert summary.answered_after_all == ("q0", "q2")
+    assert [(query.answerable, query.facts) for query in summary.labels] == [(False, ())] * 3
+    assert summary.read_otherwise == (None if fill else 0)
+    told = " ".join(str(summary).split())
+    assert "(grade 2 or more), so look at them; they stay unanswerable, without facts: q0, q2" in told
+    assert graded.summary(relevant_from=3).answered_after_all == ()
+    assert server.requests
+
+
 @pytest.mark.parametrize("wrong", [0, 4, 1.5])
 def test_no_such_grade_to_be_relevant_from(server: OpenAIServer, pairs: Pool, cache: Cache, wrong: Any) -> None:
     graded = grade(pairs, cache=cache)

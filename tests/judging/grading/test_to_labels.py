@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
 
@@ -106,10 +107,21 @@ def test_a_query_without_a_relevant_chunk_is_unlabelled() -> None:
     assert query.answerable
 
 
-@pytest.mark.parametrize(("grade", "answerable"), [(0, False), (2, True)])
-def test_an_unanswerable_query_stays_so_until_a_chunk_answers_it(grade: int, answerable: bool) -> None:
-    (query,) = labelled_queries(pool_of(Query("q", "Who?", answerable=False), chunk(0, 90)), [[grade]], JUDGE)
-    assert query.answerable is answerable
+@pytest.mark.parametrize("grade", [0, 1, 3])
+def test_an_unanswerable_query_stays_so_and_gets_no_facts(grade: int) -> None:
+    query = Query("q", "Who?", answerable=False)
+    (labelled,) = labelled_queries(pool_of(query, chunk(0, 90), chunk(100, 190)), [[grade, 0]], JUDGE)
+    irrelevant = [span(0, 90, 0)] if grade == 0 else []
+    assert labelled == replace(query, judged_irrelevant=(*irrelevant, span(100, 190, 0)))
+
+
+@pytest.mark.parametrize("labels", [labelled_queries, filled_queries])
+def test_each_label_has_the_day_of_its_grade(labels: Callable[..., tuple[Query, ...]]) -> None:
+    chunks = [chunk(0, 90), chunk(100, 190), chunk(200, 290)]
+    days = [["2026-11-02", "2026-11-03", ""]]
+    (query,) = labels(pool_of(Query("q", "Who?"), *chunks), [[3, 0, None]], JUDGE, days=days)
+    assert query.facts[0].passages[0].annotator == replace(JUDGE, date="2026-11-02")
+    assert query.judged_irrelevant[0].annotator == replace(JUDGE, date="2026-11-03")
 
 
 def test_filling_leaves_the_labels_of_people_as_they_are() -> None:

@@ -37,6 +37,11 @@ def test_a_chunk_has_the_highest_grade_of_what_it_matches():
     }
 
 
+def test_a_chunk_that_contains_what_was_judged_irrelevant_is_not_judged_by_that():
+    labelled = query(Passage(KEEPER), irrelevant=[Passage(BOAT)])
+    assert grades(labelled, f"{BOAT}. {OTHER}.", BOAT[:30]) == {f"{BOAT}. {OTHER}.": None, BOAT[:30]: 0}
+
+
 def test_what_was_judged_irrelevant_counts_though_the_query_has_no_facts():
     for answerable in (True, False):
         labelled = query(irrelevant=[Passage(BOAT), Passage(HORN)], answerable=answerable)

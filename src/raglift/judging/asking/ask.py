@@ -6,9 +6,10 @@ import json
 import math
 from collections import deque
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from raglift.cache import content_key, default_cache
 from raglift.errors import ConfigurationError, ModelOutputError, ModelUnavailable
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence
 
     from raglift.cache import Cache
-    from raglift.integrations.language_models import FilledPrompt, LanguageModel, Reply
+    from raglift.integrations.language_models import FilledPrompt, LanguageModel
 
-__all__ = ["Answers", "Estimate", "Limits", "NoAnswer", "ask_all", "estimate"]
+__all__ = ["Answers", "Estimate", "Limits", "NoAnswer", "ask_all", "estimate", "today"]
 
 Form = TypeVar("Form", bound=BaseModel)
 
@@ -85,12 +86,24 @@ class Answers(Generic[Form]):
     """What came back: one entry a prompt, in order."""
 
     values: tuple[Form | NoAnswer, ...]
+    days: tuple[str, ...]
+    """When each was answered, as `2026-11-21`, be it now or by an earlier call; empty where there is no answer."""
     asked: int
     """How many prompts were sent in this call."""
     usage: Usage
     """What they were billed."""
     dollars: float | None
     """US dollars at the known price; None where there is none."""
+
+    @property
+    def last_day(self) -> str:
+        """When the latest answer came; today where there is none."""
+        return max(self.days, default="") or today()
+
+
+def today() -> str:
+    """Return the day that answers of now are dated, as `2026-11-21`."""
+    return datetime.now(UTC).date().isoformat()
 
 
 def estimate(
@@ -146,24 +159,32 @@ def ask_all(
     cache = default_cache() if cache is None else cache
     ledger = Ledger(limits.max_cost, _price_of(model, limits))
     keys = _keys(model, prompts, form)
-    values: dict[bytes, Form | NoAnswer] = dict(_cached(keys, form, cache))
+    values: dict[bytes, _Dated[Form] | NoAnswer] = dict(_cached(keys, form, cache))
     waiting = _tasks(keys, prompts, form, values)
     with track(label, len(waiting), "prompts", show=progress) as advance:
         for task, outcome in _asked(model, waiting, form, limits.concurrency, ledger, cache):
-            values[task.key] = NoAnswer(str(outcome)) if isinstance(outcome, ModelOutputError) else outcome.value
+            values[task.key] = NoAnswer(str(outcome)) if isinstance(outcome, ModelOutputError) else outcome
             advance(1)
-    return Answers(tuple(values[key] for key in keys), len(waiting), ledger.usage, ledger.dollars)
+    found = [values[key] for key in keys]
+    return Answers(
+        values=tuple(each if isinstance(each, NoAnswer) else each.value for each in found),
+        days=tuple("" if isinstance(each, NoAnswer) else each.day for each in found),
+        asked=len(waiting),
+        usage=ledger.usage,
+        dollars=ledger.dollars,
+    )
 
 
 def _asked(
     model: LanguageModel, waiting: Sequence[_Task], form: type[Form], concurrency: int, ledger: Ledger, cache: Cache
-) -> Iterator[tuple[_Task, Reply[Form] | ModelOutputError]]:
-    """Yield each task with its reply or its failure as they come, never more under way than the limits allow."""
+) -> Iterator[tuple[_Task, _Dated[Form] | ModelOutputError]]:
+    """Yield each task with its answer or its failure as they come, never more under way than the limits allow."""
 
-    def ask(task: _Task) -> Reply[Form]:
+    def ask(task: _Task) -> tuple[_Dated[Form], Usage]:
         reply = model.ask(task.prompt, form)
-        cache.put_many({task.key: reply.value.model_dump_json(by_alias=True).encode()})
-        return reply
+        answer = _Dated(reply.value, today())
+        cache.put_many({task.key: answer.to_bytes()})
+        return answer, reply.usage
 
     left = deque(waiting)
     answered = failed = 0
@@ -179,12 +200,14 @@ def _asked(
                 failed += 1
                 ledger.end(task.guess, outcome.usage or Usage())
                 _stop_if_hopeless(outcome, answered, failed, len(left) + crew.underway)
+                yield task, outcome
             elif isinstance(outcome, BaseException):
                 raise outcome
             else:
+                answer, usage = outcome
                 answered += 1
-                ledger.end(task.guess, outcome.usage if outcome.usage != Usage() else task.guess)
-            yield task, outcome
+                ledger.end(task.guess, usage if usage != Usage() else task.guess)
+                yield task, answer
 
 
 def _stop_if_hopeless(failure: ModelOutputError, answered: int, failed: int, left: int) -> None:
@@ -198,6 +221,28 @@ def _stop_if_hopeless(failure: ModelOutputError, answered: int, failed: int, lef
         raise ModelUnavailable(f"{failure}{kept}")
     if not answered and failed >= _HOPELESS and left:
         raise ModelUnavailable(f"none of the first {failed} prompts was answered ({left:,} more remain): {failure}")
+
+
+@dataclass(frozen=True)
+class _Dated(Generic[Form]):
+    """An answer, and the day it came: both are kept."""
+
+    value: Form
+    day: str
+
+    def to_bytes(self) -> bytes:
+        """Return what the cache keeps: the day on a line, and the answer as JSON."""
+        return f"{self.day}\n{self.value.model_dump_json(by_alias=True)}".encode()
+
+    @classmethod
+    def from_bytes(cls, content: bytes, form: type[Form]) -> _Dated[Form]:
+        """Return what was kept.
+
+        Raises:
+            ValueError: it is damaged, or no longer of the form.
+        """
+        day, _, answer = content.decode().partition("\n")
+        return cls(form.model_validate_json(answer), date.fromisoformat(day).isoformat())
 
 
 @dataclass(frozen=True)
@@ -224,14 +269,14 @@ def _tasks(
     return [_Task(prompt, key, guess.of(prompt)) for key, prompt in distinct.items() if key not in answered]
 
 
-def _cached(keys: Sequence[bytes], form: type[Form], cache: Cache) -> dict[bytes, Form]:
-    """Return the answers that are in the cache; what is no longer of the form is forgotten."""
-    values: dict[bytes, Form] = {}
+def _cached(keys: Sequence[bytes], form: type[Form], cache: Cache) -> dict[bytes, _Dated[Form]]:
+    """Return the answers that are in the cache; what is damaged or no longer of the form is forgotten."""
+    values: dict[bytes, _Dated[Form]] = {}
     damaged: list[bytes] = []
     for key, content in cache.get_many(keys).items():
         try:
-            values[key] = form.model_validate_json(content)
-        except ValidationError:
+            values[key] = _Dated.from_bytes(content, form)
+        except ValueError:  # pydantic's ValidationError is one
             damaged.append(key)
     if damaged:
         cache.remove_many(damaged)

@@ -108,7 +108,7 @@ def estimate_generation(
     """
     run = _Run.begin(source, n, styles, seed, passage_size)
     tasks = run.next_tasks()
-    asked = language_model(model)
+    asked = language_model(model, to_estimate=True)
     writing = estimate(asked, [prompt_of(task, run.passages) for task in tasks], Written, limits)
     checking = estimate(asked, run.checks_to_come(tasks), Verdict, limits)
     dollars = None if writing.dollars is None or checking.dollars is None else writing.dollars + checking.dollars

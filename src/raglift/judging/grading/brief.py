@@ -130,9 +130,11 @@ def _warnings(summary: GradingSummary) -> Iterator[str]:
     if graded.not_graded:
         yield f"{counted(len(graded.not_graded), 'pair')} without a grade became no label, and counts as unjudged"
     if summary.answered_after_all:
-        did = "got no facts" if summary.filled else "are answerable now"
-        yield f"marked as unanswerable, but with chunks found relevant ({did}): {_listed(summary.answered_after_all)}"
-    if summary.read_otherwise and not summary.filled:
+        yield (
+            f"marked as unanswerable, but with chunks that answer (grade {summary.answers_from} or more), so look at "
+            f"them; they stay unanswerable, without facts: {_listed(summary.answered_after_all)}"
+        )
+    if summary.read_otherwise:
         yield (
             f"matching gives {counted(summary.read_otherwise, 'pair')} another grade than the model did: the chunk "
             "contains, or lies in, one with another grade"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from raglift.integrations.language_models import DEFAULT_MODEL, language_model
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Graded", "NotGraded", "estimate_grading", "grade"]
 
-_NOTHING_TO_JUDGE = NoAnswer("the chunk has no words")
+_NOTHING_TO_JUDGE = NoAnswer("the chunk has no words"), ""
 
 
 @dataclass(frozen=True)
@@ -50,8 +49,10 @@ class Graded:
     """Query by query in the order of the pool: 0 to `scale`, or why there is none."""
     reasons: tuple[tuple[str, ...], ...]
     """What the model said before each grade; empty where there is none. A model's words: untrusted."""
+    days: tuple[tuple[str, ...], ...]
+    """When the model gave each grade, as `2026-11-21`; empty where there is none."""
     annotator: Annotator
-    """The model, what it was told, and the day."""
+    """The model, what it was told, and the day of its latest answer."""
     scale: int
     """The highest grade."""
     asked: int
@@ -101,7 +102,7 @@ class Graded:
         """
         check_relevant_from(relevant_from, self.scale)
         labels = filled_queries if fill else labelled_queries
-        queries = labels(self.pool, self.known, self.annotator, relevant_from=relevant_from)
+        queries = labels(self.pool, self.known, self.annotator, days=self.days, relevant_from=relevant_from)
         return Dataset(queries, name=self.pool.name)
 
     def agreement(self, *, relevant_from: int = 1, unmatched_as_irrelevant: bool = True, seed: int = 0) -> Agreement:
@@ -187,13 +188,14 @@ def grade(
     task, form = relevance_prompt(scale, rubric), SCALES[scale]
     prompts = list(_prompts(pool, scale, rubric))
     answers = ask_all(asked, prompts, form, limits, label="grading", cache=cache, progress=progress)
-    came = iter(answers.values)
+    came = iter(zip(answers.values, answers.days, strict=True))
     rows = [[next(came) if _has_words(each) else _NOTHING_TO_JUDGE for each in entry.chunks] for entry in pool.queries]
     return Graded(
         pool=pool,
-        grades=tuple(tuple(each if isinstance(each, NoAnswer) else each.grade for each in row) for row in rows),
-        reasons=tuple(tuple("" if isinstance(each, NoAnswer) else each.reason for each in row) for row in rows),
-        annotator=Annotator(asked.name, task.version, datetime.now(UTC).date().isoformat()),
+        grades=tuple(tuple(each if isinstance(each, NoAnswer) else each.grade for each, _ in row) for row in rows),
+        reasons=tuple(tuple("" if isinstance(each, NoAnswer) else each.reason for each, _ in row) for row in rows),
+        days=tuple(tuple(day for _, day in row) for row in rows),
+        annotator=Annotator(asked.name, task.version, answers.last_day),
         scale=scale,
         asked=answers.asked,
         cached=len(set(prompts)) - answers.asked,
@@ -212,7 +214,8 @@ def estimate_grading(
     cache: Cache | None = None,
 ) -> Estimate:
     """Return what `grade` would cost with the same arguments; nothing is sent."""
-    return estimate(language_model(model), list(_prompts(pool, scale, rubric)), SCALES[scale], limits, cache=cache)
+    asked = language_model(model, to_estimate=True)
+    return estimate(asked, list(_prompts(pool, scale, rubric)), SCALES[scale], limits, cache=cache)
 
 
 def _prompts(pool: Pool, scale: int, rubric: str | Path | None) -> Iterator[FilledPrompt]:

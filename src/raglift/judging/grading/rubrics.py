@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from raglift.errors import ConfigurationError
 from raglift.judging.prompts import Prompt, load_prompt, read_prompt_part
 
-__all__ = ["SCALES", "Judgement", "check_relevant_from", "read_rubric", "relevance_prompt"]
+__all__ = ["ANSWERS_FROM", "SCALES", "Judgement", "check_relevant_from", "read_rubric", "relevance_prompt"]
 
 _LONGEST = 20_000
 """Characters of a rubric: it is sent with every pair."""
@@ -38,6 +38,9 @@ class GradeTo5(Judgement):
 
 SCALES: dict[int, type[Judgement]] = {3: GradeTo3, 5: GradeTo5}
 """The highest grades there are, with the form of an answer: a grade out of range is no answer."""
+
+ANSWERS_FROM = {3: 2, 5: 3}
+"""The lowest grade of each scale that says, by raglift's rubric, that the passage answers: at least in part."""
 
 
 def relevance_prompt(scale: int, rubric: str | Path | None = None) -> Prompt:

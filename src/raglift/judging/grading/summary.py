@@ -10,6 +10,7 @@ import numpy as np
 
 from raglift.evaluation import rescore
 from raglift.judging.agreement import labels_by_people, system_agreement
+from raglift.judging.grading.rubrics import ANSWERS_FROM
 from raglift.judging.pooling.labelled import label_grades
 from raglift.judging.pooling.pool import systems_of
 
@@ -64,21 +65,32 @@ class GradingSummary:
 
     @property
     def answered_after_all(self) -> tuple[str, ...]:
-        """The ids of the queries that were marked as unanswerable, and of which a chunk was found relevant."""
+        """The ids of the queries that are marked as unanswerable, and of which a chunk answers by its grade."""
         return tuple(
             entry.query.id
             for entry, row in zip(self.graded.pool.queries, self.graded.known, strict=True)
-            if not entry.query.answerable and any(grade is not None and grade >= self.relevant_from for grade in row)
+            if not entry.query.answerable and any(grade is not None and grade >= self.answers_from for grade in row)
         )
 
     @property
-    def read_otherwise(self) -> int:
-        """How many graded pairs have another grade by the labels, for they overlap with chunks of other grades."""
+    def answers_from(self) -> int:
+        """The lowest grade that says that a chunk answers, and is not only related."""
+        return max(ANSWERS_FROM[self.graded.scale], self.relevant_from)
+
+    @property
+    def read_otherwise(self) -> int | None:
+        """How many graded pairs have another grade by the labels, for they overlap with chunks of other grades.
+
+        None where the labels that were there are among them: then it may be these that say otherwise.
+        """
+        if self.filled:
+            return None
         by_labels = label_grades(self.graded.pool, self.labels.queries)
         return sum(
             grade is not None and label != (grade if grade >= self.relevant_from else 0)
-            for row, labels in zip(self.graded.known, by_labels, strict=True)
+            for entry, row, labels in zip(self.graded.pool.queries, self.graded.known, by_labels, strict=True)
             for grade, label in zip(row, labels, strict=True)
+            if entry.query.answerable
         )
 
     def to_markdown(self) -> str:

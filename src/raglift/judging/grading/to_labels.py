@@ -22,25 +22,30 @@ __all__ = ["facts_of", "filled_queries", "labelled_queries", "passage_of", "plac
 
 
 def labelled_queries(
-    pool: Pool, grades: Sequence[Sequence[int | None]], annotator: Annotator, *, relevant_from: int = 1
+    pool: Pool,
+    grades: Sequence[Sequence[int | None]],
+    annotator: Annotator,
+    *,
+    days: Sequence[Sequence[str]] | None = None,
+    relevant_from: int = 1,
 ) -> tuple[Query, ...]:
     """Return the pool's queries with these grades as their labels, and no others.
 
-    A query of which no chunk is relevant has no facts: it is unlabelled, and enters no mean. One that was marked as
-    unanswerable stays so unless a chunk is relevant.
+    A query of which no chunk is relevant has no facts: it is unlabelled, and enters no mean. One that is marked as
+    unanswerable stays so, and gets no facts.
 
     Args:
         pool: the pairs.
         grades: of each pair, query by query; None for one that was not graded, which becomes no label.
         annotator: who graded.
+        days: when each grade was given; by default the annotator's day.
         relevant_from: the lowest grade that makes a passage of a fact; lower ones are judged irrelevant.
     """
     found = []
-    for entry, of_query in zip(pool.queries, grades, strict=True):
-        relevant, irrelevant = _passages(entry, of_query, annotator, relevant_from)
-        answerable = entry.query.answerable or bool(relevant)
-        facts = facts_of(relevant)
-        found.append(replace(entry.query, facts=facts, judged_irrelevant=irrelevant, answerable=answerable))
+    for entry, of_query, annotators in zip(pool.queries, grades, _annotators(pool, annotator, days), strict=True):
+        relevant, irrelevant = _passages(entry, of_query, annotators, relevant_from)
+        facts = facts_of(relevant) if entry.query.answerable else ()
+        found.append(replace(entry.query, facts=facts, judged_irrelevant=irrelevant))
     return tuple(found)
 
 
@@ -49,6 +54,7 @@ def filled_queries(
     grades: Sequence[Sequence[int | None]],
     annotator: Annotator,
     *,
+    days: Sequence[Sequence[str]] | None = None,
     relevant_from: int = 1,
     rule: MatchRule | None = None,
 ) -> tuple[Query, ...]:
@@ -61,27 +67,42 @@ def filled_queries(
         pool: the pairs; the labels are those of its queries.
         grades: of each pair, query by query; None for one that was not graded.
         annotator: who graded.
+        days: when each grade was given; by default the annotator's day.
         relevant_from: the lowest grade that makes a passage of a fact.
         rule: what counts as a match with a label; containment by default.
     """
     known = label_grades(pool, [entry.query for entry in pool.queries], rule)
     found = []
-    for entry, of_query, by_label in zip(pool.queries, grades, known, strict=True):
+    everything = zip(pool.queries, grades, known, _annotators(pool, annotator, days), strict=True)
+    for entry, of_query, by_label, annotators in everything:
         new = [grade if label is None else None for grade, label in zip(of_query, by_label, strict=True)]
-        relevant, irrelevant = _passages(entry, new, annotator, relevant_from)
+        relevant, irrelevant = _passages(entry, new, annotators, relevant_from)
         query = entry.query
         facts = _joined(query.facts, relevant) if query.answerable else ()
         found.append(replace(query, facts=facts, judged_irrelevant=(*query.judged_irrelevant, *irrelevant)))
     return tuple(found)
 
 
+def _annotators(
+    pool: Pool, annotator: Annotator, days: Sequence[Sequence[str]] | None
+) -> Sequence[Sequence[Annotator]]:
+    """Return who gave each grade, and when."""
+    if days is None:
+        return [[annotator] * len(entry.chunks) for entry in pool.queries]
+    return [[replace(annotator, date=day or annotator.date) for day in of_query] for of_query in days]
+
+
 def _passages(
-    entry: PooledQuery, grades: Sequence[int | None], annotator: Annotator, relevant_from: int
+    entry: PooledQuery, grades: Sequence[int | None], annotators: Sequence[Annotator], relevant_from: int
 ) -> tuple[list[Passage], tuple[Passage, ...]]:
     """Return the graded chunks of a query as passages: the relevant ones, and the others with the grade 0."""
-    pairs = [(each.chunk, grade) for each, grade in zip(entry.chunks, grades, strict=True) if grade is not None]
-    relevant = [passage_of(chunk, grade, annotator) for chunk, grade in pairs if grade >= relevant_from]
-    return relevant, tuple(passage_of(chunk, 0, annotator) for chunk, grade in pairs if grade < relevant_from)
+    relevant, irrelevant = [], []
+    for each, grade, annotator in zip(entry.chunks, grades, annotators, strict=True):
+        if grade is not None and grade >= relevant_from:
+            relevant.append(passage_of(each.chunk, grade, annotator))
+        elif grade is not None:
+            irrelevant.append(passage_of(each.chunk, 0, annotator))
+    return relevant, tuple(irrelevant)
 
 
 def placed(pool: Pool, documents: Sequence[Document]) -> Pool:

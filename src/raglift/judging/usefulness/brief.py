@@ -12,6 +12,7 @@ from raglift.records import Metric
 from raglift.report.page.cells import row_of
 from raglift.report.page.document import Document, Section, Table
 from raglift.report.terminal.figures import counted, differing, interval_text, write
+from raglift.significance import FEW_QUERIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -128,7 +129,8 @@ def _checked(found: Agreement) -> str:
     assumed = f", {found.assumed:,} of them matching no label and so irrelevant" if found.assumed else ""
     kappa, raw = coefficient_text(found.kappa), coefficient_text(found.raw)
     why = f" ({found.kappa.why})" if found.kappa.value is None else ""
-    return f"Cohen's kappa {kappa}{why}, the same verdict {raw}, on {pairs}{assumed}"
+    few = f" (of fewer than {FEW_QUERIES} queries the intervals are too narrow)" if found.queries < FEW_QUERIES else ""
+    return f"Cohen's kappa {kappa}{why}, the same verdict {raw}, on {pairs}{assumed}{few}"
 
 
 def _cost(found: ContextPrecision) -> str:

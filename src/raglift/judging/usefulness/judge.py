@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,7 +94,7 @@ def context_precision(
     precision = np.stack([precision_at(table, depths) for table in tables])
     ap = np.stack([average_precision_at(table, depths) for table in tables])
     prompt = load_prompt("usefulness")
-    annotator = Annotator(asked.name, prompt.version, datetime.now(UTC).date().isoformat())
+    annotator = Annotator(asked.name, prompt.version, came.last_day)
     return ContextPrecision(
         judge=annotator,
         agreement=agreement(
@@ -132,7 +131,7 @@ def estimate_context_precision(
     """Return what `context_precision` would cost with the same arguments; nothing is sent."""
     pairs = _pairs(evaluations, _depths(evaluations, ks))
     prompts = _prompts(pairs, _checked_answers(pairs, answers or {}))
-    return estimate(language_model(model), list(prompts.values()), Verdict, limits, cache=cache)
+    return estimate(language_model(model, to_estimate=True), list(prompts.values()), Verdict, limits, cache=cache)
 
 
 def _depths(evaluations: Evaluations, ks: Sequence[int] | None) -> tuple[int, ...]:

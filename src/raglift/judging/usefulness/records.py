@@ -55,7 +55,7 @@ class ContextPrecision:
     """How many of the first hits help to answer, in the eyes of a model."""
 
     judge: Annotator
-    """The model, what it was told, and the day."""
+    """The model, what it was told, and the day of its latest verdict."""
     agreement: Agreement
     """Of its verdicts with the labels that people gave; of no pair where there is none."""
     pool: Pool
