@@ -19,6 +19,7 @@ SHOWN = [Hit(Chunk(f"passage {number}"), number) for number in (1, 2, 3)]
         ("In [1805-1812] it was war.", [1805, 1806, 1807, 1808, 1809, 1810, 1811, 1812]),
         ("Up to [1-9999].", [1, 9999]),
         ("Backwards [3-1].", [3, 1]),
+        ("As some write it: [Passage 2], [passages 1, 3], 灯塔【1】［3］.", [2, 1, 3, 1, 3]),
         ("No [a], no [], no (1), no [1.5], no [123456789].", []),
     ],
 )

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from raglift.assistant import Assistant, Turn
 from raglift.assistant.citations import answer_of
+from raglift.assistant.lines import shortened
 from raglift.assistant.view import View
 from raglift.records import Annotator, Chunk, Dataset, Fact, Query
 from raglift.testing import FakeRetriever
@@ -119,3 +120,10 @@ def test_on_a_narrow_terminal_a_hit_has_its_words_below_and_the_answer_breaks_be
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert "  2  score        –  light.md 47–101 ← label 1\n      The horn sounds twice every forty…\n" in text
     assert "The horn sounds twice every forty-five \nseconds [1].\n\n[1] light.md 47–101" in text
+
+
+def test_an_excerpt_takes_no_more_columns_than_it_may() -> None:
+    assert shortened("灯塔建于一八七一年", 18) == "灯塔建于一八七一年"
+    assert shortened("灯塔建于一八七一年", 17) == "灯塔建于一八七一…"
+    assert shortened("灯塔建于一八七一年", 16) == "灯塔建于一八七…"
+    assert shortened("one\n two\x1b three", 9) == "one two�…"

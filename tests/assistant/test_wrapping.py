@@ -46,3 +46,7 @@ def test_words_stay_whole_and_lines_within_the_width(parts: list[tuple[str, str]
     assert shown.count("\n") >= text.count("\n")
     longest = max((len(word) for word, _ in parts), default=0)
     assert all(len(line.rstrip()) <= max(width, longest) for line in shown.split("\n"))
+
+
+def test_a_chinese_character_takes_two_columns() -> None:
+    assert "".join(wrapped(["灯塔建于 一八七一年 由花岗岩砌成"], 20)) == "灯塔建于 一八七一年 \n由花岗岩砌成"

@@ -105,7 +105,7 @@ def test_a_provider_with_a_bad_day_ends_answers_and_not_the_session(
         *[Answer(status=429)] * 4,
         *[Answer(status=500)] * 4,
         Answer(text="There are one hundred and twelve. " * 20, cut_off=True),
-        *[Answer(refusal="I cannot help with that.")] * 3,
+        Answer(refusal="I cannot help with that."),
         Answer(text="All is well [1]."),
     )
     code, out, err = chat(given="one lamp\ntwo lamps\nthree lamps\nfour lamps\nfive lamps\n")
@@ -115,6 +115,16 @@ def test_a_provider_with_a_bad_day_ends_answers_and_not_the_session(
     assert out.count("There are one hundred and twelve.") > 1
     assert "(what came stays)" in out
     assert "All is well [1]." in out
+
+
+@pytest.mark.parametrize("way", ["options", "pipe"])
+def test_where_no_question_is_answered_the_exit_code_says_so(chat: Run, server: OpenAIServer, way: str) -> None:
+    server.answer_next(*[Answer(status=401)] * 2)
+    questions = ["one lamp", "two lamps"]
+    options = [f"--question={question}" for question in questions] if way == "options" else []
+    code, out, err = chat(*options, given="".join(f"{question}\n" for question in questions))
+    assert (code, out.count("Is the API key right")) == (1, 2)
+    assert err == "raglift: 2 questions asked, and none came to an answer: see above\n"
 
 
 def test_without_a_key_retrieval_goes_on_and_says_once_what_to_set(

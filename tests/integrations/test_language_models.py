@@ -283,9 +283,16 @@ def test_a_stream_that_reaches_its_limit_of_tokens_says_so(server, model):
         next(stream)
 
 
-def test_a_stream_without_text_fails(server, model):
-    server.answer_next(*[Answer(refusal="no")] * 3)
-    with pytest.raises(ModelOutputError, match=r"after 3 attempts .*no text came"):
+def test_a_stream_that_refuses_is_not_asked_again(server, model):
+    server.answer_next(Answer(refusal="I cannot help with that."))
+    with pytest.raises(ModelOutputError, match=r"gave no text, as when it refuses|'I cannot help with that\.'"):
+        list(model.stream(PROMPT))
+    assert len(server.requests) == 1
+
+
+def test_a_stream_that_a_filter_stops_is_not_whole(server, model):
+    server.answer_next(Answer(text="one two", finish_reason="content_filter"))
+    with pytest.raises(ModelOutputError, match="broke off after 7 characters: the provider's content filter"):
         list(model.stream(PROMPT))
 
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["answer_of", "cited_numbers"]
 
-_CITED = re.compile(r"\[(\d{1,4}(?:\s*[,;–-]\s*\d{1,4})*)\]")  # [1], [1, 3] and [1–3]
+# [1], [1, 3] and [1–3]; as some models write them, [passage 1] and 【1】
+_CITED = re.compile(r"[\[【［](?:passages?\s+)?(\d{1,4}(?:\s*[,;–-]\s*\d{1,4})*)[\]】］]", re.IGNORECASE)
 _PARTS = re.compile(r"(\d+)\s*[–-]\s*(\d+)|(\d+)")
 _LONGEST_RANGE = 50  # [1805-1812] cites two passages that were not shown, not eight
 _DOES_NOT_KNOW = re.compile(r"\bi (?:do not|don't|cannot|can't) (?:know|say|tell)\b")

@@ -40,7 +40,9 @@ class Display(Protocol):
         """Show what there is to say below the answer, or without one; the turn is over."""
 
 
-def converse(assistant: Assistant, display: Display, read: Callable[[], str | None], *, at_a_terminal: bool) -> None:
+def converse(
+    assistant: Assistant, display: Display, read: Callable[[], str | None], *, at_a_terminal: bool
+) -> list[bool]:
     """Take questions one after the other.
 
     Args:
@@ -49,29 +51,33 @@ def converse(assistant: Assistant, display: Display, read: Callable[[], str | No
         read: returns the next line; None when there are no more.
         at_a_terminal: whether Ctrl-C leads back to the prompt; elsewhere it ends everything.
 
+    Returns:
+        For each question whether it came to what it should.
+
     Raises:
         KeyboardInterrupt: Ctrl-C, where nobody is at a terminal.
     """
+    done: list[bool] = []
     while True:
         try:
             line = read()
             word = "exit" if line is None else line.strip().lower()
             if word in _LEAVE:
-                return
+                return done
             if word == "help":
                 display.say(_HELP)
             elif word == "questions":
                 for query in assistant.dataset:
                     display.say(f"{query.id}: {query.text}")
             elif word and line is not None:
-                take_turn(assistant, display, line, stay=at_a_terminal)
+                done.append(take_turn(assistant, display, line, stay=at_a_terminal))
         except KeyboardInterrupt:
             if not at_a_terminal:
                 raise
             display.say("\nexit leaves")
 
 
-def take_turn(assistant: Assistant, display: Display, question: str, *, stay: bool) -> None:
+def take_turn(assistant: Assistant, display: Display, question: str, *, stay: bool) -> bool:
     """Ask one question and show all that comes of it; what fails is shown and is no error.
 
     Args:
@@ -80,6 +86,9 @@ def take_turn(assistant: Assistant, display: Display, question: str, *, stay: bo
         question: as it was typed.
         stay: whether Ctrl-C only stops the answer.
 
+    Returns:
+        Whether the question was searched for and, where there is a model, answered to the end.
+
     Raises:
         KeyboardInterrupt: Ctrl-C, and nobody wants to stay; what came of the answer is shown.
     """
@@ -87,9 +96,10 @@ def take_turn(assistant: Assistant, display: Display, question: str, *, stay: bo
         turn = assistant.search(question)
     except RagliftError as error:
         display.failed(question, str(error))
-        return
+        return False
     display.found(turn)
     turn = assistant.answer(turn, heard=display.piece, stoppable=True)
     display.answered(turn)
     if turn.answer is not None and turn.answer.stopped and not stay:
         raise KeyboardInterrupt
+    return turn.error is None and (turn.answer is None or turn.answer.is_whole)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len, set_cell_size
+
 from raglift.metrics import HitRate
 from raglift.printable import printable
 
@@ -33,9 +35,9 @@ def heading(console: Console, text: str) -> None:
 
 
 def shortened(text: str, length: int) -> str:
-    """Return a text on one line, cut at a length."""
-    line = " ".join(text.split())
-    return line if len(line) <= length else line[: length - 1] + "…"
+    """Return a text on one line, cut where it would take more columns than a length."""
+    line = printable(" ".join(text.split()))
+    return line if cell_len(line) <= length else set_cell_size(line[: 4 * length], length - 1).rstrip() + "…"
 
 
 def place_of(chunk: Chunk) -> str:
@@ -71,7 +73,7 @@ def hit_lines(stage: StageHits, first: StageHits, k: int, width: int) -> Iterato
         was = "" if stage is first else f" (was {earlier.get(hit.chunk.id, '–'):>2})"
         begin = f"{hit.rank:>3}{was}  {stage.score_name} {_score(hit)}  {place_of(hit.chunk):<{places}}  "
         matched = "".join(f" ← label {number}" for number in stage.labels.get(hit.rank, ()))
-        room = width - len(begin) - len(matched)
+        room = width - cell_len(begin) - len(matched)
         if room >= _FEWEST_WORDS:
             yield f"{begin}{shortened(hit.chunk.text, room)}{matched}"
         else:

@@ -48,7 +48,7 @@ class View:
 
     def say(self, text: str) -> None:
         """Print a line."""
-        say(self._console, text)
+        say(self._console, text, wrap=self._wrapping is not None)
         self._console.file.flush()
 
     def failed(self, question: str, reason: str) -> None:
@@ -69,7 +69,7 @@ class View:
             self.say("")
             self.say(f"{'Reranked' if number else 'Retrieved'}: {stage.system}")
             for line in hit_lines(stage, turn.stages[0], most, self._width):
-                self.say(line)
+                say(self._console, line)
             if not len(stage.ranking):
                 self.say("  nothing")
         for line in _measured(turn):

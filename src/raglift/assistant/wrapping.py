@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from rich.cells import cell_len
+
 __all__ = ["Wrapping"]
 
 _AFTER_SPACE = re.compile(r"(?<=\s)")
@@ -14,7 +16,7 @@ class Wrapping:
     """Breaks a text before the words that a line has no room for, as far as it is known where they end.
 
     Args:
-        width: of a line, in characters.
+        width: of a line, in columns, of which a Chinese character takes two.
     """
 
     def __init__(self, width: int) -> None:
@@ -34,6 +36,6 @@ class Wrapping:
         return self._placed(held)
 
     def _placed(self, word: str) -> str:
-        breaks = self._column > 0 and self._column + len(word.rstrip()) > self._width
-        self._column = 0 if word.endswith("\n") else len(word) + (0 if breaks else self._column)
+        breaks = self._column > 0 and self._column + cell_len(word.rstrip()) > self._width
+        self._column = 0 if word.endswith("\n") else cell_len(word) + (0 if breaks else self._column)
         return f"\n{word}" if breaks else word

@@ -8,6 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from raglift.assistant import Assistant
 from raglift.assistant.conversation import converse, take_turn
 from raglift.assistant.lines import say
@@ -38,6 +40,7 @@ __all__ = ["PATIENCE", "Request", "run"]
 
 _DEFAULT_CORPUS = "war_and_peace"
 _PROMPT = "\n? "
+_NOTHING = 1
 PATIENCE = Patience(attempts=4, longest_wait=60.0)
 """Somebody waits for the answer."""
 
@@ -75,12 +78,16 @@ def run(request: Request) -> None:
         assistant.warm_up()
         _open(assistant, console)
     try:
-        for question in request.questions:
-            take_turn(assistant, display, question, stay=False)
-        if not request.questions:
-            converse(assistant, display, _reader(request, at_a_terminal=at_a_terminal), at_a_terminal=at_a_terminal)
+        if request.questions:
+            done = [take_turn(assistant, display, question, stay=False) for question in request.questions]
+        else:
+            read = _reader(request, at_a_terminal=at_a_terminal)
+            done = converse(assistant, display, read, at_a_terminal=at_a_terminal)
     except KeyboardInterrupt:
         raise Stopped("what was found and answered stands above") from None
+    if done and not any(done) and not at_a_terminal:
+        sys.stderr.write(f"raglift: {counted(len(done), 'question')} asked, and none came to an answer: see above\n")
+        raise typer.Exit(_NOTHING)
 
 
 def _model(request: Request) -> LanguageModel | None:
@@ -122,18 +129,21 @@ def _dataset(request: Request) -> Dataset:
 
 def _open(assistant: Assistant, console: Console) -> None:
     """Say what is asked, and how."""
+    wrap = console.is_terminal
     dataset = assistant.dataset
     labelled = sum(query.is_labelled for query in dataset)
     say(
         console,
         f"{dataset.name}: {counted(len(dataset.documents), 'document')}, {counted(labelled, 'labelled question')}",
+        wrap=wrap,
     )
-    say(console, assistant.system)
+    say(console, assistant.system, wrap=wrap)
     for note in assistant.notes:
-        say(console, f"! {note}")
+        say(console, f"! {note}", wrap=wrap)
     if assistant.model is not None:
-        say(console, f"answers: {assistant.model.name}, from the first {counted(assistant.context, 'hit')}")
-    say(console, "Ask anything, or a labelled question by its id. help lists the commands, exit leaves.")
+        say(console, f"answers: {assistant.model.name}, from the first {counted(assistant.context, 'hit')}", wrap=wrap)
+    say(console, "Ask anything, or a labelled question by its id.")
+    say(console, "help lists the commands, exit leaves.")
 
 
 def _reader(request: Request, *, at_a_terminal: bool) -> Callable[[], str | None]:

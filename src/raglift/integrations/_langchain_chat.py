@@ -11,13 +11,14 @@ from raglift.execution.policy import describe_error
 from raglift.integrations._keys import load_dot_env
 from raglift.integrations._patience import BadReply, Patience
 from raglift.integrations._replies import (
-    CUT,
+    FILTERED,
     FilledPrompt,
     Form,
     Reply,
     Said,
     Usage,
     ask_in_form,
+    check_end,
     is_of,
     settings_of,
     stream_patiently,
@@ -100,12 +101,12 @@ class LangChainModel:
         raise ConfigurationError(f"model: {self.name} cannot answer in a given form ({reason}); take another model")
 
     def _pieces(self, prompt: FilledPrompt) -> Iterator[str]:
-        ended = None
+        ended, said = None, ""
         for chunk in self._chat.stream(_messages(prompt)):
             ended = _ended(chunk) or ended
+            said = said or str(chunk.text)
             yield str(chunk.text)
-        if ended in CUT:
-            raise BadReply("it reached its limit of tokens")
+        check_end(ended, said, self.name)  # langchain-openai drops what a refusal says
 
 
 def chat_model_by_name(name: str, *, temperature: float | None, timeout: float, to_estimate: bool = False) -> Any:
@@ -194,7 +195,7 @@ def _refusal(message: Any) -> str | None:
     if not said and isinstance(message.content, list):
         blocks = [block for block in message.content if isinstance(block, dict)]
         said = next((block["refusal"] for block in blocks if block.get("refusal")), None)
-    if not said and _ended(message) in ("refusal", "content_filter", "SAFETY"):
+    if not said and _ended(message) in FILTERED:
         said = str(message.text) or str(_ended(message))
     return str(said) if said else None
 

@@ -17,6 +17,7 @@ from raglift.integrations._replies import (
     Said,
     Usage,
     ask_in_form,
+    check_end,
     settings_of,
     stream_patiently,
 )
@@ -106,12 +107,14 @@ class LlamaIndexModel:
             ChatMessage(encodable(prompt.system), role="system"),
             ChatMessage(encodable(prompt.user), role="user"),
         ]
-        ended = None
+        ended, said, refusal = None, "", ""
         for reply in self._llm.stream_chat(messages):
-            ended = getattr(_choice(reply), "finish_reason", None) or ended
+            choice = _choice(reply)
+            ended = getattr(choice, "finish_reason", None) or ended
+            refusal += getattr(getattr(choice, "delta", None), "refusal", None) or ""
+            said = said or reply.delta or ""
             yield reply.delta or ""
-        if ended in CUT:
-            raise BadReply("it reached its limit of tokens")
+        check_end(ended, said, self.name, refusal)
 
 
 @contextmanager

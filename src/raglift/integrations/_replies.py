@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CUT",
+    "FILTERED",
     "FilledPrompt",
     "Form",
     "Reply",
     "Said",
     "Usage",
     "ask_in_form",
+    "check_end",
     "is_of",
     "refused",
     "settings_of",
@@ -32,6 +34,9 @@ __all__ = [
 ]
 
 Form = TypeVar("Form", bound=BaseModel)
+
+FILTERED = frozenset({"refusal", "content_filter", "SAFETY"})
+"""How providers say that an answer was stopped for what it says."""
 
 CUT = frozenset({"length", "max_tokens", "MAX_TOKENS"})
 """How providers say that an answer reached its limit of tokens."""
@@ -164,6 +169,29 @@ def stream_patiently(request: Callable[[], Iterator[str]], client: Any, name: st
             break
     if reason:
         raise ModelOutputError(f"the answer of {name} broke off after {characters:,} characters: {reason}")
+
+
+def check_end(ended: str | None, text: str, name: str, refusal: str = "") -> None:
+    """Check that a stream which the provider ended gave a whole text.
+
+    Args:
+        ended: why it ended, as the provider says it; None where it does not say.
+        text: what came, or the beginning of it.
+        name: the model, for messages.
+        refusal: the model's own words of why it does not answer, where the client hands them on.
+
+    Raises:
+        ModelOutputError: the model refused; asked again, it would again.
+        BadReply: the text is cut off.
+    """
+    if refusal:
+        raise refused(name, refusal)
+    if ended in CUT:
+        raise BadReply("it reached its limit of tokens")
+    if ended is not None and not text:
+        raise ModelOutputError(f"the language model {name} gave no text, as when it refuses to answer")
+    if ended in FILTERED:
+        raise BadReply("the provider's content filter stopped it")
 
 
 def refused(name: str, words: str) -> ModelOutputError:

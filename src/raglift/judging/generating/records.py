@@ -35,7 +35,7 @@ REASONS = {
     "repeats a question": "its words are over 92 % those of a question before it",
     "quotes missing": "not one quote for each passage",
     "quote not found": "the words that were to answer it are not in the passage",
-    "quote too short": "under 20 characters, which may stand in many places by chance",
+    "quote too short": "under 20 bytes of UTF-8 (20 letters, 7 Chinese ones), which may stand anywhere by chance",
     "quote too long": "over half of the passage size, and over 300 characters",
     "gives its answer away": "it says the words that were to answer it",
     "not checked": "the model did not say whether it can be answered",
