@@ -227,6 +227,15 @@ def test_filling_keeps_what_people_said(server: OpenAIServer, cache: Cache) -> N
     assert len(server.requests) == 3
 
 
+def test_systems_are_scored_as_deep_as_the_runs_are(server: OpenAIServer, cache: Cache) -> None:
+    runs = {"one": run_of({WHO: [LAMP, GULLS, OIL]}), "two": run_of({WHO: [GULLS, LAMP, OIL]})}
+    summary = grade(pool(runs, depth=50), cache=cache).summary(runs)
+    assert [system.k for system in summary.systems] == [3, 3]  # the candidates that were asked for
+    assert "NDCG@3" in str(summary)
+    assert "@50" not in str(summary)
+    assert server.requests
+
+
 @pytest.mark.parametrize("fill", [False, True])
 def test_what_the_model_says_against_an_unanswerable_mark_is_listed(
     server: OpenAIServer, cache: Cache, fill: bool

@@ -79,8 +79,11 @@ def _figures(found: Agreement) -> Table:
 
 
 def _coefficients(found: Agreement) -> list[tuple[str, Coefficient]]:
+    relevant = f"≥ {found.threshold}"
+    if found.threshold != found.threshold_of_people:
+        relevant = f"people ≥ {found.threshold_of_people}, model {relevant}"
     return [
-        (f"both relevant (≥ {found.threshold}) or both not", found.raw),
+        (f"both relevant ({relevant}) or both not", found.raw),
         ("Cohen's kappa, relevant or not", found.kappa),
         ("the same grade", found.same),
         ("Cohen's kappa, grades, quadratic weights", found.weighted),

@@ -15,11 +15,9 @@ from raglift.judging.pooling.labelled import label_grades
 from raglift.judging.pooling.pool import systems_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from raglift.judging.agreement import Agreement, SystemAgreement
     from raglift.judging.grading.graded import Evaluations, Graded
-    from raglift.records import Dataset, Evaluation, Query, Scores
+    from raglift.records import Dataset, Query, Scores
 
 __all__ = ["GradedSystem", "GradingSummary", "graded_systems", "summarize"]
 
@@ -34,10 +32,12 @@ class GradedSystem:
     """Over its pooled hits that have a grade; NaN without any."""
     n: int
     """How many those are."""
+    k: int | None = None
+    """How deep it is scored: the pool's depth, or that of the shortest run; None where no evaluation is at hand."""
     ndcg: float | None = None
-    """NDCG at the pool's depth under the labels that follow; None where no evaluation is at hand."""
+    """NDCG at that depth under the labels that follow."""
     judged: float | None = None
-    """Judged at that depth, likewise."""
+    """Judged at that depth."""
     queries: int | None = None
     """How many queries these means are over."""
 
@@ -143,14 +143,19 @@ def graded_systems(graded: Graded, labels: Dataset, evaluations: Evaluations | N
     if not evaluations:
         return tuple(found)
     scored: dict[int, Scores] = {}
+    k = _depth(graded, evaluations)
     for number, (evaluation, stage) in enumerate(systems_of(evaluations).values()):
         if id(evaluation) not in scored:
-            measures, k = ("ndcg", "judged"), _depth(graded, [evaluation])
-            scored[id(evaluation)] = rescore(evaluation, metrics=measures, ks=(k,), labels=labels).scores
+            rescored = rescore(evaluation, metrics=("ndcg", "judged"), ks=(k,), labels=labels)
+            scored[id(evaluation)] = rescored.scores
         scores = scored[id(evaluation)]
         name, (ndcg, judged) = scores.stages[stage], scores.metrics
         found[number] = replace(
-            found[number], ndcg=scores.mean(name, ndcg), judged=scores.mean(name, judged), queries=scores.n(name, ndcg)
+            found[number],
+            k=k,
+            ndcg=scores.mean(name, ndcg),
+            judged=scores.mean(name, judged),
+            queries=scores.n(name, ndcg),
         )
     return tuple(found)
 
@@ -168,11 +173,11 @@ def _by_grades(graded: Graded, system: str) -> GradedSystem:
 
 def _order(graded: Graded, people: list[Query], evaluations: Evaluations, relevant_from: int) -> SystemAgreement:
     """Return the order of the systems under the labels of people and under the model's alone."""
-    metric = f"ndcg@{_depth(graded, [evaluation for evaluation, _ in systems_of(evaluations).values()])}"
+    metric = f"ndcg@{_depth(graded, evaluations)}"
     model = graded.to_dataset(relevant_from=relevant_from)
     return system_agreement(evaluations, people, model, metric=metric, judge=graded.annotator.model)
 
 
-def _depth(graded: Graded, evaluations: Sequence[Evaluation]) -> int:
-    """Return how deep systems are scored: as deep as was graded, where the runs are so deep."""
-    return min(graded.pool.depth, *(int(each.run.spec["candidates"]) for each in evaluations))
+def _depth(graded: Graded, evaluations: Evaluations) -> int:
+    """Return how deep systems are scored, all alike: as deep as was graded, where the runs are so deep."""
+    return min(graded.pool.depth, *(int(each.run.spec["candidates"]) for each, _ in systems_of(evaluations).values()))
