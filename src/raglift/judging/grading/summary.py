@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raglift.diagnosis.rejudged import rule_of
 from raglift.evaluation import rescore
 from raglift.judging.agreement import labels_by_people, system_agreement
 from raglift.judging.grading.rubrics import ANSWERS_FROM
@@ -17,6 +18,7 @@ from raglift.judging.pooling.pool import systems_of
 if TYPE_CHECKING:
     from raglift.judging.agreement import Agreement, SystemAgreement
     from raglift.judging.grading.graded import Evaluations, Graded
+    from raglift.matching import MatchRule
     from raglift.records import Dataset, Query, Scores
 
 __all__ = ["GradedSystem", "GradingSummary", "graded_systems", "summarize"]
@@ -55,6 +57,8 @@ class GradingSummary:
     systems: tuple[GradedSystem, ...]
     agreement: Agreement | None = None
     """How far the grades agree with the labels of people; None where people labelled none of the queries."""
+    rule: MatchRule | None = None
+    """By which chunks match labels; None for containment, where no evaluation is at hand."""
     order: SystemAgreement | None = None
     """Whether the grades alone put the systems in the order that the labels of people put them in; None likewise."""
 
@@ -85,7 +89,7 @@ class GradingSummary:
         """
         if self.filled:
             return None
-        by_labels = label_grades(self.graded.pool, self.labels.queries)
+        by_labels = label_grades(self.graded.pool, self.labels.queries, self.rule)
         return sum(
             grade is not None and label != (grade if grade >= self.relevant_from else 0)
             for entry, row, labels in zip(self.graded.pool.queries, self.graded.known, by_labels, strict=True)
@@ -123,7 +127,8 @@ def summarize(
         relevant_from: the lowest grade that makes a passage of a fact.
         fill: keep the labels that the queries have.
     """
-    labels = graded.to_dataset(relevant_from=relevant_from, fill=fill)
+    rule = rule_of(next(iter(systems_of(evaluations).values()))[0]) if evaluations else None
+    labels = graded.to_dataset(relevant_from=relevant_from, fill=fill, rule=rule)
     people = labels_by_people([entry.query for entry in graded.pool.queries])
     has_people = any(query.is_labelled for query in people)
     return GradingSummary(
@@ -132,7 +137,8 @@ def summarize(
         relevant_from=relevant_from,
         filled=fill,
         systems=graded_systems(graded, labels, evaluations),
-        agreement=graded.agreement(relevant_from=relevant_from) if has_people else None,
+        agreement=graded.agreement(relevant_from=relevant_from, rule=rule) if has_people else None,
+        rule=rule,
         order=_order(graded, people, evaluations, relevant_from) if has_people and evaluations else None,
     )
 
