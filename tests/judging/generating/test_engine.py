@@ -308,7 +308,8 @@ def test_the_report(server: OpenAIServer) -> None:
     assert "<b>" not in generation._repr_html_()
 
 
-def test_the_book(server: OpenAIServer, book_path: Path) -> None:
+def test_the_book(server: OpenAIServer, book_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAGLIFT_CORPORA", str(book_path.parents[1]))
     generation = generate("war_and_peace", 10)
     assert len(generation.dataset) == 10
     assert audit(generation.dataset, embedding=None).broken == ()
