@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from dataclasses import asdict, dataclass
@@ -117,6 +118,9 @@ def _check_output(request: Request) -> None:
         raise ConfigurationError(f"--output: found {output}; expected a .jsonl file: labels are JSON Lines")
     if output.is_dir() or (output.exists() and not request.overwrite):
         raise ConfigurationError(f"{output}: found something there; expected a free name, or --overwrite")
+    folder = next(each for each in output.absolute().parents if each.exists())
+    if not (folder.is_dir() and os.access(folder, os.W_OK)):
+        raise ConfigurationError(f"--output: found {output}; expected a place that can be written to: {folder} is none")
 
 
 def _as_json(summary: GradingSummary) -> dict[str, Any]:

@@ -47,6 +47,25 @@ def drawn(chance, queries, flips):
     return people, model, query
 
 
+def test_where_people_only_said_relevant_that_is_relevant_at_any_threshold_of_the_model():
+    people, model = [1, 1, 1, 0, 0, 0], [3, 2, 1, 1, 2, 0]
+    found = agreement_of(people, model, range(6), threshold=2)
+    assert (found.threshold, found.threshold_of_people) == (2, 1)
+    assert found.raw.value == pytest.approx(4 / 6)
+    assert found.kappa.value == pytest.approx(1 / 3)
+    assert "both relevant (people ≥ 1, model ≥ 2) or both not" in str(found)
+    graded = agreement_of([2, 1, 3, 0, 0, 0], model, range(6), threshold=2)  # a scale: 1 is below it for both
+    assert graded.threshold_of_people == 2
+    assert graded.raw.value == pytest.approx(3 / 6)
+
+
+def test_grades_that_may_be_of_two_scales_are_told_of():
+    people, model = [0, 1, 2, 3, 1, 2], [0, 2, 2, 3, 0, 1]
+    assert "two scales" not in str(agreement_of(people, model, range(6)))
+    told = " ".join(str(agreement_of(people, model, range(6), levels=6)).split())
+    assert "people's grades go to 3 and the model's to 5: if these are two scales" in told
+
+
 def test_intervals_hold_the_true_kappa_about_as_often_as_they_say():
     chance = np.random.default_rng(7)
     people, model, _ = drawn(chance, 40_000, 0.15)

@@ -144,6 +144,15 @@ def test_what_was_answered_is_not_asked_again(server, model, cache, tmp_path):
     assert (again.asked, again.usage) == (2, Usage(10, 10))
 
 
+@pytest.mark.parametrize("price", [(1,), (1, 2, 3), (True, 2), ("1", "2"), 5, (1, -1), (0, float("nan"))])
+def test_a_price_or_a_limit_that_is_none_is_refused(price):
+    with pytest.raises(ConfigurationError, match=r"price: found .*; expected US dollars per million input and output"):
+        Limits(price=price)
+    for wrong in ("5", True, -1.0):
+        with pytest.raises(ConfigurationError, match=r"max_cost: found .*; expected US dollars"):
+            Limits(max_cost=wrong)
+
+
 def test_an_answer_keeps_its_day(server, model, cache, monkeypatch):
     for day, prompted in (("2026-11-21", 2), ("2026-11-23", 4)):
         monkeypatch.setattr("raglift.judging.asking.ask.today", lambda day=day: day)

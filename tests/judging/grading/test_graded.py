@@ -13,7 +13,7 @@ import pytest
 from raglift.cache import Cache
 from raglift.dataset import read_queries, write_queries
 from raglift.errors import ConfigurationError, CostLimitReached
-from raglift.evaluation import evaluate
+from raglift.evaluation import evaluate, rescore
 from raglift.judging import Limits, NoAnswer, estimate_grading, grade, pool
 from raglift.judging.grading.rubrics import relevance_prompt
 from raglift.judging.pooling.pool import Pool
@@ -225,6 +225,29 @@ def test_filling_keeps_what_people_said(server: OpenAIServer, cache: Cache) -> N
     assert f"by openai:gpt-4o-mini ({relevance_prompt(3).version}), 1 by people" in summary
     assert "no person has seen them" not in summary
     assert len(server.requests) == 3
+
+
+def test_labels_of_people_are_matched_as_the_runs_match_them(server: OpenAIServer, cache: Cache) -> None:
+    scanned = Fact((Passage(LAMP.replace("second", "secand")),))  # as a scanner read it
+    run = run_of({WHO: [LAMP, GULLS]}, scanned)
+    graded = grade(pool(run, depth=2), cache=cache)
+    by_containment = graded.summary(run).agreement
+    assert by_containment is not None
+    assert by_containment.assumed == 2
+    summary = graded.summary(rescore(run, match="fuzzy", ks=(1,)), fill=True)
+    assert summary.agreement is not None
+    assert summary.agreement.assumed == 1
+    assert summary.labels.queries[0].facts == (scanned,)
+    assert server.requests
+
+
+def test_systems_are_scored_as_deep_as_the_runs_are(server: OpenAIServer, cache: Cache) -> None:
+    runs = {"one": run_of({WHO: [LAMP, GULLS, OIL]}), "two": run_of({WHO: [GULLS, LAMP, OIL]})}
+    summary = grade(pool(runs, depth=50), cache=cache).summary(runs)
+    assert [system.k for system in summary.systems] == [3, 3]  # the candidates that were asked for
+    assert "NDCG@3" in str(summary)
+    assert "@50" not in str(summary)
+    assert server.requests
 
 
 @pytest.mark.parametrize("fill", [False, True])

@@ -79,8 +79,11 @@ def _figures(found: Agreement) -> Table:
 
 
 def _coefficients(found: Agreement) -> list[tuple[str, Coefficient]]:
+    relevant = f"≥ {found.threshold}"
+    if found.threshold != found.threshold_of_people:
+        relevant = f"people ≥ {found.threshold_of_people}, model {relevant}"
     return [
-        (f"both relevant (≥ {found.threshold}) or both not", found.raw),
+        (f"both relevant ({relevant}) or both not", found.raw),
         ("Cohen's kappa, relevant or not", found.kappa),
         ("the same grade", found.same),
         ("Cohen's kappa, grades, quadratic weights", found.weighted),
@@ -92,6 +95,12 @@ def _foot(found: Agreement) -> Iterator[str]:
     for why in reasons:
         names = [name for name, each in _coefficients(found) if each.why == why]
         yield f"{'; '.join(names)}: {why}"
+    best = max((grade for grade, row in zip(found.grades, found.matrix, strict=True) if any(row)), default=0)
+    if found.weighted.value is not None and best < found.grades[-1]:
+        yield (
+            f"people's grades go to {best} and the model's to {found.grades[-1]}: if these are two scales, neither the "
+            "same grade nor its kappa means anything"
+        )
     if found.assumed:
         yield f"{counted(found.assumed, 'pair')} matching no label of people: counted as irrelevant (0), as in metrics"
     if found.left_out:

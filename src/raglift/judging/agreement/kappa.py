@@ -117,12 +117,15 @@ def raw_agreement(matrices: NDArray[np.float64]) -> NDArray[np.float64]:
     return found
 
 
-def relevant_or_not(matrices: NDArray[np.float64], relevant: NDArray[np.bool_]) -> NDArray[np.float64]:
+def relevant_or_not(
+    matrices: NDArray[np.float64], first: NDArray[np.bool_], second: NDArray[np.bool_]
+) -> NDArray[np.float64]:
     """Return matrices of two grades: relevant or not.
 
     Args:
         matrices: shape (n, grades, grades).
-        relevant: which grades are.
+        first: which grades of the first judge are relevant.
+        second: which of the second.
     """
-    sides = np.stack([~relevant, relevant]).astype(np.float64)
-    return sides @ matrices @ sides.T
+    rows, columns = (np.stack([~relevant, relevant]).astype(np.float64) for relevant in (first, second))
+    return rows @ matrices @ columns.T

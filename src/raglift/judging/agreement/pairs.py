@@ -48,7 +48,8 @@ def agreement(
         model: a grade for each pooled chunk, query by query in the order of the pool; None for a pair without one.
         judge: the model's name.
         levels: how many grades the model chose from: 4 for 0 to 3.
-        threshold: the lowest grade that counts as relevant.
+        threshold: the lowest grade of the model that counts as relevant, and of people where they grade on its scale;
+            where they do not, every passage that they labelled is relevant.
         rule: what counts as a match of a chunk and a label; containment by default.
         unmatched_as_irrelevant: a chunk that matches no label of a query that people labelled counts as irrelevant, as
             it does in metrics; else such pairs are left out.
@@ -100,7 +101,8 @@ def agreement_of(
         query: the number of the query of each pair; pairs of one query are drawn together for the intervals.
         judge: the second judge's name.
         levels: how many grades the second judge chose from.
-        threshold: the lowest grade that counts as relevant.
+        threshold: the second judge's lowest grade that counts as relevant, and the first's where both grade on one
+            scale; else the first's is 1.
         seed: of the resamples.
         confidence: how often intervals hold the true value.
 
@@ -125,9 +127,10 @@ def agreement_of(
     matrices = np.zeros((len(queries), len(grades), len(grades)), dtype=np.int64)
     np.add.at(matrices, (number, np.searchsorted(grades, first), np.searchsorted(grades, second)), 1)
     counts = Counts(matrices, seed, confidence)
-    two = partial(relevant_or_not, relevant=grades >= threshold)
     one_scale = _why_not_graded(first, levels)
-    one_class = _why_not_told(first, threshold)
+    of_people = 1 if one_scale else threshold
+    two = partial(relevant_or_not, first=grades >= of_people, second=grades >= threshold)
+    one_class = _why_not_told(first, of_people)
     return Agreement(
         judge=judge,
         pairs=len(first),
@@ -135,6 +138,7 @@ def agreement_of(
         grades=tuple(grades.tolist()),
         matrix=tuple(map(tuple, counts.total.tolist())),
         threshold=threshold,
+        threshold_of_people=of_people,
         raw=counts.coefficient(lambda found: raw_agreement(two(found))),
         kappa=_unless(one_class, lambda: counts.coefficient(lambda found: kappa(two(found)))),
         same=_unless(one_scale, lambda: counts.coefficient(raw_agreement)),

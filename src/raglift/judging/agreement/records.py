@@ -26,7 +26,9 @@ class Agreement:
     matrix: tuple[tuple[int, ...], ...]
     """How many pairs people gave the grade of the row, and the model the grade of the column."""
     threshold: int
-    """The lowest grade that counts as relevant."""
+    """The model's lowest grade that counts as relevant."""
+    threshold_of_people: int
+    """People's; 1 where they do not grade on the model's scale: then all that they labelled is relevant."""
     raw: Coefficient
     """The share of pairs that both found relevant, or both not."""
     kappa: Coefficient

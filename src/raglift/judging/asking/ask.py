@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import math
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pydantic import BaseModel
@@ -17,15 +17,16 @@ from raglift.integrations.language_models import Usage
 from raglift.integrations.prices import chat_price_of, dollars_in_short
 from raglift.judging.asking.costs import GuessedUsage, Ledger, dollars_for
 from raglift.judging.asking.crew import Crew
+from raglift.judging.asking.kept import DatedAnswer, kept_answers, today
 from raglift.progress import track
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
+    from collections.abc import Container, Iterator
 
     from raglift.cache import Cache
     from raglift.integrations.language_models import FilledPrompt, LanguageModel
 
-__all__ = ["Answers", "Estimate", "Limits", "NoAnswer", "ask_all", "estimate", "today"]
+__all__ = ["Answers", "Estimate", "Limits", "NoAnswer", "ask_all", "estimate"]
 
 Form = TypeVar("Form", bound=BaseModel)
 
@@ -46,10 +47,21 @@ class Limits:
     def __post_init__(self) -> None:
         if isinstance(self.concurrency, bool) or not isinstance(self.concurrency, int) or self.concurrency < 1:
             raise ConfigurationError(f"concurrency: found {self.concurrency!r}; expected an integer, 1 or more")
-        if self.max_cost is not None and not 0 <= self.max_cost < math.inf:
+        if self.max_cost is not None and not _are_dollars([self.max_cost]):
             raise ConfigurationError(f"max_cost: found {self.max_cost!r}; expected US dollars, 0 or more, or None")
-        if self.price is not None and not all(0 <= dollars < math.inf for dollars in self.price):
-            raise ConfigurationError(f"price: found {self.price!r}; expected US dollars per million tokens, 0 or more")
+        if self.price is not None and not (
+            isinstance(self.price, Sequence) and len(self.price) == 2 and _are_dollars(self.price)
+        ):
+            raise ConfigurationError(
+                f"price: found {self.price!r}; expected US dollars per million input and output tokens, 0 or more, as "
+                "(0.15, 0.60)"
+            )
+
+
+def _are_dollars(values: Sequence[object]) -> bool:
+    return all(
+        isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf for value in values
+    )
 
 
 @dataclass(frozen=True)
@@ -101,11 +113,6 @@ class Answers(Generic[Form]):
         return max(self.days, default="") or today()
 
 
-def today() -> str:
-    """Return the day that answers of now are dated, as `2026-11-21`."""
-    return datetime.now(UTC).date().isoformat()
-
-
 def estimate(
     model: LanguageModel,
     prompts: Sequence[FilledPrompt],
@@ -121,7 +128,7 @@ def estimate(
     """
     price = _price_of(model, limits or Limits())
     keys = _keys(model, prompts, form)
-    cached = _cached(keys, form, default_cache() if cache is None else cache)
+    cached = kept_answers(keys, form, default_cache() if cache is None else cache)
     usage = sum((task.guess for task in _tasks(keys, prompts, form, cached)), Usage())
     return Estimate(len(set(keys)), len(cached), usage, None if price is None else dollars_for(usage, price))
 
@@ -159,7 +166,7 @@ def ask_all(
     cache = default_cache() if cache is None else cache
     ledger = Ledger(limits.max_cost, _price_of(model, limits))
     keys = _keys(model, prompts, form)
-    values: dict[bytes, _Dated[Form] | NoAnswer] = dict(_cached(keys, form, cache))
+    values: dict[bytes, DatedAnswer[Form] | NoAnswer] = dict(kept_answers(keys, form, cache))
     waiting = _tasks(keys, prompts, form, values)
     with track(label, len(waiting), "prompts", show=progress) as advance:
         for task, outcome in _asked(model, waiting, form, limits.concurrency, ledger, cache):
@@ -177,12 +184,12 @@ def ask_all(
 
 def _asked(
     model: LanguageModel, waiting: Sequence[_Task], form: type[Form], concurrency: int, ledger: Ledger, cache: Cache
-) -> Iterator[tuple[_Task, _Dated[Form] | ModelOutputError]]:
+) -> Iterator[tuple[_Task, DatedAnswer[Form] | ModelOutputError]]:
     """Yield each task with its answer or its failure as they come, never more under way than the limits allow."""
 
-    def ask(task: _Task) -> tuple[_Dated[Form], Usage]:
+    def ask(task: _Task) -> tuple[DatedAnswer[Form], Usage]:
         reply = model.ask(task.prompt, form)
-        answer = _Dated(reply.value, today())
+        answer = DatedAnswer(reply.value, today())
         cache.put_many({task.key: answer.to_bytes()})
         return answer, reply.usage
 
@@ -224,28 +231,6 @@ def _stop_if_hopeless(failure: ModelOutputError, answered: int, failed: int, lef
 
 
 @dataclass(frozen=True)
-class _Dated(Generic[Form]):
-    """An answer, and the day it came: both are kept."""
-
-    value: Form
-    day: str
-
-    def to_bytes(self) -> bytes:
-        """Return what the cache keeps: the day on a line, and the answer as JSON."""
-        return f"{self.day}\n{self.value.model_dump_json(by_alias=True)}".encode()
-
-    @classmethod
-    def from_bytes(cls, content: bytes, form: type[Form]) -> _Dated[Form]:
-        """Return what was kept.
-
-        Raises:
-            ValueError: it is damaged, or no longer of the form.
-        """
-        day, _, answer = content.decode().partition("\n")
-        return cls(form.model_validate_json(answer), date.fromisoformat(day).isoformat())
-
-
-@dataclass(frozen=True)
 class _Task:
     """A distinct prompt that has no answer yet."""
 
@@ -267,20 +252,6 @@ def _tasks(
     guess = GuessedUsage(form)
     distinct = dict(zip(keys, prompts, strict=True))
     return [_Task(prompt, key, guess.of(prompt)) for key, prompt in distinct.items() if key not in answered]
-
-
-def _cached(keys: Sequence[bytes], form: type[Form], cache: Cache) -> dict[bytes, _Dated[Form]]:
-    """Return the answers that are in the cache; what is damaged or no longer of the form is forgotten."""
-    values: dict[bytes, _Dated[Form]] = {}
-    damaged: list[bytes] = []
-    for key, content in cache.get_many(keys).items():
-        try:
-            values[key] = _Dated.from_bytes(content, form)
-        except ValueError:  # pydantic's ValidationError is one
-            damaged.append(key)
-    if damaged:
-        cache.remove_many(damaged)
-    return values
 
 
 def _price_of(model: LanguageModel, limits: Limits) -> tuple[float, float] | None:

@@ -97,12 +97,12 @@ def _sections(summary: GradingSummary) -> Iterator[Section]:
 
 def _systems(systems: Sequence[GradedSystem], depth: int) -> Table:
     columns: tuple[str, ...] = ("system", f"mean grade of {depth}", "graded")
-    has_scores = any(each.ndcg is not None for each in systems)
-    columns += (f"NDCG@{depth}", f"Judged@{depth}", "queries") if has_scores else ()
+    k = next((each.k for each in systems), None)
+    columns += (f"NDCG@{k}", f"Judged@{k}", "queries") if k is not None else ()
     rows = []
     for each in systems:
         cells = [each.name, _figure(each.mean_grade), f"{each.n:,}"]
-        if has_scores:
+        if k is not None:
             cells += [_figure(each.ndcg), _figure(each.judged), f"{each.queries or 0:,}"]
         rows.append(row_of(cells))
     return Table("Systems under these grades", columns, tuple(rows))
@@ -128,7 +128,7 @@ def _warnings(summary: GradingSummary) -> Iterator[str]:
     else:
         yield f"all of these labels are by {model}: no person has seen them"
     if graded.not_graded:
-        yield f"{counted(len(graded.not_graded), 'pair')} without a grade became no label, and counts as unjudged"
+        yield f"{counted(len(graded.not_graded), 'pair')} without a grade: no labels, and unjudged in every figure"
     if summary.answered_after_all:
         yield (
             f"marked as unanswerable, but with chunks that answer (grade {summary.answers_from} or more), so look at "
@@ -151,7 +151,7 @@ def _notes(summary: GradingSummary) -> Iterator[str]:
         f"and {irrelevant:,} judged irrelevant"
     )
     if summary.without_facts:
-        yield f"no relevant chunk in the pool, so left out of every mean: {_listed(summary.without_facts)}"
+        yield f"no chunk found relevant, so left out of every mean: {_listed(summary.without_facts)}"
 
 
 def _listed(names: Sequence[str]) -> str:

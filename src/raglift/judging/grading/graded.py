@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from raglift.integrations.language_models import DEFAULT_MODEL, language_model
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from raglift.judging.asking.ask import Estimate, Limits
     from raglift.judging.grading.summary import GradingSummary
     from raglift.judging.pooling.pool import Pool, PooledChunk
+    from raglift.matching import MatchRule
     from raglift.records import Evaluation, Query
 
     Evaluations: TypeAlias = Evaluation | Sequence[Evaluation] | Mapping[str, Evaluation]
@@ -85,7 +87,7 @@ class Graded:
             if isinstance(answer, NoAnswer)
         )
 
-    def to_dataset(self, *, relevant_from: int = 1, fill: bool = False) -> Dataset:
+    def to_dataset(self, *, relevant_from: int = 1, fill: bool = False, rule: MatchRule | None = None) -> Dataset:
         """Return the queries with the grades as labels, each with its annotator.
 
         Chunks from a grade on are passages of facts, those that hold the same evidence alternatives of one; the others
@@ -96,22 +98,31 @@ class Graded:
             relevant_from: the lowest grade that makes a passage of a fact.
             fill: keep the labels that the queries have, and add grades only of chunks of which these say nothing; by
                 default the grades are the only labels.
+            rule: by which chunks match the labels that there are; containment by default.
 
         Raises:
             ConfigurationError: no grade from which on to be relevant.
         """
         check_relevant_from(relevant_from, self.scale)
-        labels = filled_queries if fill else labelled_queries
+        labels = partial(filled_queries, rule=rule) if fill else labelled_queries
         queries = labels(self.pool, self.known, self.annotator, days=self.days, relevant_from=relevant_from)
         return Dataset(queries, name=self.pool.name)
 
-    def agreement(self, *, relevant_from: int = 1, unmatched_as_irrelevant: bool = True, seed: int = 0) -> Agreement:
+    def agreement(
+        self,
+        *,
+        relevant_from: int = 1,
+        unmatched_as_irrelevant: bool = True,
+        rule: MatchRule | None = None,
+        seed: int = 0,
+    ) -> Agreement:
         """Return how far the grades agree with the labels of people that the pool's queries have.
 
         Args:
             relevant_from: the lowest grade that counts as relevant.
             unmatched_as_irrelevant: a chunk that matches no label of a query that people labelled counts as irrelevant,
                 as it does in metrics; else such pairs are left out.
+            rule: by which chunks match those labels; containment by default.
             seed: of the intervals.
         """
         return agreement(
@@ -121,6 +132,7 @@ class Graded:
             judge=self.annotator.model,
             levels=self.scale + 1,
             threshold=relevant_from,
+            rule=rule,
             unmatched_as_irrelevant=unmatched_as_irrelevant,
             seed=seed,
         )
@@ -133,7 +145,8 @@ class Graded:
         Where people labelled queries of the pool, it says how far the model agrees with them.
 
         Args:
-            evaluations: those that were pooled, to be scored under the labels that follow, and under those of people.
+            evaluations: those that were pooled, to be scored under the labels that follow, and under those of people;
+                their match rule tells which chunk matches which label.
             relevant_from: as in `to_dataset`.
             fill: as in `to_dataset`.
         """

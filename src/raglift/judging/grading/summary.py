@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raglift.diagnosis.rejudged import rule_of
 from raglift.evaluation import rescore
 from raglift.judging.agreement import labels_by_people, system_agreement
 from raglift.judging.grading.rubrics import ANSWERS_FROM
@@ -15,11 +16,10 @@ from raglift.judging.pooling.labelled import label_grades
 from raglift.judging.pooling.pool import systems_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from raglift.judging.agreement import Agreement, SystemAgreement
     from raglift.judging.grading.graded import Evaluations, Graded
-    from raglift.records import Dataset, Evaluation, Query, Scores
+    from raglift.matching import MatchRule
+    from raglift.records import Dataset, Query, Scores
 
 __all__ = ["GradedSystem", "GradingSummary", "graded_systems", "summarize"]
 
@@ -34,10 +34,12 @@ class GradedSystem:
     """Over its pooled hits that have a grade; NaN without any."""
     n: int
     """How many those are."""
+    k: int | None = None
+    """How deep it is scored: the pool's depth, or that of the shortest run; None where no evaluation is at hand."""
     ndcg: float | None = None
-    """NDCG at the pool's depth under the labels that follow; None where no evaluation is at hand."""
+    """NDCG at that depth under the labels that follow."""
     judged: float | None = None
-    """Judged at that depth, likewise."""
+    """Judged at that depth."""
     queries: int | None = None
     """How many queries these means are over."""
 
@@ -55,6 +57,8 @@ class GradingSummary:
     systems: tuple[GradedSystem, ...]
     agreement: Agreement | None = None
     """How far the grades agree with the labels of people; None where people labelled none of the queries."""
+    rule: MatchRule | None = None
+    """By which chunks match labels; None for containment, where no evaluation is at hand."""
     order: SystemAgreement | None = None
     """Whether the grades alone put the systems in the order that the labels of people put them in; None likewise."""
 
@@ -85,7 +89,7 @@ class GradingSummary:
         """
         if self.filled:
             return None
-        by_labels = label_grades(self.graded.pool, self.labels.queries)
+        by_labels = label_grades(self.graded.pool, self.labels.queries, self.rule)
         return sum(
             grade is not None and label != (grade if grade >= self.relevant_from else 0)
             for entry, row, labels in zip(self.graded.pool.queries, self.graded.known, by_labels, strict=True)
@@ -123,7 +127,8 @@ def summarize(
         relevant_from: the lowest grade that makes a passage of a fact.
         fill: keep the labels that the queries have.
     """
-    labels = graded.to_dataset(relevant_from=relevant_from, fill=fill)
+    rule = rule_of(next(iter(systems_of(evaluations).values()))[0]) if evaluations else None
+    labels = graded.to_dataset(relevant_from=relevant_from, fill=fill, rule=rule)
     people = labels_by_people([entry.query for entry in graded.pool.queries])
     has_people = any(query.is_labelled for query in people)
     return GradingSummary(
@@ -132,7 +137,8 @@ def summarize(
         relevant_from=relevant_from,
         filled=fill,
         systems=graded_systems(graded, labels, evaluations),
-        agreement=graded.agreement(relevant_from=relevant_from) if has_people else None,
+        agreement=graded.agreement(relevant_from=relevant_from, rule=rule) if has_people else None,
+        rule=rule,
         order=_order(graded, people, evaluations, relevant_from) if has_people and evaluations else None,
     )
 
@@ -143,14 +149,19 @@ def graded_systems(graded: Graded, labels: Dataset, evaluations: Evaluations | N
     if not evaluations:
         return tuple(found)
     scored: dict[int, Scores] = {}
+    k = _depth(graded, evaluations)
     for number, (evaluation, stage) in enumerate(systems_of(evaluations).values()):
         if id(evaluation) not in scored:
-            measures, k = ("ndcg", "judged"), _depth(graded, [evaluation])
-            scored[id(evaluation)] = rescore(evaluation, metrics=measures, ks=(k,), labels=labels).scores
+            rescored = rescore(evaluation, metrics=("ndcg", "judged"), ks=(k,), labels=labels)
+            scored[id(evaluation)] = rescored.scores
         scores = scored[id(evaluation)]
         name, (ndcg, judged) = scores.stages[stage], scores.metrics
         found[number] = replace(
-            found[number], ndcg=scores.mean(name, ndcg), judged=scores.mean(name, judged), queries=scores.n(name, ndcg)
+            found[number],
+            k=k,
+            ndcg=scores.mean(name, ndcg),
+            judged=scores.mean(name, judged),
+            queries=scores.n(name, ndcg),
         )
     return tuple(found)
 
@@ -168,11 +179,11 @@ def _by_grades(graded: Graded, system: str) -> GradedSystem:
 
 def _order(graded: Graded, people: list[Query], evaluations: Evaluations, relevant_from: int) -> SystemAgreement:
     """Return the order of the systems under the labels of people and under the model's alone."""
-    metric = f"ndcg@{_depth(graded, [evaluation for evaluation, _ in systems_of(evaluations).values()])}"
+    metric = f"ndcg@{_depth(graded, evaluations)}"
     model = graded.to_dataset(relevant_from=relevant_from)
     return system_agreement(evaluations, people, model, metric=metric, judge=graded.annotator.model)
 
 
-def _depth(graded: Graded, evaluations: Sequence[Evaluation]) -> int:
-    """Return how deep systems are scored: as deep as was graded, where the runs are so deep."""
-    return min(graded.pool.depth, *(int(each.run.spec["candidates"]) for each in evaluations))
+def _depth(graded: Graded, evaluations: Evaluations) -> int:
+    """Return how deep systems are scored, all alike: as deep as was graded, where the runs are so deep."""
+    return min(graded.pool.depth, *(int(each.run.spec["candidates"]) for each, _ in systems_of(evaluations).values()))
