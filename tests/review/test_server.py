@@ -21,6 +21,7 @@ from raglift.records import Dataset, Evaluation, Query
 from raglift.review import open_review
 from raglift.review.server import LOOPBACK, MOST_BYTES, application, listen
 
+WHO = b'"start": "s", "tab": "t", "version": 0'
 TOKEN = "not-to-be-guessed"  # noqa: S105 — of a test
 
 
@@ -36,7 +37,7 @@ def base(labels: Path, evaluations: list[Evaluation], lighthouse: Dataset) -> It
 
     documents = {document.id: document for document in lighthouse.documents}
     with listen(0) as listener, open_review(labels, evaluations, documents=lighthouse.documents, depth=5) as (desk, _):
-        port = listener.getsockname()[1]
+        port, desk.session.start = listener.getsockname()[1], "s"
         app = application(desk, documents, token=TOKEN, port=port)
         config = uvicorn.Config(app, loop="asyncio", http="h11", ws="none", lifespan="off", log_level="error")
         server = uvicorn.Server(config)
@@ -55,8 +56,12 @@ def client(base: str) -> Iterator[httpx.Client]:
         yield client
 
 
-def decide(client: httpx.Client, operation: dict[str, Any], version: int = 0, index: int = 0) -> httpx.Response:
-    return client.post(f"/api/query/{index}", json={"tab": "t", "version": version, "operation": operation})
+def decide(
+    client: httpx.Client, operation: dict[str, Any], version: int = 0, index: int = 0, start: str = "s"
+) -> httpx.Response:
+    return client.post(
+        f"/api/query/{index}", json={"start": start, "tab": "t", "version": version, "operation": operation}
+    )
 
 
 def test_the_address_gives_a_cookie_that_scripts_and_other_sites_cannot_use(base: str) -> None:
@@ -87,7 +92,12 @@ def test_a_name_that_points_here_gets_no_answer(client: httpx.Client, host: str)
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://localhost", "https://127.0.0.1", None])
 def test_only_this_page_writes(client: httpx.Client, labels: Path, origin: str | None) -> None:
     before = labels.read_bytes()
-    body = {"tab": "t", "version": 0, "operation": {"kind": "grade", "chunk": 0, "grade": 2, "seen": None}}
+    body = {
+        "start": "s",
+        "tab": "t",
+        "version": 0,
+        "operation": {"kind": "grade", "chunk": 0, "grade": 2, "seen": None},
+    }
     request = client.build_request("POST", "/api/query/0", json=body)
     del request.headers["origin"]
     if origin is not None:
@@ -97,7 +107,7 @@ def test_only_this_page_writes(client: httpx.Client, labels: Path, origin: str |
 
 
 def test_a_form_of_another_page_cannot_write(client: httpx.Client) -> None:
-    answer = client.post("/api/undo", content=b'{"tab": "t"}', headers={"content-type": "text/plain"})
+    answer = client.post("/api/undo", content=b'{"start": "s", "tab": "t"}', headers={"content-type": "text/plain"})
     assert answer.status_code == 403
 
 
@@ -120,34 +130,37 @@ def test_every_answer_says_what_browsers_may_do_with_it(client: httpx.Client) ->
     [
         (b"", "Invalid JSON"),
         (b"[]", "Input should be an object"),
-        (b'{"tab": "t", "version": 0, "operation": {"kind": "delete"}}', "operation"),
+        (b'{WHO, "operation": {"kind": "delete"}}', "operation"),
         (
-            b'{"tab": "t", "version": 0, "operation": {"kind": "grade", "chunk": 0, "grade": 4, "seen": null}}',
+            b'{WHO, "operation": {"kind": "grade", "chunk": 0, "grade": 4, "seen": null}}',
             "expected 0 to 3",
         ),
         (
-            b'{"tab": "t", "version": 0, "operation": {"kind": "grade", "chunk": 999, "grade": 1, "seen": null}}',
+            b'{WHO, "operation": {"kind": "grade", "chunk": 999, "grade": 1, "seen": null}}',
             "number 999",
         ),
         (
-            b'{"tab": "t", "version": 0, "operation": {"kind": "grade", "chunk": "0", "grade": 1, "seen": null}}',
+            b'{WHO, "operation": {"kind": "grade", "chunk": "0", "grade": 1, "seen": null}}',
             "valid integer",
         ),
         (
-            b'{"tab": "t", "version": 0, "operation": {"kind": "grade", "chunk": 0, "grade": 1, "seen": null, "x": 1}}',
+            b'{WHO, "operation": {"kind": "grade", "chunk": 0, "grade": 1, "seen": null, "x": 1}}',
             "not permitted",
         ),
         (
-            b'{"tab": "t", "version": 0, "operation": {"kind": "grade", "chunk": 0, "grade": 1, "seen": 2}}',
+            b'{WHO, "operation": {"kind": "grade", "chunk": 0, "grade": 1, "seen": 2}}',
             "found no grade",
         ),
-        (b'{"tab": "t", "version": 0, "operation": {"kind": "accept", "chunk": 0}}', "no grade by a model"),
         (
-            b'{"tab": "t", "version": 0, "operation": {"kind": "set-grade", "fact": 9, "alternative": 0, "grade": 1}}',
+            b'{WHO, "operation": {"kind": "accept", "chunk": 0}}',
+            "no grade by a model",
+        ),
+        (
+            b'{WHO, "operation": {"kind": "set-grade", "fact": 9, "alternative": 0, "grade": 1}}',
             "fact",
         ),
         (
-            b"""{"tab": "t", "version": 0, "operation":
+            b"""{WHO, "operation":
              {"kind": "words", "chunk": 0, "start": 0, "end": 3, "text": "??", "fact": null}}""",
             "found others",
         ),
@@ -157,7 +170,9 @@ def test_what_the_page_does_not_send_is_told_and_changes_nothing(
     client: httpx.Client, labels: Path, body: bytes, told: str
 ) -> None:
     before = labels.read_bytes()
-    answer = client.post("/api/query/0", content=body, headers={"content-type": "application/json"})
+    answer = client.post(
+        "/api/query/0", content=body.replace(b"WHO", WHO), headers={"content-type": "application/json"}
+    )
     assert answer.status_code == 422
     assert told in answer.json()["error"]
     assert labels.read_bytes() == before
@@ -183,9 +198,9 @@ def test_a_decision_is_saved_and_an_old_one_refused_with_the_newest_state(client
     assert stale.json()["query"]["pool"][0]["grade"] == 3
     told = client.get("/api/changes?since=0").json()
     assert [query["index"] for query in told["queries"]] == [0]
-    assert client.post("/api/undo", json={"tab": "t"}).json()["query"]["facts"] == []
-    assert client.post("/api/undo", json={"tab": "t"}).status_code == 422
-    assert client.post("/api/undo", json={"tab": "other"}).status_code == 422
+    assert client.post("/api/undo", json={"start": "s", "tab": "t"}).json()["query"]["facts"] == []
+    assert client.post("/api/undo", json={"start": "s", "tab": "t"}).status_code == 422
+    assert client.post("/api/undo", json={"start": "s", "tab": "other"}).status_code == 422
 
 
 def read_queries_of(path: Path) -> list[dict[str, Any]]:
@@ -202,7 +217,7 @@ def test_it_listens_on_the_loopback_address_and_says_when_it_cannot() -> None:
         listen(70000)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_it_stops_when_asked_and_says_what_was_saved(
     serve: Callable[..., Any], runs: list[Path], unlabelled: Path, lighthouse: Dataset, number: int
 ) -> None:
@@ -210,7 +225,8 @@ def test_it_stops_when_asked_and_says_what_was_saved(
     base, _, token = served.url.partition("/?token=")
     with httpx.Client(base_url=base, headers={"origin": base}, trust_env=False) as client:
         client.get(f"/?token={token}")
-        decide(client, {"kind": "grade", "chunk": 0, "grade": 1, "seen": None})
+        start = client.get("/api/overview").json()["start"]
+        decide(client, {"kind": "grade", "chunk": 0, "grade": 1, "seen": None}, start=start)
         said = served.stop(number)
     assert f"stopped: 1 change, saved in {unlabelled}" in said
     assert served.process.returncode == 0

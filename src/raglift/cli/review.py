@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from raglift.cli.saved_runs import load_runs
 from raglift.loading import load_documents
 from raglift.review import open_review
+from raglift.review.page import check_installed
 from raglift.review.server import listen, serve
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Request:
 
 def run(request: Request) -> None:
     """Open the file, serve the page until Ctrl-C, say what was saved."""
+    check_installed()
     documents = load_documents(request.documents)
     opened = open_review(
         request.labels,

@@ -11,10 +11,10 @@ import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from raglift.errors import ConfigurationError, DatasetError, MissingDependency, RagliftError
+from raglift.errors import ConfigurationError, DatasetError, RagliftError
 from raglift.printable import printable
 from raglift.review.guard import Guard
-from raglift.review.page import build_page
+from raglift.review.page import build_page, check_installed
 from raglift.review.requests import Accept, Decision, Grade, Keep, Subject, Undo, read_request
 from raglift.review.session import StaleChange
 
@@ -53,13 +53,12 @@ def application(desk: Desk, documents: Mapping[str, Document], *, token: str, po
     Raises:
         MissingDependency: starlette or Jinja2 is not installed.
     """
-    try:
-        from starlette.applications import Starlette
-        from starlette.exceptions import HTTPException
-        from starlette.responses import HTMLResponse
-        from starlette.routing import Route
-    except ImportError as error:
-        raise MissingDependency(error.name or "starlette", "review", "raglift review") from None
+    check_installed()
+    from starlette.applications import Starlette
+    from starlette.exceptions import HTTPException
+    from starlette.responses import HTMLResponse
+    from starlette.routing import Route
+
     page = build_page(desk.pool.name)
     answers = _Answers(desk, documents)
 
@@ -155,6 +154,7 @@ class _Answers:
         with self._session.steady():
             changed = self._session.changed_since(int(since))
             return {
+                "start": self._session.start,
                 "change": self._session.changes,
                 "saving": self._session.saving.as_json(),
                 "queries": [self._desk.summary(index) for index in changed],
@@ -163,6 +163,7 @@ class _Answers:
     def decide(self, request: Request, body: bytes) -> dict[str, Any]:
         index = self._index(request)
         decision = read_request(Decision, body)
+        self._check_start(decision.start)
         with self._session.steady():
             try:
                 settles = self._settles(index, decision)
@@ -176,7 +177,9 @@ class _Answers:
             return self._now(index)
 
     def undo(self, _: Request, body: bytes) -> dict[str, Any]:
-        return self._now(self._session.undo(read_request(Undo, body).tab))
+        asked = read_request(Undo, body)
+        self._check_start(asked.start)
+        return self._now(self._session.undo(asked.tab))
 
     def save(self, _: Request, __: bytes) -> dict[str, Any]:
         self._session.save()
@@ -185,6 +188,13 @@ class _Answers:
     def take_in(self, _: Request, __: bytes) -> dict[str, Any]:
         told = self._session.take_in()
         return {"told": told, "saving": self._session.saving.as_json()}
+
+    def _check_start(self, start: str) -> None:
+        if start != self._session.start:
+            error = StaleChange(
+                "the review was started again since this page was opened; nothing was done: load it again"
+            )
+            raise _Stale(error, {"start": self._session.start})
 
     def _settles(self, index: int, decision: Decision) -> int | None:
         """Return the chunk whose disagreement a decision ends: one that was there to see before it."""
@@ -196,6 +206,7 @@ class _Answers:
     def _now(self, index: int) -> dict[str, Any]:
         with self._session.steady():
             return {
+                "start": self._session.start,
                 "query": self._desk.detail(index),
                 "change": self._session.changes,
                 "saving": self._session.saving.as_json(),
@@ -249,10 +260,9 @@ def serve(
     Raises:
         MissingDependency: uvicorn, starlette or Jinja2 is not installed.
     """
-    try:
-        import uvicorn
-    except ImportError as error:
-        raise MissingDependency(error.name or "uvicorn", "review", "raglift review") from None
+    check_installed()
+    import uvicorn
+
     port: int = listener.getsockname()[1]
     token = secrets.token_urlsafe(32)
     config = uvicorn.Config(
@@ -274,12 +284,15 @@ def serve(
 
 @contextmanager
 def _termination_as_interrupt() -> Iterator[None]:
-    """Have a termination signal end the block as Ctrl-C does, so that the caller can save what is left."""
+    """Have a termination signal, or a closed terminal, end the block as Ctrl-C does: the caller saves what is left."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    numbers = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
+    ending = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]  # as nohup has it
+    before = {number: signal.signal(number, signal.default_int_handler) for number in ending}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

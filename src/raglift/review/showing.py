@@ -63,6 +63,7 @@ class Desk:
     def overview(self) -> dict[str, Any]:
         """Return what the page needs once: the settings, and every query in short."""
         return {
+            "start": self.session.start,
             "name": self.pool.name,
             "highest": self.highest,
             "depth": self.pool.depth,
