@@ -19,7 +19,8 @@ from raglift.dataset import read_queries, write_queries
 from raglift.errors import ConfigurationError
 from raglift.records import Dataset, Evaluation, Query
 from raglift.review import open_review
-from raglift.review.server import LOOPBACK, MOST_BYTES, application, listen
+from raglift.review.guard import LOOPBACK, listen
+from raglift.review.server import MOST_BYTES, application
 
 WHO = b'"start": "s", "tab": "t", "version": 0'
 TOKEN = "not-to-be-guessed"  # noqa: S105 — of a test
@@ -182,7 +183,8 @@ def test_a_body_has_a_size_and_a_query_a_number(client: httpx.Client) -> None:
     big = client.post("/api/undo", content=b" " * (MOST_BYTES + 1), headers={"content-type": "application/json"})
     assert big.status_code == 413
     assert client.get("/api/query/6").status_code == 422
-    assert client.get("/api/query/-1").status_code == 404
+    for number in ("-1", "x", "9" * 5000, "%2e%2e"):
+        assert client.get(f"/api/query/{number}").status_code == 422, number
     assert client.get("/api/changes?since=x").status_code == 422
     assert client.get("/api/changes").status_code == 422
 

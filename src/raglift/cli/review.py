@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from raglift.cli.saved_runs import load_runs
 from raglift.loading import load_documents
 from raglift.review import open_review
+from raglift.review.guard import listen
 from raglift.review.page import check_installed
-from raglift.review.server import listen, serve
+from raglift.review.server import serve
 
 if TYPE_CHECKING:
     from pathlib import Path
