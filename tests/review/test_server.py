@@ -205,6 +205,16 @@ def test_a_decision_is_saved_and_an_old_one_refused_with_the_newest_state(client
     assert client.post("/api/undo", json={"start": "s", "tab": "other"}).status_code == 422
 
 
+def test_a_page_of_an_earlier_start_changes_nothing(client: httpx.Client, labels: Path) -> None:
+    before = labels.read_bytes()
+    old = decide(client, {"kind": "grade", "chunk": 0, "grade": 3, "seen": None}, start="earlier")
+    undone = client.post("/api/undo", json={"start": "earlier", "tab": "t"})
+    for answer in (old, undone):
+        assert (answer.status_code, answer.json()["start"]) == (409, "s")
+        assert "started again" in answer.json()["error"]
+    assert labels.read_bytes() == before
+
+
 def read_queries_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
@@ -229,7 +239,14 @@ def test_it_stops_when_asked_and_says_what_was_saved(
         client.get(f"/?token={token}")
         start = client.get("/api/overview").json()["start"]
         decide(client, {"kind": "grade", "chunk": 0, "grade": 1, "seen": None}, start=start)
+        cookie = client.build_request("GET", "/").headers["cookie"]
+        with socket.create_connection((LOOPBACK, urllib.parse.urlsplit(base).port)) as left:  # a tab that is closed
+            head = (f"{name}: {value}" for name, value in {"host": base.partition("//")[2], "cookie": cookie}.items())
+            asked = ["POST /api/undo HTTP/1.1", *head, f"origin: {base}", "content-type: application/json"]
+            left.sendall("\r\n".join([*asked, "content-length: 99", "", "{"]).encode())
+        client.get("/api/overview")
         said = served.stop(number)
+    assert "Traceback" not in said
     assert f"stopped: 1 change, saved in {unlabelled}" in said
     assert served.process.returncode == 0
     (fact,) = read_queries(unlabelled)[0].facts  # without documents, a span brings its text
