@@ -52,3 +52,4 @@ def test_a_missing_package_names_the_extra(
     code, _, err = run("review", tmp_path / "labels.jsonl", saved, "--no-browser")
     assert code == 2
     assert "raglift[review]" in err
+    assert list(tmp_path.glob("*labels*")) == []

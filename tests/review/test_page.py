@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+import urllib.parse
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -245,6 +246,9 @@ def test_a_models_grade_is_hidden_until_a_person_graded_and_then_disagreements_a
     third = chunk_of(page, 0, 2)
     (passage,) = [p for f in read(unlabelled, lighthouse)[0].facts for p in f.passages if p.text == third["text"]]
     assert (passage.grade, passage.annotator) == (2, None)
+    press(page, "u")
+    page.wait_for_function("() => document.querySelectorAll('.card.disagrees').length === 1")  # open again
+    press(page, "m")
     page.keyboard.press("j")
     press(page, "1")  # the model says 3
     page.keyboard.press("d")
@@ -328,6 +332,93 @@ def test_a_killed_server_is_missed_and_the_next_one_goes_on(
     assert again.locator("#progress-text").inner_text().startswith("2 of ")
     press(again, "0")
     assert read(unlabelled, lighthouse)[0].facts == on_disk[0].facts
+
+
+def test_a_page_of_an_earlier_start_says_so_and_decides_nothing(
+    start: Callable, visit: Callable, unlabelled: Path, lighthouse: Dataset
+) -> None:
+    served = start(unlabelled)
+    port = urllib.parse.urlsplit(served.url).port
+    old = visit(served.url)
+    press(old, "2")
+    served.kill()
+    new = visit(start(unlabelled, "--port", port).url, beside=old)
+    new.keyboard.press("k")
+    press(new, "3")  # as many changes as the old page knows of
+    old.bring_to_front()
+    old.keyboard.press("0")
+    old.get_by_text("The review was started again since this page was opened.").wait_for()
+    assert [p.grade for f in read(unlabelled, lighthouse)[0].facts for p in f.passages] == [3]
+    old.get_by_role("button", name="Load it again").click()
+    old.wait_for_function("() => document.querySelector('.card [aria-pressed=true]')?.textContent === '3'")
+
+
+IN_SIGHT = """(place) => {
+  const box = place.getBoundingClientRect(), { innerWidth: width, innerHeight: height } = window;
+  const seen = document.elementFromPoint((box.left + box.right) / 2, (box.top + box.bottom) / 2);
+  return box.top >= 0 && box.bottom <= height && box.left >= 0 && box.right <= width && place.contains(seen);
+}"""
+
+
+def test_on_a_phone_what_one_needs_is_within_reach(
+    start: Callable, visit: Callable, unlabelled: Path, lighthouse: Dataset
+) -> None:
+    page = visit(start(unlabelled).url, viewport={"width": 360, "height": 640}, has_touch=True)
+
+    def in_sight(place: Any) -> None:
+        place.wait_for()
+        deadline = time.monotonic() + 5
+        while not place.evaluate(IN_SIGHT):
+            assert time.monotonic() < deadline, "out of sight, or below something"
+            time.sleep(0.05)
+
+    for number in range(3):
+        current = page.locator(".card[aria-current]")
+        in_sight(current.locator(".source"))
+        in_sight(current.locator("[data-grade='2']"))
+        current.locator("[data-grade='2']").tap()
+        saved(page)
+        assert page.locator(".card[aria-current]").get_attribute("data-chunk") == str(number + 1)
+    assert len([p for f in read(unlabelled, lighthouse)[0].facts for p in f.passages]) == 3
+    page.get_by_role("button", name=re.compile("^Facts")).tap()
+    in_sight(page.get_by_role("heading", name="Facts"))
+    page.get_by_role("button", name=re.compile("Chunks")).tap()
+    in_sight(page.locator(".card[aria-current] [data-grade='2']"))
+    for _ in range(4):
+        page.get_by_role("button", name="Undo").tap()
+        saved(page)
+    in_sight(page.get_by_text("Nothing to undo"))
+    page.get_by_role("button", name="Next query").tap()
+    page.wait_for_function(
+        "(text) => document.querySelector('.query-head h2').textContent === text", arg=lighthouse.queries[1].text
+    )
+
+
+def test_lines_broken_at_a_width_flow_and_places_stay_places(serve: Callable, visit: Callable, tmp_path: Path) -> None:
+    prose = (
+        "The keeper lit the lamp at nightfall, and it burned until the tide had turned and the\r\n"
+        "boats were home. 🌊 Nobody spoke of the storm again, not even those who had been out in\n"
+        "it.\n\n- an item of a list that is so long that it was broken at the width of all lines,\n"
+        "  and goes on here\n- another\n\n```\n" + "x = 1  # a line of code that is long enough to be taken for prose, "
+        "were it not for\ny = 2\n```\nshort\nlines\n| a table | " + "- " * 30 + "|\n| next |"
+    )
+    queries = Dataset((Query("flow", "who lit the lamp"),), name="flow")
+    run = evaluate(FakeRetriever({"who lit the lamp": [prose]}), queries, ks=(1,), candidates=1).save(tmp_path / "run")
+    page = visit(serve(tmp_path / "labels.jsonl", run).url)
+    text = page.locator(".chunk-text")
+    assert text.text_content() == prose
+    assert text.locator(".flows").all_text_contents() == ["\r\n", "\n", "\n  "]
+    assert text.inner_text().splitlines()[:3] == [
+        re.sub(r"\s*\n", " ", prose[: prose.index("\n\n")].replace("\r", "")),
+        "",
+        ("- an item of a list that is so long that it was broken at the width of all lines, and goes on here"),
+    ]
+    begin, end = prose.index("turned and"), prose.index(" Nobody")
+    drag(page, 0, begin, end + 1)  # one more: the wave is a pair
+    press(page, "f")
+    assert read_queries(tmp_path / "labels.jsonl")[0].facts[0].passages[0].text == prose[begin:end]
+    assert text.text_content() == prose
+    assert page.locator(".chunk-text mark .flows").count() == 1
 
 
 def test_without_the_token_there_is_no_page(start: Callable, browser: Any, unlabelled: Path) -> None:

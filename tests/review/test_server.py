@@ -19,8 +19,10 @@ from raglift.dataset import read_queries, write_queries
 from raglift.errors import ConfigurationError
 from raglift.records import Dataset, Evaluation, Query
 from raglift.review import open_review
-from raglift.review.server import LOOPBACK, MOST_BYTES, application, listen
+from raglift.review.guard import LOOPBACK, listen
+from raglift.review.server import MOST_BYTES, application
 
+WHO = b'"start": "s", "tab": "t", "version": 0'
 TOKEN = "not-to-be-guessed"  # noqa: S105 — of a test
 
 
@@ -36,7 +38,7 @@ def base(labels: Path, evaluations: list[Evaluation], lighthouse: Dataset) -> It
 
     documents = {document.id: document for document in lighthouse.documents}
     with listen(0) as listener, open_review(labels, evaluations, documents=lighthouse.documents, depth=5) as (desk, _):
-        port = listener.getsockname()[1]
+        port, desk.session.start = listener.getsockname()[1], "s"
         app = application(desk, documents, token=TOKEN, port=port)
         config = uvicorn.Config(app, loop="asyncio", http="h11", ws="none", lifespan="off", log_level="error")
         server = uvicorn.Server(config)
@@ -55,8 +57,12 @@ def client(base: str) -> Iterator[httpx.Client]:
         yield client
 
 
-def decide(client: httpx.Client, operation: dict[str, Any], version: int = 0, index: int = 0) -> httpx.Response:
-    return client.post(f"/api/query/{index}", json={"tab": "t", "version": version, "operation": operation})
+def decide(
+    client: httpx.Client, operation: dict[str, Any], version: int = 0, index: int = 0, start: str = "s"
+) -> httpx.Response:
+    return client.post(
+        f"/api/query/{index}", json={"start": start, "tab": "t", "version": version, "operation": operation}
+    )
 
 
 def test_the_address_gives_a_cookie_that_scripts_and_other_sites_cannot_use(base: str) -> None:
@@ -87,7 +93,12 @@ def test_a_name_that_points_here_gets_no_answer(client: httpx.Client, host: str)
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://localhost", "https://127.0.0.1", None])
 def test_only_this_page_writes(client: httpx.Client, labels: Path, origin: str | None) -> None:
     before = labels.read_bytes()
-    body = {"tab": "t", "version": 0, "operation": {"kind": "grade", "chunk": 0, "grade": 2, "seen": None}}
+    body = {
+        "start": "s",
+        "tab": "t",
+        "version": 0,
+        "operation": {"kind": "grade", "chunk": 0, "grade": 2, "seen": None},
+    }
     request = client.build_request("POST", "/api/query/0", json=body)
     del request.headers["origin"]
     if origin is not None:
@@ -97,7 +108,7 @@ def test_only_this_page_writes(client: httpx.Client, labels: Path, origin: str |
 
 
 def test_a_form_of_another_page_cannot_write(client: httpx.Client) -> None:
-    answer = client.post("/api/undo", content=b'{"tab": "t"}', headers={"content-type": "text/plain"})
+    answer = client.post("/api/undo", content=b'{"start": "s", "tab": "t"}', headers={"content-type": "text/plain"})
     assert answer.status_code == 403
 
 
@@ -120,34 +131,37 @@ def test_every_answer_says_what_browsers_may_do_with_it(client: httpx.Client) ->
     [
         (b"", "Invalid JSON"),
         (b"[]", "Input should be an object"),
-        (b'{"tab": "t", "version": 0, "operation": {"kind": "delete"}}', "operation"),
+        (b'{WHO, "operation": {"kind": "delete"}}', "operation"),
         (
-            b'{"tab": "t", "version": 0, "operation": {"kind": "grade", "chunk": 0, "grade": 4, "seen": null}}',
+            b'{WHO, "operation": {"kind": "grade", "chunk": 0, "grade": 4, "seen": null}}',
             "expected 0 to 3",
         ),
         (
-            b'{"tab": "t", "version": 0, "operation": {"kind": "grade", "chunk": 999, "grade": 1, "seen": null}}',
+            b'{WHO, "operation": {"kind": "grade", "chunk": 999, "grade": 1, "seen": null}}',
             "number 999",
         ),
         (
-            b'{"tab": "t", "version": 0, "operation": {"kind": "grade", "chunk": "0", "grade": 1, "seen": null}}',
+            b'{WHO, "operation": {"kind": "grade", "chunk": "0", "grade": 1, "seen": null}}',
             "valid integer",
         ),
         (
-            b'{"tab": "t", "version": 0, "operation": {"kind": "grade", "chunk": 0, "grade": 1, "seen": null, "x": 1}}',
+            b'{WHO, "operation": {"kind": "grade", "chunk": 0, "grade": 1, "seen": null, "x": 1}}',
             "not permitted",
         ),
         (
-            b'{"tab": "t", "version": 0, "operation": {"kind": "grade", "chunk": 0, "grade": 1, "seen": 2}}',
+            b'{WHO, "operation": {"kind": "grade", "chunk": 0, "grade": 1, "seen": 2}}',
             "found no grade",
         ),
-        (b'{"tab": "t", "version": 0, "operation": {"kind": "accept", "chunk": 0}}', "no grade by a model"),
         (
-            b'{"tab": "t", "version": 0, "operation": {"kind": "set-grade", "fact": 9, "alternative": 0, "grade": 1}}',
+            b'{WHO, "operation": {"kind": "accept", "chunk": 0}}',
+            "no grade by a model",
+        ),
+        (
+            b'{WHO, "operation": {"kind": "set-grade", "fact": 9, "alternative": 0, "grade": 1}}',
             "fact",
         ),
         (
-            b"""{"tab": "t", "version": 0, "operation":
+            b"""{WHO, "operation":
              {"kind": "words", "chunk": 0, "start": 0, "end": 3, "text": "??", "fact": null}}""",
             "found others",
         ),
@@ -157,7 +171,9 @@ def test_what_the_page_does_not_send_is_told_and_changes_nothing(
     client: httpx.Client, labels: Path, body: bytes, told: str
 ) -> None:
     before = labels.read_bytes()
-    answer = client.post("/api/query/0", content=body, headers={"content-type": "application/json"})
+    answer = client.post(
+        "/api/query/0", content=body.replace(b"WHO", WHO), headers={"content-type": "application/json"}
+    )
     assert answer.status_code == 422
     assert told in answer.json()["error"]
     assert labels.read_bytes() == before
@@ -167,7 +183,8 @@ def test_a_body_has_a_size_and_a_query_a_number(client: httpx.Client) -> None:
     big = client.post("/api/undo", content=b" " * (MOST_BYTES + 1), headers={"content-type": "application/json"})
     assert big.status_code == 413
     assert client.get("/api/query/6").status_code == 422
-    assert client.get("/api/query/-1").status_code == 404
+    for number in ("-1", "x", "9" * 5000, "%2e%2e"):
+        assert client.get(f"/api/query/{number}").status_code == 422, number
     assert client.get("/api/changes?since=x").status_code == 422
     assert client.get("/api/changes").status_code == 422
 
@@ -183,9 +200,19 @@ def test_a_decision_is_saved_and_an_old_one_refused_with_the_newest_state(client
     assert stale.json()["query"]["pool"][0]["grade"] == 3
     told = client.get("/api/changes?since=0").json()
     assert [query["index"] for query in told["queries"]] == [0]
-    assert client.post("/api/undo", json={"tab": "t"}).json()["query"]["facts"] == []
-    assert client.post("/api/undo", json={"tab": "t"}).status_code == 422
-    assert client.post("/api/undo", json={"tab": "other"}).status_code == 422
+    assert client.post("/api/undo", json={"start": "s", "tab": "t"}).json()["query"]["facts"] == []
+    assert client.post("/api/undo", json={"start": "s", "tab": "t"}).status_code == 422
+    assert client.post("/api/undo", json={"start": "s", "tab": "other"}).status_code == 422
+
+
+def test_a_page_of_an_earlier_start_changes_nothing(client: httpx.Client, labels: Path) -> None:
+    before = labels.read_bytes()
+    old = decide(client, {"kind": "grade", "chunk": 0, "grade": 3, "seen": None}, start="earlier")
+    undone = client.post("/api/undo", json={"start": "earlier", "tab": "t"})
+    for answer in (old, undone):
+        assert (answer.status_code, answer.json()["start"]) == (409, "s")
+        assert "started again" in answer.json()["error"]
+    assert labels.read_bytes() == before
 
 
 def read_queries_of(path: Path) -> list[dict[str, Any]]:
@@ -202,7 +229,7 @@ def test_it_listens_on_the_loopback_address_and_says_when_it_cannot() -> None:
         listen(70000)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_it_stops_when_asked_and_says_what_was_saved(
     serve: Callable[..., Any], runs: list[Path], unlabelled: Path, lighthouse: Dataset, number: int
 ) -> None:
@@ -210,8 +237,16 @@ def test_it_stops_when_asked_and_says_what_was_saved(
     base, _, token = served.url.partition("/?token=")
     with httpx.Client(base_url=base, headers={"origin": base}, trust_env=False) as client:
         client.get(f"/?token={token}")
-        decide(client, {"kind": "grade", "chunk": 0, "grade": 1, "seen": None})
+        start = client.get("/api/overview").json()["start"]
+        decide(client, {"kind": "grade", "chunk": 0, "grade": 1, "seen": None}, start=start)
+        cookie = client.build_request("GET", "/").headers["cookie"]
+        with socket.create_connection((LOOPBACK, urllib.parse.urlsplit(base).port)) as left:  # a tab that is closed
+            head = (f"{name}: {value}" for name, value in {"host": base.partition("//")[2], "cookie": cookie}.items())
+            asked = ["POST /api/undo HTTP/1.1", *head, f"origin: {base}", "content-type: application/json"]
+            left.sendall("\r\n".join([*asked, "content-length: 99", "", "{"]).encode())
+        client.get("/api/overview")
         said = served.stop(number)
+    assert "Traceback" not in said
     assert f"stopped: 1 change, saved in {unlabelled}" in said
     assert served.process.returncode == 0
     (fact,) = read_queries(unlabelled)[0].facts  # without documents, a span brings its text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -145,3 +146,19 @@ def test_at_the_end_what_cannot_be_saved_is_put_beside(session: Session, path: P
     assert "labels.unsaved-1.jsonl" in session.rescue()
     assert read_queries(path.with_name("labels.unsaved-1.jsonl")) == (replace(QUERIES[1], tags=("b",)),)
     assert path.read_text(encoding="utf-8") == "somebody else's"
+
+
+def test_what_cannot_be_put_beside_either_is_put_elsewhere_or_told(
+    session: Session, path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(elsewhere))
+    monkeypatch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    session.apply(1, 0, "one", tagged("b"))
+    told = session.rescue()
+    (place,) = elsewhere.iterdir()
+    assert told.endswith(f"1 changed query: see {place}")
+    assert read_queries(place) == (replace(QUERIES[1], tags=("b",)),)
+    monkeypatch.setattr("tempfile.mkstemp", lambda **_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    assert json.loads(session.rescue().splitlines()[-1]) == json.loads(place.read_text(encoding="utf-8"))

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from raglift.cli.saved_runs import load_runs
 from raglift.loading import load_documents
 from raglift.review import open_review
-from raglift.review.server import listen, serve
+from raglift.review.guard import listen
+from raglift.review.page import check_installed
+from raglift.review.server import serve
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +37,7 @@ class Request:
 
 def run(request: Request) -> None:
     """Open the file, serve the page until Ctrl-C, say what was saved."""
+    check_installed()
     documents = load_documents(request.documents)
     opened = open_review(
         request.labels,

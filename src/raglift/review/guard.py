@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import secrets
+import socket
+import sys
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
+
+from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["Guard"]
+__all__ = ["LOOPBACK", "Guard", "listen"]
+
+LOOPBACK = "127.0.0.1"
 
 _HEADERS = (
     (b"cache-control", b"no-store"),
@@ -103,3 +109,30 @@ class Guard:
 
 def _values(scope: Scope, name: bytes) -> list[bytes]:
     return [value for key, value in scope["headers"] if key.lower() == name]
+
+
+def listen(port: int) -> socket.socket:
+    """Return a socket that listens on the loopback address, and on no other.
+
+    Args:
+        port: 0 for any that is free.
+
+    Raises:
+        ConfigurationError: the port is no port, or is taken.
+    """
+    if not 0 <= port <= 2**16 - 1:
+        raise ConfigurationError(f"--port: found {port}; expected 0 (any that is free) to 65535")
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    if sys.platform != "win32":
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((LOOPBACK, port))
+        listener.listen()
+    except OSError as error:
+        listener.close()
+        reason = error.strerror or error
+        raise ConfigurationError(
+            f"--port: found {port}, where nothing can be served ({reason}); expected one that is free: choose another, "
+            "or 0 for any"
+        ) from error
+    return listener

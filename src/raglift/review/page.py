@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import dataclass
 
 from raglift.errors import MissingDependency
 from raglift.report.page.inlining import ICON, asset, one_script, source_hash
 
-__all__ = ["Page", "build_page"]
+__all__ = ["Page", "build_page", "check_installed"]
 
 _PACKAGE = "raglift.review"
 _SHARED_STYLES = ("page.css", "explorer.css")
@@ -16,6 +17,7 @@ _SHARED_SCRIPTS = ("elements.js", "texts.js")
 _SCRIPTS = (
     "talking.js",
     "words.js",
+    "lines.js",
     "listing.js",
     "cards.js",
     "facts.js",
@@ -36,6 +38,13 @@ class Page:
     """Its content security policy, as a header."""
 
 
+def check_installed() -> None:
+    """Raise a MissingDependency unless what the page needs is installed, before anything is read or made for it."""
+    for name in ("uvicorn", "starlette", "jinja2", "filelock"):
+        if importlib.util.find_spec(name) is None:
+            raise MissingDependency(name, "review", "raglift review")
+
+
 def build_page(name: str) -> Page:
     """Return the page; what it shows of queries and chunks it asks the server for.
 
@@ -45,10 +54,9 @@ def build_page(name: str) -> Page:
     Raises:
         MissingDependency: Jinja2 is not installed.
     """
-    try:
-        from jinja2 import Environment, StrictUndefined
-    except ImportError as error:
-        raise MissingDependency(error.name or "jinja2", "review", "raglift review") from None
+    check_installed()
+    from jinja2 import Environment, StrictUndefined
+
     own = [asset(part, _PACKAGE) for part in _SCRIPTS]
     script = one_script(*map(asset, _SHARED_SCRIPTS), *own, asset(_LAST))
     style = "\n".join([*map(asset, _SHARED_STYLES), *(asset(part, _PACKAGE) for part in _STYLES)])

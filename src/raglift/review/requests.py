@@ -195,6 +195,8 @@ def _graded(subject: Subject, chunk: int, grade: int) -> Operation:
 class Decision(_Strict):
     """What a person decided about a query."""
 
+    start: str
+    """Of which start of the review the page is: another counts its versions anew."""
     tab: Annotated[str, Field(min_length=1, max_length=64)]
     version: _Number
     """Of the query, as the page showed it."""
@@ -207,6 +209,7 @@ class Decision(_Strict):
 class Undo(_Strict):
     """The last change of a tab is to be taken back."""
 
+    start: str
     tab: Annotated[str, Field(min_length=1, max_length=64)]
 
 

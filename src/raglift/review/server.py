@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 import secrets
 import signal
-import socket
-import sys
 import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from raglift.errors import ConfigurationError, DatasetError, MissingDependency, RagliftError
+from raglift.errors import ConfigurationError, DatasetError, RagliftError
 from raglift.printable import printable
-from raglift.review.guard import Guard
-from raglift.review.page import build_page
+from raglift.review.guard import LOOPBACK, Guard
+from raglift.review.page import build_page, check_installed
 from raglift.review.requests import Accept, Decision, Grade, Keep, Subject, Undo, read_request
 from raglift.review.session import StaleChange
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable, Iterator, Mapping
 
     from starlette.requests import Request
@@ -28,11 +27,12 @@ if TYPE_CHECKING:
     from raglift.records import Document
     from raglift.review.showing import Desk
 
-__all__ = ["application", "listen", "serve"]
+__all__ = ["application", "serve"]
 
-LOOPBACK = "127.0.0.1"
 MOST_BYTES = 2**20
 """The largest body of a request."""
+_MOST_DIGITS = 15
+"""Of a number in an address."""
 _STOP_WITHIN = 2
 """How long open requests are waited for at the end, in seconds."""
 
@@ -53,13 +53,12 @@ def application(desk: Desk, documents: Mapping[str, Document], *, token: str, po
     Raises:
         MissingDependency: starlette or Jinja2 is not installed.
     """
-    try:
-        from starlette.applications import Starlette
-        from starlette.exceptions import HTTPException
-        from starlette.responses import HTMLResponse
-        from starlette.routing import Route
-    except ImportError as error:
-        raise MissingDependency(error.name or "starlette", "review", "raglift review") from None
+    check_installed()
+    from starlette.applications import Starlette
+    from starlette.exceptions import HTTPException
+    from starlette.responses import HTMLResponse
+    from starlette.routing import Route
+
     page = build_page(desk.pool.name)
     answers = _Answers(desk, documents)
 
@@ -87,8 +86,8 @@ def application(desk: Desk, documents: Mapping[str, Document], *, token: str, po
         Route("/", show),
         Route("/api/overview", get(answers.overview)),
         Route("/api/changes", get(answers.changes)),
-        Route("/api/query/{index:int}", get(answers.query)),
-        Route("/api/query/{index:int}", post(answers.decide), methods=["POST"]),
+        Route("/api/query/{index}", get(answers.query)),
+        Route("/api/query/{index}", post(answers.decide), methods=["POST"]),
         Route("/api/undo", post(answers.undo), methods=["POST"]),
         Route("/api/save", post(answers.save), methods=["POST"]),
         Route("/api/take-in", post(answers.take_in), methods=["POST"]),
@@ -100,9 +99,12 @@ def application(desk: Desk, documents: Mapping[str, Document], *, token: str, po
 async def _answered(answer: Callable[[bytes], Any], request: Request) -> Response:
     """Answer in a thread, so that a slow disk holds nobody else up; mistakes become JSON."""
     from starlette.concurrency import run_in_threadpool
+    from starlette.requests import ClientDisconnect
 
     try:
         return _json(await run_in_threadpool(answer, await _body(request)))
+    except ClientDisconnect:  # a tab was closed: nobody reads this
+        return _json({"error": "the request: found only a part of it"}, 400)
     except _TooLarge as error:
         return _json({"error": str(error)}, 413)
     except _Stale as error:
@@ -150,11 +152,12 @@ class _Answers:
 
     def changes(self, request: Request) -> dict[str, Any]:
         since = request.query_params.get("since", "")
-        if not since.isdecimal() or len(since) > 15:
+        if not since.isdecimal() or len(since) > _MOST_DIGITS:
             raise ConfigurationError(f"since: found {since[:40]!r}; expected the number of a change")
         with self._session.steady():
             changed = self._session.changed_since(int(since))
             return {
+                "start": self._session.start,
                 "change": self._session.changes,
                 "saving": self._session.saving.as_json(),
                 "queries": [self._desk.summary(index) for index in changed],
@@ -163,6 +166,7 @@ class _Answers:
     def decide(self, request: Request, body: bytes) -> dict[str, Any]:
         index = self._index(request)
         decision = read_request(Decision, body)
+        self._check_start(decision.start)
         with self._session.steady():
             try:
                 settles = self._settles(index, decision)
@@ -176,7 +180,9 @@ class _Answers:
             return self._now(index)
 
     def undo(self, _: Request, body: bytes) -> dict[str, Any]:
-        return self._now(self._session.undo(read_request(Undo, body).tab))
+        asked = read_request(Undo, body)
+        self._check_start(asked.start)
+        return self._now(self._session.undo(asked.tab))
 
     def save(self, _: Request, __: bytes) -> dict[str, Any]:
         self._session.save()
@@ -185,6 +191,13 @@ class _Answers:
     def take_in(self, _: Request, __: bytes) -> dict[str, Any]:
         told = self._session.take_in()
         return {"told": told, "saving": self._session.saving.as_json()}
+
+    def _check_start(self, start: str) -> None:
+        if start != self._session.start:
+            error = StaleChange(
+                "the review was started again since this page was opened; nothing was done: load it again"
+            )
+            raise _Stale(error, {"start": self._session.start})
 
     def _settles(self, index: int, decision: Decision) -> int | None:
         """Return the chunk whose disagreement a decision ends: one that was there to see before it."""
@@ -196,43 +209,18 @@ class _Answers:
     def _now(self, index: int) -> dict[str, Any]:
         with self._session.steady():
             return {
+                "start": self._session.start,
                 "query": self._desk.detail(index),
                 "change": self._session.changes,
                 "saving": self._session.saving.as_json(),
             }
 
     def _index(self, request: Request) -> int:
-        index: int = request.path_params["index"]
-        if index >= len(self._session):
-            raise ConfigurationError(f"query: found number {index}; expected one below {len(self._session)}")
-        return index
-
-
-def listen(port: int) -> socket.socket:
-    """Return a socket that listens on the loopback address, and on no other.
-
-    Args:
-        port: 0 for any that is free.
-
-    Raises:
-        ConfigurationError: the port is no port, or is taken.
-    """
-    if not 0 <= port <= 2**16 - 1:
-        raise ConfigurationError(f"--port: found {port}; expected 0 (any that is free) to 65535")
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    if sys.platform != "win32":
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((LOOPBACK, port))
-        listener.listen()
-    except OSError as error:
-        listener.close()
-        reason = error.strerror or error
-        raise ConfigurationError(
-            f"--port: found {port}, where nothing can be served ({reason}); expected one that is free: choose another, "
-            "or 0 for any"
-        ) from error
-    return listener
+        given: str = request.path_params["index"]
+        if not given.isdecimal() or len(given) > _MOST_DIGITS or int(given) >= len(self._session):
+            found = repr(given[: _MOST_DIGITS + 1])
+            raise ConfigurationError(f"query: found number {found}; expected one below {len(self._session)}")
+        return int(given)
 
 
 def serve(
@@ -243,16 +231,15 @@ def serve(
     Args:
         desk: what is reviewed.
         documents: the source texts by id, if at hand.
-        listener: from `listen`.
+        listener: from `guard.listen`.
         announce: called with the address, which holds this start's token.
 
     Raises:
         MissingDependency: uvicorn, starlette or Jinja2 is not installed.
     """
-    try:
-        import uvicorn
-    except ImportError as error:
-        raise MissingDependency(error.name or "uvicorn", "review", "raglift review") from None
+    check_installed()
+    import uvicorn
+
     port: int = listener.getsockname()[1]
     token = secrets.token_urlsafe(32)
     config = uvicorn.Config(
@@ -274,12 +261,15 @@ def serve(
 
 @contextmanager
 def _termination_as_interrupt() -> Iterator[None]:
-    """Have a termination signal end the block as Ctrl-C does, so that the caller can save what is left."""
+    """Have a termination signal, or a closed terminal, end the block as Ctrl-C does: the caller saves what is left."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    numbers = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
+    ending = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]  # as nohup has it
+    before = {number: signal.signal(number, signal.default_int_handler) for number in ending}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import secrets
+import tempfile
 import threading
 from collections import defaultdict
 from contextlib import contextmanager
@@ -87,6 +91,8 @@ class Session:
         self._lock = threading.RLock()
         self._saving = Saving("")
         self._changes = 0
+        self.start = secrets.token_hex(8)
+        """The name of this start: versions and changes are counted anew at each."""
         self.decisions = 0
         """How many changes were made in all."""
 
@@ -226,9 +232,26 @@ class Session:
             self.save()
             if not self._pending:
                 return f"{self.decisions:,} change{'s' * (self.decisions != 1)}, saved in {self._file.path}"
-            copy = self._file.beside("unsaved", self._pending)
+            copy = self._rescued()
             unsaved = f"{len(self._pending):,} changed quer{'ies' if len(self._pending) != 1 else 'y'}"
             return f"not saved in {self._file.path}: found {self._saving.problem}; {unsaved}: see {copy}"
+
+    def _rescued(self) -> str:
+        """Write what is not saved where there is a place for it, and return where; the lines themselves at worst."""
+        try:
+            return str(self._file.beside("unsaved", self._pending))
+        except DatasetError:
+            pass  # often the reason is the same: a full disk, a folder that is gone
+        try:
+            descriptor, place = tempfile.mkstemp(prefix=f"{self._file.path.stem}.unsaved-", suffix=".jsonl")
+            with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+                file.writelines(line + "\n" for line in self._pending.values())
+        except OSError:
+            # as ASCII, so that a terminal shows it and does nothing else
+            return "\n".join(
+                ["the lines that follow", *(json.dumps(json.loads(line)) for line in self._pending.values())]
+            )
+        return place
 
     def _taken(self, theirs: Content) -> list[tuple[int, Query]]:
         """Return the queries that only the other program changed, as it left them."""

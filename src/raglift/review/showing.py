@@ -40,7 +40,7 @@ class Desk:
             self._grades(index, self._opinions.get(each.query.id)) for index, each in enumerate(pool.queries)
         ]
         self._people: list[tuple[int, Grades]] = [(-1, ())] * len(pool.queries)
-        self._settled: set[tuple[int, int]] = set()
+        self._settled: dict[tuple[int, int], int | None] = {}
         self._texts = lru_cache(maxsize=32)(lambda _: Text(RULE))
 
     def chunk(self, index: int, chunk: int) -> Chunk:
@@ -52,8 +52,11 @@ class Desk:
         return self._models[index][chunk]
 
     def settle(self, index: int, chunk: int) -> None:
-        """Note that a person has seen a disagreement and decided, until the review ends."""
-        self._settled.add((index, chunk))
+        """Note that a person has seen a disagreement and decided for the grade that the chunk has now.
+
+        That holds until the review ends, or the chunk has another grade, as after an undo.
+        """
+        self._settled[index, chunk] = self.grades(index)[chunk]
         self.session.touch(index)
 
     def disagrees(self, index: int, chunk: int) -> bool:
@@ -63,6 +66,7 @@ class Desk:
     def overview(self) -> dict[str, Any]:
         """Return what the page needs once: the settings, and every query in short."""
         return {
+            "start": self.session.start,
             "name": self.pool.name,
             "highest": self.highest,
             "depth": self.pool.depth,
@@ -99,7 +103,7 @@ class Desk:
             | {
                 "grade": grades[number],
                 "disagrees": number in disagreements,
-                "settled": (index, number) in self._settled,
+                "settled": self._is_settled(index, number),
             }
             for number in range(len(grades))
         ]
@@ -129,8 +133,11 @@ class Desk:
         return [
             number
             for number, (person, model) in enumerate(pairs)
-            if None not in (person, model) and person != model and (index, number) not in self._settled
+            if None not in (person, model) and person != model and not self._is_settled(index, number)
         ]
+
+    def _is_settled(self, index: int, chunk: int) -> bool:
+        return (index, chunk) in self._settled and self._settled[index, chunk] == self.grades(index)[chunk]
 
     def _chunk(self, index: int, number: int, query: Query, text: Text) -> dict[str, Any]:
         chunk, grade = self.chunk(index, number), self._models[index][number]

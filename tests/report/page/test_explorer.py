@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from raglift.records import Annotator
 from raglift.report.page.document import Cell, Document, Section, Table
 from raglift.report.page.drill_down import DrillDown, View
 
@@ -286,3 +287,18 @@ def test_a_link_to_a_query_that_is_not_here_says_so(open_page: Callable, documen
     page.evaluate("location.hash = '#q=lost'")
     told.wait_for(state="hidden")
     assert page.locator("article.detail").inner_text().count("lost")
+
+
+def test_figures_of_a_query_say_whose_labels_they_rest_on(
+    open_page: Callable, make_document: Any, drill_down: DrillDown
+) -> None:
+    model = Annotator("openai:gpt-4o-mini", "relevance@3f9a1c07", "2026-11-21")
+    first, second = drill_down.queries[0].facts
+    judged = (first, tuple(replace(passage, annotator=model) for passage in second))
+    queries = tuple(replace(query, facts=judged) if query.id == "fixed" else query for query in drill_down.queries)
+    document = make_document(replace(drill_down, queries=queries))
+    note = open_page(document, "#q=fixed").page.locator(".values-table > .source")
+    assert note.inner_text() == "labels: 2 passages judged by openai:gpt-4o-mini (relevance@3f9a1c07), 1 by people"
+    people = open_page(document, "#q=broken").page
+    assert people.locator(".values-table").count() == 1
+    assert people.locator(".values-table > .source").count() == 0

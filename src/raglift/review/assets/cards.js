@@ -1,13 +1,17 @@
 // The open query: its question, and its chunks as cards to grade.
 
+const LONG_QUESTION = 160;
+
 function questionHead(query, review) {
   const hint = query.facts.length ? "A question with facts has an answer: remove them first" : null;
   return element("header", { class: "query-head" },
-    element("h2", { dir: "auto" }, visible(query.whole)),
+    // one that is long scrolls in its place, by keyboard too
+    element("h2", { dir: "auto", tabindex: query.whole.length > LONG_QUESTION ? "0" : null }, visible(query.whole)),
     element("p", { class: "about" },
       element("bdi", { class: "id" }, short(query.id, 200)),
       query.tags.map((tag) => element("bdi", { class: "tag" }, short(tag, 60))),
       element("span", { class: "number" }, `${whole(query.judged)} of ${plural(query.chunks, "chunk")} judged`),
+      button(`Facts ${whole(factsShown(query, review).length)} ↓`, () => review.goTo("facts"), { class: "quiet to-facts" }),
       element("label", { class: "answerable", title: hint },
         element("input", { type: "checkbox", checked: !query.answerable, disabled: Boolean(hint),
           onchange: (event) => review.decide({ kind: "answerable", answerable: !event.target.checked }) }),
@@ -51,8 +55,9 @@ function gradeButtons(chunk, number, review) {
   }
   // A grade that this scale does not have, as other labels may
   if (chunk.grade !== null && chunk.grade > review.highest) buttons.push(element("span", { class: "grade beyond" }, String(chunk.grade)));
-  return element("span", { class: "grades", role: "group", "aria-label": `Grade of chunk ${number + 1}` }, buttons,
-    element("button", { type: "button", class: "grade clear", "aria-label": "No grade", title: "No grade (x)", disabled: chunk.grade === null, onclick: () => review.decide({ kind: "clear", chunk: number }) }, "×"));
+  return element("span", { class: "grades", role: "group", "aria-label": `Grade of chunk ${number + 1}` },
+    element("button", { type: "button", class: "grade clear", "aria-label": "No grade", title: "No grade (x)", disabled: chunk.grade === null, onclick: () => review.decide({ kind: "clear", chunk: number }) }, "×"),
+    buttons);
 }
 
 const NAMES = {
@@ -68,7 +73,7 @@ function wordsShown(chunk, review) {
   const spans = chunk.marks
     .filter(([fact, alternative, start, end]) => end > start && review.shows(fact, alternative))
     .map(([fact, , start, end]) => ({ fact, counts: true, start: unitOf(chunk.text, start), end: unitOf(chunk.text, end) }));
-  return markedText(chunk.text, [[0, chunk.text.length]], spans);
+  return flowing(markedText(chunk.text, [[0, chunk.text.length]], spans), softBreaks(chunk.text));
 }
 
 function modelLine(chunk, number, review) {

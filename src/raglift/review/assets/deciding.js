@@ -51,7 +51,7 @@ const DECIDING = {
     const done = inLine(async () => {
       if ((this.rounds.get(index) ?? 0) !== round) return false;
       try {
-        this.take(await ask(`/api/query/${index}`, { tab: TAB, version: this.queries[index].version, operation }));
+        this.take(await ask(`/api/query/${index}`, { start: started, tab: TAB, version: this.queries[index].version, operation }));
         return true;
       } catch (error) {
         if (!(error instanceof Refused && error.status === 422)) this.rounds.set(index, round + 1);
@@ -68,7 +68,7 @@ const DECIDING = {
     this.tell("");
     const done = inLine(async () => {
       try {
-        const answer = await ask("/api/undo", { tab: TAB });
+        const answer = await ask("/api/undo", { start: started, tab: TAB });
         if (answer.query.index !== this.detail.index) this.wanted = answer.query.index;
         this.take(answer);
         history.replaceState(null, "", `/${this.address(answer.query)}`);
@@ -95,6 +95,12 @@ const DECIDING = {
   },
 
   trouble(error) {
+    if (error instanceof Restarted) {
+      this.restarted = true;
+      this.gone = "The review was started again since this page was opened.";
+      this.tellSaving();
+      return;
+    }
     if (error instanceof Gone || (error instanceof Refused && error.status === 403)) {
       this.gone = error instanceof Gone ? "The server does not answer." : "This page belongs to a review that has ended.";
       this.tellSaving();

@@ -1,11 +1,17 @@
 // What the answer needs: facts, their alternatives, and the words that are about to become one.
 
+function factsShown(query, review) {
+  return query.facts.filter((passages, fact) => passages.some((_, alternative) => review.shows(fact, alternative)));
+}
+
 function factsPanel(query, review) {
   const hidden = query.facts.flat().length - query.facts.reduce((sum, passages, fact) =>
     sum + passages.filter((_, alternative) => review.shows(fact, alternative)).length, 0);
   const cards = query.facts.map((passages, fact) => factCard(passages, fact, review)).filter(Boolean);
   return [
-    element("h2", null, "Facts"),
+    element("header", { class: "facts-head" },
+      element("h2", null, "Facts"),
+      button("↑ Chunks", () => review.goTo("query"), { class: "quiet to-chunks" })),
     element("p", { class: "muted small" }, query.facts.length
       ? "The answer needs all facts; any alternative proves one."
       : query.answerable ? "None yet. Grade a chunk, or select words and press f." : "The documents do not answer this question."),

@@ -11,6 +11,7 @@ class Review {
     this.words = null;
     this.blind = true;
     this.gone = "";
+    this.restarted = false;
     this.rounds = new Map(); // how often what was in line for a query was given up
     this.cards = [];
     this.listing = queryListing(this);
@@ -57,6 +58,8 @@ class Review {
       const { query } = await ask(`/api/query/${index}`);
       this.back();
       if (this.wanted !== index) return;
+      // a change that was on its way was faster, and the page knows more already
+      if (query.version < this.queries[index].version) return void this.open(index);
       history.replaceState(null, "", `/${this.address(query)}`);
       this.show(query);
     } catch (error) {
@@ -99,13 +102,15 @@ class Review {
   // What stays in place at the top covers what scrolls below it
   watchHeights() {
     this.heights = new ResizeObserver(() => this.measure());
-    this.heights.observe(document.querySelector(".topbar"));
+    for (const place of [".topbar", "#message"]) this.heights.observe(document.querySelector(place));
     this.heights.observe(document.body);
   }
 
   measure() {
     const root = document.documentElement.style;
-    root.setProperty("--bar", STACKED.matches ? `${document.querySelector(".topbar").offsetHeight}px` : "0px");
+    const [bar, message] = [".topbar", "#message"].map((place) => (STACKED.matches ? document.querySelector(place).offsetHeight : 0));
+    root.setProperty("--topbar", `${bar}px`);
+    root.setProperty("--bar", `${bar + message}px`);
     root.setProperty("--head", `${document.querySelector(".query-head")?.offsetHeight ?? 0}px`);
   }
 
@@ -114,7 +119,13 @@ class Review {
     const head = questionHead(this.detail, this);
     this.heights.observe(head);
     if (pane.querySelector(".query-head")) pane.querySelector(".query-head").replaceWith(head);
-    else pane.replaceChildren(head, element("div", { class: "cards" }));
+    else pane.replaceChildren(head, element("div", { class: "cards" }), this.turns());
+  }
+
+  // For whoever has read to the end, and has no keyboard
+  turns() {
+    return element("nav", { class: "turns", "aria-label": "Other queries" },
+      button("‹ Previous query", () => this.beside(-1)), button("Next query ›", () => this.beside(1)));
   }
 
   paintCards(before) {
@@ -171,6 +182,7 @@ class Review {
     if (!this.hasModels) return;
     this.blind = !this.blind;
     document.getElementById("blind").setAttribute("aria-pressed", String(this.blind));
+    this.paintHead();
     this.paintCards(null);
     this.paintFacts();
   }
@@ -191,6 +203,13 @@ class Review {
     if (!focus) return;
     now.focus({ preventScroll: true });
     now.scrollIntoView({ block: "start" });
+  }
+
+  goTo(pane) {
+    const place = document.getElementById(pane);
+    place.focus({ preventScroll: true });
+    if (pane === "query") this.stand(this.chunk, true);
+    else place.scrollIntoView({ block: "start" });
   }
 
   move(step) {

@@ -2,8 +2,10 @@
 // the server says so.
 
 const TAB = crypto.randomUUID();
+let started;
 
 class Gone extends Error {}
+class Restarted extends Error {}
 class Refused extends Error {
   constructor(status, content) {
     super(content.error ?? `the server answered ${status}`);
@@ -26,6 +28,11 @@ async function ask(path, body) {
     content = await response.json();
   } catch {
     throw new Gone("the server stopped while it answered");
+  }
+  // Another start counts its versions anew: what this page knows of them means nothing there
+  if (content.start !== undefined) {
+    started ??= content.start;
+    if (content.start !== started) throw new Restarted("the review was started again");
   }
   if (!response.ok) throw new Refused(response.status, content);
   return content;

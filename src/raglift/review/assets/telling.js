@@ -27,7 +27,9 @@ const TELLING = {
     if (place.dataset.said === said) return;
     place.dataset.said = said;
     place.classList.toggle("bad", Boolean(this.gone || unsaved));
-    if (this.gone) {
+    if (this.restarted) {
+      place.replaceChildren(`${this.gone} `, button("Load it again", () => location.reload()));
+    } else if (this.gone) {
       const kept = unsaved ? "Some changes are not saved: see its terminal." : at ? `What was saved at ${at} is in the file.` : "Nothing was changed.";
       place.replaceChildren(`${this.gone} ${kept} Start raglift review again, and open its new address.`);
     } else if (unsaved) {

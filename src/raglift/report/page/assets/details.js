@@ -38,10 +38,20 @@ function metricTable(data, query, state, one) {
     place.replaceChildren(
       element("div", { class: "scroll", role: "group", "aria-label": "Metrics of this query", tabindex: 0 },
         metricsAndViews(data, state.everyMetric ? every : first, columns, state.everyMetric || PHONE.matches)),
-      first.length < every.length ? toggle : "");
+      first.length < every.length ? toggle : "", labelNote(query));
   };
   fill();
   return place;
+}
+
+// Figures that rest on what a model judged say so, here as in every table.
+function labelNote(query) {
+  const counts = new Map();
+  for (const { annotator = null } of query.facts.flat()) counts.set(annotator, (counts.get(annotator) ?? 0) + 1);
+  if (![...counts.keys()].some((judge) => judge !== null)) return "";
+  const parts = [...counts].sort(([, one], [, other]) => other - one).map(([judge, count], n) =>
+    `${n ? whole(count) : `${plural(count, "passage")} judged`} by ${judge === null ? "people" : short(judge, 80)}`);
+  return element("p", { class: "source", dir: "auto" }, `labels: ${parts.join(", ")}`);
 }
 
 function metricColumns(data, query, state, one) {
