@@ -145,6 +145,24 @@ def test_grades_by_keyboard_go_to_the_file_and_to_the_next_chunk(
     assert len([p for f in read(unlabelled, lighthouse)[0].facts for p in f.passages]) == 1
 
 
+def test_keys_may_be_faster_than_the_server(
+    start: Callable, visit: Callable, unlabelled: Path, lighthouse: Dataset
+) -> None:
+    page = visit(start(unlabelled).url)
+
+    def slowly(route: Any) -> None:
+        time.sleep(0.1)
+        route.continue_()
+
+    page.route("**/api/query/0", slowly)
+    press(page, "2kx3k0k1k2")
+    page.wait_for_function("() => !document.querySelector('.pending')")
+    assert page.locator("#message").is_hidden()
+    assert page.locator(".card").first.locator("[aria-pressed='true']").inner_text() == "2"
+    (fact,) = read(unlabelled, lighthouse)[0].facts
+    assert [passage.grade for passage in fact.passages] == [2]
+
+
 def test_words_marked_with_the_mouse_become_facts_and_alternatives(
     start: Callable, visit: Callable, unlabelled: Path, lighthouse: Dataset
 ) -> None:

@@ -56,7 +56,7 @@ function gradeButtons(chunk, number, review) {
   // A grade that this scale does not have, as other labels may
   if (chunk.grade !== null && chunk.grade > review.highest) buttons.push(element("span", { class: "grade beyond" }, String(chunk.grade)));
   return element("span", { class: "grades", role: "group", "aria-label": `Grade of chunk ${number + 1}` },
-    element("button", { type: "button", class: "grade clear", "aria-label": "No grade", title: "No grade (x)", disabled: chunk.grade === null, onclick: () => review.decide({ kind: "clear", chunk: number }) }, "×"),
+    element("button", { type: "button", class: "grade clear", "aria-label": "No grade", title: "No grade (x)", disabled: chunk.grade === null, onclick: () => review.clear(number) }, "×"),
     buttons);
 }
 

@@ -5,16 +5,41 @@ const DECIDING = {
     const shown = this.cards[number];
     if (!shown) return;
     // A grade that is on its way counts as seen
-    const pressed = shown.querySelector("[aria-pressed='true']");
-    const seen = pressed ? Number(pressed.dataset.grade) : this.detail.pool[number].grade;
-    for (const one of shown.querySelectorAll("[data-grade]")) one.setAttribute("aria-pressed", String(Number(one.dataset.grade) === grade));
-    shown.classList.add("pending");
+    const underWay = this.underWay.get(this.keyOf(number));
+    const seen = underWay ? underWay.grade : this.detail.pool[number].grade;
     const before = this.detail;
-    this.decide({ kind: "grade", chunk: number, grade, seen }).then((done) => done && this.tellRemoved(before));
+    this.send(number, grade, { kind: "grade", chunk: number, grade, seen }).then((done) => done && this.tellRemoved(before));
     if (number !== this.chunk) return;
     // The next that has no grade yet: some have one by what was said of the words that they share
     const next = before.pool.findIndex((chunk, other) => other > number && chunk.grade === null);
     this.stand(next < 0 ? Math.min(number + 1, this.cards.length - 1) : next, true);
+  },
+
+  clear(number) {
+    if (this.cards[number]) this.send(number, null, { kind: "clear", chunk: number });
+  },
+
+  keyOf(number) {
+    return `${this.detail.index} ${number}`;
+  },
+
+  // Shows a grade until the server has answered all that is in line about it
+  send(number, grade, operation) {
+    const key = this.keyOf(number);
+    const underWay = this.underWay.get(key) ?? { count: 0 };
+    underWay.count += 1;
+    underWay.grade = grade;
+    this.underWay.set(key, underWay);
+    this.mark(this.cards[number], grade);
+    return this.decide(operation, () => {
+      underWay.count -= 1;
+      if (!underWay.count) this.underWay.delete(key);
+    });
+  },
+
+  mark(shown, grade) {
+    for (const one of shown.querySelectorAll("[data-grade]")) one.setAttribute("aria-pressed", String(Number(one.dataset.grade) === grade));
+    shown.classList.add("pending");
   },
 
   tellRemoved(before) {
@@ -43,15 +68,20 @@ const DECIDING = {
     });
   },
 
-  // Resolves to whether it was done
-  decide(operation) {
+  // Resolves to whether it was done; calls back once that is known, and before it is shown
+  decide(operation, answered = () => undefined) {
     const { index } = this.detail;
     const round = this.rounds.get(index) ?? 0;
     this.tell("");
     const done = inLine(async () => {
-      if ((this.rounds.get(index) ?? 0) !== round) return false;
+      if ((this.rounds.get(index) ?? 0) !== round) {
+        answered();
+        this.again(index);
+        return false;
+      }
       try {
-        this.take(await ask(`/api/query/${index}`, { start: started, tab: TAB, version: this.queries[index].version, operation }));
+        const body = { start: started, tab: TAB, version: this.queries[index].version, operation };
+        this.take(await ask(`/api/query/${index}`, body).finally(answered));
         return true;
       } catch (error) {
         if (!(error instanceof Refused && error.status === 422)) this.rounds.set(index, round + 1);

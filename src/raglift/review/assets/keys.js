@@ -29,7 +29,7 @@ function helpContent(highest, close) {
 
 function listenToKeys(review) {
   const actions = {
-    x: () => review.decide({ kind: "clear", chunk: review.chunk }),
+    x: () => review.clear(review.chunk),
     j: () => review.move(1),
     k: () => review.move(-1),
     ArrowDown: () => review.move(1),

@@ -12,6 +12,7 @@ class Review {
     this.blind = true;
     this.gone = "";
     this.restarted = false;
+    this.underWay = new Map(); // grades that the server has not answered yet, by query and chunk
     this.rounds = new Map(); // how often what was in line for a query was given up
     this.cards = [];
     this.listing = queryListing(this);
@@ -131,7 +132,7 @@ class Review {
   paintCards(before) {
     const place = document.querySelector(".cards");
     if (!before) {
-      this.cards = this.detail.pool.map((chunk, number) => card(chunk, number, this));
+      this.cards = this.detail.pool.map((_, number) => this.newCard(number));
       place.replaceChildren(...this.cards, this.detail.pool.length ? "" : element("p", { class: "none" }, "No system returned anything for this query."));
     } else {
       this.detail.pool.forEach((chunk, number) => this.repaint(number, this.look(before, number) !== this.look(this.detail, number)));
@@ -146,11 +147,18 @@ class Review {
     return JSON.stringify([rest, chunk.marks.map(([fact, alternative]) => this.showsIn(detail, fact, alternative)), this.blind]);
   }
 
+  newCard(number) {
+    const made = card(this.detail.pool[number], number, this);
+    const underWay = this.underWay.get(this.keyOf(number));
+    if (underWay) this.mark(made, underWay.grade);
+    return made;
+  }
+
   repaint(number, wanted) {
     if (!wanted && !this.cards[number].classList.contains("pending")) return;
     const old = this.cards[number];
     const held = old.contains(document.activeElement);
-    this.cards[number] = card(this.detail.pool[number], number, this);
+    this.cards[number] = this.newCard(number);
     old.replaceWith(this.cards[number]);
     if (held) this.cards[number].focus({ preventScroll: true });
   }
