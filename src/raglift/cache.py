@@ -222,7 +222,7 @@ def default_cache() -> Cache:
             writable = False
         if not writable:
             warnings.warn(
-                f"{path.parent} cannot be written: vectors are kept in memory and made again next time; "
+                f"{path.parent} cannot be written: vectors, scores and answers are kept in memory, and made again next time; "
                 "set RAGLIFT_CACHE to a folder that can",
                 stacklevel=2,
             )

@@ -49,7 +49,7 @@ class Assistant:
         reranker: as for `evaluate`.
         model: as for `language_model`; None for retrieval alone.
         k: how many hits are scored.
-        context: how many of the last stage's hits the answer may rest on.
+        context: how many of the last stage's hits the answer may rest on; at most k.
         candidates: how many hits are retrieved for the reranker; by default k.
         profile: whose metric conventions: "default", "tutorial" or "autorag".
 
@@ -71,8 +71,9 @@ class Assistant:
         profile: str = "default",
     ) -> None:
         self.dataset = dataset
-        self.k, self.context, self.profile = positive("k", k), positive("context", context), profile
-        self._depth = max(self.k, self.context, 1 if candidates is None else positive("candidates", candidates))
+        self.k, self.profile = positive("k", k), profile
+        self.context = min(positive("context", context), self.k)
+        self._depth = max(self.k, 1 if candidates is None else positive("candidates", candidates))
         self._rule: MatchRule = checked_rule("containment", profile)
         self._stages: list[Stage] = named_stages([*adapt_system(system), *adapt_reranker(reranker, progress=False)])
         self._provenance = Provenance(dataset)

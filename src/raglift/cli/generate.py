@@ -90,7 +90,7 @@ def _checked_output(request: Request) -> Path:
     if output.suffix and not is_file:
         raise ConfigurationError(f"--output: found {output}; expected a .jsonl file or a new folder")
     if output.exists() and not (request.overwrite and is_file):
-        way = "--overwrite" if is_file else "another name: a folder is not replaced"
+        way = "--overwrite" if is_file else "a folder that is not there yet: none is replaced"
         raise ConfigurationError(f"{output}: found something that is already there; expected a new name, or {way}")
     return output
 

@@ -95,9 +95,11 @@ def _finish(request: Request, summary: GradingSummary, documents: Sequence[Docum
         runs = " ".join(shlex.quote(str(folder)) for folder in request.runs)
         output = shlex.quote(str(request.output))
         _say(f"labels written to {output}; next:")
-        _say(f"  raglift rescore {shlex.quote(str(request.runs[0]))} --labels {output}    figures under these labels")
+        places = "" if request.documents is None else f" --documents {shlex.quote(str(request.documents))}"
+        first = shlex.quote(str(request.runs[0]))
+        _say(f"  raglift rescore {first} --labels {output}{places}    figures under these labels")
         scale = "" if summary.graded.scale == _USUAL_SCALE else f" --scale {summary.graded.scale}"
-        _say(f"  raglift review {output} {runs}{scale}    look at them, one by one")
+        _say(f"  raglift review {output} {runs}{places}{scale}    look at them, one by one")
 
 
 def _check_any(graded: Graded) -> None:

@@ -109,8 +109,9 @@ def stoppable() -> Iterator[None]:
 
 
 def print_estimate(estimate: Estimate, model: LanguageModel) -> None:
-    """Say on standard error in one line what asking would cost."""
+    """Say on standard error in one line what asking would cost, and what is worth knowing before."""
     sys.stderr.write(f"{printable(model.name)}: {estimate}\n")
+    sys.stderr.writelines(f"! {printable(note)}\n" for note in estimate.notes)
 
 
 def _temperature(text: str) -> float | None:

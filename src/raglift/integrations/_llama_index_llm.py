@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
@@ -120,7 +121,8 @@ class LlamaIndexModel:
 @contextmanager
 def _listening() -> Iterator[list[Any]]:
     """Yield the replies that LLMs give in the block: what LlamaIndex hands back has no usage and no refusal."""
-    _attach_listener()
+    with _attaching:  # the cache alone would let several first calls at once attach one each
+        _attach_listener()
     heard: list[Any] = []
     token = _heard.set(heard)
     try:
@@ -160,4 +162,5 @@ def _usage(reply: Any) -> Usage:
     return Usage(*tokens)
 
 
+_attaching = threading.Lock()
 _SIDES = (("prompt", "input"), ("completion", "output"))

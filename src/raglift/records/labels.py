@@ -29,8 +29,12 @@ class Annotator:
 
     @property
     def name(self) -> str:
-        """The model with what it was told, as `openai:gpt-4o-mini (relevance@3f9a1c07)`, whatever the day."""
-        return f"{self.model} ({self.prompt})"
+        """The model with what it was told, as `openai:gpt-4o-mini (relevance@3f9a1c07)`, whatever the day.
+
+        The styles in which one model writes questions are one task: `openai:gpt-4o-mini (generate)`.
+        """
+        task = "generate" if self.prompt.startswith("generate_") else self.prompt
+        return f"{self.model} ({task})"
 
     def __str__(self) -> str:
         return f"{self.model} ({self.prompt}, {self.date})"

@@ -76,6 +76,8 @@ class Estimate:
     """Tokens of the others: of the prompts as counted, of the answers as guessed."""
     dollars: float | None
     """US dollars; None where the model's price is not known."""
+    notes: tuple[str, ...] = ()
+    """What is worth knowing before anything is paid for."""
 
     def __str__(self) -> str:
         kept = f" ({self.cached:,} of them answered in the cache)" if self.cached else ""

@@ -113,7 +113,7 @@ def estimate_generation(
     checking = estimate(asked, run.checks_to_come(tasks), Verdict, limits)
     dollars = None if writing.dollars is None or checking.dollars is None else writing.dollars + checking.dollars
     prompts, cached = writing.prompts + checking.prompts, writing.cached + checking.cached
-    return Estimate(prompts, cached, writing.usage + checking.usage, dollars)
+    return Estimate(prompts, cached, writing.usage + checking.usage, dollars, run.shortage())
 
 
 @dataclass
@@ -159,8 +159,7 @@ class _Run:
 
     def _drawn(self) -> list[Task]:
         tasks = []
-        for name, wanted in self.wanted.items():
-            count = min(wanted - len(self.kept[name]), MOST_TRIES * wanted - self.tried[name])
+        for name, count in self._within_reach().items():
             for number in self.sampler.draw(count):
                 self.tried[name] += 1
                 others = self._partners(STYLES[name].passages, number)
@@ -169,6 +168,25 @@ class _Run:
                 else:
                     tasks.append(Task(STYLES[name], (number, *others)))
         return tasks
+
+    def _within_reach(self) -> dict[str, int]:
+        """Return how many questions of each style are tried next: fewer of each where passages are too few for all."""
+        counts = {
+            name: min(wanted - len(self.kept[name]), MOST_TRIES * wanted - self.tried[name])
+            for name, wanted in self.wanted.items()
+        }
+        counts = {name: count for name, count in counts.items() if count > 0}
+        while counts and _passages_for(counts) > max(len(self.sampler), 1):
+            counts = shares(sum(counts.values()) - 1, counts)
+        return counts
+
+    def shortage(self) -> tuple[str, ...]:
+        """Return that there are too few passages for what is wanted, where it is so."""
+        needed, there = _passages_for(self.wanted), len(self.passages.usable)
+        if needed <= there:
+            return ()
+        told = f"{sum(self.wanted.values()):,} questions need {needed:,} passages, and there are {there:,}"
+        return (f"{told}: fewer will come; a smaller passage size makes more of them",)
 
     def _partners(self, passages: int, number: int) -> tuple[int, ...] | None:
         if passages == 1:
@@ -249,6 +267,11 @@ class _Run:
 def _passages_of(documents: tuple[Document, ...], size: int) -> Passages:
     """Return the passages of a corpus; an estimate and what follows it cut and index it once."""
     return Passages(documents, size)
+
+
+def _passages_for(counts: Mapping[str, int]) -> int:
+    """Return how many passages so many questions of each style are about."""
+    return sum(count * STYLES[name].passages for name, count in counts.items())
 
 
 def _name_of(source: Dataset | DocumentSource) -> str:

@@ -117,7 +117,7 @@ def _measured(graded: Graded) -> tuple[tuple[str, str], ...]:
     cost = "not known" if graded.dollars is None else f"${graded.dollars:,.4f}"
     tokens = f"{usage.input:,} tokens in, {usage.output:,} out, cost {cost}"
     kept = f", {counted(graded.cached, 'answer')} from the cache" if graded.cached else ""
-    asked = f"{counted(graded.asked, 'request')}{kept}; {tokens}"
+    asked = f"{counted(graded.asked, 'prompt')}{kept}; {tokens}"
     return (("judge", str(graded.annotator)), ("asked", asked))
 
 

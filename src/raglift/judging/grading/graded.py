@@ -12,6 +12,7 @@ from raglift.judging.agreement import Agreement, agreement
 from raglift.judging.asking.ask import NoAnswer, ask_all, estimate
 from raglift.judging.grading.rubrics import SCALES, check_relevant_from, relevance_prompt
 from raglift.judging.grading.to_labels import filled_queries, labelled_queries
+from raglift.judging.pooling.pool import check_pool
 from raglift.records import Annotator, Dataset
 
 if TYPE_CHECKING:
@@ -197,6 +198,7 @@ def grade(
         MissingDependency: the provider's package is not installed.
         CostLimitReached: the next request might pass the limit; what was answered is in the cache.
     """
+    check_pool(pool)
     asked = language_model(model)
     task, form = relevance_prompt(scale, rubric), SCALES[scale]
     prompts = list(_prompts(pool, scale, rubric))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Literal
 
@@ -51,13 +52,14 @@ def relevance_prompt(scale: int, rubric: str | Path | None = None) -> Prompt:
         rubric: what each grade means, in words, or a file of them; by default raglift's own.
 
     Raises:
-        ConfigurationError: another scale, or a rubric that cannot be read or holds no words.
+        ConfigurationError: another scale, or a rubric that cannot be read, or that does not speak of each grade.
     """
     if scale not in SCALES:
         raise ConfigurationError(f"scale: found {scale!r}; expected {' or '.join(map(str, SCALES))}, the highest grade")
     if isinstance(rubric, Path):
         rubric = read_rubric(rubric)
     words = read_prompt_part(f"rubric_{scale}") if rubric is None else _checked(rubric, "rubric")
+    _check_grades(words, scale)
     return load_prompt("relevance").with_settings(rubric=words.strip())
 
 
@@ -100,6 +102,16 @@ def _checked(text: str, where: str) -> str:
     if len(text) > _LONGEST:
         raise _too_long(where)
     return text
+
+
+def _check_grades(words: str, scale: int) -> None:
+    """Raise where a rubric leaves a grade out: the model would give it all the same, by a meaning of its own."""
+    silent = [str(grade) for grade in range(scale + 1) if not re.search(rf"(?<!\d){grade}(?!\d)", words)]
+    if silent:
+        raise ConfigurationError(
+            f"rubric: found no word of the grade {', '.join(silent)}; expected what each grade from 0 to {scale} "
+            "means, by its number"
+        )
 
 
 def _too_long(where: str) -> ConfigurationError:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from raglift.records import Chunk, Query, Ranking
 
-__all__ = ["Pool", "PooledChunk", "PooledQuery", "pool", "systems_of"]
+__all__ = ["Pool", "PooledChunk", "PooledQuery", "check_pool", "pool", "systems_of"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class PooledQuery:
     """Each distinct one once, by document and start, then words: an order that tells nothing of ranks."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Pool:
     """The pairs of query and chunk that are to be judged."""
 
@@ -53,6 +53,21 @@ class Pool:
 
     def __len__(self) -> int:
         return sum(len(each.chunks) for each in self.queries)
+
+    def __repr__(self) -> str:
+        of = f"the first {self.depth:,} hits of {', '.join(self.systems)}"
+        return f"Pool({self.name!r}, {len(self.queries):,} queries, {len(self):,} pairs, {of})"
+
+
+def check_pool(pool: object) -> None:
+    """Raise unless something is a pool.
+
+    Raises:
+        ConfigurationError: it is something else, such as an evaluation.
+    """
+    if not isinstance(pool, Pool):
+        found = f"found {type(pool).__module__}.{type(pool).__qualname__}"
+        raise ConfigurationError(f"pool: {found}; expected a Pool, as pool(evaluation) makes one")
 
 
 def pool(

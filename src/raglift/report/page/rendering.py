@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import secrets
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -99,7 +100,8 @@ def write_page(document: Document, path: str | os.PathLike[str], *, overwrite: b
         written.write_bytes(content)
         written.replace(place)
     except OSError as error:
-        written.unlink(missing_ok=True)
+        with suppress(OSError):  # a read-only folder has nothing to clean up
+            written.unlink(missing_ok=True)
         raise ConfigurationError(
             f"{target}: the report cannot be written: {error.strerror or error}; expected a path that can be written; "
             "nothing was changed there"
