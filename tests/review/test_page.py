@@ -155,7 +155,7 @@ def test_keys_may_be_faster_than_the_server(
         route.continue_()
 
     page.route("**/api/query/0", slowly)
-    press(page, "2kx3k0k1k2")
+    press(page, "2kx3k1kx1k2")
     page.wait_for_function("() => !document.querySelector('.pending')")
     assert page.locator("#message").is_hidden()
     assert page.locator(".card").first.locator("[aria-pressed='true']").inner_text() == "2"

@@ -112,7 +112,9 @@ class Review {
     const [bar, message] = [".topbar", "#message"].map((place) => (STACKED.matches ? document.querySelector(place).offsetHeight : 0));
     root.setProperty("--topbar", `${bar}px`);
     root.setProperty("--bar", `${bar + message}px`);
-    root.setProperty("--head", `${document.querySelector(".query-head")?.offsetHeight ?? 0}px`);
+    const head = document.querySelector(".query-head");
+    const stays = head && getComputedStyle(head).position === "sticky";
+    root.setProperty("--head", `${stays ? head.offsetHeight : 0}px`);
   }
 
   paintHead() {
