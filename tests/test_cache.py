@@ -226,7 +226,9 @@ def test_a_folder_that_cannot_be_written_keeps_everything_in_memory(monkeypatch,
     else:  # to root, everything is allowed
         monkeypatch.setattr(os, "access", lambda *_: False)
     monkeypatch.setenv("RAGLIFT_CACHE", str(folder))
-    with pytest.warns(UserWarning, match=r"cannot be written: vectors are kept in memory .*set RAGLIFT_CACHE"):
+    with pytest.warns(
+        UserWarning, match=r"cannot be written: vectors, scores and answers are kept in memory.*set RAGLIFT_CACHE"
+    ):
         cache = default_cache()
     assert cache.path is None
     cache.put_many({b"k": b"v"})

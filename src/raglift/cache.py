@@ -222,8 +222,8 @@ def default_cache() -> Cache:
             writable = False
         if not writable:
             warnings.warn(
-                f"{path.parent} cannot be written: vectors, scores and answers are kept in memory, and made again next time; "
-                "set RAGLIFT_CACHE to a folder that can",
+                f"{path.parent} cannot be written: vectors, scores and answers are kept in memory, and made again next "
+                "time; set RAGLIFT_CACHE to a folder that can",
                 stacklevel=2,
             )
         _open[path] = Cache(path if writable else None)

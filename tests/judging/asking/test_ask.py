@@ -459,3 +459,21 @@ def test_ctrl_c_ends_a_wait(server, cache):
         thread.join()
         signal.signal(signal.SIGINT, before)
     assert time.monotonic() - started < 20
+
+
+def test_what_many_threads_are_billed_is_counted_once(server, model):
+    program = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from llama_index.llms.openai import OpenAI
+from test_ask import Grade, prompts
+from raglift.cache import Cache
+from raglift.judging.asking.ask import Limits, ask_all
+from raglift.integrations.language_models import language_model
+llm = OpenAI(model="gpt-4o-mini", api_base=sys.argv[2], max_retries=0)
+print(ask_all(language_model(llm), prompts(12), Grade, Limits(concurrency=8), cache=Cache(None)).usage.input)
+"""
+    arguments = [sys.executable, "-c", program, str(Path(__file__).parent), server.base_url]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=True)
+    with_langchain = ask_all(model, prompts(12), Grade, cache=Cache(None))
+    assert int(done.stdout) == with_langchain.usage.input

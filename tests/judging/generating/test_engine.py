@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -233,6 +234,18 @@ def test_few_passages_are_used_up(server: OpenAIServer) -> None:
     assert len(generation.dataset) == 1
     assert any("no passage is left of the 1 that something can be asked of" in note for note in generation.notes)
     assert any("no passage from another place" in note for note in generation.notes)
+
+
+def test_few_passages_are_shared_among_the_styles_and_told_of_before(server: OpenAIServer) -> None:
+    documents = load_dataset("lighthouse").documents[:2]
+    styles = "natural=2,keyword=1,unanswerable=1"
+    (note,) = estimate_generation(documents, 80, styles=styles).notes
+    assert re.fullmatch(r"80 questions need 80 passages, and there are \d+: fewer will come; .*", note)
+    asked = {style.style: style.asked for style in generate(documents, 80, styles=styles).styles}
+    there = int(note.split(", and there are ")[1].split(":")[0])
+    assert sum(asked.values()) == there
+    assert asked["keyword"] == pytest.approx(there / 4, abs=1)
+    assert asked["natural"] == pytest.approx(there / 2, abs=1)
 
 
 def test_a_document_that_gives_orders_is_data(server: OpenAIServer) -> None:

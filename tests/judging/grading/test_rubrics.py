@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from raglift.errors import ConfigurationError
-from raglift.judging.grading.rubrics import SCALES, relevance_prompt
+from raglift.judging.grading.rubrics import SCALES, relevance_prompt, silent_grades
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -77,3 +77,19 @@ def test_an_answer_has_a_reason_and_then_a_grade_in_range(scale: int) -> None:
             form(reason="It says so.", grade=wrong)
     with pytest.raises(ValidationError):
         form(grade=1)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("rubric", "silent"),
+    [
+        (None, ""),
+        ("0: no, 1: a little, 2: partly, 3: yes", ""),
+        ("3: yes, 0: no", "1, 2"),
+        ("yes or no, 10 or 30", "0, 1, 2, 3"),
+    ],
+)
+def test_grades_that_a_rubric_leaves_out(rubric: str | None, silent: list[str]) -> None:
+    said = silent_grades(rubric, 3)
+    assert said == (
+        (f"the rubric does not speak of grade {silent}, which a model may give all the same",) if silent else ()
+    )

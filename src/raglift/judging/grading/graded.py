@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from raglift.integrations.language_models import DEFAULT_MODEL, language_model
 from raglift.judging.agreement import Agreement, agreement
 from raglift.judging.asking.ask import NoAnswer, ask_all, estimate
-from raglift.judging.grading.rubrics import SCALES, check_relevant_from, relevance_prompt
+from raglift.judging.grading.rubrics import SCALES, check_relevant_from, relevance_prompt, silent_grades
 from raglift.judging.grading.to_labels import filled_queries, labelled_queries
 from raglift.judging.pooling.pool import check_pool
 from raglift.records import Annotator, Dataset
@@ -230,7 +230,9 @@ def estimate_grading(
 ) -> Estimate:
     """Return what `grade` would cost with the same arguments; nothing is sent."""
     asked = language_model(model, to_estimate=True)
-    return estimate(asked, list(_prompts(pool, scale, rubric)), SCALES[scale], limits, cache=cache)
+    check_pool(pool)
+    expected = estimate(asked, list(_prompts(pool, scale, rubric)), SCALES[scale], limits, cache=cache)
+    return replace(expected, notes=silent_grades(rubric, scale))
 
 
 def _prompts(pool: Pool, scale: int, rubric: str | Path | None) -> Iterator[FilledPrompt]:

@@ -11,7 +11,15 @@ from pydantic import BaseModel, Field
 from raglift.errors import ConfigurationError
 from raglift.judging.prompts import Prompt, load_prompt, read_prompt_part
 
-__all__ = ["ANSWERS_FROM", "SCALES", "Judgement", "check_relevant_from", "read_rubric", "relevance_prompt"]
+__all__ = [
+    "ANSWERS_FROM",
+    "SCALES",
+    "Judgement",
+    "check_relevant_from",
+    "read_rubric",
+    "relevance_prompt",
+    "silent_grades",
+]
 
 _LONGEST = 20_000
 """Characters of a rubric: it is sent with every pair."""
@@ -52,15 +60,25 @@ def relevance_prompt(scale: int, rubric: str | Path | None = None) -> Prompt:
         rubric: what each grade means, in words, or a file of them; by default raglift's own.
 
     Raises:
-        ConfigurationError: another scale, or a rubric that cannot be read, or that does not speak of each grade.
+        ConfigurationError: another scale, or a rubric that cannot be read, or holds no words.
     """
     if scale not in SCALES:
         raise ConfigurationError(f"scale: found {scale!r}; expected {' or '.join(map(str, SCALES))}, the highest grade")
     if isinstance(rubric, Path):
         rubric = read_rubric(rubric)
     words = read_prompt_part(f"rubric_{scale}") if rubric is None else _checked(rubric, "rubric")
-    _check_grades(words, scale)
     return load_prompt("relevance").with_settings(rubric=words.strip())
+
+
+def silent_grades(rubric: str | Path | None, scale: int) -> tuple[str, ...]:
+    """Return that a rubric of the user's leaves grades out, where it does: a model may give them all the same."""
+    if rubric is None:
+        return ()
+    words = read_rubric(rubric) if isinstance(rubric, Path) else rubric
+    silent = [str(grade) for grade in range(scale + 1) if not re.search(rf"(?<!\d){grade}(?!\d)", words)]
+    if not silent:
+        return ()
+    return (f"the rubric does not speak of grade {', '.join(silent)}, which a model may give all the same",)
 
 
 def check_relevant_from(grade: int, scale: int) -> None:
@@ -102,16 +120,6 @@ def _checked(text: str, where: str) -> str:
     if len(text) > _LONGEST:
         raise _too_long(where)
     return text
-
-
-def _check_grades(words: str, scale: int) -> None:
-    """Raise where a rubric leaves a grade out: the model would give it all the same, by a meaning of its own."""
-    silent = [str(grade) for grade in range(scale + 1) if not re.search(rf"(?<!\d){grade}(?!\d)", words)]
-    if silent:
-        raise ConfigurationError(
-            f"rubric: found no word of the grade {', '.join(silent)}; expected what each grade from 0 to {scale} "
-            "means, by its number"
-        )
 
 
 def _too_long(where: str) -> ConfigurationError:
