@@ -124,6 +124,18 @@ def test_selected_words_take_the_place_of_the_whole_chunk() -> None:
     assert len(more.facts) == 2
 
 
+def test_selected_words_take_the_place_of_words_that_a_model_chose_there() -> None:
+    chosen = replace(evidence_of(CHUNKS[1], DOCUMENTS, grade=2), annotator=MODEL)
+    elsewhere = replace(evidence_of(CHUNKS[0], DOCUMENTS, grade=1), annotator=MODEL)
+    query = replace(QUERY, facts=(Fact((elsewhere,)), Fact((chosen,))))
+    marked = add_words(query, CHUNKS[2], (40, 60), DOCUMENTS)
+    assert marked.facts[0] == query.facts[0]
+    assert [(p.text, p.grade, p.annotator) for p in marked.facts[1].passages] == [
+        (CHUNKS[2].text[40:60].strip(), 1, None)
+    ]
+    assert len(marked.facts) == 2
+
+
 def test_selected_words_are_an_alternative_of_the_fact_that_was_named() -> None:
     one = grade_chunk(QUERY, CHUNKS[0], 2, DOCUMENTS)
     after = add_words(one, CHUNKS[1], (2, 40), DOCUMENTS, fact=0)

@@ -97,7 +97,8 @@ def add_words(
 ) -> Query:
     """Return the query with words of a chunk as a passage.
 
-    Where the whole chunk is a passage, as after `grade_chunk`, they take its place: they say more exactly the same.
+    Where the whole chunk is a passage, as after `grade_chunk`, they take its place: they say more exactly the same. So
+    they do where a model chose words that they share characters with, unless they are to be an alternative elsewhere.
 
     Args:
         query: with its labels.
@@ -125,6 +126,9 @@ def add_words(
             taken = replace(passage, grade=known.grade) if grade is None else passage
             return _with_passage(query, number, alternative, taken)
     if fact is None:
+        for (number, alternative), known in _places(query):
+            if known.annotator is not None and _overlap(passage, known):
+                return _with_passage(query, number, alternative, passage)
         return replace(query, facts=(*query.facts, Fact((passage,))))
     return _with_fact(query, fact, (*query.facts[fact].passages, passage))
 
@@ -212,6 +216,13 @@ def _without_irrelevant(query: Query, passage: Passage) -> Query:
     """Return the query with the same passage, whoever judged it, irrelevant no more."""
     left = (known for known in query.judged_irrelevant if not _same_place(passage, known))
     return replace(query, judged_irrelevant=tuple(left))
+
+
+def _overlap(passage: Passage, other: Passage) -> bool:
+    """Whether two passages share characters of one document, as far as their places are known."""
+    if passage.doc_id != other.doc_id or passage.start is None or other.start is None:
+        return False
+    return passage.start < (other.end or 0) and other.start < (passage.end or 0)
 
 
 def _same_place(one: Passage, other: Passage) -> bool:

@@ -131,6 +131,7 @@ def summarize(
     labels = graded.to_dataset(relevant_from=relevant_from, fill=fill, rule=rule)
     people = labels_by_people([entry.query for entry in graded.pool.queries])
     has_people = any(query.is_labelled for query in people)
+    has_order = has_people and len(graded.pool.systems) > 1
     return GradingSummary(
         graded=graded,
         labels=labels,
@@ -139,7 +140,7 @@ def summarize(
         systems=graded_systems(graded, labels, evaluations),
         agreement=graded.agreement(relevant_from=relevant_from, rule=rule) if has_people else None,
         rule=rule,
-        order=_order(graded, people, evaluations, relevant_from) if has_people and evaluations else None,
+        order=_order(graded, people, evaluations, relevant_from) if evaluations and has_order else None,
     )
 
 
