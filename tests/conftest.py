@@ -38,8 +38,23 @@ BOOK_TESTS = ("test_the_whole_walkthrough_", "test_a_notebook_shows_what_is_comm
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put what takes longest first, so that no worker is left alone with it at the end."""
-    items.sort(key=lambda item: (not item.name.startswith(BOOK_TESTS), item.get_closest_marker("slow") is None))
+    """Give each worker some of what takes longest, at its beginning.
+
+    With `--dist worksteal` a worker begins with one of as many equal parts of the list as there are workers, and one
+    that has done its part takes from the end of another's. So slow tests that stood together would be one worker's.
+    """
+    workers = max(1, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+    book = [item for item in items if item.name.startswith(BOOK_TESTS)]
+    slow = [item for item in items if item not in book and item.get_closest_marker("slow") is not None]
+    quick = [item for item in items if item not in book and item not in slow]
+    # The walk through the book is a worker's share of its own
+    heads = [book, *(slow[worker :: workers - 1] for worker in range(workers - 1))] if workers > 1 else [book + slow]
+    size, items[:] = len(items) // workers, []
+    for head in heads:
+        rest = max(0, size - len(head))
+        items += head + quick[:rest]
+        del quick[:rest]
+    items += quick
 
 
 @pytest.fixture(scope="session")
