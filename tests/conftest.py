@@ -32,7 +32,11 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 hypothesis.settings.register_profile("unhurried", hypothesis.settings(), deadline=None)
 hypothesis.settings.load_profile("unhurried")
 
-BOOK_TESTS = ("test_the_whole_walkthrough_", "test_a_notebook_shows_what_is_committed[01_")
+BOOK_TESTS = (
+    "test_the_whole_walkthrough_",
+    "test_the_real_book_is_asked_",
+    "test_a_notebook_shows_what_is_committed[01_",
+)
 """They share one walk through the book, the longest of all work, if they are one after the other in one worker."""
 
 

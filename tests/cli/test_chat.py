@@ -286,13 +286,24 @@ def test_a_prompt_never_lands_in_what_is_redirected(environment: dict[str, str])
 
 @pytest.mark.slow
 def test_the_real_book_is_asked_and_the_answer_rests_on_its_reranked_chunks(
-    run: Run, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, corpora_folder: Path
+    run: Run,
+    server: OpenAIServer,
+    monkeypatch: pytest.MonkeyPatch,
+    corpora_folder: Path,
+    first_walk: subprocess.CompletedProcess[str],
+    book_cache: Path,
 ) -> None:
-    for name, value in (("OPENAI_BASE_URL", server.base_url), ("OPENAI_API_KEY", "test")):
+    environment = {
+        "OPENAI_BASE_URL": server.base_url,
+        "OPENAI_API_KEY": "test",
+        "RAGLIFT_CORPORA": str(corpora_folder),
+        "RAGLIFT_CACHE": str(book_cache),
+    }
+    for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv("RAGLIFT_CORPORA", str(corpora_folder))
     server.answer_next(Answer(text="Prince Nicholas Bolkónski [1]."))
-    code, out, err = run("chat", "-k", "5", "--candidates", "50", "--question", "king-of-prussia")
+    depth = ("-k", "5", "--candidates", "50")
+    code, out, err = run("chat", *depth, "--dtype", "float32", "--question", "king-of-prussia")
     assert (code, err) == (0, "")
     assert "labelled question king-of-prussia" in out
     before, after = out.split("Reranked: ")
