@@ -34,8 +34,10 @@ ORDER = (
     "scoring",
     "significance",
     "diagnosis",
+    "run_files",
     "comparison",
     "report",
+    "gating",
     "auditing",
     "store",
     "execution",
@@ -50,6 +52,7 @@ ORDER = (
     "assistant",
     "review",
     "walkthrough",
+    "pytest_plugin",
     "cli",
 )
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from raglift.dataset import write_dataset
     from raglift.errors import RagliftError
     from raglift.evaluation import evaluate, rescore
+    from raglift.gating import gate
     from raglift.indexing import build_index
     from raglift.loading import load_dataset
     from raglift.matching import MatchRule
@@ -45,6 +46,7 @@ _HOMES = {
     "build_index": "indexing",
     "compare": "comparison",
     "evaluate": "evaluation",
+    "gate": "gating",
     "load_dataset": "loading",
     "load_evaluation": "store",
     "rescore": "evaluation",
@@ -67,6 +69,7 @@ __all__ = [
     "build_index",
     "compare",
     "evaluate",
+    "gate",
     "load_dataset",
     "load_evaluation",
     "rescore",

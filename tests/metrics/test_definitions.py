@@ -138,8 +138,8 @@ def test_no_queries_and_no_labels_are_no_error(judged, name: str, profile: str) 
 
 
 def test_a_profile_names_only_measures_that_exist() -> None:
-    assert {name for functions in PROFILES.values() for name in functions} <= set(MEASURES)
-    assert PROFILES["default"] == {}
+    assert {name for profile in PROFILES.values() for name in profile.functions} <= set(MEASURES)
+    assert PROFILES["default"].functions == {}
 
 
 def test_every_measure_has_a_name_to_import() -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import raglift
-from raglift.cli import judging, labels, measuring
+from raglift.cli import judging, labels, measuring, pipeline
 
 __all__ = ["app"]
 
@@ -21,6 +21,7 @@ app = typer.Typer(
 app.add_typer(measuring.group)
 app.add_typer(labels.group)
 app.add_typer(judging.group)
+app.add_typer(pipeline.group)
 
 
 def _version(wanted: bool) -> None:

@@ -6,7 +6,6 @@
 from raglift.metrics.budgets import tokens
 from raglift.metrics.definitions import (
     MEASURES,
-    PROFILES,
     Measure,
     compute,
     counts_tokens,
@@ -25,6 +24,7 @@ from raglift.metrics.functional import (
     precision_at_k,
     recall_at_k,
 )
+from raglift.metrics.profiles import PROFILES, Profile
 from raglift.records import Metric, Tokens
 
 HitRate = Metric("hit_rate")
@@ -60,6 +60,7 @@ __all__ = [
     "Measure",
     "Metric",
     "Precision",
+    "Profile",
     "Recall",
     "SpanIoU",
     "SpanPrecision",

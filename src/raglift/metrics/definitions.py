@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn
 
 from raglift.errors import ConfigurationError
-from raglift.metrics import autorag, budgets, graded, judged, ranked, spans, tutorial, unordered
+from raglift.metrics import budgets, graded, judged, ranked, spans, unordered
+from raglift.metrics.profiles import PROFILES, Function
 from raglift.records import Metric, Tokens
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MEASURES",
-    "PROFILES",
     "Measure",
     "compute",
     "counts_tokens",
@@ -30,8 +29,6 @@ __all__ = [
     "refuse_budget",
     "title",
 ]
-
-Function = Callable[["Judgements", Metric], "NDArray[np.float64]"]
 
 
 @dataclass(frozen=True)
@@ -158,13 +155,6 @@ _ALIASES = {
     "contexttokens": "context_tokens",
 }
 
-PROFILES: dict[str, dict[str, Function]] = {
-    "default": {},
-    "tutorial": tutorial.FUNCTIONS,
-    "autorag": autorag.FUNCTIONS,
-}
-"""For each profile, the measures that it computes in its own way; the others are the default's."""
-
 _DEPTH = re.compile(r"\s*(?:(?P<k>\d{1,9})|tokens\s*\(\s*(?P<tokens>\d{1,9})\s*\))\s*", re.IGNORECASE)
 _TEXT = re.compile(
     r"\s*(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*(?:\((?P<settings>[^()]*)\))?\s*"
@@ -272,7 +262,7 @@ def compute(judgements: Judgements, metric: Metric, profile: str = "default") ->
         raise ConfigurationError(f"{metric}: found no depth; expected one, as '{metric.name}@10'")
     if metric.budget is not None:
         judgements, metric = budgets.within_budget(judgements, metric.budget), replace(metric, depth=None)
-    return PROFILES[profile].get(metric.name, measure.compute)(judgements, metric)
+    return PROFILES[profile].functions.get(metric.name, measure.compute)(judgements, metric)
 
 
 def title(metric: Metric) -> str:

@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.metrics.graded import discounted_sum, gain_of
+from raglift.metrics.profiles.record import Profile
 from raglift.metrics.satisfied import count_by_query, depth, per_query, sum_by
 from raglift.metrics.unordered import harmonic_mean, precision
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from raglift.matching import Judgements
     from raglift.records import Metric
 
-__all__ = ["FUNCTIONS"]
+__all__ = ["PROFILE"]
 
 
 def recall(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
@@ -72,11 +71,9 @@ def _relevance(judgements: Judgements, metric: Metric) -> tuple[NDArray[np.int64
     return query[best], rank[best], grade[best]
 
 
-FUNCTIONS: dict[str, Callable[[Judgements, Metric], NDArray[np.float64]]] = {
-    "recall": recall,
-    "f1": f1,
-    "dcg": dcg,
-    "idcg": idcg,
-    "ndcg": ndcg,
-}
-"""The measures that the tutorial computes in its own way."""
+PROFILE = Profile(
+    name="tutorial",
+    source="the War and Peace retrieval tutorial",
+    functions={"recall": recall, "f1": f1, "dcg": dcg, "idcg": idcg, "ndcg": ndcg},
+)
+"""The tutorial's conventions."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.metrics import unordered
+from raglift.metrics.profiles.record import Profile
 from raglift.metrics.satisfied import count_by_query, depth, first_satisfactions, per_query, sum_by
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-__all__ = ["FUNCTIONS"]
+__all__ = ["PROFILE"]
 
 
 def _retrieved(judgements: Judgements, metric: Metric) -> Values:
@@ -103,18 +104,22 @@ def ndcg(judgements: Judgements, metric: Metric) -> Values:
     return per_query(dcg(judgements, metric), idcg(judgements, metric))
 
 
-FUNCTIONS = {
-    name: _empty_left_out(function)
-    for name, function in {
-        "hit_rate": unordered.hit_rate,
-        "precision": precision,
-        "recall": unordered.recall,
-        "f1": f1,
-        "rr": reciprocal_rank,
-        "ap": average_precision,
-        "dcg": dcg,
-        "idcg": idcg,
-        "ndcg": ndcg,
-    }.items()
-}
-"""The measures as AutoRAG computes them."""
+PROFILE = Profile(
+    name="autorag",
+    source="AutoRAG, autorag/evaluation/metric/retrieval.py",
+    functions={
+        name: _empty_left_out(function)
+        for name, function in {
+            "hit_rate": unordered.hit_rate,
+            "precision": precision,
+            "recall": unordered.recall,
+            "f1": f1,
+            "rr": reciprocal_rank,
+            "ap": average_precision,
+            "dcg": dcg,
+            "idcg": idcg,
+            "ndcg": ndcg,
+        }.items()
+    },
+)
+"""AutoRAG's conventions."""

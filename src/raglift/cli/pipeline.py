@@ -1,0 +1,50 @@
+"""The commands for pipelines: gates, files of other tools, what the metrics are; each is imported when it is run."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 — typer reads the annotations at run time
+from typing import Annotated
+
+import typer
+
+__all__ = ["group"]
+
+group = typer.Typer(rich_markup_mode=None)
+
+
+@group.command()
+def gate(
+    run: Annotated[Path, typer.Argument(help="The folder of a saved evaluation.")],
+) -> None:
+    """Let a run pass or fail: bounds on its figures, and no real loss against a baseline."""
+    raise NotImplementedError("w-gate")
+
+
+@group.command()
+def score(
+    run: Annotated[Path, typer.Option(help="The rankings: a TREC run, JSON Lines or Parquet.")],
+) -> None:
+    """Score rankings that are in a file, by labels in a file."""
+    raise NotImplementedError("w-score")
+
+
+@group.command()
+def export(
+    run: Annotated[Path, typer.Argument(help="The folder of a saved evaluation.")],
+) -> None:
+    """Write a saved evaluation as files for other tools: TREC run and qrels."""
+    raise NotImplementedError("w-export")
+
+
+@group.command(name="explain-metrics")
+def explain_metrics(
+    run: Annotated[Path, typer.Argument(help="The folder of a saved evaluation.")],
+) -> None:
+    """Show one query's metrics as several tools compute them, and why they differ."""
+    raise NotImplementedError("w-explain")
+
+
+@group.command()
+def metrics() -> None:
+    """List every metric with its formula and source."""
+    raise NotImplementedError("w-metrics")

@@ -1,0 +1,33 @@
+"""What a profile is: another tool's conventions for the same measures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from raglift.matching import Judgements
+    from raglift.records import Metric
+
+__all__ = ["Function", "Profile"]
+
+Function = Callable[["Judgements", "Metric"], "NDArray[np.float64]"]
+"""Returns a metric's value for each query, in dataset order; NaN for one that the profile leaves out of its mean."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A tool's conventions: the measures that it computes in its own way, and how they differ from the default's."""
+
+    name: str
+    """As `profile="autorag"` names it."""
+    source: str
+    """The tool, with the version or the page that the conventions were read from."""
+    functions: Mapping[str, Function] = field(default_factory=dict)
+    """The measures that it computes in its own way, by name; the others are the default's."""
+    differences: Mapping[str, str] = field(default_factory=dict)
+    """For each of these measures, one sentence that says what it does otherwise than the default."""
