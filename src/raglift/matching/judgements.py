@@ -71,8 +71,8 @@ class PassageTable:
     grades: NDArray[np.int64]
     """How good each is as evidence."""
     same_as: NDArray[np.int64]
-    """The row of the first passage of the same query that is the same label: the same chunk id, or the same words at the
-    same place. For most it is their own row."""
+    """The row of the first passage of the same query that is the same label: the same chunk id, or the same words at
+    the same place. For most it is their own row."""
 
     def rows(self, fact: NDArray[np.int64], passage: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the rows of alternatives of facts."""
