@@ -18,7 +18,7 @@ def test_a_run_that_keeps_its_bounds_passes(ranked) -> None:
         ("recall@3", 0.75, True),
         ("failures", 0.0, True),
     ]
-    assert "PASSED: 3 checks" in str(result)
+    assert "PASSED (3 checks)" in str(result)
 
 
 def test_a_figure_on_the_wrong_side_fails_and_its_worst_queries_are_named(ranked) -> None:

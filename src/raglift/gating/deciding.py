@@ -12,6 +12,7 @@ from raglift.gating.bounds import bounds_of, checked_margin, compared_metrics
 from raglift.gating.figures import check_of, with_metrics
 from raglift.gating.records import FailedQuery, GateResult, Outcome
 from raglift.gating.regressions import regressions_of
+from raglift.report.terminal.figures import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -68,7 +69,10 @@ def gate(
     allowed = checked_margin(margin)
     _check_request(bool(bounds), baseline is not None, bool(compared))
     called = system_name(evaluation) if name is None else name
-    missing = _missing(evaluation, baseline, dataset, called)
+    whole = dataset if dataset is not None else None if baseline is None else baseline.dataset
+    if dataset is not None:
+        check_same_queries("dataset", dataset.query_by_id, called, evaluation.dataset.query_by_id, _RESCORE)
+    missing = () if whole is None else _missing(evaluation.dataset, whole)
     wanted = [bound.metric for bound in bounds if bound.metric is not None]
     scored = with_metrics(evaluation, [*wanted, *compared], "the run")
     checks = tuple(check_of(scored, bound) for bound in bounds)
@@ -85,7 +89,7 @@ def gate(
         )
     regressions = () if against is None else against.found
     passed = all(check.passed for check in checks) and all(one.passed for one in regressions)
-    failed = tuple(FailedQuery(trace.query_id, trace.error) for trace in scored.run.traces if trace.error is not None)
+    failed, notes = _failed(scored)
     return GateResult(
         called,
         scored,
@@ -93,10 +97,11 @@ def gate(
         checks,
         regressions,
         missing,
+        None if whole is None else len(whole),
         failed,
         None if against is None else against.method,
         () if against is None else against.warnings,
-        (*scored.notes, *(() if against is None else against.notes)),
+        (*notes, *(() if against is None else against.notes)),
     )
 
 
@@ -116,17 +121,16 @@ def _check_request(has_bounds: bool, has_baseline: bool, has_metrics: bool) -> N
         )
 
 
-def _missing(
-    evaluation: Evaluation, baseline: Evaluation | None, dataset: Dataset | None, name: str
-) -> tuple[str, ...]:
-    """Return the queries that the run lacks of the whole: of the dataset or, without one, of the baseline."""
-    whole = dataset if dataset is not None else None if baseline is None else baseline.dataset
-    if whole is None:
-        return ()
-    answered = evaluation.dataset.query_by_id
-    if dataset is not None:
-        check_same_queries("dataset", dataset.query_by_id, name, answered, _RESCORE)
-    return tuple(query.id for query in whole.queries if query.id not in answered)
+def _missing(asked: Dataset, whole: Dataset) -> tuple[str, ...]:
+    """Return the queries of the whole that a run was not asked."""
+    return tuple(query.id for query in whole.queries if query.id not in asked.query_by_id)
+
+
+def _failed(evaluation: Evaluation) -> tuple[tuple[FailedQuery, ...], tuple[str, ...]]:
+    """Return the queries that failed, and the notes on all else: the one on failures names but the first."""
+    failed = tuple(FailedQuery(one.query_id, one.error) for one in evaluation.run.traces if one.error is not None)
+    beginning = f"{counted(len(failed), 'query')} failed and count"
+    return failed, tuple(note for note in evaluation.notes if not (failed and note.startswith(beginning)))
 
 
 _RESCORE = "score the run again by these labels with rl.rescore(evaluation, labels=…) or raglift rescore --labels"

@@ -140,6 +140,8 @@ class GateResult:
     regressions: tuple[Regression, ...]
     missing: tuple[str, ...] = ()
     """Queries that the labelled set or the baseline has and the run has not: with any, it cannot pass."""
+    expected: int | None = None
+    """How many queries the labelled set or, without one, the baseline has; None where neither was given."""
     failed: tuple[FailedQuery, ...] = ()
     """The queries that failed: they count 0, and fail the gate only by the bounds, as `failures`."""
     method: Method | None = None

@@ -8,19 +8,21 @@ from typing import TYPE_CHECKING
 from raglift.comparison.same_queries import named
 from raglift.gating.records import ROUNDING, Outcome
 from raglift.metrics import mean_title
-from raglift.report.terminal.figures import counted, decimals_of, difference_text, p_text
+from raglift.report.terminal.figures import counted, decimals_of, difference_text, level, p_text
 
 if TYPE_CHECKING:
     from raglift.gating.records import Check, GateResult, Regression
-    from raglift.records import Hit
+    from raglift.records import Hit, Method
 
 __all__ = [
     "bound_text",
+    "check_notes",
     "check_sentence",
+    "expected_sentence",
     "failed_sentence",
-    "figures",
     "found_text",
     "hit_words",
+    "method_sentence",
     "missing_sentence",
     "regression_sentence",
     "verdict_sentence",
@@ -40,13 +42,8 @@ def verdict_sentence(result: GateResult) -> str:
         told = f"{broken:,} of {checks} failed besides" if broken else f"{checks} would pass"
         return f"INCOMPLETE: {counted(len(result.missing), 'query')} missing, so the run cannot pass ({told})"
     if result.outcome is Outcome.FAILED:
-        return f"FAILED: {broken:,} of {checks}"
-    return f"PASSED: {checks}"
-
-
-def figures(check: Check) -> tuple[str, str]:
-    """Return the figure and its bound as texts that differ where a bound is broken by little."""
-    return found_text(check), bound_text(check)
+        return f"FAILED ({broken:,} of {checks})"
+    return f"PASSED ({checks})"
 
 
 def found_text(check: Check) -> str:
@@ -109,6 +106,22 @@ def regression_sentence(one: Regression) -> str:
 def _p(p: float) -> str:
     text = p_text(p)
     return f"< {text[1:]}" if text.startswith("<") else f"= {text}"
+
+
+def method_sentence(method: Method) -> str:
+    """Return how the differences were tested."""
+    return f"{method.text}; seed {method.seed}; confidence {level(method)}"
+
+
+def check_notes(check: Check) -> tuple[str, ...]:
+    """Return what is to be said of a check beside its figures: a caution, and the queries that a count counts."""
+    told = (check.note, named(check.queries) if check.queries else "")
+    return tuple(f"{check.name}: {one}" for one in told if one)
+
+
+def expected_sentence(result: GateResult) -> str:
+    """Return what was looked for, where there is a labelled set or a baseline."""
+    return "" if result.expected is None else f"all of {counted(result.expected, 'query')}"
 
 
 def missing_sentence(result: GateResult) -> str:
