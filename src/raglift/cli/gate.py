@@ -65,10 +65,10 @@ def run(request: Request) -> Outcome:
         return Outcome.INCOMPLETE
     result = gate(
         evaluation,
-        minimum=minimum,  # type: ignore[arg-type]  # texts are read as numbers, as they are for latencies
+        minimum=minimum
         maximum=maximum,
         baseline=baseline,
-        no_regression=[metric.strip() for given in request.no_regression for metric in given.split(",")],
+        no_regression=request.no_regression,
         margin=request.margin,
         dataset=_dataset(request),
         seed=request.seed,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from raglift.cli.arguments import Documents
+from raglift.cli.arguments import Documents  # noqa: TC001 — typer reads the annotations at run time
 
 __all__ = ["group"]
 

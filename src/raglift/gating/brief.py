@@ -86,7 +86,7 @@ def _sections(result: GateResult) -> Iterator[Section]:
 
 
 def _differences(regressions: tuple[Regression, ...]) -> Table:
-    rows = []
+    rows: list[tuple[str | Cell, ...]] = []
     for one in regressions:
         decimals = decimals_of(one.metric)
         figures: tuple[str, ...] = ("–",) * 5

@@ -25,7 +25,7 @@ __all__ = ["gate"]
 def gate(
     evaluation: Evaluation,
     *,
-    minimum: Mapping[str, float] | None = None,
+    minimum: Mapping[str, float | str] | None = None,
     maximum: Mapping[str, float | str] | None = None,
     baseline: Evaluation | None = None,
     no_regression: Sequence[Metric | str] = (),
@@ -47,7 +47,7 @@ def gate(
     Args:
         evaluation: of the run. What it has not scored is scored now, where its candidates reach so deep.
         minimum: for each metric, the least mean that will do: `{"ndcg@10": 0.75}`; `"retrieve:recall@50"` names a
-            stage, by default it is the last.
+            stage, by default it is the last. A bound may also be a text, as `"0.75"`.
         maximum: the most, for each metric, or `p50_latency` and `p95_latency` (seconds, or `"500ms"`), of the run or of
             a stage; or how many queries there may be of `failures`, `empty` (no hit came back) and `unlabelled`.
         baseline: an evaluation of the same queries.
