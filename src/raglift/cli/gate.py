@@ -65,7 +65,7 @@ def run(request: Request) -> Outcome:
         return Outcome.INCOMPLETE
     result = gate(
         evaluation,
-        minimum=minimum
+        minimum=minimum,
         maximum=maximum,
         baseline=baseline,
         no_regression=request.no_regression,
