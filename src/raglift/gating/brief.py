@@ -9,6 +9,7 @@ from raglift.diagnosis.rejudged import rule_of
 from raglift.gating.words import (
     bound_text,
     check_notes,
+    cut,
     failed_sentence,
     found_text,
     hit_words,
@@ -33,7 +34,7 @@ _RANKINGS = 10
 _HITS = 10
 """The most hits of a ranking."""
 _ERROR = 200
-"""The longest error that is shown."""
+"""The longest error or question in a table."""
 
 
 def gate_brief(result: GateResult) -> Document:
@@ -80,7 +81,7 @@ def _sections(result: GateResult) -> Iterator[Section]:
             yield _worse(one)
             yield from _rankings(one, shown)
     if result.failed:
-        rows = [(each.query_id, _one_line(each.error)) for each in result.failed]
+        rows = [(each.query_id, cut(each.error, _ERROR)) for each in result.failed]
         heading = f"{counted(len(rows), 'query')} failed"
         yield Section(heading, tables=(table_of(("query", "error"), rows, left=(0, 1)),), folded=True)
 
@@ -100,9 +101,7 @@ def _differences(regressions: tuple[Regression, ...]) -> Table:
 
 def _worse(one: Regression) -> Section:
     """Return the queries that did worse, in a table."""
-    rows = [
-        (flip.query_id, " ".join(flip.text.split()), f"{flip.before:.3f}", f"{flip.after:.3f}") for flip in one.flipped
-    ]
+    rows = [(flip.query_id, cut(flip.text, _ERROR), f"{flip.before:.3f}", f"{flip.after:.3f}") for flip in one.flipped]
     table = table_of(("query", "question", "baseline", "run"), rows, left=(0, 1))
     heading = f"{counted(len(rows), 'query')} did worse in {title(one.metric)} than with the baseline"
     return Section(heading, tables=(table,), folded=True)
@@ -133,7 +132,7 @@ def _side_by_side(flip: FlippedQuery) -> Table:
             cells += ["✓" if rank in matched else "", where]
         rows.append(cells)
     if not rows:
-        rows = [["–", "", "no hits", "", _one_line(flip.error or "no hits")]]
+        rows = [["–", "", "no hits", "", cut(flip.error or "no hits", _ERROR)]]
     columns = ("rank", "", "baseline", "", "run" if flip.error is None else "run (failed)")
     return table_of(columns, rows, left=(1, 2, 3, 4))
 
@@ -155,8 +154,3 @@ def _measured(result: GateResult) -> Iterator[tuple[str, str]]:
     for check in result.checks:
         if not check.passed and check.worst:
             yield f"Worst queries of {check.name}", named([query for query, _ in check.worst])
-
-
-def _one_line(error: str) -> str:
-    text = " ".join(error.split())
-    return text if len(text) <= _ERROR else text[: _ERROR - 1] + "…"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raglift.comparison.same_queries import check_same_queries
+from raglift.comparison.same_queries import check_same_queries, named
 from raglift.comparison.statistics import method_of
 from raglift.comparison.systems import system_name
 from raglift.errors import ConfigurationError
@@ -12,12 +12,13 @@ from raglift.gating.bounds import bounds_of, checked_margin, compared_metrics
 from raglift.gating.figures import check_of, with_metrics
 from raglift.gating.records import FailedQuery, GateResult, Outcome
 from raglift.gating.regressions import regressions_of
+from raglift.records import Dataset, Evaluation
 from raglift.report.terminal.figures import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from raglift.records import Dataset, Evaluation, Metric
+    from raglift.records import Metric
 
 __all__ = ["gate"]
 
@@ -63,6 +64,7 @@ def gate(
             the run's candidates, a latency that was not measured; or a baseline or dataset with other labels or another
             match rule.
     """
+    _check_given(evaluation, baseline, dataset)
     method_of(seed, confidence)
     bounds = bounds_of(minimum, maximum, evaluation.scores.stages)
     compared = compared_metrics(no_regression)
@@ -101,8 +103,26 @@ def gate(
         failed,
         None if against is None else against.method,
         () if against is None else against.warnings,
-        (*notes, *(() if against is None else against.notes)),
+        (*notes, *_beyond(scored.dataset, dataset), *(() if against is None else against.notes)),
     )
+
+
+def _check_given(evaluation: object, baseline: object, dataset: object) -> None:
+    """Raise unless what is given is what it should be.
+
+    Raises:
+        ConfigurationError: something else, as the folder of an evaluation.
+    """
+    for name, given in (("evaluation", evaluation), ("baseline", baseline)):
+        if not isinstance(given, Evaluation) and not (name == "baseline" and given is None):
+            raise ConfigurationError(
+                f"gate: {name}: found a {type(given).__name__}; expected an Evaluation: rl.load_evaluation(folder) "
+                "opens a saved one"
+            )
+    if dataset is not None and not isinstance(dataset, Dataset):
+        raise ConfigurationError(
+            f"gate: dataset: found a {type(dataset).__name__}; expected a Dataset, from rl.load_dataset()"
+        )
 
 
 def _check_request(has_bounds: bool, has_baseline: bool, has_metrics: bool) -> None:
@@ -124,6 +144,17 @@ def _check_request(has_bounds: bool, has_baseline: bool, has_metrics: bool) -> N
 def _missing(asked: Dataset, whole: Dataset) -> tuple[str, ...]:
     """Return the queries of the whole that a run was not asked."""
     return tuple(query.id for query in whole.queries if query.id not in asked.query_by_id)
+
+
+def _beyond(asked: Dataset, dataset: Dataset | None) -> list[str]:
+    """Say which queries of a run are not in the labelled set, which count in its figures all the same."""
+    if dataset is None:
+        return []
+    more = [query.id for query in asked.queries if query.id not in dataset.query_by_id]
+    if not more:
+        return []
+    counts = "counts in its figures" if len(more) == 1 else "count in its figures"
+    return [f"{counted(len(more), 'query')} of the run not in the labelled set {counts}: {named(more)}"]
 
 
 def _failed(evaluation: Evaluation) -> tuple[tuple[FailedQuery, ...], tuple[str, ...]]:

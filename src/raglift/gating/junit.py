@@ -10,7 +10,6 @@ from raglift.gating.text import check_lines, gate_text, regression_lines
 from raglift.gating.words import (
     bound_text,
     check_sentence,
-    expected_sentence,
     missing_sentence,
     regression_sentence,
     verdict_sentence,
@@ -52,7 +51,7 @@ def _cases(result: GateResult) -> Iterator[tuple[str, str, str]]:
     """Yield the name of each test case, why it failed (empty where it passed), and the details."""
     if result.expected is not None:
         missing = missing_sentence(result)
-        yield expected_sentence(result), missing, "\n".join((missing, *result.missing))
+        yield "no query missing", missing, "\n".join((missing, *result.missing))
     for check in result.checks:
         sentence = check_sentence(check)
         details = _lines((sentence, *check_lines(check)))

@@ -8,7 +8,7 @@ from raglift.comparison.same_queries import named
 from raglift.gating.words import (
     bound_text,
     check_notes,
-    expected_sentence,
+    cut,
     failed_sentence,
     found_text,
     hit_words,
@@ -35,6 +35,9 @@ _FLIPPED = 5
 _HITS = 5
 """The most hits of a ranking."""
 _WORST = 5
+_QUESTION = 500
+_ERROR = 300
+"""The most characters of a question and of an error."""
 
 
 def gate_text(result: GateResult) -> str:
@@ -46,8 +49,8 @@ def gate_parts(result: GateResult) -> Iterator[Part]:
     """Yield the lines and tables of a gate's result."""
     dataset = result.evaluation.dataset
     yield f"{result.name}: {verdict_sentence(result)}"
-    there = f"; {expected_sentence(result)} are there" if result.expected is not None and not result.missing else ""
-    yield f"{dataset.name}: {counted(len(dataset), 'query')}{there}"
+    whole = ", none missing" if result.expected is not None and not result.missing else ""
+    yield f"{dataset.name}: {counted(len(dataset), 'query')}{whole}"
     yield from labels_line(result.evaluation.label_sources)
     if result.checks:
         yield ""
@@ -118,12 +121,12 @@ def regression_lines(one: Regression, shown: dict[str, int] | None = None) -> It
 
 def _rankings(flip: FlippedQuery) -> Iterator[str]:
     """Yield a question, and what the baseline and the run returned."""
-    yield f"    {' '.join(flip.text.split())}"
+    yield f"    {cut(flip.text, _QUESTION)}"
     for whose, hits, matched in (
         ("baseline", flip.hits_before, flip.matched_before),
         ("run", flip.hits_after, flip.matched_after),
     ):
-        failed = f" failed: {' '.join(flip.error.split())}" if whose == "run" and flip.error is not None else ""
+        failed = f" failed: {cut(flip.error, _ERROR)}" if whose == "run" and flip.error is not None else ""
         yield f"    {whose}:{failed or ('' if hits else ' no hits')}"
         for hit in hits[:_HITS]:
             where, text = hit_words(hit)
@@ -140,7 +143,7 @@ def _foot(result: GateResult) -> Iterator[str]:
     if said:
         yield ""
         yield from said
-        yield from (f"  {one.query_id}: {' '.join(one.error.split())}" for one in result.failed[:_WORST])
+        yield from (f"  {one.query_id}: {cut(one.error, _ERROR)}" for one in result.failed[:_WORST])
     if result.method is not None:
         yield ""
         yield method_sentence(result.method)

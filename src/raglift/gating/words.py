@@ -18,7 +18,7 @@ __all__ = [
     "bound_text",
     "check_notes",
     "check_sentence",
-    "expected_sentence",
+    "cut",
     "failed_sentence",
     "found_text",
     "hit_words",
@@ -29,8 +29,8 @@ __all__ = [
 ]
 
 _MOST_DECIMALS = 12
-_BEGINNING = 60
-"""So many characters of a hit's text are shown."""
+_BEGINNING = 84
+"""So many characters of a hit are shown: its place, and the beginning of its text."""
 
 
 def verdict_sentence(result: GateResult) -> str:
@@ -47,26 +47,30 @@ def verdict_sentence(result: GateResult) -> str:
 
 
 def found_text(check: Check) -> str:
-    """Return the figure, with as many digits as it takes to tell it from the bound that it breaks."""
+    """Return the figure, with as many digits as it takes to stand on its side of the bound."""
     if math.isnan(check.found):
         return "–"
-    unit = f" {check.unit}" if check.unit else ""
     if check.metric is None and not check.unit:
         return f"{check.found:,.0f}"
-    decimals = decimals_of(check.metric) if check.metric is not None else 3
-    while (
-        not check.passed
-        and decimals < _MOST_DECIMALS
-        and math.isclose(round(check.found, decimals), check.bound, rel_tol=ROUNDING, abs_tol=ROUNDING)
-    ):
+    factor, unit = _scale(check)
+    value = check.found * factor
+    decimals = decimals_of(check.metric) if check.metric is not None else 3 - len(f"{min(value, 999.0):.0f}")
+    while decimals < _MOST_DECIMALS and check.allows(round(value, decimals) / factor) != check.passed:
         decimals += 1
-    return f"{check.found:,.{decimals}f}{unit}"
+    return f"{value:,.{decimals}f}{unit}"
 
 
 def bound_text(check: Check) -> str:
-    """Return the bound: `≥ 0.75`, `≤ 0.5 s`."""
-    unit = f" {check.unit}" if check.unit else ""
-    return f"{'≥' if check.is_minimum else '≤'} {check.bound:.10g}{unit}"
+    """Return the bound: `≥ 0.75`, `≤ 500 ms`."""
+    factor, unit = _scale(check)
+    return f"{'≥' if check.is_minimum else '≤'} {check.bound * factor:.10g}{unit}"
+
+
+def _scale(check: Check) -> tuple[float, str]:
+    """Return by what to multiply a figure and its bound to show them, and their unit."""
+    if not check.unit:
+        return 1.0, ""
+    return (1000.0, " ms") if check.bound < 1.0 else (1.0, " s")
 
 
 def check_sentence(check: Check) -> str:
@@ -119,11 +123,6 @@ def check_notes(check: Check) -> tuple[str, ...]:
     return tuple(f"{check.name}: {one}" for one in told if one)
 
 
-def expected_sentence(result: GateResult) -> str:
-    """Return what was looked for, where there is a labelled set or a baseline."""
-    return "" if result.expected is None else f"all of {counted(result.expected, 'query')}"
-
-
 def missing_sentence(result: GateResult) -> str:
     """Name the queries that the run lacks; empty where it lacks none."""
     if not result.missing:
@@ -140,11 +139,21 @@ def failed_sentence(result: GateResult) -> str:
     return f"{counted(len(result.failed), 'query')} failed and {'counts' if one else 'count'} 0 in every mean: {ids}"
 
 
-def hit_words(hit: Hit) -> tuple[str, str]:
-    """Return where a hit stands, and the beginning of its text on one line."""
+def hit_words(hit: Hit, most: int = _BEGINNING) -> tuple[str, str]:
+    """Return where a hit stands, and the beginning of its text on one line.
+
+    Args:
+        hit: what came back.
+        most: how many characters the two may have together; of the text, at least 20 are shown.
+    """
     chunk = hit.chunk
     where = chunk.doc_id or "document not known"
     if chunk.start is not None and chunk.end is not None:
         where += f" {chunk.start:,}–{chunk.end:,}"
-    text = " ".join(chunk.text.split())
-    return where, text if len(text) <= _BEGINNING else text[: _BEGINNING - 1] + "…"
+    return where, cut(chunk.text, max(20, most - len(where)))
+
+
+def cut(text: str, most: int) -> str:
+    """Return a text on one line, cut where it is longer than so many characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1] + "…"
