@@ -122,7 +122,7 @@ def _regression(
     note = ""
     if difference is None:
         shallow = [name for name in comparison.names if comparison.row(name, metric).truncated]
-        note = f"no fair pair: {' and '.join(shallow)} returned fewer hits than {metric} looks at, whatever was asked"
+        note = f"no fair pair: {' and '.join(shallow)} returned fewer hits than {metric} looks at, whatever was asked: compare at a smaller depth"
     elif not difference.n:
         note = "no fair pair: no query has labels that count in both"
     worse = difference is not None and p <= comparison.method.alpha and -difference.mean > margin + ROUNDING
