@@ -58,6 +58,7 @@ def test_it_stays_small_enough_for_a_comment(ranked) -> None:
     result = rl.gate(ranked([6] * 60, **many), baseline=ranked([1] * 60, **many), no_regression=metrics)
     told = result.to_markdown()
     assert len(told) < 65_536
+    assert told.count("60 queries did worse in Recall@1 than with the baseline; the 20 that lost most") == 1
     assert told.count("→ 0.000</summary>") == 10  # the rankings of ten queries, whatever the metrics
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import raglift as rl
 from raglift.errors import ConfigurationError
 from raglift.gating import GateResult, Outcome
+from raglift.records import Dataset
 
 
 def test_a_run_that_keeps_its_bounds_passes(ranked) -> None:
@@ -129,6 +130,7 @@ def test_a_real_set_agrees_with_a_run_that_was_saved_and_loaded(tmp_path: Path) 
         ({"minimum": {"rr@3": 0.5}, "confidence": 95}, "confidence"),
         ({"minimum": {"rr@3": 0.5}, "margin": -1}, "margin"),
         ({"minimum": {"rr@3": 0.5}, "dataset": "lighthouse"}, "gate: dataset: found a str; expected a Dataset"),
+        ({"minimum": {"rr@3": 0.5}, "dataset": Dataset((), name="none")}, "gate: dataset: found no queries"),
         ({"baseline": "runs/main", "no_regression": ["rr@3"]}, "gate: baseline: found a str; expected an Evaluation"),
     ],
 )

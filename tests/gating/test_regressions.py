@@ -146,7 +146,7 @@ def test_a_run_may_itself_be_called_baseline(ranked) -> None:
 
 def test_false_alarms_are_no_more_often_than_asked(with_values) -> None:
     rng = np.random.default_rng(20)
-    tried, failed = 200, 0
+    tried, failed = 120, 0
     for _ in range(tried):
         hard = rng.random(12)  # what makes a query hard for one system makes it hard for the other
         before, after = (np.clip(hard + rng.normal(0.0, 0.2, 12), 0.0, 1.0).round(2) for _ in range(2))
