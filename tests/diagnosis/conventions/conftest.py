@@ -28,7 +28,7 @@ def by_ids(
 
 @pytest.fixture(scope="session")
 def by_chunk_ids() -> Callable[..., Evaluation]:
-    """Evaluate rankings that are ids, by groups of relevant ids: `by_chunk_ids({"q": [["A"], ["B"]]}, {"q": "AXB"})`."""
+    """Evaluate rankings that are ids, by groups of relevant ids: `by_chunk_ids({"q": [["A"]]}, {"q": "AXB"})`."""
     return by_ids
 
 

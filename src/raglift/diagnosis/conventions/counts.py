@@ -1,18 +1,20 @@
-"""What can be counted of one query's ranking: hits, ids, facts and passages, down to a metric's depth."""
+"""What can be counted of one query's ranking: hits, ids, facts and labels, down to a metric's depth."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.metrics.budgets import prefix_lengths
-from raglift.metrics.profiles import DEFAULT
+from raglift.metrics.budgets import within_budget
+from raglift.metrics.profiles import DEFAULT, hits
+from raglift.metrics.satisfied import depth
 
 if TYPE_CHECKING:
     from raglift.matching import Judgements
+    from raglift.metrics.profiles.hits import RelevantHits
     from raglift.records import Metric
 
 __all__ = ["Counts"]
@@ -31,51 +33,67 @@ class Counts:
     profile: str = DEFAULT.name
     """By whose rule it was judged."""
 
-    @cached_property
-    def ids(self) -> list[str]:
-        """The ids of the hits."""
-        hits = self.judged.rankings[self.query].hits
-        length = self.metric.k
-        if self.metric.budget is not None:
-            length = int(prefix_lengths(self.judged, self.metric.budget)[self.query])
-        return [hit.chunk.id for hit in hits[:length]]
-
-    @cached_property
-    def relevant_ranks(self) -> list[int]:
-        """The ranks of the hits that match any passage."""
-        matches = self.judged.matches
-        of_query = np.unique(matches.rank[matches.query == self.query])
-        return [int(rank) for rank in of_query if rank <= len(self.ids)]
+    @classmethod
+    def of(cls, judged: Judgements, query: int, metric: Metric, profile: str = DEFAULT.name) -> Counts:
+        """Return the counts of a query; a token budget is a depth like any other from here on."""
+        if metric.budget is None:
+            return cls(judged, query, metric, profile)
+        return cls(within_budget(judged, metric.budget), query, replace(metric, depth=None), profile)
 
     @property
-    def relevant_ids(self) -> set[str]:
-        """The distinct ids among the relevant hits."""
-        return {self.ids[rank - 1] for rank in self.relevant_ranks}
+    def returned(self) -> int:
+        """How many hits came back."""
+        return int(hits.returned(self.judged, self.metric)[self.query])
+
+    @property
+    def distinct_returned(self) -> int:
+        """How many different ids they have."""
+        return int(hits.distinct_returned(self.judged, self.metric)[self.query])
+
+    def relevant_ranks(self, *, distinct: bool = False) -> list[int]:
+        """Return the ranks of the hits that match anything; with `distinct`, of those whose id did not come before."""
+        return self._ranks(hits.relevant_hits(self.judged, self.metric, distinct=distinct))
+
+    def ranks_of_first_matches(self) -> list[int]:
+        """Return the ranks of the hits that are the first to match some label."""
+        return self._ranks(hits.first_matches(self.judged, self.metric))
+
+    def _ranks(self, found: RelevantHits) -> list[int]:
+        ranks: list[int] = found.rank[found.query == self.query].tolist()
+        return ranks
+
+    @property
+    def labels(self) -> int:
+        """How many labels there are, alternatives too, each once."""
+        return int(np.count_nonzero(hits.labels(self.judged)[0] == self.query))
+
+    @property
+    def labels_found(self) -> int:
+        """How many of them were matched."""
+        return int(hits.labels_found(self.judged, self.metric)[self.query])
 
     @cached_property
-    def fact_rows(self) -> list[int]:
-        """The rows of the query's facts in the fact table."""
-        rows: list[int] = np.flatnonzero(self.judged.facts.query == self.query).tolist()
-        return rows
+    def facts(self) -> int:
+        """How many facts there are."""
+        return int(np.count_nonzero(self.judged.facts.query == self.query))
 
     @property
     def passages(self) -> int:
-        """How many passages its facts have."""
-        return int(self.judged.facts.passages[self.fact_rows].sum())
+        """How many passages the facts have; one that two facts share counts twice."""
+        facts = self.judged.facts
+        return int(facts.passages[facts.query == self.query].sum())
 
     @cached_property
-    def matched(self) -> dict[int, dict[int, list[int]]]:
-        """For each fact, by its row, and each passage of it that was matched: the ranks of the hits that match it."""
-        matches = self.judged.matches
-        found: dict[int, dict[int, list[int]]] = {}
-        for row in np.flatnonzero((matches.query == self.query) & (matches.rank <= len(self.ids))).tolist():
-            of_fact = found.setdefault(int(matches.fact[row]), {})
-            of_fact.setdefault(int(matches.passage[row]), []).append(int(matches.rank[row]))
-        return found
-
-    @cached_property
-    def first_ranks(self) -> dict[int, int]:
-        """For each fact that is satisfied, by its row: the first rank at which it is, best first."""
+    def ranks_of_facts(self) -> list[int]:
+        """The first rank of each fact that is satisfied, best first."""
         first = self.judged.first
-        rows = np.flatnonzero((first.query == self.query) & (first.rank <= len(self.ids))).tolist()
-        return {int(first.fact[row]): int(first.rank[row]) for row in rows}
+        ranks: list[int] = first.rank[(first.query == self.query) & (first.rank <= depth(self.metric.k))].tolist()
+        return ranks
+
+    @cached_property
+    def matches(self) -> list[tuple[int, int, int]]:
+        """Fact, passage and rank of each match, sorted; facts by their row in the fact table."""
+        matches = self.judged.matches
+        rows = (matches.query == self.query) & (matches.rank <= depth(self.metric.k))
+        columns = (matches.fact[rows], matches.passage[rows], matches.rank[rows])
+        return sorted(zip(*(column.tolist() for column in columns), strict=True))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
@@ -23,6 +24,7 @@ __all__ = ["numbers_of"]
 
 _EXACT = 1e-8
 _MOST_TERMS = 6
+_NOTHING = "no relevant hit"
 
 Told = tuple[str, float]
 """What is said, and what it comes to."""
@@ -51,61 +53,79 @@ def _share(part: int, what: str, whole: int, of_what: str) -> Told:
 
 
 def _counted(count: int, noun: str) -> str:
+    """Return a number with its noun, of which | marks the end: `2 hits that came back`."""
     first, _, rest = noun.partition("|")
     return f"{count:,} {first}{'' if count == 1 else 's'}{rest}"
 
 
 def _precision(counts: Counts) -> Told:
+    return _precision_at_k(len(counts.relevant_ranks()), "relevant hit", counts)
+
+
+def _precision_of_documents(counts: Counts) -> Told:
+    return _precision_at_k(len(counts.ranks_of_first_matches()), "relevant document", counts)
+
+
+def _precision_at_k(relevant: int, noun: str, counts: Counts) -> Told:
     k = counts.metric.k
-    if not k:
-        return "", 0.0
-    relevant = len(counts.relevant_ranks)
-    return f"{_counted(relevant, 'relevant hit')} / {k:,} (k)", relevant / k
+    return (f"{_counted(relevant, noun)} / {k:,} (k)", relevant / k) if k else ("", 0.0)
 
 
 def _precision_of_ids(counts: Counts) -> Told:
-    return _share(len(counts.relevant_ids), "relevant id", len(set(counts.ids)), "distinct id| that came back")
+    relevant = len(counts.relevant_ranks(distinct=True))
+    return _share(relevant, "relevant id", counts.distinct_returned, "distinct id| that came back")
 
 
 def _precision_of_hits(counts: Counts) -> Told:
-    return _share(len(counts.relevant_ids), "relevant id", len(counts.ids), "hit| that came back")
+    relevant = len(counts.relevant_ranks(distinct=True))
+    return _share(relevant, "relevant id", counts.returned, "hit| that came back")
 
 
 def _recall(counts: Counts) -> Told:
-    return _share(len(counts.first_ranks), "fact| found", len(counts.fact_rows), "fact")
+    return _share(len(counts.ranks_of_facts), "fact| found", counts.facts, "fact")
 
 
 def _recall_of_passages(counts: Counts) -> Told:
-    found = sum(map(len, counts.matched.values()))
-    return _share(found, "passage| found", counts.passages, "passage")
+    found = {(fact, passage) for fact, passage, _ in counts.matches}
+    return _share(len(found), "passage| found", counts.passages, "passage")
+
+
+def _recall_of_labels(counts: Counts) -> Told:
+    return _share(counts.labels_found, "label| found", counts.labels, "label")
 
 
 def _reciprocal_rank(counts: Counts) -> Told:
-    rank = min(counts.first_ranks.values(), default=0)
-    return (f"1/{rank}, of the first relevant rank", 1 / rank) if rank else ("no relevant hit", 0.0)
+    rank = min(counts.ranks_of_facts, default=0)
+    return (f"1/{rank}, of the first relevant rank", 1 / rank) if rank else (_NOTHING, 0.0)
 
 
 def _reciprocal_rank_of_groups(counts: Counts) -> Told:
-    return _mean_of_groups([(1, rank) for rank in counts.first_ranks.values()], counts)
+    return _mean_of_groups([(1, rank) for rank in counts.ranks_of_facts], counts)
 
 
 def _average_precision(counts: Counts) -> Told:
-    terms, facts = _terms(counts), len(counts.fact_rows)
-    return f"{_sum(terms)} / {_counted(facts, 'fact')}", _total(terms) / facts if facts else 0.0
+    place = {rank: number for number, rank in enumerate(sorted(set(counts.ranks_of_facts)), start=1)}
+    return _divided([(place[rank], rank) for rank in counts.ranks_of_facts], counts.facts, "fact")
+
+
+def _average_precision_of_documents(counts: Counts) -> Told:
+    return _divided(_at_hits(counts.ranks_of_first_matches()), counts.labels, "label")
+
+
+def _average_precision_of_hits(counts: Counts) -> Told:
+    return _divided(_at_hits(counts.relevant_ranks()), counts.labels, "label")
 
 
 def _average_precision_of_found(counts: Counts) -> Told:
-    terms = _terms(counts)
-    found = _counted(len(terms), "relevant hit| that came back")
-    return (f"{_sum(terms)} / {found}", _total(terms) / len(terms)) if terms else ("no relevant hit", 0.0)
+    terms = _at_hits(counts.relevant_ranks())
+    return _divided(terms, len(terms), "relevant hit| that came back") if terms else (_NOTHING, 0.0)
 
 
 def _average_precision_of_groups(counts: Counts) -> Told:
     values: list[Term] = []
-    for passages in counts.matched.values():
-        ranks = sorted({rank for of_passage in passages.values() for rank in of_passage})
-        at_hits: list[Term] = list(enumerate(ranks, start=1))
-        values.append(at_hits[0] if len(at_hits) == 1 else (_total(at_hits), len(at_hits)))
+    for _, of_fact in groupby(counts.matches, key=lambda match: match[0]):
+        terms = _at_hits(sorted({rank for _, _, rank in of_fact}))
+        values.append(terms[0] if len(terms) == 1 else (_total(terms), len(terms)))
     return _mean_of_groups(values, counts)
 
 
@@ -132,17 +152,17 @@ def _beside(counts: Counts, name: str) -> float:
         return math.nan
 
 
-def _terms(counts: Counts) -> list[Term]:
-    """Return N(r)/r of each fact that was found."""
-    ranks = sorted(set(counts.first_ranks.values()))
-    place = {rank: number for number, rank in enumerate(ranks, start=1)}
-    return [(place[rank], rank) for rank in sorted(counts.first_ranks.values())]
+def _at_hits(ranks: list[int]) -> list[Term]:
+    """Return the precision at each of some relevant hits."""
+    return list(enumerate(ranks, start=1))
+
+
+def _divided(terms: Sequence[Term], whole: int, noun: str) -> Told:
+    return f"{_sum(terms)} / {_counted(whole, noun)}", _total(terms) / whole if whole else 0.0
 
 
 def _mean_of_groups(found: list[Term], counts: Counts) -> Told:
-    groups = len(counts.fact_rows)
-    terms = [*found, *[(0, 1)] * (groups - len(found))]
-    return f"{_sum(terms)} / {_counted(groups, 'group')}", _total(terms) / groups if groups else 0.0
+    return _divided([*found, *[(0, 1)] * (counts.facts - len(found))], counts.facts, "group")
 
 
 def _total(terms: Sequence[Term]) -> float:
@@ -176,5 +196,14 @@ _WAYS: dict[tuple[str, str], Callable[[Counts], Told]] = {
     ("autorag", "precision"): _precision_of_hits,
     ("autorag", "rr"): _reciprocal_rank_of_groups,
     ("autorag", "ap"): _average_precision_of_groups,
+    ("trec", "precision"): _precision_of_documents,
+    ("trec", "recall"): _recall_of_labels,
+    ("trec", "ap"): _average_precision_of_documents,
+    ("llamaindex", "precision"): _precision_of_ids,
+    ("llamaindex", "recall"): _recall_of_labels,
+    ("llamaindex", "ap"): _average_precision_of_hits,
+    ("ragas", "precision"): _precision_of_ids,
+    ("ragas", "recall"): _recall_of_labels,
+    ("ragas", "ap"): _average_precision_of_found,
 }
 """What to say of a profile's measure; for one that has no entry the default's is tried."""

@@ -22,7 +22,7 @@ __all__ = ["ranked_hits", "relevant_ranks"]
 
 def relevant_ranks(judged: Judgements, query: int, metric: Metric) -> list[int]:
     """Return the ranks of a query's relevant hits, down to the metric's depth."""
-    return Counts(judged, query, metric).relevant_ranks
+    return Counts.of(judged, query, metric).relevant_ranks()
 
 
 def ranked_hits(

@@ -36,7 +36,7 @@ class Reasons:
         """Return how a value comes about; nothing for one that is left out, or of a query that failed."""
         if math.isnan(value) or self.evaluation.run.traces[self.query].error is not None:
             return ""
-        return numbers_of(Counts(self.judged[profile], self.query, metric, profile), value)
+        return numbers_of(Counts.of(self.judged[profile], self.query, metric, profile), value)
 
     def why(self, metric: Metric, profile: str, value: float) -> str:
         """Return the sentences that explain a value that is not the default's; empty where nothing explains it."""
