@@ -133,15 +133,16 @@ def sizes(found: MetricsExplanation) -> list[str]:
 
 
 def differences(found: MetricsExplanation) -> Iterator[tuple[str, list[str]]]:
-    """Yield each measure with values that differ, and a text for each profile: what it does, in the query's numbers."""
+    """Yield each measure with values that differ and its default's numbers, and what each profile does, in numbers."""
     measures: dict[tuple[str, object], list[MetricUnderProfiles]] = {}
     for each in found.metrics:
         measures.setdefault((each.metric.name, each.metric.parameters), []).append(each)
     for of_measure in measures.values():
         texts = [text for profile in found.profiles[1:] for text in _texts(profile, of_measure, found)]
         if texts:
-            name = title(of_measure[-1].metric)
-            yield (name if len(of_measure) == 1 else name.partition("@")[0]), texts
+            deepest = of_measure[-1]
+            numbers = _numbers(deepest.metric, deepest.default)
+            yield f"{title(deepest.metric)}{f', by default: {numbers}' if numbers else ''}", texts
 
 
 def _texts(profile: str, of_measure: list[MetricUnderProfiles], found: MetricsExplanation) -> Iterator[str]:
@@ -152,18 +153,19 @@ def _texts(profile: str, of_measure: list[MetricUnderProfiles], found: MetricsEx
         if not each.values[place].agrees:
             by_reason.setdefault(each.values[place].why, []).append(each)
     for why, differing in by_reason.items():
-        each, one = differing[-1], differing[-1].values[place]
-        depths = ", ".join(_depth(other.metric) for other in differing)
+        deepest, of_profile = differing[-1], differing[-1].values[place]
+        depths = ", ".join(_depth(each.metric) for each in differing)
         where = "" if len(differing) == len(of_measure) else f" ({depths})"
-        here = "Here" if len(differing) == 1 else f"Here, {_depth(each.metric)}"
-        numbers = f"{here}: {_numbers(each, one)}." if one.numbers else ""
-        yield " ".join(filter(None, (f"{profile}{where}:", why, numbers)))
+        here = f"Here: {_numbers(deepest.metric, of_profile)}"
+        if deepest is not of_measure[-1]:
+            default = _numbers(deepest.metric, deepest.default)
+            here = f"{here}, {_depth(deepest.metric)}{f'; by default {default}' if default else ''}"
+        yield " ".join(filter(None, (f"{profile}{where}:", why, f"{here}." if of_profile.numbers else "")))
 
 
-def _numbers(each: MetricUnderProfiles, one: ProfileValue) -> str:
-    said = f"{one.numbers} = {_figure(each.metric, one.value)}"
-    default = each.default
-    return said + (f"; by default {default.numbers} = {_figure(each.metric, default.value)}" if default.numbers else "")
+def _numbers(metric: Metric, one: ProfileValue) -> str:
+    """Return how a value comes about, and the value; nothing where that is not known."""
+    return f"{one.numbers} = {_figure(metric, one.value)}" if one.numbers else ""
 
 
 def _depth(metric: Metric) -> str:

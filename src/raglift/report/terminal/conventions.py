@@ -27,14 +27,13 @@ def _parts(found: MetricsExplanation) -> Iterator[Part]:
     yield f"stage {found.stage}, match by {found.match}"
     yield from _wrapped([*conventions.choice(found), *conventions.status(found)])
     yield from labels_line(found.label_sources)
-    yield from conventions.facts(found)
-    yield from conventions.ranking(found)
+    yield from _wrapped([*conventions.facts(found), *conventions.ranking(found)])
     values, means = conventions.values(found), conventions.means(found)
     if values.rows:
         yield from ("", values)
     yield from _wrapped(conventions.agreeing(found))
     for name, texts in conventions.differences(found):
-        yield from ("", name, *_wrapped(texts, "  "))
+        yield from ("", *_wrapped([name]), *_wrapped(texts, "  "))
     if found.queries > 1 and means.rows:
         yield from ("", means)
     if found.queries > 1:
