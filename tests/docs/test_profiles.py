@@ -13,6 +13,7 @@ from raglift.records import Chunk, Dataset, Fact, Passage, Query
 from .pages import ROOT
 
 PAGE = (ROOT / "docs" / "profiles.md").read_text(encoding="utf-8")
+TABLE = PAGE.partition("|---|")[2].partition("\n\n")[0]
 METRICS = ("precision", "recall", "f1", "rr", "ap", "ndcg")
 ROWS = {
     "trec_eval (pytrec_eval), ranx, at 5": ("trec", ["A", "B", "C"]),
@@ -25,7 +26,7 @@ ROWS = {
 
 
 def shown(row: str) -> list[str]:
-    (line,) = re.findall(rf"^\| {re.escape(row)} \|(.*)\|$", PAGE, re.MULTILINE)
+    (line,) = re.findall(rf"^\| {re.escape(row)} \|(.*)\|$", TABLE, re.MULTILINE)
     return [cell.strip() for cell in line.split("|")]
 
 
@@ -43,6 +44,5 @@ def test_the_numbers_of_a_tool_are_its_profiles(row: str) -> None:
 
 
 def test_every_row_of_the_table_is_checked_and_every_profile_is_told_of() -> None:
-    table = PAGE.partition("|---|")[2].partition("\n\n")[0]
-    assert re.findall(r"^\| (.+?) \|", table, re.MULTILINE) == list(ROWS)
+    assert re.findall(r"^\| (.+?) \|", TABLE, re.MULTILINE) == list(ROWS)
     assert all(f"`{name}`" in PAGE for name in PROFILES if name != "default")
