@@ -22,6 +22,7 @@ __all__ = ["SAME", "agreeing", "choice", "differences", "facts", "means", "ranki
 SAME = "="
 """Stands for the default's value."""
 _MOST_FACTS = 8
+_MOST_PASSAGES = 3
 _MOST_NAMES = 3
 _EXCERPT = 40
 
@@ -62,7 +63,9 @@ def facts(found: MetricsExplanation) -> Iterator[str]:
     }
     for number, fact in enumerate(found.query.facts[:_MOST_FACTS], start=1):
         where = f"found at rank {ranks[number]}" if number in ranks else "not found"
-        said = " or ".join(passage_text(passage) for passage in fact.passages)
+        shown = [passage_text(passage) for passage in fact.passages[:_MOST_PASSAGES]]
+        more = len(fact.passages) - len(shown)
+        said = " or ".join([*shown, *([f"{more:,} more"] if more else [])])
         yield f"fact {number}: {said}, {where}"
     left = len(found.query.facts) - _MOST_FACTS
     if left > 0:
@@ -78,9 +81,16 @@ def ranking(found: MetricsExplanation) -> Iterator[str]:
             yield from (f"rank {each.hit.rank}: {_name(found, each)}  {_matched(each)}" for each in hits)
             continue
         first, last = hits[0].hit.rank, hits[-1].hit.rank
-        names = ", ".join(_name(found, each) for each in hits[:_MOST_NAMES])
-        more = ", …" if len(hits) > _MOST_NAMES else ""
-        yield f"{f'rank {first}' if first == last else f'ranks {first}–{last}'}: {names}{more}  not relevant"
+        where = f"rank {first}" if first == last else f"ranks {first}–{last}"
+        yield f"{where}: {_names(found, hits)}not relevant"
+
+
+def _names(found: MetricsExplanation, hits: list[RankedHit]) -> str:
+    """Return what hits that are not relevant are called; nothing of several that have no short names."""
+    if len(hits) > 1 and not _has_ids(found):
+        return ""
+    names = [_name(found, each) for each in hits[:_MOST_NAMES]]
+    return f"{', '.join([*names, *(['…'] if len(hits) > len(names) else [])])}  "
 
 
 def values(found: MetricsExplanation) -> Table:
@@ -178,12 +188,17 @@ def _by_default(each: RankedHit) -> Iterable[tuple[int, str]]:
 
 def _name(found: MetricsExplanation, each: RankedHit) -> str:
     chunk = each.hit.chunk
-    if any(passage.chunk_id is not None for fact in found.query.facts for passage in fact.passages):
+    if _has_ids(found):
         return chunk.id
     place = "" if chunk.start is None else f" {chunk.start}–{chunk.end}"
     words = " ".join(chunk.text.split())
     shown = words if len(words) <= _EXCERPT else words[: _EXCERPT - 1] + "…"
     return f"{chunk.doc_id or ''}{place} “{shown}”".strip()
+
+
+def _has_ids(found: MetricsExplanation) -> bool:
+    """Whether the query's labels are ids of chunks, or some of them."""
+    return any(passage.chunk_id is not None for fact in found.query.facts for passage in fact.passages)
 
 
 def _matched(each: RankedHit) -> str:

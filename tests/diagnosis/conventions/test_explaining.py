@@ -269,6 +269,49 @@ def test_every_measure_that_can_be_computed_is_the_same_where_no_profile_has_its
             assert one.agrees or each.metric.name in PROFILES[one.profile].functions
 
 
+def test_a_token_budget_is_a_depth_like_any_other() -> None:
+    hits = ("nothing to the point", LAMP, KEEPER)
+    evaluation = by_text(*hits, facts=((LAMP, "the wick"), (KEEPER,)), metrics=["recall", "ap"], ks=("tokens(12)",))
+    found = evaluation.explain_metrics("q")
+    assert found.of("recall@tokens(12)").numbers == "1 fact found / 2 facts"
+    assert found.of("recall@tokens(12)", "trec").numbers == "1 label found / 3 labels"
+    assert found.of("ap@tokens(12)", "ragas").numbers == "(1/2) / 1 relevant hit that came back"
+    assert len(found.hits) == len(hits)
+
+
+def test_an_unanswerable_query_is_said_to_be_one() -> None:
+    query = Query("q", "?", (), answerable=False)
+    found = evaluate(FakeRetriever({"?": [LAMP]}), Dataset((query,)), ks=(1,)).explain_metrics("q")
+    assert "not answerable: left out of every mean, in every profile" in str(found)
+
+
+spans = st.tuples(st.integers(0, 60), st.integers(1, 40)).map(lambda span: (span[0], span[0] + span[1]))
+TEXT = "The keeper climbed the tower at dusk, trimmed the wick, and wrote the day into his book. Then he slept."
+
+
+@settings(max_examples=25)
+@given(
+    facts=st.lists(st.lists(spans, min_size=1, max_size=2), min_size=1, max_size=3),
+    cuts=st.lists(spans, max_size=4),
+    match=st.sampled_from(["containment", "coverage"]),
+    scored_by=st.sampled_from(["default", "tutorial", "ragas"]),
+)
+def test_texts_of_any_shape_give_each_profiles_own_values_with_a_reason_for_each_difference(
+    facts: list[list[tuple[int, int]]], cuts: list[tuple[int, int]], match: str, scored_by: str
+) -> None:
+    labels = tuple(Fact(tuple(Passage(TEXT[a:b], "d", a, b) for a, b in spans)) for spans in facts)
+    hits = [Chunk(TEXT[a:b], doc_id="d", start=a, end=b) for a, b in cuts]
+    data, system = Dataset((Query("q", "?", labels),)), FakeRetriever({"?": hits})
+    options = {"ks": (1, 3), "match": match}
+    found = evaluate(system, data, profile=scored_by, **options).explain_metrics("q")  # type: ignore[arg-type]
+    for profile in PROFILES:
+        expected = evaluate(system, data, profile=profile, **options).scores  # type: ignore[arg-type]
+        for metric in expected.metrics:
+            one = found.of(metric, profile)
+            assert one.value == pytest.approx(expected.of("retrieve", metric)[0], nan_ok=True, abs=1e-12)
+            assert bool(one.why) != one.agrees
+
+
 def test_the_frame_has_a_row_a_metric_and_profile(three_of_which_two_were_found: Evaluation) -> None:
     found = three_of_which_two_were_found.explain_metrics("q")
     frame = found.to_frame()

@@ -96,7 +96,7 @@ def _recall_of_labels(counts: Counts) -> Told:
 
 def _reciprocal_rank(counts: Counts) -> Told:
     rank = min(counts.ranks_of_facts, default=0)
-    return (f"1/{rank}, of the first relevant rank", 1 / rank) if rank else (_NOTHING, 0.0)
+    return (f"1/{rank}, the first fact being found at rank {rank}", 1 / rank) if rank else (_NOTHING, 0.0)
 
 
 def _reciprocal_rank_of_groups(counts: Counts) -> Told:
@@ -170,13 +170,12 @@ def _total(terms: Sequence[Term]) -> float:
 
 
 def _sum(terms: Sequence[Term]) -> str:
-    """Return `(1/1 + 2/3 + 0)`; the sum alone where there are many, and a single term without brackets."""
+    """Return `(1/1 + 2/3 + 0)`; the sum alone where there are many."""
     if not terms:
         return "0"
     if len(terms) > _MOST_TERMS:
         return f"{_total(terms):.4f}"
-    shown = [_term(*term) for term in terms]
-    return shown[0] if len(shown) == 1 else f"({' + '.join(shown)})"
+    return f"({' + '.join(_term(*term) for term in terms)})"
 
 
 def _term(part: float, whole: int) -> str:
