@@ -56,6 +56,11 @@ def explain_metrics(
 
 
 @group.command()
-def metrics() -> None:
-    """List every metric with its formula and source."""
-    raise NotImplementedError("w-metrics")
+def metrics(
+    name: Annotated[str | None, typer.Argument(help="One of them, which is shown in full.", metavar="METRIC")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
+    """List every metric with its formula and source; those of installed packages too."""
+    from raglift.cli.metrics import Request, run
+
+    run(Request(name, as_json))

@@ -2,7 +2,7 @@
 
 from raglift.diagnosis.attainable import Alternative, Best, best_facts, best_facts_at
 from raglift.diagnosis.conventions import MetricsExplanation, explain_metrics
-from raglift.diagnosis.curves import over_k
+from raglift.diagnosis.curves import has_curve, over_k
 from raglift.diagnosis.explanation import Explanation, explain
 from raglift.diagnosis.headroom import Headroom, headroom
 from raglift.diagnosis.loss import Fates, Loss, LossBreakdown, fates_of, loss_breakdown
@@ -21,6 +21,7 @@ __all__ = [
     "explain",
     "explain_metrics",
     "fates_of",
+    "has_curve",
     "headroom",
     "loss_breakdown",
     "over_k",

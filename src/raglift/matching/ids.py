@@ -81,6 +81,7 @@ def judge_ids(
         satisfied=satisfactions_of(facts, matches),
         irrelevant=HitPlaces(query_of[label[~proves]], rank[~proves]),
         repeats=HitPlaces(repeating, repeated),
+        query_ids=tuple(grades),
     )
 
 

@@ -73,6 +73,8 @@ class PassageTable:
     same_as: NDArray[np.int64]
     """The row of the first passage of the same query that is the same label: the same chunk id, or the same words at
     the same place. For most it is their own row."""
+    ids: tuple[str | None, ...] | None = None
+    """The chunk id of a chunk-id label, None for another; None altogether where each passage is another chunk."""
 
     def rows(self, fact: NDArray[np.int64], passage: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the rows of alternatives of facts."""
@@ -189,6 +191,10 @@ class Judgements:
     """Matches of passages anchored to a document with hits whose document is not known."""
     reach: Reach | None = None
     """What the chunks of the index allow, where they are known."""
+    query_ids: Sequence[str] = ()
+    """The ids of the queries, where they are known."""
+    highest_grade_of_dataset: int | None = None
+    """The highest grade of the dataset, where these are some of its queries only."""
     counter: TokenCounts = field(default_factory=TokenCounts)
     """Counts tokens; the stages of an evaluation share one."""
     whole: Judgements | None = None
@@ -212,6 +218,13 @@ class Judgements:
             repeats=repeats.take(repeats.rank <= lengths[repeats.query]),
             whole=self.whole or self,
         )
+
+    @property
+    def highest_grade(self) -> int:
+        """The highest grade that a passage of the dataset has; 1 where there is none."""
+        if self.highest_grade_of_dataset is not None:
+            return self.highest_grade_of_dataset
+        return int(self.facts.ideal_grade.max(initial=1))
 
     @cached_property
     def tokens(self) -> NDArray[np.int64]:

@@ -47,6 +47,7 @@ def judge(
     """
     counter = counter or TokenCounts()
     facts, passages = fact_table(queries), passage_table(queries)
+    query_ids = tuple(query.id for query in queries)
     text = Text(rule)
     rows: list[list[tuple[int, ...]]] = [[] for _ in rankings]
     irrelevant: list[list[tuple[int, int]]] = [[] for _ in rankings]
@@ -89,6 +90,7 @@ def judge(
                 repeats=HitPlaces.of(repeats),
                 by_text_alone=int(np.count_nonzero(by_text_alone & pieces.relevant)),
                 reach=reach,
+                query_ids=query_ids,
                 counter=counter,
             )
         )
@@ -179,6 +181,7 @@ def passage_table(queries: Sequence[Query]) -> PassageTable:
         ),
         grades=np.array([passage.grade for passage in passages], dtype=np.int64),
         same_as=np.array(_first_of_same(labelled), dtype=np.int64),
+        ids=tuple(passage.chunk_id for passage in passages),
     )
 
 

@@ -32,7 +32,15 @@ cases = st.lists(st.tuples(labels, rankings), min_size=1, max_size=8)
 few_examples = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 CUT = {"hit_rate": "success", "precision": "P", "recall": "recall", "ap": "map_cut", "ndcg": "ndcg_cut"}
-UNCUT = {"precision": "set_P", "recall": "set_recall", "f1": "set_F", "rr": "recip_rank", "ap": "map", "ndcg": "ndcg"}
+UNCUT = {
+    "precision": "set_P",
+    "r_precision": "Rprec",
+    "recall": "set_recall",
+    "f1": "set_F",
+    "rr": "recip_rank",
+    "ap": "map",
+    "ndcg": "ndcg",
+}
 OF_TREC_EVAL = {f"{name}@{k}": f"{peer}_{k}" for name, peer in CUT.items() for k in KS} | UNCUT
 ASKED = {f"{peer}.{','.join(map(str, KS))}" for peer in CUT.values()} | set(UNCUT.values())
 
@@ -172,6 +180,7 @@ def test_every_alternative_has_to_be_found(value) -> None:
 
 def test_an_id_that_comes_back_again_keeps_its_rank_and_is_no_document(value) -> None:
     assert value("precision@3", ["A", "B"], ["A", "A", "B"], "trec") == 2 / 3
+    assert value("r_precision", ["A", "B"], ["A", "A", "B"], "trec") == 0.5
     assert value("ap@3", ["A", "B"], ["A", "A", "B"], "trec") == (1 + 2 / 3) / 2
 
 

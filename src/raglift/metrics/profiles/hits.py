@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.metrics.satisfied import count_by_query, depth, per_query
+from raglift.metrics.satisfied import count_by_query, depth, one_row_a_hit, per_query
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,7 +62,7 @@ def relevant_hits(judgements: Judgements, metric: Metric, *, distinct: bool = Fa
     within = matches.rank <= depth(metric.k)
     if distinct:
         within &= ~matches.repeated
-    return _hits_of(matches.take(within), matches.grade[within])
+    return RelevantHits(*one_row_a_hit(matches.query[within], matches.rank[within], matches.grade[within]))
 
 
 def first_matches(judgements: Judgements, metric: Metric) -> RelevantHits:
@@ -71,7 +71,7 @@ def first_matches(judgements: Judgements, metric: Metric) -> RelevantHits:
     So each label is found once, by one hit, and no hit finds what was found before: a ranking of distinct documents.
     """
     first, labels_matched = _first_match_of_each_label(judgements, metric)
-    return _hits_of(first, label_grades(judgements)[labels_matched])
+    return RelevantHits(*one_row_a_hit(first.query, first.rank, label_grades(judgements)[labels_matched]))
 
 
 def _first_match_of_each_label(judgements: Judgements, metric: Metric) -> tuple[Matches, NDArray[np.int64]]:
@@ -80,15 +80,6 @@ def _first_match_of_each_label(judgements: Judgements, metric: Metric) -> tuple[
     found, first = np.unique(label, return_index=True)  # rows are in order of rank
     within = matches.rank[first] <= depth(metric.k)
     return matches.take(first[within]), found[within]
-
-
-def _hits_of(matches: Matches, grade: NDArray[np.int64]) -> RelevantHits:
-    """Return one row for each hit, with the best of the grades."""
-    order = np.lexsort((-grade, matches.rank, matches.query))
-    query, rank, grade = matches.query[order], matches.rank[order], grade[order]
-    best = np.ones(len(query), dtype=np.bool_)
-    best[1:] = (query[1:] != query[:-1]) | (rank[1:] != rank[:-1])
-    return RelevantHits(query[best], rank[best], grade[best])
 
 
 def labels_found(judgements: Judgements, metric: Metric) -> Values:

@@ -36,6 +36,13 @@ def precision(judgements: Judgements, metric: Metric) -> Values:
     return per_query(found, returned(judgements, metric)) if metric.k is None else found / metric.k
 
 
+def r_precision(judgements: Judgements, metric: Metric) -> Values:
+    """Rprec = relevant documents among the first R hits / R, with R all relevant documents."""
+    wanted = count_by_query(labels(judgements)[0], judgements)
+    hits = first_matches(judgements, metric)
+    return per_query(count_by_query(hits.query[hits.rank <= wanted[hits.query]], judgements), wanted)
+
+
 def f1(judgements: Judgements, metric: Metric) -> Values:
     """F1@k of P_k and recall_k, as ranx's f1; set_F without a depth."""
     return harmonic_mean(precision(judgements, metric), recall_of_labels(judgements, metric))
@@ -71,6 +78,7 @@ PROFILE = Profile(
     source="trec_eval 9.0.8, as pytrec_eval-terrier 0.5.11 runs it: m_P.c, m_recall.c, m_map*.c, m_ndcg*.c, m_set_*.c",
     functions={
         "precision": precision,
+        "r_precision": r_precision,
         "recall": recall_of_labels,
         "f1": f1,
         "ap": average_precision,
@@ -81,6 +89,8 @@ PROFILE = Profile(
     differences={
         "precision": "Counts a document once, however often it comes back, where the default counts every hit that "
         "matches; without a depth it is set_P, which divides by the hits that came back.",
+        "r_precision": "R is the number of labels, every alternative being a relevant document of its own, where the "
+        "default's is the number of facts, and a document counts once, however often it comes back.",
         "recall": "Divides by all labels, every alternative being a relevant document of its own that has to be "
         "found, where the default divides by the facts, of which any one alternative will do.",
         "f1": "The harmonic mean of its own precision and recall, which counts every alternative as a relevant "
