@@ -71,6 +71,7 @@ DOORS = {
     ("records/results.py", "store"),
     ("records/slices.py", "report"),
     ("records/tradeoff.py", "report"),
+    ("diagnosis/conventions/records.py", "report"),
     ("diagnosis/explanation.py", "report"),
     ("diagnosis/headroom.py", "report"),
     ("diagnosis/loss.py", "report"),

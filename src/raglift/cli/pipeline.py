@@ -99,9 +99,20 @@ def export(
 @group.command(name="explain-metrics")
 def explain_metrics(
     run: Annotated[Path, typer.Argument(help="The folder of a saved evaluation.")],
+    query: Annotated[
+        str | None, typer.Option(help="The id of a query; by default that whose values differ most between profiles.")
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(help="A metric, as ndcg@10; may be repeated. By default those that were scored."),
+    ] = None,
+    stage: Annotated[str | None, typer.Option(help="The stage; by default the last.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Show one query's metrics as several tools compute them, and why they differ."""
-    raise NotImplementedError("w-explain")
+    from raglift.cli import explain_metrics as command
+
+    command.run(command.Request(run, query, tuple(metric or ()), stage, as_json))
 
 
 @group.command()
