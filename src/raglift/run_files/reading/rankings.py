@@ -54,6 +54,11 @@ class FileRankings(Mapping[str, list[str]]):
         ids: list[str] = self._names[self._ids[begin:end]].tolist()
         return ids
 
+    def length(self, query_id: str) -> int:
+        """Return how many hits a query has; 0 where the file says nothing of it."""
+        begin, end = self._place.get(query_id, (0, 0))
+        return end - begin
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._place)
 
