@@ -13,7 +13,7 @@ from raglift.records import Metric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["OFFICIAL", "Column", "columns_of"]
+__all__ = ["OFFICIAL", "Column", "columns_of", "metric_of"]
 
 _CUTS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 _RECALLS = tuple(tenth / 10 for tenth in range(11))
@@ -49,6 +49,7 @@ _WITH_CUT = re.compile(r"(P|recall|ndcg_cut|map_cut|success)[_.](\d{1,9})")
 _WITH_SHARE = re.compile(r"iprec_at_recall[_.](0?\.\d{1,2}|[01](?:\.0{1,2})?)")
 _OFFICIAL_FAMILIES = _ORDER[: _ORDER.index("P") + 1]
 _DEFAULT_CUTS = {"P": _CUTS, "ndcg_cut": _CUTS, "map_cut": _CUTS, "success": (1, 5, 10)}
+_OURS = "a metric of raglift's, as 'ndcg@10'"
 OFFICIAL = "official"
 """The name of the set that trec_eval prints unless it is asked for something else."""
 
@@ -85,6 +86,19 @@ def columns_of(metrics: Sequence[str | Metric] = (OFFICIAL,)) -> tuple[Column, .
     if not found:
         raise ConfigurationError("metrics: found none; expected at least one, as ['ndcg_cut_10']")
     return tuple(sorted(dict.fromkeys(found), key=Column.sort_key))
+
+
+def metric_of(name: str) -> Metric:
+    """Return the metric of one name, trec_eval's or raglift's: `ndcg_cut_10` is `ndcg@10`.
+
+    Raises:
+        ConfigurationError: neither knows it, or raglift has no such metric.
+    """
+    columns = _columns(name)
+    metric = columns[0].metric
+    if metric is None or len(columns) > 1:
+        raise ConfigurationError(f"metric: found {name!r}, which is printed with --format trec alone; expected {_OURS}")
+    return metric
 
 
 def _columns(given: str) -> list[Column]:
