@@ -1,1 +1,6 @@
 """Rankings in files: TREC runs, JSON Lines and Parquet read and scored; evaluations written for other tools."""
+
+from raglift.run_files.reading import FileRankings, read_qrels, read_run
+from raglift.run_files.scoring import FileScores, RunScores, score_files, trec_eval_lines
+
+__all__ = ["FileRankings", "FileScores", "RunScores", "read_qrels", "read_run", "score_files", "trec_eval_lines"]
