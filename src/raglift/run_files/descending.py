@@ -43,10 +43,9 @@ def descending(scores: Sequence[float | None]) -> Descending | None:
     with np.errstate(over="ignore", under="ignore"):
         single = given.astype(np.float32)
     single[np.abs(single) < _SMALLEST] = 0
-    steps = np.diff(single)
-    if not np.isfinite(single).all() or (steps > 0).any():
+    if not np.isfinite(single).all() or (single[1:] > single[:-1]).any():
         return None
-    if (steps < 0).all():
+    if (single[1:] < single[:-1]).all():
         return Descending(given.tolist(), 0)
     lowered = single.copy()
     for place in range(1, len(lowered)):
@@ -65,7 +64,8 @@ def by_rank(hits: int) -> list[float]:
 
 def _below(score: np.float32) -> np.float32:
     """Return the next lower score that is no subnormal number."""
-    below: np.float32 = np.nextafter(score, np.float32(-np.inf))
+    with np.errstate(over="ignore", under="ignore"):
+        below: np.float32 = np.nextafter(score, np.float32(-np.inf))
     if abs(below) < _SMALLEST:
         return np.float32(0) if score > 0 else -_SMALLEST
     return below
