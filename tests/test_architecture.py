@@ -58,6 +58,7 @@ ORDER = (
 
 # What a record offers its user, and the module to its right that does it, imported when called.
 DOORS = {
+    ("records/exporting.py", "run_files"),
     ("records/labels.py", "dataset"),
     ("records/labels.py", "report"),
     ("comparison/systems.py", "store"),
