@@ -79,6 +79,7 @@ def judge_ids(
         pieces=matches,
         satisfied=satisfactions_of(facts, matches),
         irrelevant=JudgedIrrelevant(query_of[label[~proves]], rank[~proves]),
+        query_ids=tuple(grades),
     )
 
 

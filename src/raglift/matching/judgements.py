@@ -68,6 +68,8 @@ class PassageTable:
     """The words; None for a chunk-id label."""
     places: tuple[tuple[str, int] | None, ...]
     """The document and the offset of the first character, where they are known."""
+    ids: tuple[str | None, ...] | None = None
+    """The chunk id of a chunk-id label, None for another; None altogether where each passage is another chunk."""
 
     def rows(self, fact: NDArray[np.int64], passage: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the rows of alternatives of facts."""
@@ -182,6 +184,10 @@ class Judgements:
     """Matches of passages anchored to a document with hits whose document is not known."""
     reach: Reach | None = None
     """What the chunks of the index allow, where they are known."""
+    query_ids: Sequence[str] = ()
+    """The ids of the queries, where they are known."""
+    highest_grade_of_dataset: int | None = None
+    """The highest grade of the dataset, where these are some of its queries only."""
     counter: TokenCounts = field(default_factory=TokenCounts)
     """Counts tokens; the stages of an evaluation share one."""
     whole: Judgements | None = None
@@ -203,6 +209,13 @@ class Judgements:
             irrelevant=irrelevant.take(irrelevant.rank <= lengths[irrelevant.query]),
             whole=self.whole or self,
         )
+
+    @property
+    def highest_grade(self) -> int:
+        """The highest grade that a passage of the dataset has; 1 where there is none."""
+        if self.highest_grade_of_dataset is not None:
+            return self.highest_grade_of_dataset
+        return int(self.facts.ideal_grade.max(initial=1))
 
     @cached_property
     def tokens(self) -> NDArray[np.int64]:

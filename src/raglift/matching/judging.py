@@ -47,6 +47,7 @@ def judge(
     """
     counter = counter or TokenCounts()
     facts, passages = fact_table(queries), passage_table(queries)
+    query_ids = tuple(query.id for query in queries)
     text = Text(rule)
     rows: list[list[tuple[int, ...]]] = [[] for _ in rankings]
     irrelevant: list[list[tuple[int, int]]] = [[] for _ in rankings]
@@ -84,6 +85,7 @@ def judge(
                 irrelevant=JudgedIrrelevant.of(judged_irrelevant),
                 by_text_alone=int(np.count_nonzero(by_text_alone & pieces.relevant)),
                 reach=reach,
+                query_ids=query_ids,
                 counter=counter,
             )
         )
@@ -171,6 +173,7 @@ def passage_table(queries: Sequence[Query]) -> PassageTable:
             None if passage.doc_id is None or passage.start is None else (passage.doc_id, passage.start)
             for passage in passages
         ),
+        ids=tuple(passage.chunk_id for passage in passages),
     )
 
 

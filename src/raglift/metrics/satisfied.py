@@ -11,12 +11,23 @@ if TYPE_CHECKING:
 
     from raglift.matching import FirstSatisfactions, Judgements
 
-__all__ = ["count_by_query", "first_satisfactions", "per_query", "sum_by"]
+__all__ = ["count_by_query", "depth", "first_satisfactions", "per_query", "relevant_hits", "sum_by"]
 
 
 def first_satisfactions(judgements: Judgements) -> FirstSatisfactions:
     """Return, for each satisfied fact, the first rank and the grade there; found once for all metrics."""
     return judgements.first
+
+
+def relevant_hits(judgements: Judgements, k: int | None) -> tuple[NDArray[np.int64], ...]:
+    """Return query, rank and highest matched grade of each relevant hit among the first k, by query, then rank."""
+    matches = judgements.matches
+    order = np.lexsort((-matches.grade, matches.rank, matches.query))
+    query, rank, grade = matches.query[order], matches.rank[order], matches.grade[order]
+    best = np.ones(len(query), dtype=bool)
+    best[1:] = (query[1:] != query[:-1]) | (rank[1:] != rank[:-1])
+    best &= rank <= depth(k)
+    return query[best], rank[best], grade[best]
 
 
 def count_by_query(query: NDArray[np.int64], judgements: Judgements) -> NDArray[np.float64]:
