@@ -77,5 +77,3 @@ def _loaded(config: pytest.Config, source: Path) -> Dataset:
             looked = "a path starts from the folder of the test's file, or from the project's root"
             raise ConfigurationError(f"{error}\n  ({looked}: {config.rootpath})") from error
     return loaded[str(source)]
-
-

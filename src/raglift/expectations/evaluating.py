@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from raglift.errors import ConfigurationError
+from raglift.errors import ConfigurationError, RagliftError
 from raglift.evaluation import DEFAULT_KS, DEFAULT_METRICS, evaluate
 from raglift.expectations.baselines import Baseline
+from raglift.expectations.datasets import named_dataset
 from raglift.expectations.expectation import MARK, expectation_of
 from raglift.expectations.items import is_split
-from raglift.expectations.queries import asked_of, selected
+from raglift.expectations.queries import asked_of, misses_of, selected
 from raglift.expectations.telling import bounds_failure
+from raglift.expectations.tracebacks import without_own_frames
 from raglift.gating import gate
 from raglift.metrics.choosing import choose_metrics
 from raglift.records import Evaluation
@@ -62,9 +64,11 @@ class Evaluate:
         """
         __tracebackhide__ = True
         self.calls += 1
-        if self._query is None:
-            return self._held(system, reranker, options)
-        return self._asked(system, reranker, options)
+        measure = self._held if self._query is None else self._asked
+        try:
+            return measure(system, reranker, options)
+        except RagliftError as error:
+            raise without_own_frames(error) from error.__cause__
 
     def _held(self, system: Any, reranker: Any, options: dict[str, Any]) -> Evaluation:
         """Measure, and raise unless everything is as expected."""
@@ -85,12 +89,12 @@ class Evaluate:
             baseline=before,
             no_regression=() if before is None else expected.no_regression,
             margin=expected.margin,
-            dataset=None if isinstance(system, Evaluation) else evaluation.dataset,
+            dataset=named_dataset(self._item, expected.dataset) if system is evaluation else self._dataset,
             name=self._item.name,
         )
         # With an item for each query these are looked at one by one
-        each = {} if is_split(self._item) or expected.per_query is None else expected.per_query
-        failure = bounds_failure(result, each)
+        each = () if is_split(self._item) or expected.per_query is None else expected.each_query
+        failure = bounds_failure(result, misses_of(result.evaluation, each))
         if failure is not None:
             raise AssertionError(failure)
         baseline.replace(evaluation)
@@ -124,7 +128,8 @@ class Evaluate:
         expected = self._expectation
         given = options.get("metrics", DEFAULT_METRICS)
         wanted = choose_metrics(given, options.get("ks", DEFAULT_KS), dataset)
-        more = [metric for metric in expected.metrics if metric not in wanted]
+        needed = expected.metrics(each_query=is_split(self._item))
+        more = [metric for metric in needed if metric not in wanted]
         settings: dict[str, Any] = {"progress": False, **options}
         if more:
             settings["metrics"] = (*wanted, *more)
@@ -149,5 +154,9 @@ def require_call(item: pytest.Item) -> None:
     """Raise for a test that ended without handing over a system, so that nothing was held to its bounds."""
     __tracebackhide__ = True
     evaluates = item.stash.get(_EVALUATE, None)
-    if evaluates is not None and not evaluates.calls and expectation_of(item.iter_markers(MARK), item.nodeid).has_bounds:
+    if (
+        evaluates is not None
+        and not evaluates.calls
+        and expectation_of(item.iter_markers(MARK), item.nodeid).has_bounds
+    ):
         raise AssertionError("raglift_evaluate was not called, so nothing was held to the bounds of the mark")

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from raglift.dataset.faults import nearest, quoted, shown
 from raglift.errors import ConfigurationError, Fault
-from raglift.records import Dataset, as_metric
+from raglift.gating.bounds import LATENCIES, bounds_of, checked_margin, compared_metrics
+from raglift.records import Dataset
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     import pytest
 
+    from raglift.gating.bounds import Bound
     from raglift.records import Metric
 
-__all__ = ["MARK", "Expectation", "expectation_of", "stage_and_metric"]
+__all__ = ["MARK", "Expectation", "expectation_of"]
 
 MARK = "retrieval"
-_FIGURES = ("failures", "p50_latency", "p95_latency")
 _FIRST_HITS = {"hit_rate@10": 1.0}
 
 
@@ -58,30 +57,31 @@ class Expectation:
         return self.baseline is not None or bool(self.no_regression)
 
     @property
-    def each_query(self) -> Mapping[str, float]:
-        """The least for a query that is an item of its own."""
-        return _FIRST_HITS if self.per_query is None else self.per_query
+    def each_query(self) -> tuple[Bound, ...]:
+        """The least for every single query; by default, a relevant hit among the first ten."""
+        return _bounds(_FIRST_HITS if self.per_query is None else self.per_query, {})
 
-    @property
-    def metrics(self) -> tuple[Metric, ...]:
-        """All metrics that it speaks of, each once."""
-        named = [*self.minimum, *self.maximum, *self.each_query, *self.no_regression]
-        return tuple(dict.fromkeys(stage_and_metric(name)[1] for name in named if name not in _FIGURES))
+    def metrics(self, *, each_query: bool) -> tuple[Metric, ...]:
+        """Return all metrics that it speaks of, each once.
+
+        Args:
+            each_query: whether each query is an item of its own, so that what holds for these by default counts too.
+        """
+        single = self.each_query if each_query or self.per_query is not None else ()
+        of_bounds = (bound.metric for bound in (*_bounds(self.minimum, self.maximum), *single))
+        metrics = (metric for metric in of_bounds if metric is not None)
+        return tuple(dict.fromkeys((*metrics, *compared_metrics(self.no_regression))))
 
     @property
     def bounds_latency(self) -> bool:
         """Whether latency is to be measured."""
-        return any(name.endswith("_latency") for name in self.maximum)
+        return any(bound.figure in LATENCIES for bound in _bounds({}, self.maximum))
 
 
-def stage_and_metric(name: str) -> tuple[str | None, Metric]:
-    """Return the stage and the metric that a name as `retrieve:recall@50` means; no stage for the last one.
-
-    Raises:
-        ConfigurationError: there is no such metric.
-    """
-    stage, separator, metric = name.rpartition(":")
-    return (stage if separator else None), as_metric(metric)
+def _bounds(minimum: Mapping[str, float], maximum: Mapping[str, float | str]) -> tuple[Bound, ...]:
+    """Return bounds, whatever their stages are called: which stages there are, the system will tell."""
+    stages = {name.rpartition(":")[0].strip() for name in (*minimum, *maximum) if isinstance(name, str)}
+    return bounds_of(minimum, maximum, sorted(stages))
 
 
 def expectation_of(marks: Iterable[pytest.Mark], where: str) -> Expectation:
@@ -102,6 +102,12 @@ def expectation_of(marks: Iterable[pytest.Mark], where: str) -> Expectation:
         given = dict(mark.kwargs) | given
     for name, value in given.items():
         _CHECKS.get(name, _unknown)(f"{MARK}({name})", value, faults)
+    if given.get("baseline") is not None and not given.get("no_regression"):
+        faults.append(
+            Fault(
+                f"{MARK}(baseline)", "no metric to compare", 'one that may not get worse, as no_regression=["ndcg@10"]'
+            )
+        )
     if faults:
         raise ConfigurationError("\n".join([f"{where}: the mark cannot be used", *(f"  {fault}" for fault in faults)]))
     return Expectation(
@@ -130,29 +136,25 @@ def _check_dataset(where: str, value: object, faults: list[Fault]) -> None:
 
 
 def _check_minimum(where: str, value: object, faults: list[Fault]) -> None:
-    if not isinstance(value, Mapping):
-        faults.append(Fault(where, shown(value), 'a metric and its bound, as {"recall@5": 0.8}'))
-        return
-    for name, bound in value.items():
-        _check_metric(f"{where}[{shown(name)}]", name, faults)
-        _check_number(f"{where}[{shown(name)}]", bound, faults)
+    _check_bounds(where, value, faults, lambda one: _bounds(one, {}))
 
 
 def _check_maximum(where: str, value: object, faults: list[Fault]) -> None:
-    if not isinstance(value, Mapping):
-        faults.append(Fault(where, shown(value), 'a figure and its bound, as {"failures": 2}'))
-        return
-    for name, bound in value.items():
-        place = f"{where}[{shown(name)}]"
-        if name not in _FIGURES:
-            _check_metric(place, name, faults)
-        if not (isinstance(bound, str) and str(name).endswith("_latency")):
-            _check_number(place, bound, faults)
+    _check_bounds(where, value, faults, lambda one: _bounds({}, one))
 
 
 def _check_per_query(where: str, value: object, faults: list[Fault]) -> None:
     if value is not None:
         _check_minimum(where, value, faults)
+
+
+def _check_bounds(where: str, value: object, faults: list[Fault], read: Callable[[dict[Any, Any]], object]) -> None:
+    """Read each bound by itself, so that all that are wrong are told of."""
+    if not isinstance(value, Mapping):
+        faults.append(Fault(where, shown(value), 'figures and their bounds, as {"recall@5": 0.8}'))
+        return
+    for name, bound in value.items():
+        _attempt(f"{where}[{shown(name)}]", faults, read, {name: bound})
 
 
 def _check_baseline(where: str, value: object, faults: list[Fault]) -> None:
@@ -165,24 +167,22 @@ def _check_no_regression(where: str, value: object, faults: list[Fault]) -> None
         faults.append(Fault(where, shown(value), 'a list of metrics, as ["ndcg@10"]'))
         return
     for number, metric in enumerate(value):
-        _check_metric(f"{where}[{number}]", metric, faults)
+        _attempt(f"{where}[{number}]", faults, compared_metrics, [metric])
 
 
-def _check_margin(where: str, value: object, faults: list[Fault]) -> None:
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) < math.inf:
-        faults.append(Fault(where, shown(value), "a number, 0 or more"))
+def _check_margin(where: str, value: Any, faults: list[Fault]) -> None:
+    _attempt(where, faults, checked_margin, value)
 
 
-def _check_metric(where: str, name: object, faults: list[Fault]) -> None:
+def _attempt(where: str, faults: list[Fault], read: Callable[[Any], object], value: object) -> None:
+    """Note what a reader says of a value that it cannot read."""
     try:
-        stage_and_metric(str(name))
+        read(value)
     except ConfigurationError as error:
-        faults.append(Fault(where, shown(name), f"a metric: {error}"))
-
-
-def _check_number(where: str, bound: object, faults: list[Fault]) -> None:
-    if not isinstance(bound, Real) or isinstance(bound, bool) or not math.isfinite(bound):
-        faults.append(Fault(where, shown(bound), "a number"))
+        # The reader says what it found and what it expected; the names of its arguments are not the mark's
+        _, _, said = str(error).rpartition(": found ")
+        found, _, expected = said.partition("; expected ")
+        faults.append(Fault(where, found, expected))
 
 
 _CHECKS = {

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 
-from raglift.expectations.expectation import MARK, expectation_of, stage_and_metric
+from raglift.errors import ConfigurationError
+from raglift.expectations.expectation import MARK, expectation_of
 from raglift.expectations.items import function_of, is_split, query_of
 from raglift.expectations.telling import query_failure, query_text
+from raglift.gating.records import ROUNDING
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterable
     from types import TracebackType
 
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from raglift.gating.bounds import Bound
     from raglift.records import Dataset, Evaluation
 
-__all__ = ["Asked", "asked_of", "is_known", "judge", "selected", "skip_setup"]
+__all__ = ["Asked", "asked_of", "is_known", "judge", "misses_of", "selected", "skip_setup"]
 
 _OUTCOMES = (Exception, pytest.skip.Exception, pytest.fail.Exception, pytest.xfail.Exception)
 
@@ -82,10 +88,33 @@ def judge(item: pytest.Function) -> Generator[None, Any, Any]:
     if asked.error is not None:
         raise asked.error.with_traceback(asked.traceback)
     if not asked.evaluations:
-        raise AssertionError("raglift_evaluate was not called, so there is nothing to look at")
+        pytest.fail("raglift_evaluate was not called, so there is nothing to look at", pytrace=False)
     for evaluation in asked.evaluations:
         _judge(item, evaluation)
     return result
+
+
+def misses_of(evaluation: Evaluation, bounds: Iterable[Bound]) -> dict[Bound, list[tuple[str, float]]]:
+    """Return, for each bound on single queries, those that do not keep it with their values, worst first."""
+    found = {}
+    for bound in bounds:
+        pairs = zip(evaluation.scores.query_ids, _values(evaluation, bound).tolist(), strict=True)
+        # A query without labels has no value, and keeps every bound
+        missed = [(query, value) for query, value in pairs if value < bound.bound - ROUNDING]
+        found[bound] = sorted(missed, key=itemgetter(1))
+    return found
+
+
+def _values(evaluation: Evaluation, bound: Bound) -> NDArray[np.float64]:
+    """Return the value of each query.
+
+    Raises:
+        ConfigurationError: the bound is on a figure of the whole run, the metric was not scored, or there is no such
+            stage.
+    """
+    if bound.metric is None:
+        raise ConfigurationError(f"per_query: found {bound.name!r}; expected a metric")
+    return evaluation.scores.of(bound.stage or evaluation.after, bound.metric)
 
 
 def _judge(item: pytest.Function, evaluation: Evaluation) -> None:
@@ -95,13 +124,9 @@ def _judge(item: pytest.Function, evaluation: Evaluation) -> None:
         pytest.skip("without labels" if query.answerable else "the corpus does not answer it")
     bounds = expectation_of(item.iter_markers(MARK), item.nodeid).each_query
     place = evaluation.scores.query_ids.index(query.id)
-    missed = []
-    for name, bound in bounds.items():
-        stage, metric = stage_and_metric(name)
-        value = float(evaluation.scores.of(stage or evaluation.after, metric)[place])
-        if np.isnan(value) or value < bound:
-            missed.append((name, value, bound))
+    values = [(bound, float(_values(evaluation, bound)[place])) for bound in bounds]
+    missed = [(bound, value) for bound, value in values if not value >= bound.bound - ROUNDING]
     if missed or evaluation.run.traces[place].error is not None:
-        raise AssertionError(query_failure(evaluation, query.id, missed))
+        pytest.fail(query_failure(evaluation, query.id, missed), pytrace=False)
     if set("AP") & set(item.config.getoption("reportchars")):
         item.add_report_section("call", "retrieval", query_text(evaluation, query.id))
