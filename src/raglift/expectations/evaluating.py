@@ -16,6 +16,7 @@ from raglift.expectations.queries import asked_of, misses_of, selected
 from raglift.expectations.telling import bounds_failure
 from raglift.expectations.tracebacks import without_own_frames
 from raglift.gating import gate
+from raglift.gating.figures import with_metrics
 from raglift.metrics.choosing import choose_metrics
 from raglift.records import Evaluation
 
@@ -89,7 +90,7 @@ class Evaluate:
             baseline=before,
             no_regression=() if before is None else expected.no_regression,
             margin=expected.margin,
-            dataset=named_dataset(self._item, expected.dataset) if system is evaluation else self._dataset,
+            dataset=named_dataset(self._item, expected.dataset) if isinstance(system, Evaluation) else self._dataset,
             name=self._item.name,
         )
         # With an item for each query these are looked at one by one
@@ -106,10 +107,10 @@ class Evaluate:
         """Return an evaluation; the one that an item of the same function made already, if there is one."""
         __tracebackhide__ = True
         if not is_split(self._item):
-            return self._evaluated(system, reranker, options, self._dataset)
+            return self._evaluated(system, reranker, options)
         known = asked_of(self._item).evaluations
         if len(known) < self.calls:
-            known.append(self._evaluated(system, reranker, options, self._dataset))
+            known.append(self._evaluated(system, reranker, options))
         return known[self.calls - 1]
 
     @property
@@ -117,10 +118,11 @@ class Evaluate:
         dataset: Dataset = self._request.getfixturevalue("raglift_dataset")
         return selected(self._item, dataset) if is_split(self._item) else dataset
 
-    def _evaluated(self, system: Any, reranker: Any, options: dict[str, Any], dataset: Dataset) -> Evaluation:
+    def _evaluated(self, system: Any, reranker: Any, options: dict[str, Any]) -> Evaluation:
         __tracebackhide__ = True
         if isinstance(system, Evaluation):
-            return system
+            return with_metrics(system, self._expectation.metrics(each_query=is_split(self._item)), "the evaluation")
+        dataset = self._dataset
         return evaluate(system, dataset, reranker=reranker, **self._settings(options, dataset))
 
     def _settings(self, options: Mapping[str, Any], dataset: Dataset) -> dict[str, Any]:
