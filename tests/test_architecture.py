@@ -52,6 +52,7 @@ ORDER = (
     "assistant",
     "review",
     "walkthrough",
+    "expectations",
     "pytest_plugin",
     "cli",
 )
