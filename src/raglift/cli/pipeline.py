@@ -118,9 +118,33 @@ def score(
 @group.command()
 def export(
     run: Annotated[Path, typer.Argument(help="The folder of a saved evaluation.")],
+    output: Annotated[Path, typer.Option(help="A new folder for the files.")],
+    form: Annotated[
+        str, typer.Option("--format", help="trec (run and qrels, as trec_eval reads them), jsonl or parquet.")
+    ] = "trec",
+    stage: Annotated[
+        str | None, typer.Option(help="The stage whose rankings are written; by default the last.")
+    ] = None,
+    all_stages: Annotated[bool, typer.Option("--all-stages", help="Write one file of rankings a stage.")] = False,
+    subtopics: Annotated[
+        bool, typer.Option("--subtopics", help="With trec: also write which id stands for which fact, for pyndeval.")
+    ] = False,
+    escape_ids: Annotated[
+        bool,
+        typer.Option(
+            "--escape-ids", help="With trec: write white space, control characters and % of ids as in a URL (%20)."
+        ),
+    ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace an export that is already there, and nothing else.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
 ) -> None:
-    """Write a saved evaluation as files for other tools: TREC run and qrels."""
-    raise NotImplementedError("w-export")
+    """Write a saved evaluation as files for other tools: TREC run and qrels, JSON Lines or Parquet."""
+    from raglift.cli.export import Request
+    from raglift.cli.export import run as run_export
+
+    run_export(Request(run, output, form, stage, all_stages, subtopics, escape_ids, overwrite, as_json))
 
 
 @group.command(name="explain-metrics")
