@@ -147,8 +147,8 @@ def test_one_that_cannot_be_imported_is_warned_of_once_and_breaks_nothing(run: R
             "decorator raglift.metrics.metric returns"
         ),
         (
-            "the metric 'ndcg' of same-metrics 1.2 (same_metrics:f) is left out: it cannot be loaded: ConfigurationError: "
-            "metric: found the name 'ndcg', by which raglift reads 'ndcg'; choose another"
+            "the metric 'ndcg' of same-metrics 1.2 (same_metrics:f) is left out: it cannot be loaded: "
+            "ConfigurationError: metric: found the name 'ndcg', by which raglift reads 'ndcg'; choose another"
         ),
     ):
         assert told in found.stderr
