@@ -15,7 +15,7 @@ from raglift.diagnosis.conventions.reasons import Reasons
 from raglift.diagnosis.conventions.records import MetricsExplanation, MetricUnderProfiles, ProfileValue
 from raglift.diagnosis.rejudged import rule_of
 from raglift.errors import ConfigurationError
-from raglift.metrics import MEASURES, parse
+from raglift.metrics import MEASURES, parse, require_installed
 from raglift.metrics.profiles import DEFAULT
 from raglift.records import Metric
 
@@ -90,11 +90,13 @@ def _metrics(evaluation: Evaluation, given: Metric | str | Sequence[Metric | str
         ConfigurationError: nothing, or a metric that cannot be computed from the run.
     """
     if given is None:
-        return evaluation.scores.metrics
+        # A user's own whose function is not here has a saved value, and none under another profile
+        given = [metric for metric in evaluation.scores.metrics if MEASURES[metric.name].is_installed]
     wanted = (given,) if isinstance(given, (str, Metric)) else tuple(given)
     chosen = tuple(dict.fromkeys(parse(str(metric)) for metric in wanted))
     if not chosen:
         raise ConfigurationError("metrics: found none; expected at least one, as ['ndcg@10']")
+    require_installed(chosen)
     candidates = int(evaluation.run.spec["candidates"])
     for metric in chosen:
         measure = MEASURES[metric.name]
