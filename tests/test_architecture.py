@@ -37,7 +37,6 @@ ORDER = (
     "run_files",
     "comparison",
     "report",
-    "gating",
     "auditing",
     "store",
     "execution",
@@ -45,6 +44,7 @@ ORDER = (
     "integrations",
     "testing",
     "evaluation",
+    "gating",
     "references",
     "systems",
     "sweep",
@@ -52,12 +52,14 @@ ORDER = (
     "assistant",
     "review",
     "walkthrough",
+    "expectations",
     "pytest_plugin",
     "cli",
 )
 
 # What a record offers its user, and the module to its right that does it, imported when called.
 DOORS = {
+    ("records/exporting.py", "run_files"),
     ("records/labels.py", "dataset"),
     ("records/labels.py", "report"),
     ("comparison/systems.py", "store"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.errors import ConfigurationError
+from raglift.records.exporting import Exporting
 from raglift.records.metric import as_metric
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ __all__ = ["Evaluation"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation:
+class Evaluation(Exporting):
     """One system measured on one dataset, before and after reranking."""
 
     run: Run
