@@ -1,6 +1,7 @@
 """Why scores are what they are: where recall was lost, what was attainable, and what each hit earned."""
 
 from raglift.diagnosis.attainable import Alternative, Best, best_facts, best_facts_at
+from raglift.diagnosis.conventions import MetricsExplanation, explain_metrics
 from raglift.diagnosis.curves import has_curve, over_k
 from raglift.diagnosis.explanation import Explanation, explain
 from raglift.diagnosis.headroom import Headroom, headroom
@@ -14,9 +15,11 @@ __all__ = [
     "Headroom",
     "Loss",
     "LossBreakdown",
+    "MetricsExplanation",
     "best_facts",
     "best_facts_at",
     "explain",
+    "explain_metrics",
     "fates_of",
     "has_curve",
     "headroom",

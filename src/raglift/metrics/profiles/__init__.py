@@ -3,9 +3,10 @@
 from raglift.metrics.profiles import autorag, llama_index, ragas, trec, tutorial
 from raglift.metrics.profiles.record import Function, Profile
 
-__all__ = ["PROFILES", "Function", "Profile"]
+__all__ = ["DEFAULT", "PROFILES", "Function", "Profile"]
 
 DEFAULT = Profile("default", "raglift: the page on metrics")
+"""raglift's own conventions, from which the others differ."""
 
 PROFILES: dict[str, Profile] = {
     profile.name: profile
