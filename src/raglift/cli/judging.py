@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from raglift.cli.arguments import (  # noqa: TC001 — typer reads the annotations at run time
+from raglift.cli.arguments import (
     PROFILE_NAMES,
     ChunkerKind,
     ChunkOverlap,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from raglift.cli.arguments import (  # noqa: TC001 — typer reads the annotations at run time
+from raglift.cli.arguments import (
     PROFILE_NAMES,
     ChunkerKind,
     ChunkOverlap,
@@ -174,9 +174,7 @@ def rescore(
     metrics: Annotated[
         str | None, typer.Option(help="Measures with commas, as in evaluate; by default those of the run.")
     ] = None,
-    profile: Annotated[
-        str | None, typer.Option(help=f"{PROFILE_NAMES}; by default the profile of the run.")
-    ] = None,
+    profile: Annotated[str | None, typer.Option(help=f"{PROFILE_NAMES}; by default the profile of the run.")] = None,
     match: Annotated[
         str | None, typer.Option(help="containment, coverage or fuzzy; by default as the run was matched.")
     ] = None,
