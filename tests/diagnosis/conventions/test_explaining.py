@@ -92,12 +92,16 @@ def test_values_means_and_n_are_those_of_score_rankings_and_every_difference_is_
 
 @settings(max_examples=40)
 @given(wanted=st.lists(relevant, min_size=1, max_size=3), found=st.lists(ids, max_size=6))
-def test_what_is_said_in_numbers_is_said_of_every_usual_measure_and_comes_to_its_value(
+def test_groups_and_repeated_ids_give_each_profiles_own_values_and_numbers_for_every_usual_measure(
     by_chunk_ids: Callable[..., Evaluation], wanted: list[list[str]], found: list[str]
 ) -> None:
     explained = by_chunk_ids({"q": wanted}, {"q": found}, ks=(3,)).explain_metrics("q")
+    expected = {name: by_chunk_ids({"q": wanted}, {"q": found}, ks=(3,), profile=name).scores for name in PROFILES}
     for each in explained.metrics:
         for one in each.values:
+            value = expected[one.profile].of("retrieve", each.metric)[0]
+            assert one.value == pytest.approx(value, nan_ok=True, abs=1e-12)
+            assert bool(one.why) != one.agrees
             if each.metric.name != "hit_rate" and not math.isnan(one.value):
                 assert one.numbers, (each.metric, one)
 
