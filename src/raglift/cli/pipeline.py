@@ -22,10 +22,37 @@ def gate(
 
 @group.command()
 def score(
-    run: Annotated[Path, typer.Option(help="The rankings: a TREC run, JSON Lines or Parquet.")],
+    run: Annotated[
+        list[Path],
+        typer.Option(help="Rankings: a TREC run, or .jsonl or .parquet; again for each further one, for a table."),
+    ],
+    qrels: Annotated[
+        str,
+        typer.Option(help="Labels: TREC qrels, .jsonl, .parquet, or a dataset whose labels are ids or documents."),
+    ],
+    metrics: Annotated[
+        str | None,
+        typer.Option(help="With commas, by raglift's names or trec_eval's: 'ndcg@10,map' or 'ndcg_cut_10,P_5,bpref'."),
+    ] = None,
+    profile: Annotated[str, typer.Option(help="Whose metric conventions, as in evaluate.")] = "default",
+    output: Annotated[
+        str, typer.Option("--format", help="table, json, or trec: just as trec_eval prints it (trec_eval -c).")
+    ] = "table",
+    per_query: Annotated[bool, typer.Option("--per-query", "-q", help="Show each query, then the means.")] = False,
+    answered_only: Annotated[
+        bool, typer.Option(help="Leave labelled queries without a ranking out of the means, as trec_eval without -c.")
+    ] = False,
+    names: Annotated[
+        str | None, typer.Option(help="What to call the runs, with commas; by default as their files.")
+    ] = None,
+    form: Annotated[
+        str | None, typer.Option(help="Of the runs: trec, jsonl or parquet; by default what a file's ending says.")
+    ] = None,
 ) -> None:
-    """Score rankings that are in a file, by labels in a file."""
-    raise NotImplementedError("w-score")
+    """Score rankings that are in files, by labels in a file."""
+    from raglift.cli import score as command
+
+    command.run(command.Request(tuple(run), qrels, metrics, profile, output, per_query, answered_only, names, form))
 
 
 @group.command()
