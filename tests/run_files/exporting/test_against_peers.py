@@ -6,13 +6,15 @@ texts. What an export does not name as differing must come out the same, at ever
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import raglift as rl
@@ -122,3 +124,123 @@ def test_trec_eval_agrees_on_every_query_that_is_not_named(match: str, found: li
         for query, stage, metric, value in peer_values(export.folder, evaluation):
             if query not in export.differing:
                 assert ours(evaluation, query, stage, metric) == pytest.approx(value, abs=1e-9), (query, stage, metric)
+
+
+ids = st.sampled_from([f"c{number}" for number in range(12)])
+labels_of_ids = st.dictionaries(ids, st.integers(0, 3), max_size=5)
+one_to_one = st.lists(st.tuples(labels_of_ids, st.lists(ids, unique=True, max_size=8)), min_size=1, max_size=5)
+
+
+def by_ids(found: list[tuple[dict[str, int], list[str]]]) -> Evaluation:
+    return evaluated(
+        [
+            (
+                [Fact((Passage(chunk_id=name, grade=grade),)) for name, grade in labels.items() if grade],
+                tuple(Passage(chunk_id=name) for name, grade in labels.items() if not grade),
+                [(Chunk(f"{name} {'x' * (hash_of(name) % 5)}", id=name), None) for name in ranking],
+                False,
+            )
+            for labels, ranking in found
+        ]
+    )
+
+
+def hash_of(name: str) -> int:
+    return sum(map(ord, name)) * 7
+
+
+@given(one_to_one)
+@few_examples
+def test_trec_eval_agrees_on_every_query_whose_labels_are_ids(found: list[tuple[dict[str, int], list[str]]]) -> None:
+    evaluation = by_ids(found)
+    with TemporaryDirectory() as folder:
+        export = evaluation.to_trec(Path(folder) / "export", all_stages=True)
+        assert export.differing == ()
+        answered = set()
+        for query, stage, metric, value in peer_values(export.folder, evaluation):
+            answered.add(query)
+            assert ours(evaluation, query, stage, metric) == pytest.approx(value, abs=1e-9), (query, stage, metric)
+        labelled = [number for number, (labels, _) in enumerate(found) if any(labels.values())]
+        assert answered == {f"q{number}" for number in labelled if found[number][1]}
+
+
+@pytest.fixture(scope="module")
+def ranx() -> Iterator[Any]:
+    """The package ranx, interpreted: compiling its metrics takes longer than all of these tests."""
+    numba = pytest.importorskip("numba")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(numba.config, "DISABLE_JIT", True)
+        yield pytest.importorskip("ranx")
+
+
+RANX = {"hit_rate": "hit_rate", "precision": "precision", "recall": "recall", "f1": "f1", "ap": "map", "ndcg": "ndcg"}
+
+
+@given(found=one_to_one)
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+def test_ranx_agrees_on_what_it_is_given(ranx: Any, found: list[tuple[dict[str, int], list[str]]]) -> None:
+    evaluation = by_ids(found)
+    labelled = [f"q{number}" for number, (labels, _) in enumerate(found) if any(labels.values())]
+    assume(labelled)
+    qrels, runs = evaluation.to_ranx()
+    assert list(runs) == ["retrieve", "rerank"]
+    pairs = {f"{name}@{k}": f"{peer}@{k}" for name, peer in RANX.items() for k in KS} | {"rr": "mrr"}
+    for stage, run in runs.items():
+        assert run.name == stage
+        theirs = ranx.evaluate(qrels, run, list(pairs.values()), return_mean=False)
+        for metric, peer in pairs.items():
+            values = [ours(evaluation, query, stage, metric) for query in sorted(labelled)]
+            np.testing.assert_allclose(values, theirs[peer], rtol=0, atol=1e-9, err_msg=f"{stage} {metric}")
+
+
+@given(one_to_one)
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+def test_ir_measures_agrees_on_what_it_is_given(found: list[tuple[dict[str, int], list[str]]]) -> None:
+    ir_measures = pytest.importorskip("ir_measures")
+    evaluation = by_ids(found)
+    assume(any(any(labels.values()) for labels, _ in found))
+    qrels, runs = evaluation.to_ir_measures()
+    measures = {
+        f"{name}@{k}": measure @ k
+        for k in KS
+        for name, measure in {
+            "ndcg": ir_measures.nDCG,
+            "precision": ir_measures.P,
+            "recall": ir_measures.R,
+            "ap": ir_measures.AP,
+            "hit_rate": ir_measures.Success,
+        }.items()
+    } | {"rr": ir_measures.RR}
+    for stage, run in runs.items():
+        theirs = ir_measures.calc_aggregate(list(measures.values()), qrels, run)
+        for metric, measure in measures.items():
+            assert evaluation.scores.mean(stage, metric) == pytest.approx(theirs[measure], abs=1e-9), (stage, metric)
+
+
+def test_subtopics_are_told_to_measures_of_diversity() -> None:
+    ir_measures = pytest.importorskip("ir_measures")
+    pytest.importorskip("pyndeval")
+    text = f"{SENTENCES[0]} {SENTENCES[1]}"
+    wanted = [Fact((Passage(sentence),)) for sentence in SENTENCES[:3]]
+    hits = [(Chunk(words, id=name), None) for name, words in (("a", SENTENCES[0]), ("ab", text), ("c", SENTENCES[2]))]
+    qrels, runs = evaluated([(wanted, (), hits, False)]).to_ir_measures(subtopics=True)
+    found = {(each.doc_id, each.iteration) for each in qrels}
+    assert found == {("a", "1"), ("ab", "1"), ("ab", "2"), ("c", "3")}
+    (value,) = ir_measures.iter_calc([ir_measures.alpha_nDCG @ 3], qrels, runs["retrieve"])
+    # Gains 1, 1/2 + 1 and 1; best is "ab" first, then "c", then "a"
+    discounts = 1 / np.log2([2, 3, 4])
+    assert value.value == pytest.approx(np.dot([1, 1.5, 1], discounts) / np.dot([2, 1, 0.5], discounts))
+
+
+def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+
+    evaluation = by_ids([({"c1": 1}, ["c1"])])
+    for package, convert in (("ranx", evaluation.to_ranx), ("ir_measures", evaluation.to_ir_measures)):
+        monkeypatch.setitem(sys.modules, package, None)
+        with pytest.raises(rl.RagliftError, match=f"install it with: pip install {package.replace('_', '-')}"):
+            convert()
+
+
+def test_ranx_has_no_labels_without_queries(ranx: Any) -> None:
+    with pytest.raises(rl.RagliftError, match="found no query with labels"):
+        by_ids([({"c1": 0}, ["c1"])]).to_ranx()
