@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from raglift.records import Evaluation, Passage, Query
 
-__all__ = ["SharedQueries", "check_same_rule", "named", "shared_queries"]
+__all__ = ["SharedQueries", "check_same_queries", "check_same_rule", "named", "shared_queries"]
 
 _SHOWN = 3
 
@@ -73,7 +73,7 @@ def shared_queries(systems: Mapping[str, Evaluation], baseline: str) -> SharedQu
             continue
         theirs = evaluation.dataset.query_by_id
         _check_overlap(baseline, common, name, theirs)
-        _check_labels(baseline, common, name, theirs)
+        check_same_queries(baseline, common, name, theirs)
         kept &= set(theirs)
         notes += _differences(baseline, reference, name, evaluation)
     if not kept:
@@ -98,8 +98,25 @@ def _check_overlap(baseline: str, common: Mapping[str, Query], name: str, theirs
         )
 
 
-def _check_labels(baseline: str, common: Mapping[str, Query], name: str, theirs: Mapping[str, Query]) -> None:
-    """Raise when a query that two systems share is not the same question with the same labels, whoever gave them."""
+def check_same_queries(
+    baseline: str,
+    common: Mapping[str, Query],
+    name: str,
+    theirs: Mapping[str, Query],
+    remedy: str = "evaluate both on one version of the dataset",
+) -> None:
+    """Raise when a query that two share is not the same question with the same labels, whoever gave them.
+
+    Args:
+        baseline: what the first is called.
+        common: its queries, by id.
+        name: what the second is called.
+        theirs: its queries, by id.
+        remedy: what to do, for the message.
+
+    Raises:
+        ConfigurationError: texts or labels differ; the message names the queries.
+    """
     shared = [(key, query, theirs[key]) for key, query in common.items() if key in theirs]
     for what, is_same in (("text", _same_text), ("labels", _same_labels)):
         changed = [key for key, query, other in shared if not is_same(query, other)]
@@ -109,7 +126,7 @@ def _check_labels(baseline: str, common: Mapping[str, Query], name: str, theirs:
             raise ConfigurationError(
                 f"compare: the {what} of {_queries(len(changed))} differ between "
                 f"{baseline!r} and {name!r}: found {named(changed)}{whose if what == 'labels' else ''}; "
-                f"expected the same {what} for a fair pair: evaluate both on one version of the dataset"
+                f"expected the same {what} for a fair pair: {remedy}"
             )
 
 

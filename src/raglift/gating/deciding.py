@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from raglift.comparison.same_queries import check_same_queries, named
+from raglift.comparison.statistics import method_of
+from raglift.comparison.systems import system_name
+from raglift.errors import ConfigurationError
+from raglift.gating.bounds import bounds_of, checked_margin, compared_metrics
+from raglift.gating.figures import check_of, with_metrics
+from raglift.gating.records import FailedQuery, GateResult, Outcome
+from raglift.gating.regressions import regressions_of
+from raglift.records import Dataset, Evaluation
+from raglift.report.terminal.figures import counted
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from raglift.gating.records import GateResult
-    from raglift.records import Dataset, Evaluation, Metric
+    from raglift.records import Metric
 
 __all__ = ["gate"]
 
@@ -16,7 +26,7 @@ __all__ = ["gate"]
 def gate(
     evaluation: Evaluation,
     *,
-    minimum: Mapping[str, float] | None = None,
+    minimum: Mapping[str, float | str] | None = None,
     maximum: Mapping[str, float | str] | None = None,
     baseline: Evaluation | None = None,
     no_regression: Sequence[Metric | str] = (),
@@ -28,20 +38,132 @@ def gate(
 ) -> GateResult:
     """Decide whether a run may pass.
 
+    A bound is kept where the figure is on its right side, but for rounding (1e-9). Against a baseline a metric fails
+    only where the drop of its mean over the queries that both answered is larger than the margin, and the paired test
+    says that there is one: p, corrected by Holm over `no_regression`, is at most 1 − confidence. The test asks whether
+    there is a drop, not whether it is larger than the margin. A query that failed counts 0.
+
+    A run that lacks a query of `dataset` (without one, of the baseline) cannot pass: it is incomplete.
+
     Args:
-        evaluation: of the run.
+        evaluation: of the run. What it has not scored is scored now, where its candidates reach so deep.
         minimum: for each metric, the least mean that will do: `{"ndcg@10": 0.75}`; `"retrieve:recall@50"` names a
-            stage, by default it is the last.
-        maximum: for each metric, or `failures`, or `p50_latency` and `p95_latency` (seconds, or `"500ms"`), the most.
+            stage, by default it is the last. A bound may also be a text, as `"0.75"`.
+        maximum: the most, for each metric, or `p50_latency` and `p95_latency` (seconds, or `"500ms"`), of the run or of
+            a stage; or how many queries there may be of `failures`, `empty` (no hit came back) and `unlabelled`.
         baseline: an evaluation of the same queries.
-        no_regression: the metrics that must not be worse than the baseline's.
-        margin: how large a drop may be before it counts.
-        dataset: the labelled set that the run should have answered whole.
+        no_regression: the metrics that must not be worse than the baseline's, at the last stage of each.
+        margin: how large a drop of the mean may be before it counts.
+        dataset: the labelled set that the run should have answered whole, by the same labels.
         seed: of the permutation tests.
-        confidence: a drop is real where p is at most 1 minus it, corrected by Holm over `no_regression`.
+        confidence: a drop is real where p is at most 1 minus it.
         name: what the run is called; by default its stages.
 
     Raises:
-        ConfigurationError: nothing to check, a metric that was not scored, or a bound that is no number.
+        ConfigurationError: nothing to check, no such figure or stage, a bound that it cannot have, a metric deeper than
+            the run's candidates, a latency that was not measured; or a baseline or dataset with other labels or another
+            match rule.
     """
-    raise NotImplementedError("w-gate")
+    _check_given(evaluation, baseline, dataset)
+    method_of(seed, confidence)
+    bounds = bounds_of(minimum, maximum, evaluation.scores.stages)
+    compared = compared_metrics(no_regression)
+    allowed = checked_margin(margin)
+    _check_request(bool(bounds), baseline is not None, bool(compared))
+    called = system_name(evaluation) if name is None else name
+    whole = dataset if dataset is not None else None if baseline is None else baseline.dataset
+    if dataset is not None:
+        check_same_queries("dataset", dataset.query_by_id, called, evaluation.dataset.query_by_id, _RESCORE)
+    missing = () if whole is None else _missing(evaluation.dataset, whole)
+    wanted = [bound.metric for bound in bounds if bound.metric is not None]
+    scored = with_metrics(evaluation, [*wanted, *compared], "the run")
+    checks = tuple(check_of(scored, bound) for bound in bounds)
+    against = None
+    if baseline is not None:
+        against = regressions_of(
+            scored,
+            with_metrics(baseline, compared, "the baseline"),
+            compared,
+            margin=allowed,
+            seed=seed,
+            confidence=confidence,
+            name=called,
+        )
+    regressions = () if against is None else against.found
+    passed = all(check.passed for check in checks) and all(one.passed for one in regressions)
+    failed, notes = _failed(scored)
+    return GateResult(
+        called,
+        scored,
+        Outcome.INCOMPLETE if missing else Outcome.PASSED if passed else Outcome.FAILED,
+        checks,
+        regressions,
+        missing,
+        None if whole is None else len(whole),
+        failed,
+        None if against is None else against.method,
+        () if against is None else against.warnings,
+        (*notes, *_beyond(scored.dataset, dataset), *(() if against is None else against.notes)),
+    )
+
+
+def _check_given(evaluation: object, baseline: object, dataset: object) -> None:
+    """Raise unless what is given is what it should be.
+
+    Raises:
+        ConfigurationError: something else, as the folder of an evaluation.
+    """
+    for name, given in (("evaluation", evaluation), ("baseline", baseline)):
+        if not isinstance(given, Evaluation) and not (name == "baseline" and given is None):
+            raise ConfigurationError(
+                f"gate: {name}: found a {type(given).__name__}; expected an Evaluation: rl.load_evaluation(folder) "
+                "opens a saved one"
+            )
+    if dataset is not None and not isinstance(dataset, Dataset):
+        raise ConfigurationError(
+            f"gate: dataset: found a {type(dataset).__name__}; expected a Dataset, from rl.load_dataset()"
+        )
+    if dataset is not None and not dataset.queries:
+        raise ConfigurationError("gate: dataset: found no queries; expected those that the run should have answered")
+
+
+def _check_request(has_bounds: bool, has_baseline: bool, has_metrics: bool) -> None:
+    """Raise unless there is something to check, and a baseline goes with metrics."""
+    if has_metrics and not has_baseline:
+        raise ConfigurationError("no_regression: found no baseline; expected one to compare with (--baseline RUN)")
+    if has_baseline and not has_metrics:
+        raise ConfigurationError(
+            "baseline: found no metric that must not be worse; expected one, as no_regression=['ndcg@10'] "
+            "(--no-regression ndcg@10)"
+        )
+    if not has_bounds and not has_metrics:
+        raise ConfigurationError(
+            "gate: found nothing to check; expected a bound, as minimum={'ndcg@10': 0.75} (--min ndcg@10=0.75), or a "
+            "baseline with no_regression=['ndcg@10']"
+        )
+
+
+def _missing(asked: Dataset, whole: Dataset) -> tuple[str, ...]:
+    """Return the queries of the whole that a run was not asked."""
+    return tuple(query.id for query in whole.queries if query.id not in asked.query_by_id)
+
+
+def _beyond(asked: Dataset, dataset: Dataset | None) -> list[str]:
+    """Say which queries of a run are not in the labelled set, which count in its figures all the same."""
+    if dataset is None:
+        return []
+    more = [query.id for query in asked.queries if query.id not in dataset.query_by_id]
+    if not more:
+        return []
+    counts = "counts in its figures" if len(more) == 1 else "count in its figures"
+    return [f"{counted(len(more), 'query')} of the run not in the labelled set {counts}: {named(more)}"]
+
+
+def _failed(evaluation: Evaluation) -> tuple[tuple[FailedQuery, ...], tuple[str, ...]]:
+    """Return the queries that failed, and the notes on all else: the one on failures names but the first."""
+    failed = tuple(FailedQuery(one.query_id, one.error) for one in evaluation.run.traces if one.error is not None)
+    beginning = f"{counted(len(failed), 'query')} failed and count"
+    return failed, tuple(note for note in evaluation.notes if not (failed and note.startswith(beginning)))
+
+
+_RESCORE = "score the run again by these labels with rl.rescore(evaluation, labels=…) or raglift rescore --labels"

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+from raglift.gating.bands import band_of
+
 if TYPE_CHECKING:
-    from raglift.records import Evaluation, Hit, Metric
+    from raglift.gating.bands import Band
+    from raglift.records import Evaluation, Hit, Method, Metric
     from raglift.significance import PairedDifference
 
-__all__ = ["Check", "FlippedQuery", "GateResult", "Outcome", "Regression"]
+__all__ = ["ROUNDING", "Check", "FailedQuery", "FlippedQuery", "GateResult", "Outcome", "Regression"]
+
+ROUNDING = 1e-9
+"""By how much, in parts of the bound, rounding may move a figure without it passing or failing by that."""
 
 
 class Outcome(IntEnum):
@@ -38,12 +45,31 @@ class Check:
     n: int | None = None
     """How many queries the figure is over."""
     worst: tuple[tuple[str, float], ...] = ()
-    """The queries that did worst, with their values, worst first; empty for a figure that is no metric."""
+    """Of a metric: the queries on the wrong side of the bound with their values, the worst first, ten at most."""
+    queries: tuple[str, ...] = ()
+    """Of a count: the queries that it counts."""
+    metric: Metric | None = None
+    """What was measured; None for a latency or a count."""
+    stage: str | None = None
+    """Where; None for a latency of the whole run, and for failures."""
+    note: str = ""
+    """What the reader of the figure should know: why there is none, or that the stage returned too few hits for it."""
+
+    def allows(self, figure: float) -> bool:
+        """Whether a figure would keep the bound, but for rounding; NaN does not."""
+        slack = ROUNDING * max(1.0, abs(self.bound))
+        return figure >= self.bound - slack if self.is_minimum else figure <= self.bound + slack
 
     @property
     def passed(self) -> bool:
-        """Whether the figure keeps its bound."""
-        return self.found >= self.bound if self.is_minimum else self.found <= self.bound
+        """Whether the figure keeps its bound, but for rounding; a figure that is not there does not."""
+        return self.allows(self.found)
+
+    @property
+    def band(self) -> Band | None:
+        """What an NDCG is in a word; None for any other figure."""
+        known = self.metric is not None and self.metric.name == "ndcg" and not math.isnan(self.found)
+        return band_of(self.found) if known else None
 
 
 @dataclass(frozen=True)
@@ -60,6 +86,12 @@ class FlippedQuery:
     """The baseline's ranking down to the depth of the metric."""
     hits_after: tuple[Hit, ...]
     """The run's."""
+    matched_before: tuple[int, ...] = ()
+    """The ranks of the baseline's hits that match a label."""
+    matched_after: tuple[int, ...] = ()
+    """The ranks of the run's."""
+    error: str | None = None
+    """Why the run failed on it; None where it did not."""
 
 
 @dataclass(frozen=True)
@@ -67,14 +99,37 @@ class Regression:
     """One metric of a run against the same metric of a baseline, query by query."""
 
     metric: Metric
-    difference: PairedDifference
-    """The run minus the baseline."""
+    difference: PairedDifference | None
+    """The run minus the baseline; None where there is no fair pair, which fails."""
     margin: float
-    """How large a drop may be before it counts."""
+    """How large a drop of the mean may be before it counts."""
     passed: bool
-    """False only for a drop that is significant and larger than the margin."""
+    """False for a drop of the mean that is larger than the margin and significant, and where there is no fair pair."""
     flipped: tuple[FlippedQuery, ...]
     """The queries that did worse than with the baseline, the largest drop first."""
+    before: float = math.nan
+    """The baseline's mean over the queries that count for both."""
+    after: float = math.nan
+    """The run's."""
+    p_holm: float = math.nan
+    """The p-value of the difference, corrected by Holm over the metrics that were asked for."""
+    detectable: float | None = None
+    """The smallest true difference that so many queries show four times in five; None where that cannot be told."""
+    note: str = ""
+    """Why there is no fair pair."""
+
+    @property
+    def dropped(self) -> bool:
+        """Whether the mean is lower than the baseline's by more than rounding."""
+        return self.difference is not None and self.difference.mean < -ROUNDING
+
+
+@dataclass(frozen=True)
+class FailedQuery:
+    """A query that failed, and counts 0 in every mean."""
+
+    query_id: str
+    error: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,23 +144,45 @@ class GateResult:
     regressions: tuple[Regression, ...]
     missing: tuple[str, ...] = ()
     """Queries that the labelled set or the baseline has and the run has not: with any, it cannot pass."""
+    expected: int | None = None
+    """How many queries the labelled set or, without one, the baseline has; None where neither was given."""
+    failed: tuple[FailedQuery, ...] = ()
+    """The queries that failed: they count 0, and fail the gate only by the bounds, as `failures`."""
+    method: Method | None = None
+    """How the differences to the baseline were tested; None without a baseline."""
+    warnings: tuple[str, ...] = ()
+    """Why the differences may not mean what they seem to."""
+    notes: tuple[str, ...] = ()
+    """What else the reader should know of the run, and of the queries that were compared."""
 
     @property
     def passed(self) -> bool:
         """Whether every bound is kept, nothing got really worse, and no query is missing."""
         return self.outcome is Outcome.PASSED
 
+    def __repr__(self) -> str:
+        return f"GateResult({self.name!r}, {self.outcome.name}, {len(self.checks)} checks; print() shows them)"
+
     def __str__(self) -> str:
-        raise NotImplementedError("w-gate")
+        from raglift.gating.text import gate_text
+
+        return gate_text(self)
 
     def to_markdown(self) -> str:
         """Return a summary for a pull request, as GitHub's Markdown."""
-        raise NotImplementedError("w-gate")
+        from raglift.gating.brief import gate_brief
+        from raglift.report.markdown import markdown_of
+
+        return markdown_of(gate_brief(self))
 
     def to_junit(self) -> str:
         """Return the checks as JUnit XML: one test case a check."""
-        raise NotImplementedError("w-gate")
+        from raglift.gating.junit import gate_junit
+
+        return gate_junit(self)
 
     def to_github(self) -> str:
-        """Return GitHub's workflow commands: one `::error` a check that failed."""
-        raise NotImplementedError("w-gate")
+        """Return GitHub's workflow commands: one `::error` a check that failed; empty where all passed."""
+        from raglift.gating.annotations import gate_annotations
+
+        return gate_annotations(self)

@@ -1,0 +1,173 @@
+"""A run against a baseline, query by query: what really got worse, and which queries did."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.comparison import compare
+from raglift.comparison.statistics import detectable, method_text
+from raglift.diagnosis.rejudged import judgements_of
+from raglift.gating.records import ROUNDING, FlippedQuery, Regression
+from raglift.report.terminal.figures import counted
+from raglift.significance import holm
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from raglift.matching import Judgements
+    from raglift.records import Comparison, Evaluation, Method, Metric
+
+__all__ = ["Regressions", "regressions_of"]
+
+BASELINE = "baseline"
+
+
+@dataclass(frozen=True)
+class Regressions:
+    """What became of each metric, and what to beware of."""
+
+    found: tuple[Regression, ...]
+    method: Method
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def regressions_of(
+    evaluation: Evaluation,
+    baseline: Evaluation,
+    metrics: Sequence[Metric],
+    *,
+    margin: float,
+    seed: int,
+    confidence: float,
+    name: str,
+) -> Regressions:
+    """Compare a run with its baseline on the metrics that must not be worse, at the last stage of each.
+
+    Raises:
+        ConfigurationError: no fair pair: no query in common, other labels, another match rule or profile.
+    """
+    first = BASELINE if name != BASELINE else f"the {BASELINE}"
+    systems = {first: _with_only(baseline, metrics), name: _with_only(evaluation, metrics)}
+    comparison = compare(systems, baseline=first, primary=metrics[0], seed=seed, confidence=confidence)
+    rows = [comparison.row(name, metric) for metric in metrics]
+    p_values = [math.nan if row.difference is None or not row.difference.n else row.difference.p for row in rows]
+    corrected = holm(p_values).tolist()
+    method = comparison.method
+    if len(metrics) > 1:
+        text = method_text([row.difference for row in rows], metrics[0], f"Holm over {len(metrics)} metrics")
+        method = replace(method, text=text)
+    sides = (_Side.of(systems[first]), _Side.of(systems[name]))
+    found = tuple(
+        _regression(comparison, metric, p, margin, sides) for metric, p in zip(metrics, corrected, strict=True)
+    )
+    return Regressions(found, method, (*_powerless(found, method), *comparison.warnings), comparison.notes)
+
+
+def _powerless(found: Sequence[Regression], method: Method) -> list[str]:
+    """Warn of so few queries that no drop, however large, could come out as real."""
+    counts = [one.difference.n for one in found if one.difference is not None]
+    # All signs alike is one of 2ⁿ assignments, and one on the other side is as far from 0
+    if not counts or 2.0 ** (1 - min(counts)) * len(found) <= method.alpha:
+        return []
+    queries = counted(min(counts), "query")
+    return [f"with {queries} no drop can have p ≤ {method.alpha:.2g}, however large: no regression can fail this gate"]
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """The baseline or the run: its values by query, and what matched."""
+
+    evaluation: Evaluation
+    place: dict[str, int]
+    judged: Judgements
+
+    @classmethod
+    def of(cls, evaluation: Evaluation) -> _Side:
+        place = {query_id: number for number, query_id in enumerate(evaluation.scores.query_ids)}
+        return cls(evaluation, place, judgements_of(evaluation)[-1])
+
+    def values(self, metric: Metric, query_ids: Sequence[str]) -> NDArray[np.float64]:
+        """Return the values of some queries at the last stage."""
+        of_all = self.evaluation.scores.of(self.evaluation.after, metric)
+        return of_all[[self.place[query_id] for query_id in query_ids]]
+
+    def matched(self, query_id: str, most: int) -> tuple[int, ...]:
+        """Return the ranks of a query's hits that match, down to a depth."""
+        matches = self.judged.matches
+        begin, end = np.searchsorted(matches.query, (self.place[query_id], self.place[query_id] + 1))
+        return tuple(rank for rank in np.unique(matches.rank[begin:end]).tolist() if rank <= most)
+
+
+def _with_only(evaluation: Evaluation, metrics: Sequence[Metric]) -> Evaluation:
+    """Return an evaluation with some of its metrics, so that nothing else is tested, and matched once for all."""
+    scores = evaluation.scores
+    places = [scores.metrics.index(metric) for metric in metrics]
+    few = replace(scores, metrics=tuple(metrics), values=scores.values[:, places])
+    return replace(evaluation, scores=few, judgements=judgements_of(evaluation))
+
+
+def _regression(
+    comparison: Comparison, metric: Metric, p: float, margin: float, sides: tuple[_Side, _Side]
+) -> Regression:
+    row = comparison.row(comparison.others[0], metric)
+    before, after = (side.values(metric, comparison.query_ids) for side in sides)
+    change = after - before
+    difference = row.difference
+    note = ""
+    if difference is None:
+        shallow = [name for name in comparison.names if comparison.row(name, metric).truncated]
+        note = (
+            f"no fair pair: {' and '.join(shallow)} returned fewer hits than {metric} looks at, whatever was asked: "
+            "compare at a smaller depth"
+        )
+    elif not difference.n:
+        note = "no fair pair: no query has labels that count in both"
+    worse = difference is not None and p <= comparison.method.alpha and -difference.mean > margin + ROUNDING
+    return Regression(
+        metric,
+        difference if not note else None,
+        margin,
+        passed=not worse and not note,
+        flipped=_flipped(comparison.query_ids, metric, (before, after), sides),
+        before=row.baseline_mean,
+        after=row.mean,
+        p_holm=p,
+        detectable=None if note else detectable(change, comparison.method, len(comparison.metrics)),
+        note=note,
+    )
+
+
+def _flipped(
+    query_ids: Sequence[str],
+    metric: Metric,
+    values: tuple[NDArray[np.float64], NDArray[np.float64]],
+    sides: tuple[_Side, _Side],
+) -> tuple[FlippedQuery, ...]:
+    """Return the queries that did worse, the largest drop first; of equal ones, the first in the baseline."""
+    before, after = values
+    drops = np.nan_to_num(after - before)
+    worse = [place for place in np.argsort(drops, kind="stable").tolist() if drops[place] < -ROUNDING]
+    return tuple(_flip(query_ids[place], metric, (float(before[place]), float(after[place])), sides) for place in worse)
+
+
+def _flip(query_id: str, metric: Metric, values: tuple[float, float], sides: tuple[_Side, _Side]) -> FlippedQuery:
+    before, after = sides
+    rankings = [side.judged.rankings[side.place[query_id]].hits for side in sides]
+    depth = metric.k if metric.k is not None else max(map(len, rankings))
+    return FlippedQuery(
+        query_id,
+        before.evaluation.dataset.query_by_id[query_id].text,
+        *values,
+        hits_before=rankings[0][:depth],
+        hits_after=rankings[1][:depth],
+        matched_before=before.matched(query_id, depth),
+        matched_after=after.matched(query_id, depth),
+        error=after.evaluation.run.traces[after.place[query_id]].error,
+    )
