@@ -25,7 +25,8 @@ pytrec_eval = pytest.importorskip("pytrec_eval")
 
 KS = (1, 2, 3, 5)
 MEASURES = {"hit_rate": "success", "precision": "P", "recall": "recall", "ap": "map_cut", "ndcg": "ndcg_cut"}
-UNCUT = {"rr": "recip_rank"}
+UNCUT = {"rr@8": "recip_rank"}
+"""No ranking has more hits."""
 SENTENCES = [f"Sentence number {number} tells of the {word}." for number, word in enumerate("ABCDEFGH")]
 
 few_examples = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
@@ -107,6 +108,8 @@ def peer_values(folder: Path, evaluation: Evaluation) -> Iterator[tuple[str, str
             for name, peer in MEASURES.items():
                 for k in KS:
                     yield query, stage, f"{name}@{k}", values[f"{peer}_{k}"]
+            for name, peer in UNCUT.items():
+                yield query, stage, name, values[peer]
 
 
 def ours(evaluation: Evaluation, query: str, stage: str, metric: str) -> float:
@@ -184,7 +187,7 @@ def test_ranx_agrees_on_what_it_is_given(ranx: Any, found: list[tuple[dict[str, 
     assume(labelled)
     qrels, runs = evaluation.to_ranx()
     assert list(runs) == ["retrieve", "rerank"]
-    pairs = {f"{name}@{k}": f"{peer}@{k}" for name, peer in RANX.items() for k in KS} | {"rr": "mrr"}
+    pairs = {f"{name}@{k}": f"{peer}@{k}" for name, peer in RANX.items() for k in KS} | {"rr@8": "mrr"}
     for stage, run in runs.items():
         assert run.name == stage
         theirs = ranx.evaluate(qrels, run, list(pairs.values()), return_mean=False)
@@ -210,7 +213,7 @@ def test_ir_measures_agrees_on_what_it_is_given(found: list[tuple[dict[str, int]
             "ap": ir_measures.AP,
             "hit_rate": ir_measures.Success,
         }.items()
-    } | {"rr": ir_measures.RR}
+    } | {"rr@8": ir_measures.RR}
     for stage, run in runs.items():
         theirs = ir_measures.calc_aggregate(list(measures.values()), qrels, run)
         for metric, measure in measures.items():
