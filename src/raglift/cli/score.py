@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -104,6 +104,10 @@ def _as_json(scores: FileScores, request: Request) -> dict[str, Any]:
         "qrels": str(scores.qrels),
         "profile": request.profile,
         "runs": [_run_as_json(run, scores, request) for run in scores.runs],
+        "differences": [
+            {"run": each.run, "first": each.first, "metric": str(each.metric), "p_holm": each.p, **asdict(each.paired)}
+            for each in scores.differences()
+        ],
     }
 
 

@@ -13,6 +13,7 @@ from pyarrow import parquet
 import raglift as rl
 from raglift.errors import ConfigurationError
 from raglift.run_files import read_qrels, read_run, score_files
+from raglift.significance import holm, paired_difference
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def test_every_labelled_query_counts(files) -> None:
     assert [run.scores.mean("rr") for run in scores.runs] == pytest.approx([1 / 3, 1 / 3])
     assert [run.scores.n("rr") for run in scores.runs] == [3, 3]
     assert [(run.hits, run.scores.empty, run.scores.unlabelled) for run in scores.runs] == [(3, 2, 1), (2, 1, 0)]
-    assert str(scores).splitlines() == [
+    assert str(scores).splitlines()[:6] == [
         "                              bm25   dense",
         "NDCG@10                     0.3333  0.3333",
         "MRR                         0.3333  0.3333",
@@ -38,6 +39,31 @@ def test_every_labelled_query_counts(files) -> None:
         "without a ranking, count 0       2       1",
         "rankings without labels          1       0",
     ]
+
+
+def test_each_run_is_compared_with_the_first_as_compare_does(files) -> None:
+    scores = score_files(files[:2], files[2], ["mrr", "recall"])
+    found = scores.differences(seed=3)
+    assert [(each.run, each.first, str(each.metric)) for each in found] == [
+        ("dense", "bm25", "rr"),
+        ("dense", "bm25", "recall"),
+    ]
+    alone = paired_difference([-1.0, 1.0, 0.0], seed=3)
+    assert found[0].paired == alone
+    assert [each.p for each in found] == holm([alone.p, alone.p]).tolist()
+    assert str(scores).splitlines()[6:] == [
+        "",
+        "minus bm25          difference        95% interval  p (Holm)  +  =  -",
+        f"dense       MRR        +0.0000  {alone.low:+.4f} to {alone.high:+.4f}    1.0000  1  1  1",
+        f"dense       Recall     +0.0000  {alone.low:+.4f} to {alone.high:+.4f}    1.0000  1  1  1",
+        "fewer than 30 queries: this says little",
+    ]
+    assert score_files(files[0], files[2]).differences() == ()
+
+
+def test_a_difference_is_over_the_queries_that_count_in_both(files) -> None:
+    (found,) = score_files(files[:2], files[2], ["mrr"], answered_only=True).differences()
+    assert (found.paired.n, found.paired.mean) == (1, -1.0)
 
 
 def test_queries_without_a_ranking_are_left_out_where_that_is_asked(files) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    Codes = NDArray[np.int64]
+    Codes = NDArray[np.signedinteger[Any]]
 
 __all__ = ["Hits", "coded", "has_duplicates", "labels_of", "ranked"]
 
@@ -47,12 +47,13 @@ def coded(column: pa.ChunkedArray) -> tuple[Codes, NDArray[np.object_]]:
     if not chunks:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.object_)
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
-    return codes.astype(np.int64), chunks[0].dictionary.to_numpy(zero_copy_only=False)
+    return codes, chunks[0].dictionary.to_numpy(zero_copy_only=False)
 
 
 def has_duplicates(hits: Hits) -> bool:
     """Whether some id comes twice for one query."""
-    pairs = np.sort(hits.query * max(len(hits.names), 1) + hits.id)
+    pairs = hits.query.astype(np.int64) * len(hits.names) + hits.id
+    pairs.sort()
     return bool((pairs[1:] == pairs[:-1]).any())
 
 

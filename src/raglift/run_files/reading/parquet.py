@@ -95,8 +95,8 @@ def _is_of_kind(found: pa.DataType, kind: str) -> bool:
     is_text = types.is_string(value) or types.is_large_string(value) or types.is_string_view(value)
     integers = types.is_integer(found)
     if kind == "texts":
-        return is_text or integers  # many files number what they hold
-    return integers or (kind == "numbers" and types.is_floating(found))
+        return bool(is_text or integers)  # many files number what they hold
+    return bool(integers or (kind == "numbers" and types.is_floating(found)))
 
 
 def _hits(table: pa.Table, order: str | None) -> Hits | None:
@@ -122,8 +122,9 @@ def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _has_equal_ranks(hits: Hits) -> bool:
-    order = np.lexsort((hits.score, hits.query))
-    query, rank = hits.query[order], np.asarray(hits.score)[order]
+    ranks = np.asarray(hits.score)
+    order = np.lexsort((ranks, hits.query))
+    query, rank = hits.query[order], ranks[order]
     return bool(((query[1:] == query[:-1]) & (rank[1:] == rank[:-1])).any())
 
 
@@ -141,7 +142,7 @@ def _row_by_row(table: pa.Table, order: str | None, place: Place) -> Hits:
     ranks: dict[tuple[str, int], Place] = {}
     for here, row in _rows(table, place):
         query, id_ = read_id(row[QUERY_ID], here / QUERY_ID), read_id(row[ID], here / ID)
-        value = None if order is None else row[order]
+        value: Any = None if order is None else row[order]
         if order is not None and (value is None or isnan(value)):
             (here / order).fault(shown(value), f"a {order} in each row")
         elif query is not None and id_ is not None:

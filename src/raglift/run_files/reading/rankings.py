@@ -42,7 +42,7 @@ class FileRankings(Mapping[str, list[str]]):
         self._names = hits.names
         self._ids, bounds = ranked(hits)
         ends = bounds.tolist()
-        self._place = dict(zip(hits.queries, pairwise(ends), strict=True))
+        self._place: dict[str, tuple[int, int]] = dict(zip(hits.queries, pairwise(ends), strict=True))
 
     def __getitem__(self, query_id: str) -> list[str]:
         """Return the ids of a query, best first.

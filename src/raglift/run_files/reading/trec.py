@@ -55,13 +55,13 @@ def _in_bulk(file: IO[bytes]) -> tuple[Hits, str] | None:
     table = bulk_table(file, RUN_COLUMNS, {_QUERY: text, _ID: text, _SCORE: pa.float64(), _TAG: text})
     if table is None:
         return None
-    score = table.column(_SCORE).to_numpy()
+    score = np.concatenate([_in_32_bits(chunk.to_numpy()) for chunk in table.column(_SCORE).chunks])
     if np.isnan(score).any():
         return None
     query, queries = coded(table.column(_QUERY))
     id_, names = coded(table.column(_ID))
     tag = table.column(_TAG)[-1].as_py()
-    return Hits(tuple(queries.tolist()), names, query, id_, _in_32_bits(score)), tag
+    return Hits(tuple(queries.tolist()), names, query, id_, score), tag
 
 
 def _line_by_line(file: IO[bytes], place: Place) -> tuple[Hits, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,9 @@ from raglift.errors import ConfigurationError
 from raglift.metrics import mean_title
 from raglift.printable import printable
 from raglift.run_files.reading import read_qrels, read_run
+from raglift.run_files.scoring.differences import RunDifference, differences_from_first
 from raglift.scoring import RankingScores, score_rankings
+from raglift.significance import FEW_QUERIES
 
 if TYPE_CHECKING:
     import os
@@ -41,6 +44,11 @@ class RunScores:
     left_out: int
     """Labelled queries without a ranking that are left out of the means, because that was asked for."""
 
+    def by_query(self) -> dict[Metric, dict[str, float]]:
+        """Return each metric's value for each query; NaN where the query is left out."""
+        scores = self.scores
+        return {metric: dict(zip(scores.query_ids, scores.of(metric), strict=True)) for metric in scores.metrics}
+
 
 @dataclass(frozen=True, eq=False)
 class FileScores:
@@ -66,23 +74,40 @@ class FileScores:
             "rankings without labels": [run.scores.unlabelled for run in self.runs],
         }
         rows += [[name, *(f"{count:,}" for count in found)] for name, found in counts.items() if any(found)]
-        return "\n".join(aligned(rows))
+        return "\n".join([*aligned(rows), *self._differences_in_words()])
+
+    def _differences_in_words(self) -> list[str]:
+        found = self.differences()
+        if not found:
+            return []
+        rows = [[f"minus {found[0].first}", "", "difference", "95% interval", "p (Holm)", "+", "=", "-"]]
+        for each in found:
+            paired = each.paired
+            interval = "-" if isnan(paired.low) else f"{paired.low:+.4f} to {paired.high:+.4f}"
+            counts = (f"{count:,}" for count in (paired.wins, paired.ties, paired.losses))
+            rows.append([each.run, mean_title(each.metric), f"{paired.mean:+.4f}", interval, f"{each.p:.4f}", *counts])
+        few = min(each.paired.n for each in found) < FEW_QUERIES
+        return ["", *aligned(rows, texts=2), *([f"fewer than {FEW_QUERIES} queries: this says little"] if few else [])]
+
+    def differences(self, *, seed: int = 0) -> tuple[RunDifference, ...]:
+        """Return how each run differs from the first in each metric, over the queries that count in both.
+
+        The test is that of `raglift compare`: signs of paired differences are turned around.
+
+        Args:
+            seed: draws the signs.
+        """
+        return differences_from_first({run.name: run.by_query() for run in self.runs}, self.metrics, seed=seed)
 
     def per_query(self) -> str:
         """Return a table of one row a query and metric, and one column a file; `-` where a query is left out."""
-        import numpy as np
-
         rows = [["query", "", *(run.name for run in self.runs)]]
-        columns = [
-            {metric: dict(zip(run.scores.query_ids, run.scores.of(metric), strict=True)) for metric in self.metrics}
-            for run in self.runs
-        ]
-        queries = dict.fromkeys(query for run in self.runs for query in run.scores.query_ids)
-        for query in queries:
+        columns = [run.by_query() for run in self.runs]
+        for query in dict.fromkeys(query for run in self.runs for query in run.scores.query_ids):
             for metric in self.metrics:
-                values = [of_run[metric].get(query, np.nan) for of_run in columns]
-                if not np.isnan(values).all():
-                    shown = ["-" if np.isnan(value) else f"{value:.4f}" for value in values]
+                values = [of_run[metric].get(query, nan) for of_run in columns]
+                if not all(map(isnan, values)):
+                    shown = ["-" if isnan(value) else f"{value:.4f}" for value in values]
                     rows.append([query, str(metric), *shown])
         return "\n".join(aligned(rows, texts=2))
 
