@@ -2,3 +2,128 @@
 
 Nothing else of raglift is imported until a test uses one of them.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from raglift.expectations import Evaluate
+    from raglift.records import Dataset
+
+__all__: list[str] = []
+
+_MARK = (
+    "retrieval(dataset=None, min={}, max={}, per_query=None, baseline=None, no_regression=(), margin=0.0): what a test "
+    'expects of the system that it hands to raglift_evaluate: the labelled set, as dataset="lighthouse" or a path; '
+    'the least and the most of each figure, as min={"recall@5": 0.8}, max={"p95_latency": "500ms"}; the least for '
+    'every single query, as per_query={"recall@10": 1.0}; metrics that may not get worse than in a saved baseline, as '
+    'no_regression=["ndcg@10"].'
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options and the setting."""
+    group = parser.getgroup("raglift", "retrieval, measured by raglift")
+    group.addoption(
+        "--retrieval-per-query",
+        action="store_true",
+        help="make every labelled query a test item of its own; the system is still asked once for all of them",
+    )
+    group.addoption(
+        "--raglift-update-baseline",
+        action="store_true",
+        help="save what is measured as the baselines that tests compare with, instead of comparing",
+    )
+    parser.addini("raglift_dataset", "the labelled set of tests whose mark names none: a name, or a path", default="")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Describe the mark."""
+    config.addinivalue_line("markers", _MARK)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Read what a test expects, and with --retrieval-per-query make an item of each query."""
+    if "raglift_evaluate" in metafunc.fixturenames or metafunc.definition.get_closest_marker("retrieval") is not None:
+        from raglift.expectations.collecting import prepare
+
+        prepare(metafunc)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Make no fixture for a query whose system has been asked already."""
+    if _is_of_query(item):
+        from raglift.expectations.queries import skip_setup
+
+        skip_setup(item)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
+    """Judge one query, or see to it that what a mark expects was looked at."""
+    if _is_of_query(pyfuncitem):
+        from raglift.expectations.queries import judge
+
+        return (yield from judge(pyfuncitem))
+    result = yield
+    if "raglift_evaluate" in pyfuncitem.fixturenames:
+        from raglift.expectations.evaluating import require_call
+
+        require_call(pyfuncitem)
+    return result
+
+
+@pytest.hookimpl(specname="pytest_pyfunc_call", tryfirst=True)
+def call_unless_known(pyfuncitem: pytest.Function) -> bool | None:
+    """Do not call the test function again for the next query."""
+    if not _is_of_query(pyfuncitem):
+        return None
+    from raglift.expectations.queries import is_known
+
+    return is_known(pyfuncitem) or None
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """List the baselines that were saved, also by the workers of pytest-xdist."""
+    if terminalreporter.config.getoption("--raglift-update-baseline"):
+        from raglift.expectations.baselines import saved_lines
+
+        lines = saved_lines(terminalreporter.stats)
+        terminalreporter.section("retrieval baselines")
+        for line in lines or ["none was saved"]:
+            terminalreporter.write_line(line)
+
+
+@pytest.fixture
+def raglift_dataset(request: pytest.FixtureRequest) -> Dataset:
+    """The labelled set of the test's mark, else of the setting raglift_dataset; loaded once."""
+    from raglift.expectations.datasets import dataset_of_test
+
+    return dataset_of_test(request.node)
+
+
+@pytest.fixture
+def raglift_evaluate(request: pytest.FixtureRequest, _raglift_query: str | None) -> Evaluate:
+    """Measure a system as rl.evaluate does, and fail unless it does what the test's mark expects."""
+    from raglift.expectations.evaluating import evaluate_for
+
+    return evaluate_for(request, _raglift_query)
+
+
+@pytest.fixture
+def _raglift_query() -> str | None:
+    """The query that an item is about; none but with --retrieval-per-query, which sets it."""
+    return None
+
+
+def _is_of_query(item: pytest.Item) -> bool:
+    """Whether an item is about one query."""
+    callspec = getattr(item, "callspec", None)
+    return callspec is not None and callspec.params.get("_raglift_query") is not None

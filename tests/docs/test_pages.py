@@ -16,6 +16,7 @@ import yaml
 
 from raglift.dataset.formats import FORMATS
 from raglift.dataset.formats.fit import DROPPABLE
+from raglift.metrics import MEASURES
 from raglift.sweep import load_sweep
 
 from .pages import PAGES, ROOT, Page, differing, faults, read_page
@@ -51,8 +52,10 @@ def module(monkeypatch: pytest.MonkeyPatch) -> Iterator[types.ModuleType]:
     module = types.ModuleType("page_of_the_documentation")
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    before = set(sys.modules)
+    before, measures = set(sys.modules), dict(MEASURES)
     yield module
+    MEASURES.clear()  # a page may have made a metric
+    MEASURES.update(measures)
     for name in set(sys.modules) - before:
         place = getattr(sys.modules[name], "__file__", None)
         if place and Path(place).parent == Path.cwd():

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.cli.json_output import labels_json, print_json
+from raglift.comparison import distinct_names
 from raglift.errors import ConfigurationError, RunError
 from raglift.gating import Outcome, gate
 from raglift.gating.annotations import without_commands
@@ -55,7 +56,7 @@ class _Unfinished(Exception):
 
 
 def run(request: Request) -> Outcome:
-    """Decide, write what was asked for, print; the outcome is the exit code."""
+    """Decide, print, write what was asked for; the outcome is the exit code."""
     minimum, maximum = _bounds("--min", request.minimum), _bounds("--max", request.maximum)
     try:
         evaluation = _opened(request.run)
@@ -73,10 +74,15 @@ def run(request: Request) -> Outcome:
         dataset=_dataset(request),
         seed=request.seed,
         confidence=request.confidence,
-        name=request.name or request.run.expanduser().resolve().name,
+        name=request.name or distinct_names([request.run], [evaluation])[0],
     )
+    try:
+        _print(result, request)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Who reads our output has gone, as with `raglift gate … | head`: the verdict is the exit code all the same
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     _write_files(result, request)
-    _print(result, request)
     return result.outcome
 
 

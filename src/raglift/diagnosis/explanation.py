@@ -66,8 +66,7 @@ class Explanation:
     error: str | None
     """Why the query failed, if it did."""
     metrics: tuple[Metric, ...]
-    """Those that were scored and that hits can earn: IDCG and SpanPrecisionOmega do not depend on the hits. A user's own
-    that is not installed is not among them."""
+    """Those that were scored, whose function is installed, and that hits can earn: not IDCG nor SpanPrecisionOmega."""
     values: tuple[float, ...]
     """For each metric, its value; NaN for a query that is left out of the mean."""
     hits: tuple[ExplainedHit, ...]

@@ -29,12 +29,14 @@ if TYPE_CHECKING:
 
 __all__ = ["gate_brief"]
 
+_WORSE = 20
+"""The most queries of a metric that are listed: GitHub takes 65,536 characters in all."""
 _RANKINGS = 10
-"""The most queries whose rankings are shown, of all metrics together: GitHub takes 65,536 characters in all."""
+"""The most queries whose rankings are shown, of all metrics together."""
 _HITS = 10
 """The most hits of a ranking."""
-_ERROR = 200
-"""The longest error or question in a table."""
+_QUESTION, _ERROR = 80, 200
+"""The longest question and error in a table."""
 
 
 def gate_brief(result: GateResult) -> Document:
@@ -100,11 +102,15 @@ def _differences(regressions: tuple[Regression, ...]) -> Table:
 
 
 def _worse(one: Regression) -> Section:
-    """Return the queries that did worse, in a table."""
-    rows = [(flip.query_id, cut(flip.text, _ERROR), f"{flip.before:.3f}", f"{flip.after:.3f}") for flip in one.flipped]
+    """Return the queries that did worse, in a table; of many those that lost most."""
+    rows = [
+        (flip.query_id, cut(flip.text, _QUESTION), f"{flip.before:.3f}", f"{flip.after:.3f}")
+        for flip in one.flipped[:_WORSE]
+    ]
     table = table_of(("query", "question", "baseline", "run"), rows, left=(0, 1))
-    heading = f"{counted(len(rows), 'query')} did worse in {title(one.metric)} than with the baseline"
-    return Section(heading, tables=(table,), folded=True)
+    heading = f"{counted(len(one.flipped), 'query')} did worse in {title(one.metric)} than with the baseline"
+    most = f"; the {_WORSE} that lost most" if len(one.flipped) > _WORSE else ""
+    return Section(heading + most, tables=(table,), folded=True)
 
 
 def _rankings(one: Regression, shown: dict[str, int]) -> Iterator[Section]:

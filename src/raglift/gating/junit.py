@@ -58,7 +58,8 @@ def _cases(result: GateResult) -> Iterator[tuple[str, str, str]]:
         yield f"{check.name} {bound_text(check)}", "" if check.passed else sentence, details
     for one in result.regressions:
         sentence = regression_sentence(one)
-        details = _lines((sentence, *regression_lines(one)))
+        every = [f"{flip.query_id}: {flip.before:.3f} → {flip.after:.3f}" for flip in one.flipped]
+        details = _lines((sentence, *regression_lines(one), "", "Every query that did worse:", *every))
         yield f"no regression in {mean_title(one.metric)}", "" if one.passed else sentence, details
 
 

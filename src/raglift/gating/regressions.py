@@ -106,10 +106,11 @@ class _Side:
 
 
 def _with_only(evaluation: Evaluation, metrics: Sequence[Metric]) -> Evaluation:
-    """Return an evaluation with some of its metrics, so that nothing else is tested."""
+    """Return an evaluation with some of its metrics, so that nothing else is tested, and matched once for all."""
     scores = evaluation.scores
     places = [scores.metrics.index(metric) for metric in metrics]
-    return replace(evaluation, scores=replace(scores, metrics=tuple(metrics), values=scores.values[:, places]))
+    few = replace(scores, metrics=tuple(metrics), values=scores.values[:, places])
+    return replace(evaluation, scores=few, judgements=judgements_of(evaluation))
 
 
 def _regression(
@@ -122,7 +123,10 @@ def _regression(
     note = ""
     if difference is None:
         shallow = [name for name in comparison.names if comparison.row(name, metric).truncated]
-        note = f"no fair pair: {' and '.join(shallow)} returned fewer hits than {metric} looks at, whatever was asked"
+        note = (
+            f"no fair pair: {' and '.join(shallow)} returned fewer hits than {metric} looks at, whatever was asked: "
+            "compare at a smaller depth"
+        )
     elif not difference.n:
         note = "no fair pair: no query has labels that count in both"
     worse = difference is not None and p <= comparison.method.alpha and -difference.mean > margin + ROUNDING

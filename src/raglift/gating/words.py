@@ -52,7 +52,7 @@ def found_text(check: Check) -> str:
         return "–"
     if check.metric is None and not check.unit:
         return f"{check.found:,.0f}"
-    factor, unit = _scale(check)
+    factor, unit = _scale(check, check.found)
     value = check.found * factor
     decimals = decimals_of(check.metric) if check.metric is not None else 3 - len(f"{min(value, 999.0):.0f}")
     while decimals < _MOST_DECIMALS and check.allows(round(value, decimals) / factor) != check.passed:
@@ -62,15 +62,15 @@ def found_text(check: Check) -> str:
 
 def bound_text(check: Check) -> str:
     """Return the bound: `≥ 0.75`, `≤ 500 ms`."""
-    factor, unit = _scale(check)
+    factor, unit = _scale(check, check.bound)
     return f"{'≥' if check.is_minimum else '≤'} {check.bound * factor:.10g}{unit}"
 
 
-def _scale(check: Check) -> tuple[float, str]:
-    """Return by what to multiply a figure and its bound to show them, and their unit."""
+def _scale(check: Check, value: float) -> tuple[float, str]:
+    """Return by what to multiply a figure or a bound to show it, and its unit."""
     if not check.unit:
         return 1.0, ""
-    return (1000.0, " ms") if check.bound < 1.0 else (1.0, " s")
+    return (1000.0, " ms") if value < 1.0 else (1.0, " s")
 
 
 def check_sentence(check: Check) -> str:

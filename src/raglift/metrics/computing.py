@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from raglift.errors import ConfigurationError
 from raglift.metrics import budgets
 from raglift.metrics.parsing import parse
@@ -12,7 +14,6 @@ from raglift.metrics.profiles import PROFILES
 from raglift.metrics.registry import MEASURES
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from raglift.matching import Judgements
@@ -37,14 +38,18 @@ def compute(judgements: Judgements, metric: Metric, profile: str = "default") ->
     if profile not in PROFILES:
         raise ConfigurationError(f"profile: found {profile!r}; expected one of {', '.join(PROFILES)}")
     metric = parse(str(metric))
-    measure = MEASURES[metric.name]
-    if measure.needs_k and metric.k is None:
+    measure, conventions = MEASURES[metric.name], PROFILES[profile]
+    if measure.needs_k and metric.k is None and metric.name not in conventions.without_k:
         raise ConfigurationError(f"{metric}: found no depth; expected one, as '{metric.name}@10'")
     if measure.check is not None:
         measure.check(metric, judgements.facts, judgements.passages)
     if metric.budget is not None:
         judgements, metric = budgets.within_budget(judgements, metric.budget), replace(metric, depth=None)
-    return PROFILES[profile].functions.get(metric.name, measure.compute)(judgements, metric)
+    values = conventions.functions.get(metric.name, measure.compute)(judgements, metric)
+    if metric.name not in conventions.leaves_out_empty:
+        return values
+    came_back = (judgements.whole or judgements).hits > 0  # a first hit larger than a token budget did come back
+    return np.where(came_back, values, np.nan)
 
 
 def counts_tokens(metric: Metric) -> bool:

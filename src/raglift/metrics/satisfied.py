@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from raglift.matching import FirstSatisfactions, Judgements
 
-__all__ = ["count_by_query", "depth", "first_satisfactions", "per_query", "relevant_hits", "sum_by"]
+__all__ = ["count_by_query", "depth", "first_satisfactions", "one_row_a_hit", "per_query", "relevant_hits", "sum_by"]
 
 
 def first_satisfactions(judgements: Judgements) -> FirstSatisfactions:
@@ -22,11 +22,18 @@ def first_satisfactions(judgements: Judgements) -> FirstSatisfactions:
 def relevant_hits(judgements: Judgements, k: int | None) -> tuple[NDArray[np.int64], ...]:
     """Return query, rank and highest matched grade of each relevant hit among the first k, by query, then rank."""
     matches = judgements.matches
-    order = np.lexsort((-matches.grade, matches.rank, matches.query))
-    query, rank, grade = matches.query[order], matches.rank[order], matches.grade[order]
+    within = matches.rank <= depth(k)
+    return one_row_a_hit(matches.query[within], matches.rank[within], matches.grade[within])
+
+
+def one_row_a_hit(
+    query: NDArray[np.int64], rank: NDArray[np.int64], grade: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], ...]:
+    """Return query, rank and the highest of the grades of each hit, by query, then rank."""
+    order = np.lexsort((-grade, rank, query))
+    query, rank, grade = query[order], rank[order], grade[order]
     best = np.ones(len(query), dtype=bool)
     best[1:] = (query[1:] != query[:-1]) | (rank[1:] != rank[:-1])
-    best &= rank <= depth(k)
     return query[best], rank[best], grade[best]
 
 

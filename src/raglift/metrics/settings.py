@@ -53,7 +53,8 @@ class Number:
     def __str__(self) -> str:
         kind = "a whole number" if self.is_whole else "a number"
         span = f"above {self.low:g} and below {self.high:g}" if self.is_open else f"from {self.low:g} to {self.high:g}"
-        return f"{self.name}={kind} {span}"
+        unless = "" if self.default is None else f" ({self.default:g} unless given)"
+        return f"{self.name}={kind} {span}{unless}"
 
     def accepts(self, text: str) -> bool:
         """Return whether a text is a number in the range."""

@@ -37,14 +37,14 @@ def precision(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     return count_by_query(relevant[0], judgements) / metric.k
 
 
-def r_precision(judgements: Judgements, _: Metric) -> NDArray[np.float64]:
+def r_precision(judgements: Judgements, _metric: Metric) -> NDArray[np.float64]:
     """RPrecision = hits among the first R that match some passage / R, with R the facts of the query. Range [0, 1].
 
     Precision at the depth at which Precision and Recall could both be 1, so it takes no depth; where fewer than R hits
     were asked for, those are all that can count. As trec_eval's Rprec.
     """
     wanted = count_by_query(judgements.facts.query, judgements)
-    query, rank, _ = relevant_hits(judgements, None)
+    query, rank, _grade = relevant_hits(judgements, None)
     return per_query(count_by_query(query[rank <= wanted[query]], judgements), wanted)
 
 

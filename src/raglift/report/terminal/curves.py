@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from raglift.metrics import MEASURES, Measure, Metric, mean_title
+from raglift.diagnosis import has_curve
+from raglift.metrics import MEASURES, Metric, mean_title
 from raglift.report.terminal.figures import table_of
 
 if TYPE_CHECKING:
@@ -72,10 +73,6 @@ def _measure(evaluation: Evaluation) -> Metric | None:
     measures = [
         Metric(metric.name, None, metric.parameters)
         for metric in evaluation.scores.metrics
-        if metric.k is not None and _is_drawn(MEASURES[metric.name])
+        if metric.k is not None and has_curve(metric) and not MEASURES[metric.name].is_neutral
     ]
     return min(measures, key=lambda measure: measure.name != "ndcg", default=None)
-
-
-def _is_drawn(measure: Measure) -> bool:
-    return not measure.is_neutral and measure.is_installed

@@ -1,0 +1,70 @@
+"""What is done with a test function when it is collected: its mark is read, and its queries become items."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from raglift.errors import ConfigurationError, RagliftError
+from raglift.expectations.datasets import named_dataset
+from raglift.expectations.expectation import MARK, expectation_of
+from raglift.expectations.names import MEANS, item_ids
+
+if TYPE_CHECKING:
+    from raglift.expectations.expectation import Expectation
+
+__all__ = ["prepare"]
+
+_FIXTURE, _QUERY = "raglift_evaluate", "_raglift_query"
+
+
+def prepare(metafunc: pytest.Metafunc) -> None:
+    """Read what a test function expects; with --retrieval-per-query, make an item of each query beside the means.
+
+    Raises:
+        CollectError: its mark cannot be used, or would change nothing.
+    """
+    where = metafunc.definition.nodeid
+    try:
+        expectation = expectation_of(metafunc.definition.iter_markers(MARK), where)
+        _require_fixture(metafunc, expectation)
+        if metafunc.config.getoption("--retrieval-per-query") and _QUERY in metafunc.fixturenames:
+            _split(metafunc, expectation)
+    except RagliftError as error:
+        message = str(error)
+        raise pytest.Collector.CollectError(message if message.startswith(where) else f"{where}: {message}") from None
+
+
+def _require_fixture(metafunc: pytest.Metafunc, expectation: Expectation) -> None:
+    """Raise for bounds that nothing would ever be held to."""
+    own = any(mark.name == MARK for mark in metafunc.definition.own_markers)
+    if own and expectation.has_bounds and _FIXTURE not in metafunc.fixturenames:
+        raise ConfigurationError(
+            f"{metafunc.definition.nodeid}: found bounds in its mark, and no argument {_FIXTURE}; expected the test to "
+            f"hand its system to {_FIXTURE}(system), which holds it to them"
+        )
+
+
+def _split(metafunc: pytest.Metafunc, expectation: Expectation) -> None:
+    """Make items: one for the means, and one for each query."""
+    dataset = named_dataset(metafunc.definition, expectation.dataset)
+    if dataset is None:
+        raise ConfigurationError(
+            f"{metafunc.definition.nodeid}: found no labelled set while tests are collected; expected one for "
+            "--retrieval-per-query in the test's mark, or in the setting raglift_dataset (a fixture is too late)"
+        )
+    marks = _kept_together(metafunc)
+    queries = [None, *(query.id for query in dataset)]
+    names = [MEANS, *item_ids(query.id for query in dataset)]
+    metafunc.parametrize(
+        _QUERY, [pytest.param(query, id=name, marks=marks) for query, name in zip(queries, names, strict=True)]
+    )
+
+
+def _kept_together(metafunc: pytest.Metafunc) -> list[pytest.MarkDecorator]:
+    """Return the mark by which `--dist loadgroup` gives all items of a function to one worker, so it asks once."""
+    has_xdist = metafunc.config.pluginmanager.hasplugin("xdist")
+    if not has_xdist or metafunc.definition.get_closest_marker("xdist_group") is not None:
+        return []
+    return [pytest.mark.xdist_group(f"{metafunc.module.__name__}.{metafunc.function.__qualname__}")]

@@ -1,0 +1,79 @@
+"""The labelled set of a test, loaded once in a process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from raglift.errors import ConfigurationError, DatasetError
+from raglift.expectations.expectation import MARK, expectation_of
+from raglift.loading import load_dataset
+from raglift.records import Dataset
+
+if TYPE_CHECKING:
+    import os
+
+__all__ = ["dataset_of_test", "named_dataset"]
+
+_LOADED = pytest.StashKey[dict[str, Dataset]]()
+_SETTING = "raglift_dataset"
+
+
+def dataset_of_test(node: pytest.Item) -> Dataset:
+    """Return the labelled set that a test names.
+
+    Raises:
+        ConfigurationError: it names none, or there is none.
+        DatasetError: it cannot be loaded.
+    """
+    expectation = expectation_of(node.iter_markers(MARK), node.nodeid)
+    found = named_dataset(node, expectation.dataset)
+    if found is None:
+        raise ConfigurationError(
+            f"{node.nodeid}: found no labelled set; expected one in the test's mark, as "
+            f'@pytest.mark.{MARK}(dataset="lighthouse"), or in the setting {_SETTING}, or a fixture raglift_dataset of '
+            "your own in conftest.py"
+        )
+    return found
+
+
+def named_dataset(node: pytest.Item, given: str | os.PathLike[str] | Dataset | None) -> Dataset | None:
+    """Return a labelled set by its name or path, from the folder of a test's file or else the project's.
+
+    Args:
+        node: the test.
+        given: what its mark says; without, the setting decides.
+
+    Returns:
+        The set; None where neither names one.
+
+    Raises:
+        RagliftError: it cannot be loaded.
+    """
+    if isinstance(given, Dataset):
+        return given
+    root = node.config.rootpath
+    if given is None:
+        named = str(node.config.getini(_SETTING)).strip()
+        return _loaded(node.config, _place(Path(named), (root,))) if named else None
+    return _loaded(node.config, _place(Path(given), (node.path.parent, root)))
+
+
+def _place(path: Path, folders: tuple[Path, ...]) -> Path:
+    """Return the first place where something is; the path itself, which may be a corpus's name, where nothing is."""
+    return next((folder / path.expanduser() for folder in folders if (folder / path.expanduser()).exists()), path)
+
+
+def _loaded(config: pytest.Config, source: Path) -> Dataset:
+    loaded = config.stash.setdefault(_LOADED, {})
+    if str(source) not in loaded:
+        try:
+            loaded[str(source)] = load_dataset(source)
+        except DatasetError as error:
+            if source.is_absolute():
+                raise
+            looked = "a path starts from the folder of the test's file, or from the project's root"
+            raise ConfigurationError(f"{error}\n  ({looked}: {config.rootpath})") from error
+    return loaded[str(source)]
