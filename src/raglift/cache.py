@@ -10,13 +10,14 @@ import hashlib
 import os
 import sqlite3
 import threading
-import warnings
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raglift.errors import CacheError
+from raglift.printable import printable
+from raglift.progress import notice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -211,7 +212,7 @@ _open: dict[Path, Cache] = {}
 def default_cache() -> Cache:
     """Return the cache that all runs of this user share, opened once per process.
 
-    Where its folder cannot be written (a read-only home), warns and keeps the entries in memory.
+    Where its folder cannot be written (a read-only home), says so on standard error and keeps the entries in memory.
     """
     path = cache_folder() / "cache.sqlite"
     if path not in _open:
@@ -221,10 +222,10 @@ def default_cache() -> Cache:
         except OSError:
             writable = False
         if not writable:
-            warnings.warn(
-                f"{path.parent} cannot be written: vectors, scores and answers are kept in memory, and made again next "
-                "time; set RAGLIFT_CACHE to a folder that can",
-                stacklevel=2,
+            notice(
+                f"raglift: {printable(str(path.parent))} cannot be written: vectors, scores and answers are kept in "
+                "memory, and made again next time; set RAGLIFT_CACHE to a folder that can",
+                show=True,
             )
         _open[path] = Cache(path if writable else None)
     return _open[path]

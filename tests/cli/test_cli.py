@@ -311,6 +311,19 @@ def test_models_may_be_folders(run, tiny_cross_encoder: Path) -> None:
     assert report["metrics"][0]["before"] == pytest.approx(json.loads(embedded)["metrics"][0]["before"])
 
 
+def test_corpus_fetch_says_that_the_text_is_at_hand(run, tmp_path: Path, monkeypatch) -> None:
+    text = tmp_path / "texts" / "war_and_peace" / "2600-0.txt"
+    text.parent.mkdir(parents=True)
+    text.write_text("It was in July, 1805", encoding="utf-8")
+    monkeypatch.setenv("RAGLIFT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("RAGLIFT_CORPORA", str(tmp_path / "texts"))
+    code, out, _ = run("corpus", "fetch", "war_and_peace")
+    assert (code, out) == (0, f"{text}: at hand, nothing was downloaded (--url downloads all the same)\n")
+    assert not (tmp_path / "cache" / "corpora").exists()
+    code, _, err = run("corpus", "fetch", "war_and_peace", "--url", "http://127.0.0.1:9/2600-0.txt", "--timeout", "1")
+    assert (code, "could not be fetched" in err) == (2, True)
+
+
 def test_corpus_fetch_puts_a_text_into_the_cache_whose_labels_resolve(
     run, book_path: Path, tmp_path: Path, monkeypatch
 ) -> None:

@@ -190,7 +190,7 @@ def test_a_regression_fails_the_job_and_everything_is_told_all_the_same(project:
     assert summary.startswith("### ❌ retrieval: FAILED")
     # The same hits in another order: the bounds hold, and only beside the baseline is it worse
     assert re.search(r"✅ pass \| recall@10", summary)
-    assert re.search(r"❌ FAIL \| NDCG@10", summary, re.IGNORECASE)
+    assert re.search(r"❌ FAIL\*\* \| NDCG@10", summary)
     assert summary.strip() in (project / "step_summary.md").read_text(encoding="utf-8")
     assert "::error" in (project / "Gate.txt").read_text(encoding="utf-8")
     assert (project / "gate.xml").read_text(encoding="utf-8").count("<failure") == 1

@@ -74,12 +74,17 @@ def _facts(corpus: Corpus) -> list[tuple[str, str]]:
 
 
 def fetch_text(name: str, *, url: str | None, timeout: float) -> None:
-    """Download a corpus's text with a progress bar."""
+    """Download a corpus's text with a progress bar; not where it is at hand in a folder of the user's."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
     corpus = find_corpus(name)
-    corpus.text_to_fetch()
+    _, target = corpus.text_to_fetch()
+    here = corpus.path
+    if url is None and here is not None and here != target:
+        said = f"{here}: at hand, nothing was downloaded (--url downloads all the same)"
+        Console().print(said, markup=False, highlight=False, soft_wrap=True)
+        return
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from raglift.errors import CacheError, ModelOutputError, RunError
 from raglift.execution.policy import describe_error
 from raglift.indexing import embed
-from raglift.metrics import parse
 from raglift.progress import listen, notice, show_status
 from raglift.sweep.course import Course
 from raglift.sweep.measuring import (
@@ -27,7 +26,7 @@ from raglift.sweep.measuring import (
     score_pairs,
 )
 from raglift.sweep.parts import parts_of, source_of
-from raglift.sweep.result import CellResult, SweepResult
+from raglift.sweep.reading import read_result
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
 from raglift.sweep.steps import (
     ASKING_LABEL,
@@ -45,13 +44,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from raglift.indexing import Embedder
-    from raglift.records import Dataset, Evaluation
+    from raglift.records import Evaluation
     from raglift.reranking.pairs import Pair
     from raglift.sweep.folder import SweepFolder
     from raglift.sweep.parts import Parts
     from raglift.sweep.plan import Plan
+    from raglift.sweep.result import SweepResult
 
-__all__ = ["Engine", "read_result"]
+__all__ = ["Engine"]
 
 _EVALUATIONS_AT_HAND = 32
 
@@ -286,32 +286,3 @@ class Engine:
         for cell in (*cells, *(cell for cell in self.plan.cells if source_of(cell) in cells)):
             self._failures.setdefault(cell.key, reason)
         self.folder.set_failures(self._failures)
-
-
-def read_result(folder: SweepFolder, dataset: Dataset | None = None) -> SweepResult:
-    """Return what is finished of a sweep, and what failed.
-
-    Args:
-        folder: where it is kept.
-        dataset: what it was measured on, with its documents; without it, evaluations have the queries alone.
-
-    Raises:
-        RunError: what is swept over cannot be read. A cell that cannot be read counts as failed.
-    """
-    head, failures, finished = folder.head(), folder.failures(), folder.finished()
-    results = []
-    for cell in map(Cell.of, head["cells"]):
-        if cell.key not in finished:
-            results.append(CellResult(cell, error=failures.get(cell.key)))
-            continue
-        try:
-            evaluation = folder.load(cell.key, dataset, is_cell=True)
-        except RunError as error:
-            results.append(CellResult(cell, error=str(error)))
-            continue
-        mark = evaluation.run.spec.get("sweep", {})
-        read_in_part, models = int(mark.get("read_in_part", 0)), dict(mark.get("models", {}))
-        results.append(CellResult(cell, evaluation, read_in_part=read_in_part, models=models))
-    return SweepResult(
-        head["title"], parse(head["primary"]), int(head["seed"]), tuple(results), folder.path, folder.billed()
-    )

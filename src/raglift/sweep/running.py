@@ -11,10 +11,11 @@ from raglift.evaluation import dataset_hash
 from raglift.loading import load_dataset
 from raglift.metrics.choosing import choose_metrics
 from raglift.records import Dataset
-from raglift.sweep.engine import Engine, read_result
+from raglift.sweep.engine import Engine
 from raglift.sweep.folder import SweepFolder
 from raglift.sweep.parts import Parts
 from raglift.sweep.plan import Plan, make_plan
+from raglift.sweep.reading import read_result
 from raglift.work import HERE
 
 if TYPE_CHECKING:

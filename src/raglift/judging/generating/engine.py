@@ -18,9 +18,10 @@ from raglift.judging.generating.corpus import Passages
 from raglift.judging.generating.drafts import Draft, Rejection, Task, Verdict, Written, checks_of, draft_of, prompt_of
 from raglift.judging.generating.filters import Asked
 from raglift.judging.generating.output import queries_of
-from raglift.judging.generating.records import REASONS, Example, Generation, StyleReport, ThrownAway
+from raglift.judging.generating.records import Generation
 from raglift.judging.generating.sampling import Sampler
 from raglift.judging.generating.styles import DEFAULT_STYLES, STYLES, parse_styles, shares
+from raglift.judging.generating.telling import notes_on, style_report
 from raglift.loading import load_documents
 from raglift.records import Dataset, Passage
 
@@ -37,8 +38,6 @@ __all__ = ["MOST_TRIES", "estimate_generation", "generate"]
 
 MOST_TRIES = 3
 """How many questions are tried at most for each that is wanted."""
-_EXAMPLES = 3
-_LONGEST_EXAMPLE = 500
 _STAND_IN = 120  # characters of a passage that stand for a question in an estimate
 
 
@@ -238,7 +237,14 @@ class _Run:
         today = datetime.now(UTC).date().isoformat()
         drafts = [draft for style in self.wanted for draft in self.kept[style]]
         queries = queries_of(drafts, self.passages, asker.model.name, today)
-        styles = tuple(self._report(style) for style in self.wanted)
+        styles = tuple(
+            style_report(
+                style,
+                (self.wanted[style], self.tried[style], len(self.kept[style])),
+                [rejection for name, rejection in self.rejected if name == style],
+            )
+            for style in self.wanted
+        )
         return Generation(
             dataset=Dataset(queries, self.documents, f"{self.name}-synthetic"),
             styles=styles,
@@ -249,18 +255,8 @@ class _Run:
             left_out=self.passages.left_out,
             usage=asker.usage,
             dollars=asker.dollars,
-            notes=tuple(_notes(styles, self.passages)),
+            notes=tuple(notes_on(styles, self.passages, MOST_TRIES)),
         )
-
-    def _report(self, style: str) -> StyleReport:
-        rejected = [rejection for name, rejection in self.rejected if name == style]
-        thrown_away = []
-        for reason in REASONS:
-            found = [each for each in rejected if each.reason == reason]
-            examples = dict.fromkeys(Example(_cut(each.question), _cut(each.detail)) for each in found)
-            shown = tuple(example for example in examples if example != Example("", ""))[:_EXAMPLES]
-            thrown_away += [ThrownAway(reason, len(found), shown)] if found else []
-        return StyleReport(style, self.wanted[style], self.tried[style], len(self.kept[style]), tuple(thrown_away))
 
 
 @lru_cache(maxsize=1)
@@ -288,22 +284,3 @@ def _judged(draft: Draft, verdicts: Sequence[tuple[Check, Verdict | NoAnswer]]) 
         if verdict.answerable is not check.expected:
             return Rejection(check.reason, draft.question)
     return None
-
-
-def _cut(text: str) -> str:
-    """Return as much of a text as an example needs: a model may answer with megabytes."""
-    return text if len(text) <= _LONGEST_EXAMPLE else f"{text[:_LONGEST_EXAMPLE]}…"
-
-
-def _notes(styles: Sequence[StyleReport], passages: Passages) -> list[str]:
-    short = [each for each in styles if each.kept < each.wanted]
-    missing = sum(each.wanted - each.kept for each in short)
-    notes = []
-    if missing:
-        tried_out = all(each.asked >= MOST_TRIES * each.wanted for each in short)
-        tries = f"{MOST_TRIES} were tried for each that was wanted"
-        used_up = f"no passage is left of the {len(passages.usable):,} that something can be asked of"
-        notes.append(f"{missing:,} fewer than wanted: {tries if tried_out else used_up}")
-    if any(passages.other(number, 0) is None for number in passages.usable[:1]):
-        notes.append("there is no passage from another place, so none was asked about what it should not answer")
-    return notes
