@@ -59,6 +59,7 @@ ORDER = (
 
 # What a record offers its user, and the module to its right that does it, imported when called.
 DOORS = {
+    ("records/exporting.py", "run_files"),
     ("records/labels.py", "dataset"),
     ("records/labels.py", "report"),
     ("comparison/systems.py", "store"),
@@ -72,6 +73,7 @@ DOORS = {
     ("records/results.py", "store"),
     ("records/slices.py", "report"),
     ("records/tradeoff.py", "report"),
+    ("diagnosis/conventions/records.py", "report"),
     ("diagnosis/explanation.py", "report"),
     ("diagnosis/headroom.py", "report"),
     ("diagnosis/loss.py", "report"),

@@ -20,7 +20,8 @@ from raglift.testing import FakeRetriever
 NAMES = [f"chunk{number}" for number in range(16)]
 OF_IDS = [name for name, measure in MEASURES.items() if not measure.needs_text]
 KS = (1, 3, 10, 12)
-METRICS = [f"{name}@{k}" for name in OF_IDS for k in KS] + [f"ndcg(gain=exponential)@{k}" for k in KS]
+METRICS = [f"{name}@{k}" for name in OF_IDS if MEASURES[name].takes_k for k in KS]
+METRICS += ["r_precision", *(f"ndcg(gain=exponential)@{k}" for k in KS)]
 Case = tuple[dict[str, int], list[str]]
 """The grades of chunks, and the ids that were retrieved."""
 

@@ -89,7 +89,8 @@ def api() -> str:
         lines += ["", f"## rl.{name}", *_described(f"rl.{name}", getattr(raglift, name))]
     for name, record in RECORDS:
         lines += ["", f"## What {_article(name)} offers"]
-        for member, value in sorted(vars(record).items()):
+        members = {member: value for cls in reversed(record.__mro__[:-1]) for member, value in vars(cls).items()}
+        for member, value in sorted(members.items()):
             if not member.startswith("_") and (inspect.isfunction(value) or isinstance(value, (property, classmethod))):
                 lines += ["", f"### {name}.{member}", *_described(f"{name}.{member}", _function(value))]
     return "\n".join(lines) + "\n"

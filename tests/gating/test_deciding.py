@@ -1,41 +1,155 @@
-"""`gate()`: bounds on an evaluation's figures, and no real loss against a baseline."""
+"""`gate()`: bounds on an evaluation's figures, no real loss against a baseline, and no query missing."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import raglift as rl
 from raglift.errors import ConfigurationError
-from raglift.gating import Outcome
+from raglift.gating import GateResult, Outcome
+from raglift.records import Dataset
 
 
 def test_a_run_that_keeps_its_bounds_passes(ranked) -> None:
     result = rl.gate(ranked([1, 1, 2, None]), minimum={"mrr@3": 0.6, "recall@3": 0.75}, maximum={"failures": 0})
-    assert result.passed
-    assert result.outcome is Outcome.PASSED
-    assert [(check.name, check.found, check.passed) for check in result.checks] == [
-        ("mrr@3", 0.625, True),
-        ("recall@3", 0.75, True),
-        ("failures", 0.0, True),
+    assert isinstance(result, GateResult)
+    assert (result.passed, result.outcome, int(result.outcome)) == (True, Outcome.PASSED, 0)
+    assert [(check.name, check.found, check.bound, check.passed) for check in result.checks] == [
+        ("mrr@3", 0.625, 0.6, True),
+        ("recall@3", 0.75, 0.75, True),
+        ("failures", 0.0, 0.0, True),
     ]
-    assert "PASSED: 3 checks" in str(result)
+    assert (result.expected, result.missing, result.method) == (None, (), None)
+    assert str(result).startswith("fake: PASSED (3 checks)\n")
+    assert "FAIL" not in str(result)
 
 
-def test_a_figure_on_the_wrong_side_fails_and_its_worst_queries_are_named(ranked) -> None:
-    result = rl.gate(ranked([1, 1, 2, None]), minimum={"rr@3": 0.9})
-    assert result.outcome is Outcome.FAILED
-    assert result.checks[0].worst == (("q0003", 0.0), ("q0002", 0.5))
-    assert "worst queries: q0003 0.000, q0002 0.500" in str(result)
+def test_one_figure_on_the_wrong_side_is_enough_to_fail(ranked) -> None:
+    result = rl.gate(ranked([1, 1, 2, None]), minimum={"recall@3": 0.75, "rr@3": 0.9})
+    assert (result.passed, result.outcome, int(result.outcome)) == (False, Outcome.FAILED, 1)
+    assert "FAILED (1 of 2 checks)" in str(result)
+    assert "rr@3: worst queries: q0003 0.000, q0002 0.500" in str(result)
 
 
-def test_a_significant_drop_beyond_the_margin_fails(ranked) -> None:
-    before, after = ranked([1] * 30), ranked([1] * 15 + [3] * 15)
-    result = rl.gate(after, baseline=before, no_regression=["rr@3"], margin=0.01)
-    assert result.outcome is Outcome.FAILED
-    assert [flip.query_id for flip in result.regressions[0].flipped][:2] == ["q0015", "q0016"]
-    assert "MRR@3 got worse: 1.000 → 0.667" in str(result)
+ranks = st.lists(st.sampled_from([1, 2, 3, None, ValueError("no")]), min_size=4, max_size=4)
+fractions = st.integers(0, 24).map(lambda number: number / 24)
 
 
-def test_nothing_to_check_is_a_mistake(ranked) -> None:
-    with pytest.raises(ConfigurationError, match="nothing to check"):
-        rl.gate(ranked([1]))
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(ranks=ranks, rr=fractions, recall=fractions, failures=st.integers(0, 4), lacks=st.booleans())
+def test_a_gate_passes_if_and_only_if_everything_holds(ranked, ranks, rr, recall, failures, lacks) -> None:
+    evaluation = ranked(ranks)
+    whole = ranked([1] * (5 if lacks else 4)).dataset
+    result = rl.gate(
+        evaluation, minimum={"rr@3": rr, "recall@1": recall}, maximum={"failures": failures}, dataset=whole
+    )
+    points = [1 / rank if isinstance(rank, int) else 0.0 for rank in ranks]
+    holds = (
+        sum(points) / 4 >= rr - 1e-9
+        and sum(point == 1.0 for point in points) / 4 >= recall
+        and sum(isinstance(rank, ValueError) for rank in ranks) <= failures
+    )
+    assert all(check.passed for check in result.checks) == holds
+    assert result.passed == (holds and not lacks)
+    assert result.outcome is (Outcome.INCOMPLETE if lacks else Outcome.PASSED if holds else Outcome.FAILED)
+    assert result.passed == ("PASSED" in str(result))
+
+
+def test_a_run_that_lacks_queries_of_the_set_cannot_pass(ranked) -> None:
+    result = rl.gate(ranked([1] * 4), minimum={"rr@3": 0.5}, dataset=ranked([1] * 6).dataset)
+    assert (result.outcome, int(result.outcome), result.missing) == (Outcome.INCOMPLETE, 3, ("q0004", "q0005"))
+    assert result.expected == 6
+    assert not result.passed
+    assert all(check.passed for check in result.checks)
+    for told in (str(result), result.to_markdown(), result.to_junit(), result.to_github()):
+        assert "2 queries missing in the run: q0004, q0005" in told
+    assert "INCOMPLETE: 2 queries missing, so the run cannot pass (1 check would pass)" in str(result)
+    failing = rl.gate(ranked([None] * 4), minimum={"rr@3": 0.5}, dataset=ranked([1] * 6).dataset)
+    assert failing.outcome is Outcome.INCOMPLETE
+    assert "(1 of 1 check failed besides)" in str(failing)
+
+
+def test_without_a_set_the_baseline_says_what_the_whole_is(ranked) -> None:
+    run, baseline = ranked([1] * 8), ranked([1] * 9)
+    result = rl.gate(run, baseline=baseline, no_regression=["rr@3"])
+    assert (result.outcome, result.missing, result.expected) == (Outcome.INCOMPLETE, ("q0008",), 9)
+    # a query that was taken out of the set is no longer missing, and the pairs are those that both answered
+    result = rl.gate(run, baseline=baseline, no_regression=["rr@3"], dataset=run.dataset)
+    assert (result.outcome, result.missing, result.expected) == (Outcome.PASSED, (), 8)
+    assert any("was not asked 1 query of baseline: q0008" in note for note in result.notes)
+    # the other way round nothing is missing
+    assert rl.gate(baseline, baseline=run, no_regression=["rr@3"]).passed
+
+
+def test_a_query_that_failed_is_not_missing(ranked) -> None:
+    evaluation = ranked([1, ValueError("no")])
+    result = rl.gate(evaluation, minimum={"rr@3": 0.5}, dataset=evaluation.dataset)
+    assert result.passed
+    assert [(one.query_id, one.error) for one in result.failed] == [("q0001", "retrieve: ValueError: no")]
+
+
+def test_queries_beyond_the_set_are_told(ranked) -> None:
+    result = rl.gate(ranked([1] * 6), minimum={"rr@3": 0.5}, dataset=ranked([1] * 4).dataset)
+    assert result.passed
+    assert "2 queries of the run not in the labelled set count in its figures: q0004, q0005" in result.notes
+
+
+def test_a_set_with_other_labels_or_questions_is_refused(ranked) -> None:
+    run = ranked([1] * 4)
+    with pytest.raises(
+        ConfigurationError, match=r"the labels of 1 query differ.*found q0002.*raglift rescore --labels"
+    ):
+        rl.gate(run, minimum={"rr@3": 0.5}, dataset=ranked([1] * 4, unlabelled=(2,)).dataset)
+    first, *rest = run.dataset.queries
+    other = replace(run.dataset, queries=(replace(first, text="Something else?"), *rest))
+    with pytest.raises(ConfigurationError, match=r"the text of 1 query differ.*found q0000"):
+        rl.gate(run, minimum={"rr@3": 0.5}, dataset=other)
+
+
+def test_a_real_set_agrees_with_a_run_that_was_saved_and_loaded(tmp_path: Path) -> None:
+    from raglift.systems import LocalSystem, build_retriever
+
+    data = rl.load_dataset("lighthouse")
+    system = build_retriever(data, LocalSystem("bm25", rl.RecursiveChunker(500, 0), "minilm", "float32"))
+    folder = rl.evaluate(system, data, ks=(1, 10)).save(tmp_path / "run")
+    result = rl.gate(rl.load_evaluation(folder), minimum={"ndcg@10": 0.2, "recall@5": 0.2}, dataset=data)
+    assert (result.passed, result.expected, result.missing) == (True, len(data), ())
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({}, "found nothing to check; expected a bound"),
+        ({"no_regression": ["rr@3"]}, "no_regression: found no baseline"),
+        ({"minimum": {"rr@3": 0.5}, "seed": -1}, "seed"),
+        ({"minimum": {"rr@3": 0.5}, "confidence": 95}, "confidence"),
+        ({"minimum": {"rr@3": 0.5}, "margin": -1}, "margin"),
+        ({"minimum": {"rr@3": 0.5}, "dataset": "lighthouse"}, "gate: dataset: found a str; expected a Dataset"),
+        ({"minimum": {"rr@3": 0.5}, "dataset": Dataset((), name="none")}, "gate: dataset: found no queries"),
+        ({"baseline": "runs/main", "no_regression": ["rr@3"]}, "gate: baseline: found a str; expected an Evaluation"),
+    ],
+)
+def test_what_cannot_be_gated_is_told(ranked, options, told: str) -> None:
+    with pytest.raises(ConfigurationError, match=told):
+        rl.gate(ranked([1]), **options)
+
+
+def test_a_baseline_without_metrics_and_a_folder_are_told(ranked) -> None:
+    with pytest.raises(ConfigurationError, match="baseline: found no metric that must not be worse"):
+        rl.gate(ranked([1]), minimum={"rr@3": 0.5}, baseline=ranked([1]))
+    with pytest.raises(ConfigurationError, match=r"found a str; expected an Evaluation: rl\.load_evaluation"):
+        rl.gate("runs/new", minimum={"rr@3": 0.5})
+
+
+def test_nothing_given_is_changed(ranked) -> None:
+    evaluation = ranked([1, 2])
+    minimum = {"ndcg@2": 0.5}
+    before = evaluation.scores.metrics
+    result = rl.gate(evaluation, minimum=minimum)
+    assert (evaluation.scores.metrics, minimum) == (before, {"ndcg@2": 0.5})
+    assert repr(result) == "GateResult('fake', PASSED, 1 checks; print() shows them)"

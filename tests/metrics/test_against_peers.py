@@ -59,12 +59,13 @@ def ranx() -> Iterator[Any]:
 
 TREC_EVAL = {
     "hit_rate": "success",
+    "success": "success",
     "precision": "P",
     "recall": "recall",
     "ap": "map_cut",
     "ndcg": "ndcg_cut",
 }
-UNCUT_IN_TREC_EVAL = {"ap": "map", "rr": "recip_rank", "ndcg": "ndcg"}
+UNCUT_IN_TREC_EVAL = {"ap": "map", "rr": "recip_rank", "ndcg": "ndcg", "r_precision": "Rprec"}
 
 
 @given(many_cases)
@@ -102,3 +103,29 @@ def test_ranx(ours, ranx: Any, cases: list[Case]) -> None:
     theirs = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), list(pairs.values()), return_mean=False)
     for metric, peer in pairs.items():
         np.testing.assert_allclose(ours(cases, metric), theirs[peer], rtol=0, atol=1e-9, err_msg=metric)
+
+
+@given(many_cases)
+@few_examples
+def test_rank_biased_precision_of_ranx(ours, ranx: Any, cases: list[Case]) -> None:
+    cases = [(dict.fromkeys(grades, 1), ids) for grades, ids in cases]  # ranx multiplies by the grade
+    qrels, run = qrels_and_run(cases)
+    for p, peer in ((0.8, "rbp.80"), (0.5, "rbp.5"), (0.95, "rbp.95")):
+        theirs = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), peer, return_mean=False)
+        np.testing.assert_allclose(ours(cases, f"rbp(p={p})"), theirs, rtol=0, atol=1e-9)
+
+
+@given(many_cases)
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_expected_reciprocal_rank_of_gdeval(ours, cases: list[Case]) -> None:
+    ir_measures = pytest.importorskip("ir_measures")
+    if not ir_measures.gdeval.is_available():
+        pytest.skip("gdeval is a Perl program")
+    qrels, run = qrels_and_run(cases)
+    qrels, run = ({str(n): found for n, found in enumerate(each.values(), start=1)} for each in (qrels, run))
+    wanted = [ir_measures.ERR @ k for k in (1, 3, 10)]
+    theirs = {(each.query_id, each.measure): each.value for each in ir_measures.gdeval.iter_calc(wanted, qrels, run)}
+    for measure in wanted:
+        values = ours(cases, f"err(gmax=4)@{measure['cutoff']}")
+        expected = [theirs[query, measure] for query in qrels]
+        np.testing.assert_allclose(values, expected, rtol=0, atol=5.1e-6)  # printed with five digits

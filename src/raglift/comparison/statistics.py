@@ -37,7 +37,6 @@ __all__ = [
     "within_reach",
 ]
 
-_UNBOUNDED = {"dcg", "idcg"}
 _MORE = 1e-9
 """What rounding may add to a metric that ends at 1."""
 
@@ -63,7 +62,7 @@ def method_text(differences: Sequence[PairedDifference | None], metric: Metric, 
     if not known:
         return "no test: there is no fair pair on the primary metric"
     tests = " or ".join(dict.fromkeys(_ANY_NUMBER.sub("all assignments", found.test) for found in known))
-    means = "t" if metric.name in _UNBOUNDED else "Wilson's"
+    means = "Wilson's" if is_bounded(metric) else "t"
     return f"p by {tests}; intervals of differences by {known[0].interval}, of means by {means}; {correction}"
 
 
@@ -130,7 +129,7 @@ def _usual(known: Sequence[Metric]) -> Metric:
 def is_quality(metric: Metric) -> bool:
     """Whether more of a metric is better, and hits earn it."""
     measure = MEASURES[metric.name]
-    return measure.is_earned and not measure.is_cost
+    return measure.is_earned and not measure.is_cost and not measure.is_neutral
 
 
 def mean_of(values: NDArray[np.float64]) -> float:
@@ -151,7 +150,7 @@ def interval_of(metric: Metric, values: NDArray[np.float64], confidence: float) 
 
 def is_bounded(metric: Metric) -> bool:
     """Whether a metric lies between 0 and 1."""
-    return not MEASURES[metric.name].is_cost and metric.name not in _UNBOUNDED
+    return MEASURES[metric.name].is_bounded
 
 
 def within_reach(metric: Metric, difference: PairedDifference) -> PairedDifference:

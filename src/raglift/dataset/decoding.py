@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+    from typing import IO
 
     from raglift.dataset.faults import Place
 
-__all__ = ["decode_lines", "decode_text", "read_bytes", "read_text", "stream_lines"]
+__all__ = ["decode_lines", "decode_text", "lines_of", "read_bytes", "read_text", "stream_lines"]
 
 _BOM = "\ufeff"
 _OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
@@ -80,22 +81,32 @@ def stream_lines(path: Path, place: Place) -> Iterator[tuple[Place, str]]:
     """
     try:
         with path.open("rb") as file:
-            begin = 0
-            for number, raw in enumerate(file, start=1):
-                here = place.at_line(number)
-                if (number == 1 or b"\x00" in raw) and _is_other_encoding(raw, here):
-                    return
-                try:
-                    line = raw.decode("utf-8").rstrip("\r\n")
-                except UnicodeDecodeError as error:
-                    _note_bad_byte(raw[error.start], begin + error.start, here)
-                else:
-                    line = line.removeprefix(_BOM) if number == 1 else line
-                    if line.strip(" \t"):
-                        yield here, line
-                begin += len(raw)
+            yield from lines_of(file, place)
     except OSError as error:
         place.fault(f"no readable file ({error.strerror or error})", f"a readable file at {path}")
+
+
+def lines_of(file: IO[bytes], place: Place) -> Iterator[tuple[Place, str]]:
+    """Yield what `stream_lines` does, from a file that is open, as one that is unpacked while it is read.
+
+    Args:
+        file: the file, at its beginning.
+        place: the file, for faults.
+    """
+    begin = 0
+    for number, raw in enumerate(file, start=1):
+        here = place.at_line(number)
+        if (number == 1 or b"\x00" in raw) and _is_other_encoding(raw, here):
+            return
+        try:
+            line = raw.decode("utf-8").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            _note_bad_byte(raw[error.start], begin + error.start, here)
+        else:
+            line = line.removeprefix(_BOM) if number == 1 else line
+            if line.strip(" \t"):
+                yield here, line
+        begin += len(raw)
 
 
 def _is_other_encoding(data: bytes, place: Place) -> bool:

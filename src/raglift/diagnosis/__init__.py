@@ -1,7 +1,8 @@
 """Why scores are what they are: where recall was lost, what was attainable, and what each hit earned."""
 
 from raglift.diagnosis.attainable import Alternative, Best, best_facts, best_facts_at
-from raglift.diagnosis.curves import over_k
+from raglift.diagnosis.conventions import MetricsExplanation, explain_metrics
+from raglift.diagnosis.curves import has_curve, over_k
 from raglift.diagnosis.explanation import Explanation, explain
 from raglift.diagnosis.headroom import Headroom, headroom
 from raglift.diagnosis.loss import Fates, Loss, LossBreakdown, fates_of, loss_breakdown
@@ -14,10 +15,13 @@ __all__ = [
     "Headroom",
     "Loss",
     "LossBreakdown",
+    "MetricsExplanation",
     "best_facts",
     "best_facts_at",
     "explain",
+    "explain_metrics",
     "fates_of",
+    "has_curve",
     "headroom",
     "loss_breakdown",
     "over_k",

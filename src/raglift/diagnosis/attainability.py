@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     from raglift.matching import MatchRule
     from raglift.records import Inventory, Passage, Query
 
-__all__ = ["attainable_facts"]
+__all__ = ["attainable_facts", "serves"]
+
+
+def serves(inventory: Inventory, rule: MatchRule) -> bool:
+    """Whether an inventory has every chunk of the index that a rule could match to a passage."""
+    if rule.mode == "fuzzy" or rule.minimum_length < inventory.minimum_length:
+        return False
+    return rule.unicode_folding == inventory.unicode_folding
 
 
 def attainable_facts(
@@ -34,9 +41,7 @@ def attainable_facts(
         inventory: the chunks that touch a passage.
         rule: what counts as a match.
     """
-    if inventory is None or rule.mode == "fuzzy":
-        return None
-    if rule.minimum_length < inventory.minimum_length or rule.unicode_folding != inventory.unicode_folding:
+    if inventory is None or not serves(inventory, rule):
         return None
     facts = [fact for query in queries if query.is_labelled for fact in query.facts]
     text = Text(rule)

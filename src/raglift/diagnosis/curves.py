@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 
     from raglift.records import Evaluation, Metric
 
-__all__ = ["over_k"]
+__all__ = ["has_curve", "over_k"]
+
+
+def has_curve(metric: Metric) -> bool:
+    """Whether a metric can be shown over k: it takes a depth, and can be computed here."""
+    return MEASURES[metric.name].takes_k and MEASURES[metric.name].is_installed
 
 
 def over_k(evaluation: Evaluation, metric: Metric | str, ks: Sequence[int] | None = None) -> pd.DataFrame:

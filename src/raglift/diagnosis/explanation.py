@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.diagnosis.rejudged import rule_of
+from raglift.diagnosis.rejudged import highest_grade, rule_of
 from raglift.matching import Direction, judge
-from raglift.metrics import MEASURES, compute
+from raglift.metrics import MEASURES, Measure, compute
 from raglift.records import Ranking
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Explanation:
     error: str | None
     """Why the query failed, if it did."""
     metrics: tuple[Metric, ...]
-    """Those that were scored and that hits can earn: IDCG and SpanPrecisionOmega do not depend on the hits."""
+    """Those that were scored, whose function is installed, and that hits can earn: not IDCG nor SpanPrecisionOmega."""
     values: tuple[float, ...]
     """For each metric, its value; NaN for a query that is left out of the mean."""
     hits: tuple[ExplainedHit, ...]
@@ -125,7 +125,8 @@ def explain(evaluation: Evaluation, query_id: str, *, stage: str | None = None) 
     counter = evaluation.judgements[0].counter if evaluation.judgements else None
     (judged,) = judge([query] * len(beginnings), [beginnings], rule_of(evaluation), counter=counter)
     pieces = _pieces(query, len(ranking), judged)
-    metrics = tuple(metric for metric in evaluation.scores.metrics if MEASURES[metric.name].is_earned)
+    judged = replace(judged, highest_grade_of_dataset=highest_grade(evaluation.dataset))
+    metrics = tuple(metric for metric in evaluation.scores.metrics if _is_told(MEASURES[metric.name]))
     of_beginnings = [np.nan_to_num(compute(judged, metric, evaluation.profile)) for metric in metrics]
     earned = np.diff(np.array(of_beginnings).reshape(-1, len(beginnings))).T
     hits = (
@@ -134,6 +135,11 @@ def explain(evaluation: Evaluation, query_id: str, *, stage: str | None = None) 
     )
     values = tuple(float(evaluation.scores.of(stage, metric)[number]) for metric in metrics)
     return Explanation(query, stage, str(rule_of(evaluation)), trace.error, metrics, values, tuple(hits))
+
+
+def _is_told(measure: Measure) -> bool:
+    """Whether hits earn it, and it can be computed again: a user's own may not be installed where a run is loaded."""
+    return measure.is_earned and measure.is_installed
 
 
 def _pieces(query: Query, number: int, judged: Judgements) -> dict[int, list[Piece]]:

@@ -14,9 +14,9 @@ from raglift.scoring import rankings_by_stage
 if TYPE_CHECKING:
     from raglift.diagnosis.requirements import Pieces
     from raglift.matching import Judgements
-    from raglift.records import Evaluation
+    from raglift.records import Dataset, Evaluation
 
-__all__ = ["depth_of", "judgements_of", "pieces_by_query", "rule_of"]
+__all__ = ["depth_of", "highest_grade", "judgements_of", "pieces_by_query", "rule_of"]
 
 
 def rule_of(evaluation: Evaluation) -> MatchRule:
@@ -30,6 +30,11 @@ def judgements_of(evaluation: Evaluation) -> tuple[Judgements, ...]:
         return evaluation.judgements
     rankings = rankings_by_stage(evaluation.run)
     return tuple(judge(evaluation.dataset.queries, rankings, rule_of(evaluation)))
+
+
+def highest_grade(dataset: Dataset) -> int:
+    """Return the highest grade that a passage of its labelled queries has, 1 where there is none: ERR's scale."""
+    return max((fact.ideal_grade for query in dataset.queries if query.is_labelled for fact in query.facts), default=1)
 
 
 def depth_of(evaluation: Evaluation, k: int | None) -> int:

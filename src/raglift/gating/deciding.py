@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raglift.comparison.same_queries import check_same_queries
+from raglift.comparison.same_queries import check_same_queries, named
 from raglift.comparison.statistics import method_of
 from raglift.comparison.systems import system_name
 from raglift.errors import ConfigurationError
@@ -12,11 +12,13 @@ from raglift.gating.bounds import bounds_of, checked_margin, compared_metrics
 from raglift.gating.figures import check_of, with_metrics
 from raglift.gating.records import FailedQuery, GateResult, Outcome
 from raglift.gating.regressions import regressions_of
+from raglift.records import Dataset, Evaluation
+from raglift.report.terminal.figures import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from raglift.records import Dataset, Evaluation, Metric
+    from raglift.records import Metric
 
 __all__ = ["gate"]
 
@@ -24,7 +26,7 @@ __all__ = ["gate"]
 def gate(
     evaluation: Evaluation,
     *,
-    minimum: Mapping[str, float] | None = None,
+    minimum: Mapping[str, float | str] | None = None,
     maximum: Mapping[str, float | str] | None = None,
     baseline: Evaluation | None = None,
     no_regression: Sequence[Metric | str] = (),
@@ -46,7 +48,7 @@ def gate(
     Args:
         evaluation: of the run. What it has not scored is scored now, where its candidates reach so deep.
         minimum: for each metric, the least mean that will do: `{"ndcg@10": 0.75}`; `"retrieve:recall@50"` names a
-            stage, by default it is the last.
+            stage, by default it is the last. A bound may also be a text, as `"0.75"`.
         maximum: the most, for each metric, or `p50_latency` and `p95_latency` (seconds, or `"500ms"`), of the run or of
             a stage; or how many queries there may be of `failures`, `empty` (no hit came back) and `unlabelled`.
         baseline: an evaluation of the same queries.
@@ -62,13 +64,17 @@ def gate(
             the run's candidates, a latency that was not measured; or a baseline or dataset with other labels or another
             match rule.
     """
+    _check_given(evaluation, baseline, dataset)
     method_of(seed, confidence)
     bounds = bounds_of(minimum, maximum, evaluation.scores.stages)
     compared = compared_metrics(no_regression)
     allowed = checked_margin(margin)
     _check_request(bool(bounds), baseline is not None, bool(compared))
     called = system_name(evaluation) if name is None else name
-    missing = _missing(evaluation, baseline, dataset, called)
+    whole = dataset if dataset is not None else None if baseline is None else baseline.dataset
+    if dataset is not None:
+        check_same_queries("dataset", dataset.query_by_id, called, evaluation.dataset.query_by_id, _RESCORE)
+    missing = () if whole is None else _missing(evaluation.dataset, whole)
     wanted = [bound.metric for bound in bounds if bound.metric is not None]
     scored = with_metrics(evaluation, [*wanted, *compared], "the run")
     checks = tuple(check_of(scored, bound) for bound in bounds)
@@ -85,7 +91,7 @@ def gate(
         )
     regressions = () if against is None else against.found
     passed = all(check.passed for check in checks) and all(one.passed for one in regressions)
-    failed = tuple(FailedQuery(trace.query_id, trace.error) for trace in scored.run.traces if trace.error is not None)
+    failed, notes = _failed(scored)
     return GateResult(
         called,
         scored,
@@ -93,11 +99,32 @@ def gate(
         checks,
         regressions,
         missing,
+        None if whole is None else len(whole),
         failed,
         None if against is None else against.method,
         () if against is None else against.warnings,
-        (*scored.notes, *(() if against is None else against.notes)),
+        (*notes, *_beyond(scored.dataset, dataset), *(() if against is None else against.notes)),
     )
+
+
+def _check_given(evaluation: object, baseline: object, dataset: object) -> None:
+    """Raise unless what is given is what it should be.
+
+    Raises:
+        ConfigurationError: something else, as the folder of an evaluation.
+    """
+    for name, given in (("evaluation", evaluation), ("baseline", baseline)):
+        if not isinstance(given, Evaluation) and not (name == "baseline" and given is None):
+            raise ConfigurationError(
+                f"gate: {name}: found a {type(given).__name__}; expected an Evaluation: rl.load_evaluation(folder) "
+                "opens a saved one"
+            )
+    if dataset is not None and not isinstance(dataset, Dataset):
+        raise ConfigurationError(
+            f"gate: dataset: found a {type(dataset).__name__}; expected a Dataset, from rl.load_dataset()"
+        )
+    if dataset is not None and not dataset.queries:
+        raise ConfigurationError("gate: dataset: found no queries; expected those that the run should have answered")
 
 
 def _check_request(has_bounds: bool, has_baseline: bool, has_metrics: bool) -> None:
@@ -116,17 +143,27 @@ def _check_request(has_bounds: bool, has_baseline: bool, has_metrics: bool) -> N
         )
 
 
-def _missing(
-    evaluation: Evaluation, baseline: Evaluation | None, dataset: Dataset | None, name: str
-) -> tuple[str, ...]:
-    """Return the queries that the run lacks of the whole: of the dataset or, without one, of the baseline."""
-    whole = dataset if dataset is not None else None if baseline is None else baseline.dataset
-    if whole is None:
-        return ()
-    answered = evaluation.dataset.query_by_id
-    if dataset is not None:
-        check_same_queries("dataset", dataset.query_by_id, name, answered, _RESCORE)
-    return tuple(query.id for query in whole.queries if query.id not in answered)
+def _missing(asked: Dataset, whole: Dataset) -> tuple[str, ...]:
+    """Return the queries of the whole that a run was not asked."""
+    return tuple(query.id for query in whole.queries if query.id not in asked.query_by_id)
+
+
+def _beyond(asked: Dataset, dataset: Dataset | None) -> list[str]:
+    """Say which queries of a run are not in the labelled set, which count in its figures all the same."""
+    if dataset is None:
+        return []
+    more = [query.id for query in asked.queries if query.id not in dataset.query_by_id]
+    if not more:
+        return []
+    counts = "counts in its figures" if len(more) == 1 else "count in its figures"
+    return [f"{counted(len(more), 'query')} of the run not in the labelled set {counts}: {named(more)}"]
+
+
+def _failed(evaluation: Evaluation) -> tuple[tuple[FailedQuery, ...], tuple[str, ...]]:
+    """Return the queries that failed, and the notes on all else: the one on failures names but the first."""
+    failed = tuple(FailedQuery(one.query_id, one.error) for one in evaluation.run.traces if one.error is not None)
+    beginning = f"{counted(len(failed), 'query')} failed and count"
+    return failed, tuple(note for note in evaluation.notes if not (failed and note.startswith(beginning)))
 
 
 _RESCORE = "score the run again by these labels with rl.rescore(evaluation, labels=…) or raglift rescore --labels"

@@ -115,23 +115,27 @@ def _latency_check(evaluation: Evaluation, bound: Bound) -> Check:
 
 def _count_check(evaluation: Evaluation, bound: Bound) -> Check:
     stage = bound.stage or evaluation.after
+    queries = evaluation.dataset.queries
+    labelled = {query.id for query in queries if query.is_labelled}
+    n = len(queries)
     if bound.figure == "failures":
         counted = [trace.query_id for trace in evaluation.run.traces if trace.error is not None]
     elif bound.figure == "unlabelled":
-        counted = [query.id for query in evaluation.dataset.queries if not query.is_labelled]
+        counted = [query.id for query in queries if query.answerable and query.id not in labelled]
     else:
+        n = len(labelled)  # that nothing comes back for a question without an answer is as it should be
         counted = [
             trace.query_id
             for trace in evaluation.run.traces
             for done in trace.stages
-            if done.stage == stage and not done.ranking.hits
+            if trace.query_id in labelled and done.stage == stage and not done.ranking.hits
         ]
     return Check(
         bound.name,
         float(len(counted)),
         bound.bound,
         is_minimum=False,
-        n=len(evaluation.dataset),
+        n=n,
         queries=tuple(counted),
         stage=stage if bound.figure == "empty" else None,
     )

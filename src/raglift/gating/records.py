@@ -55,11 +55,15 @@ class Check:
     note: str = ""
     """What the reader of the figure should know: why there is none, or that the stage returned too few hits for it."""
 
+    def allows(self, figure: float) -> bool:
+        """Whether a figure would keep the bound, but for rounding; NaN does not."""
+        slack = ROUNDING * max(1.0, abs(self.bound))
+        return figure >= self.bound - slack if self.is_minimum else figure <= self.bound + slack
+
     @property
     def passed(self) -> bool:
         """Whether the figure keeps its bound, but for rounding; a figure that is not there does not."""
-        slack = ROUNDING * max(1.0, abs(self.bound))
-        return self.found >= self.bound - slack if self.is_minimum else self.found <= self.bound + slack
+        return self.allows(self.found)
 
     @property
     def band(self) -> Band | None:
@@ -140,6 +144,8 @@ class GateResult:
     regressions: tuple[Regression, ...]
     missing: tuple[str, ...] = ()
     """Queries that the labelled set or the baseline has and the run has not: with any, it cannot pass."""
+    expected: int | None = None
+    """How many queries the labelled set or, without one, the baseline has; None where neither was given."""
     failed: tuple[FailedQuery, ...] = ()
     """The queries that failed: they count 0, and fail the gate only by the bounds, as `failures`."""
     method: Method | None = None

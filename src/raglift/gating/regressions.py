@@ -12,6 +12,7 @@ from raglift.comparison import compare
 from raglift.comparison.statistics import detectable, method_text
 from raglift.diagnosis.rejudged import judgements_of
 from raglift.gating.records import ROUNDING, FlippedQuery, Regression
+from raglift.report.terminal.figures import counted
 from raglift.significance import holm
 
 if TYPE_CHECKING:
@@ -66,7 +67,17 @@ def regressions_of(
     found = tuple(
         _regression(comparison, metric, p, margin, sides) for metric, p in zip(metrics, corrected, strict=True)
     )
-    return Regressions(found, method, comparison.warnings, comparison.notes)
+    return Regressions(found, method, (*_powerless(found, method), *comparison.warnings), comparison.notes)
+
+
+def _powerless(found: Sequence[Regression], method: Method) -> list[str]:
+    """Warn of so few queries that no drop, however large, could come out as real."""
+    counts = [one.difference.n for one in found if one.difference is not None]
+    # All signs alike is one of 2ⁿ assignments, and one on the other side is as far from 0
+    if not counts or 2.0 ** (1 - min(counts)) * len(found) <= method.alpha:
+        return []
+    queries = counted(min(counts), "query")
+    return [f"with {queries} no drop can have p ≤ {method.alpha:.2g}, however large: no regression can fail this gate"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,10 +106,11 @@ class _Side:
 
 
 def _with_only(evaluation: Evaluation, metrics: Sequence[Metric]) -> Evaluation:
-    """Return an evaluation with some of its metrics, so that nothing else is tested."""
+    """Return an evaluation with some of its metrics, so that nothing else is tested, and matched once for all."""
     scores = evaluation.scores
     places = [scores.metrics.index(metric) for metric in metrics]
-    return replace(evaluation, scores=replace(scores, metrics=tuple(metrics), values=scores.values[:, places]))
+    few = replace(scores, metrics=tuple(metrics), values=scores.values[:, places])
+    return replace(evaluation, scores=few, judgements=judgements_of(evaluation))
 
 
 def _regression(
@@ -111,7 +123,10 @@ def _regression(
     note = ""
     if difference is None:
         shallow = [name for name in comparison.names if comparison.row(name, metric).truncated]
-        note = f"no fair pair: {' and '.join(shallow)} returned fewer hits than {metric} looks at, whatever was asked"
+        note = (
+            f"no fair pair: {' and '.join(shallow)} returned fewer hits than {metric} looks at, whatever was asked: "
+            "compare at a smaller depth"
+        )
     elif not difference.n:
         note = "no fair pair: no query has labels that count in both"
     worse = difference is not None and p <= comparison.method.alpha and -difference.mean > margin + ROUNDING

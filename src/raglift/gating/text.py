@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 from raglift.comparison.same_queries import named
 from raglift.gating.words import (
     bound_text,
+    check_notes,
+    cut,
     failed_sentence,
     found_text,
     hit_words,
+    method_sentence,
     missing_sentence,
     regression_sentence,
     verdict_sentence,
@@ -25,13 +28,16 @@ if TYPE_CHECKING:
     from raglift.report.tables import Table
     from raglift.report.terminal.figures import Part
 
-__all__ = ["gate_parts", "gate_text"]
+__all__ = ["check_lines", "gate_parts", "gate_text", "regression_lines"]
 
 _FLIPPED = 5
 """The most queries whose rankings are shown."""
 _HITS = 5
 """The most hits of a ranking."""
 _WORST = 5
+_QUESTION = 500
+_ERROR = 300
+"""The most characters of a question and of an error."""
 
 
 def gate_text(result: GateResult) -> str:
@@ -43,17 +49,19 @@ def gate_parts(result: GateResult) -> Iterator[Part]:
     """Yield the lines and tables of a gate's result."""
     dataset = result.evaluation.dataset
     yield f"{result.name}: {verdict_sentence(result)}"
-    yield f"{dataset.name}: {counted(len(dataset), 'query')}"
+    whole = ", none missing" if result.expected is not None and not result.missing else ""
+    yield f"{dataset.name}: {counted(len(dataset), 'query')}{whole}"
     yield from labels_line(result.evaluation.label_sources)
     if result.checks:
         yield ""
         yield checks_table(result)
     for check in result.checks:
-        yield from _told(check)
+        yield from check_lines(check)
+    shown: dict[str, int] = {}
     for one in result.regressions:
         yield ""
         yield f"{'pass' if one.passed else 'FAIL'}  {regression_sentence(one)}"
-        yield from _flipped(one)
+        yield from regression_lines(one, shown)
     yield from _foot(result)
 
 
@@ -76,49 +84,56 @@ def checks_table(result: GateResult) -> Table:
     )
 
 
-def _told(check: Check) -> Iterator[str]:
-    """Yield what is to be said of a check beside its figures."""
-    if check.note:
-        yield f"{check.name}: {check.note}"
-    if check.queries:
-        yield f"{check.name}: {named(check.queries)}"
+def check_lines(check: Check) -> Iterator[str]:
+    """Yield what is to be said of a check beside its figures, and of one that failed the worst queries."""
+    yield from check_notes(check)
     if not check.passed and check.worst and check.metric is not None:
         decimals = decimals_of(check.metric)
         worst = ", ".join(f"{query} {value:.{decimals}f}" for query, value in check.worst[:_WORST])
         yield f"{check.name}: worst queries: {worst}"
 
 
-def _flipped(one: Regression) -> Iterator[str]:
-    """Yield the queries that did worse; with both rankings where that failed the gate."""
+def regression_lines(one: Regression, shown: dict[str, int] | None = None) -> Iterator[str]:
+    """Yield the queries that did worse; with both rankings where that failed the gate.
+
+    Args:
+        one: a metric against the baseline.
+        shown: for each query whose rankings were shown, their depth; more are added. None to show them all.
+    """
     if not one.flipped:
         return
+    shown = {} if shown is None else shown
     count = counted(len(one.flipped), "query")
     if one.passed:
         yield f"      {count} did worse: {named([flip.query_id for flip in one.flipped])}"
         return
     yield f"      {count} did worse, the largest drop first:"
     for flip in one.flipped[:_FLIPPED]:
-        yield from flip_lines(flip, one)
+        depth = max(len(flip.hits_before), len(flip.hits_after))
+        above = shown.get(flip.query_id, -1) >= depth
+        yield f"  {flip.query_id}: {title(one.metric)} {flip.before:.3f} → {flip.after:.3f}{' (see above)' * above}"
+        if not above:
+            shown[flip.query_id] = depth
+            yield from _rankings(flip)
     if len(one.flipped) > _FLIPPED:
         yield f"      and {named([flip.query_id for flip in one.flipped[_FLIPPED:]])}"
 
 
-def flip_lines(flip: FlippedQuery, one: Regression) -> Iterator[str]:
-    """Yield a query that did worse, with both rankings."""
-    yield f"  {flip.query_id}: {' '.join(flip.text.split())}"
-    yield f"    {title(one.metric)} {flip.before:.3f} → {flip.after:.3f}"
+def _rankings(flip: FlippedQuery) -> Iterator[str]:
+    """Yield a question, and what the baseline and the run returned."""
+    yield f"    {cut(flip.text, _QUESTION)}"
     for whose, hits, matched in (
         ("baseline", flip.hits_before, flip.matched_before),
         ("run", flip.hits_after, flip.matched_after),
     ):
-        failed = f": failed: {flip.error}" if whose == "run" and flip.error is not None else ""
-        yield f"    {whose}{failed or (':' if hits else ': no hits')}"
+        failed = f" failed: {cut(flip.error, _ERROR)}" if whose == "run" and flip.error is not None else ""
+        yield f"    {whose}:{failed or ('' if hits else ' no hits')}"
         for hit in hits[:_HITS]:
             where, text = hit_words(hit)
             yield f"    {'✓' if hit.rank in matched else ' '} {hit.rank:>3}. {where}: {text}"
         if len(hits) > _HITS:
             below = [rank for rank in matched if rank > _HITS]
-            told = f"; matching: {', '.join(map(str, below))}" if below else ""
+            told = f"; a match at {named([str(rank) for rank in below])}" if below else ""
             yield f"           and {len(hits) - _HITS:,} more{told}"
 
 
@@ -128,11 +143,10 @@ def _foot(result: GateResult) -> Iterator[str]:
     if said:
         yield ""
         yield from said
-    errors = [f"  {one.query_id}: {' '.join(one.error.split())}" for one in result.failed[:_WORST]]
-    yield from errors
+        yield from (f"  {one.query_id}: {cut(one.error, _ERROR)}" for one in result.failed[:_WORST])
     if result.method is not None:
         yield ""
-        yield f"{result.method.text}; seed {result.method.seed}; confidence {result.method.confidence * 100:g} %"
+        yield method_sentence(result.method)
     if result.warnings or result.notes:
         yield ""
         yield from (f"! {warning}" for warning in result.warnings)

@@ -8,27 +8,29 @@ from typing import TYPE_CHECKING
 from raglift.comparison.same_queries import named
 from raglift.gating.records import ROUNDING, Outcome
 from raglift.metrics import mean_title
-from raglift.report.terminal.figures import counted, decimals_of, difference_text, p_text
+from raglift.report.terminal.figures import counted, decimals_of, difference_text, level, p_text
 
 if TYPE_CHECKING:
     from raglift.gating.records import Check, GateResult, Regression
-    from raglift.records import Hit
+    from raglift.records import Hit, Method
 
 __all__ = [
     "bound_text",
+    "check_notes",
     "check_sentence",
+    "cut",
     "failed_sentence",
-    "figures",
     "found_text",
     "hit_words",
+    "method_sentence",
     "missing_sentence",
     "regression_sentence",
     "verdict_sentence",
 ]
 
 _MOST_DECIMALS = 12
-_BEGINNING = 60
-"""So many characters of a hit's text are shown."""
+_BEGINNING = 84
+"""So many characters of a hit are shown: its place, and the beginning of its text."""
 
 
 def verdict_sentence(result: GateResult) -> str:
@@ -40,36 +42,35 @@ def verdict_sentence(result: GateResult) -> str:
         told = f"{broken:,} of {checks} failed besides" if broken else f"{checks} would pass"
         return f"INCOMPLETE: {counted(len(result.missing), 'query')} missing, so the run cannot pass ({told})"
     if result.outcome is Outcome.FAILED:
-        return f"FAILED: {broken:,} of {checks}"
-    return f"PASSED: {checks}"
-
-
-def figures(check: Check) -> tuple[str, str]:
-    """Return the figure and its bound as texts that differ where a bound is broken by little."""
-    return found_text(check), bound_text(check)
+        return f"FAILED ({broken:,} of {checks})"
+    return f"PASSED ({checks})"
 
 
 def found_text(check: Check) -> str:
-    """Return the figure, with as many digits as it takes to tell it from the bound that it breaks."""
+    """Return the figure, with as many digits as it takes to stand on its side of the bound."""
     if math.isnan(check.found):
         return "–"
-    unit = f" {check.unit}" if check.unit else ""
     if check.metric is None and not check.unit:
         return f"{check.found:,.0f}"
-    decimals = decimals_of(check.metric) if check.metric is not None else 3
-    while (
-        not check.passed
-        and decimals < _MOST_DECIMALS
-        and math.isclose(round(check.found, decimals), check.bound, rel_tol=ROUNDING, abs_tol=ROUNDING)
-    ):
+    factor, unit = _scale(check, check.found)
+    value = check.found * factor
+    decimals = decimals_of(check.metric) if check.metric is not None else 3 - len(f"{min(value, 999.0):.0f}")
+    while decimals < _MOST_DECIMALS and check.allows(round(value, decimals) / factor) != check.passed:
         decimals += 1
-    return f"{check.found:,.{decimals}f}{unit}"
+    return f"{value:,.{decimals}f}{unit}"
 
 
 def bound_text(check: Check) -> str:
-    """Return the bound: `≥ 0.75`, `≤ 0.5 s`."""
-    unit = f" {check.unit}" if check.unit else ""
-    return f"{'≥' if check.is_minimum else '≤'} {check.bound:.10g}{unit}"
+    """Return the bound: `≥ 0.75`, `≤ 500 ms`."""
+    factor, unit = _scale(check, check.bound)
+    return f"{'≥' if check.is_minimum else '≤'} {check.bound * factor:.10g}{unit}"
+
+
+def _scale(check: Check, value: float) -> tuple[float, str]:
+    """Return by what to multiply a figure or a bound to show it, and its unit."""
+    if not check.unit:
+        return 1.0, ""
+    return (1000.0, " ms") if value < 1.0 else (1.0, " s")
 
 
 def check_sentence(check: Check) -> str:
@@ -111,6 +112,17 @@ def _p(p: float) -> str:
     return f"< {text[1:]}" if text.startswith("<") else f"= {text}"
 
 
+def method_sentence(method: Method) -> str:
+    """Return how the differences were tested."""
+    return f"{method.text}; seed {method.seed}; confidence {level(method)}"
+
+
+def check_notes(check: Check) -> tuple[str, ...]:
+    """Return what is to be said of a check beside its figures: a caution, and the queries that a count counts."""
+    told = (check.note, named(check.queries) if check.queries else "")
+    return tuple(f"{check.name}: {one}" for one in told if one)
+
+
 def missing_sentence(result: GateResult) -> str:
     """Name the queries that the run lacks; empty where it lacks none."""
     if not result.missing:
@@ -127,11 +139,21 @@ def failed_sentence(result: GateResult) -> str:
     return f"{counted(len(result.failed), 'query')} failed and {'counts' if one else 'count'} 0 in every mean: {ids}"
 
 
-def hit_words(hit: Hit) -> tuple[str, str]:
-    """Return where a hit stands, and the beginning of its text on one line."""
+def hit_words(hit: Hit, most: int = _BEGINNING) -> tuple[str, str]:
+    """Return where a hit stands, and the beginning of its text on one line.
+
+    Args:
+        hit: what came back.
+        most: how many characters the two may have together; of the text, at least 20 are shown.
+    """
     chunk = hit.chunk
     where = chunk.doc_id or "document not known"
     if chunk.start is not None and chunk.end is not None:
         where += f" {chunk.start:,}–{chunk.end:,}"
-    text = " ".join(chunk.text.split())
-    return where, text if len(text) <= _BEGINNING else text[: _BEGINNING - 1] + "…"
+    return where, cut(chunk.text, max(20, most - len(where)))
+
+
+def cut(text: str, most: int) -> str:
+    """Return a text on one line, cut where it is longer than so many characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1] + "…"

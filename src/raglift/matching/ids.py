@@ -20,7 +20,7 @@ from raglift.errors import DatasetError, Fault
 from raglift.matching.judgements import (
     Direction,
     FactTable,
-    JudgedIrrelevant,
+    HitPlaces,
     Judgements,
     Matches,
     PassageTable,
@@ -62,45 +62,65 @@ def judge_ids(
     place = Place("rankings", faults)
     found = _read_queries(rankings, place, _RANKING)
     checked = (_read_ids(query, found.get(query, ()), place, _RANKING, in_order=True) for query in grades)
-    hits, label, rank = _matching(checked, grades.values())
+    hits, label, rank, repeating, repeated = _matching(checked, grades.values())
     if faults:
         raise DatasetError("rankings of ids", faults, "nothing was scored")
     facts, query_of, is_fact = _fact_table(grades.values())
     proves = is_fact[label]
     fact = (np.cumsum(is_fact) - 1)[label[proves]]
     matches = _matches(fact, rank[proves], facts)
+    rows, nothing = np.arange(len(facts.query)), (None,) * len(facts.query)
     return Judgements(
         queries=len(grades),
         hits=hits,
         rankings=(),
         facts=facts,
-        passages=PassageTable(np.arange(len(facts.query)), (None,) * len(facts.query), (None,) * len(facts.query)),
+        passages=PassageTable(rows, nothing, nothing, facts.ideal_grade, rows),
         matches=matches,
         pieces=matches,
         satisfied=satisfactions_of(facts, matches),
-        irrelevant=JudgedIrrelevant(query_of[label[~proves]], rank[~proves]),
+        irrelevant=HitPlaces(query_of[label[~proves]], rank[~proves]),
+        repeats=HitPlaces(repeating, repeated),
+        query_ids=tuple(grades),
     )
 
 
 def _matching(rankings: Iterable[Sequence[str]], labels: Iterable[Mapping[str, int]]) -> tuple[NDArray[np.int64], ...]:
-    """Return the hits of each query; label and rank of each hit that has a label, sorted by query, then rank.
+    """Return the hits of each query; label and rank of each hit that has a label; query and rank of each repeat.
 
-    Labels are numbered through, query after query.
+    Rows are sorted by query, then rank; labels are numbered through, query after query.
     """
     hits: list[int] = []
     found: list[int] = []
     ranks: list[int] = []
+    repeating: list[int] = []
+    repeated: list[int] = []
     first_label = 0
     # One ranking after the other is checked and looked up, while its ids are still in the processor's cache
-    for ids, of_query in zip(rankings, labels, strict=True):
+    for query, (ids, of_query) in enumerate(zip(rankings, labels, strict=True)):
         hits.append(len(ids))
+        if len(set(ids)) < len(ids):
+            again = _repeats(ids)
+            repeating += [query] * len(again)
+            repeated += again
         labelled = list(compress(count(1), map(of_query.__contains__, ids)))
         if labelled:
             number = dict(zip(of_query, count(first_label)))
             found += [number[ids[rank - 1]] for rank in labelled]
             ranks += labelled
         first_label += len(of_query)
-    return tuple(np.array(column, dtype=np.int64) for column in (hits, found, ranks))
+    return tuple(np.array(column, dtype=np.int64) for column in (hits, found, ranks, repeating, repeated))
+
+
+def _repeats(ids: Sequence[str]) -> list[int]:
+    """Return the ranks at which an id comes back again."""
+    seen: set[str] = set()
+    again = []
+    for rank, name in enumerate(ids, start=1):
+        if name in seen:
+            again.append(rank)
+        seen.add(name)
+    return again
 
 
 def _fact_table(

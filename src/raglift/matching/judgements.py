@@ -23,7 +23,7 @@ __all__ = [
     "Direction",
     "FactTable",
     "FirstSatisfactions",
-    "JudgedIrrelevant",
+    "HitPlaces",
     "Judgements",
     "Matches",
     "PassageTable",
@@ -68,6 +68,13 @@ class PassageTable:
     """The words; None for a chunk-id label."""
     places: tuple[tuple[str, int] | None, ...]
     """The document and the offset of the first character, where they are known."""
+    grades: NDArray[np.int64]
+    """How good each is as evidence."""
+    same_as: NDArray[np.int64]
+    """The row of the first passage of the same query that is the same label: the same chunk id, or the same words at
+    the same place. For most it is their own row."""
+    ids: tuple[str | None, ...] | None = None
+    """The chunk id of a chunk-id label, None for another; None altogether where each passage is another chunk."""
 
     def rows(self, fact: NDArray[np.int64], passage: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the rows of alternatives of facts."""
@@ -130,21 +137,21 @@ class FirstSatisfactions:
 
 
 @dataclass(frozen=True, eq=False)
-class JudgedIrrelevant:
-    """The hits that are, or lie inside, what was judged irrelevant, whatever they match: one row a hit."""
+class HitPlaces:
+    """Where some of the hits stand: one row a hit."""
 
     query: NDArray[np.int64]
     rank: NDArray[np.int64]
 
     @classmethod
-    def of(cls, rows: Sequence[tuple[int, int]]) -> JudgedIrrelevant:
+    def of(cls, rows: Sequence[tuple[int, int]]) -> HitPlaces:
         """Return pairs of query and rank as columns."""
         table = np.array(rows, dtype=np.int64).reshape(-1, 2)
         return cls(table[:, 0], table[:, 1])
 
-    def take(self, rows: NDArray[np.bool_]) -> JudgedIrrelevant:
+    def take(self, rows: NDArray[np.bool_]) -> HitPlaces:
         """Return some of the rows."""
-        return JudgedIrrelevant(self.query[rows], self.rank[rows])
+        return HitPlaces(self.query[rows], self.rank[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,12 +183,18 @@ class Judgements:
     pieces: Matches
     """All pairs in which a hit covers any part of a passage; those of `matches` are among them."""
     satisfied: Satisfactions
-    irrelevant: JudgedIrrelevant = field(default_factory=lambda: JudgedIrrelevant.of(()))
-    """The hits that were judged irrelevant; none where nothing was."""
+    irrelevant: HitPlaces = field(default_factory=lambda: HitPlaces.of(()))
+    """The hits that are, or lie inside, what was judged irrelevant, whatever they match; none where nothing was."""
+    repeats: HitPlaces = field(default_factory=lambda: HitPlaces.of(()))
+    """The hits whose id an earlier hit of the same ranking has; those of labelled queries alone."""
     by_text_alone: int = 0
     """Matches of passages anchored to a document with hits whose document is not known."""
     reach: Reach | None = None
     """What the chunks of the index allow, where they are known."""
+    query_ids: Sequence[str] = ()
+    """The ids of the queries, where they are known."""
+    highest_grade_of_dataset: int | None = None
+    """The highest grade of the dataset, where these are some of its queries only."""
     counter: TokenCounts = field(default_factory=TokenCounts)
     """Counts tokens; the stages of an evaluation share one."""
     whole: Judgements | None = None
@@ -191,7 +204,8 @@ class Judgements:
 
     def cut(self, lengths: NDArray[np.int64]) -> Judgements:
         """Return what was judged of the first hits of each ranking: so many for each query."""
-        found, pieces, satisfied, irrelevant = self.matches, self.pieces, self.satisfied, self.irrelevant
+        found, pieces, satisfied = self.matches, self.pieces, self.satisfied
+        irrelevant, repeats = self.irrelevant, self.repeats
         early = satisfied.rank <= lengths[self.facts.query[satisfied.fact]]
         return replace(
             self,
@@ -201,8 +215,16 @@ class Judgements:
             pieces=pieces.take(pieces.rank <= lengths[pieces.query]),
             satisfied=satisfied.take(early),
             irrelevant=irrelevant.take(irrelevant.rank <= lengths[irrelevant.query]),
+            repeats=repeats.take(repeats.rank <= lengths[repeats.query]),
             whole=self.whole or self,
         )
+
+    @property
+    def highest_grade(self) -> int:
+        """The highest grade that a passage of the dataset has; 1 where there is none."""
+        if self.highest_grade_of_dataset is not None:
+            return self.highest_grade_of_dataset
+        return int(self.facts.ideal_grade.max(initial=1))
 
     @cached_property
     def tokens(self) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from raglift.chunking.token_counts import TokenCounts
 from raglift.matching.coverage import covered_matches
-from raglift.matching.judgements import FactTable, JudgedIrrelevant, Judgements, Matches, PassageTable, satisfactions_of
+from raglift.matching.judgements import FactTable, HitPlaces, Judgements, Matches, PassageTable, satisfactions_of
 from raglift.matching.labelled import is_inside
 from raglift.matching.pieces import cover_passage
 from raglift.matching.texts import Text
@@ -47,9 +47,11 @@ def judge(
     """
     counter = counter or TokenCounts()
     facts, passages = fact_table(queries), passage_table(queries)
+    query_ids = tuple(query.id for query in queries)
     text = Text(rule)
     rows: list[list[tuple[int, ...]]] = [[] for _ in rankings]
     irrelevant: list[list[tuple[int, int]]] = [[] for _ in rankings]
+    repeated: list[list[tuple[int, int]]] = [[] for _ in rankings]
     first_fact = 0
     for number, query in enumerate(queries):
         if not query.is_labelled:
@@ -63,12 +65,15 @@ def judge(
             seen: set[str] = set()
             for hit in of_stage[number].hits:
                 chunk = hit.chunk
+                is_repeat = chunk.id in seen
+                if is_repeat:
+                    repeated[stage].append((number, hit.rank))
                 if found := wanted.pieces_of(chunk):
-                    rows[stage] += [(number, hit.rank, chunk.id in seen, *piece) for piece in found]
+                    rows[stage] += [(number, hit.rank, is_repeat, *piece) for piece in found]
                 seen.add(chunk.id)
         first_fact += len(query.facts)
     judgements = []
-    for stage_rows, judged_irrelevant, of_stage in zip(rows, irrelevant, rankings, strict=True):
+    for stage_rows, judged_irrelevant, repeats, of_stage in zip(rows, irrelevant, repeated, rankings, strict=True):
         pieces, by_text_alone = _pieces(stage_rows)
         matches = pieces.take(pieces.relevant)
         judgements.append(
@@ -81,9 +86,11 @@ def judge(
                 matches=matches,
                 pieces=pieces,
                 satisfied=_satisfied(facts, passages, matches, pieces, rule),
-                irrelevant=JudgedIrrelevant.of(judged_irrelevant),
+                irrelevant=HitPlaces.of(judged_irrelevant),
+                repeats=HitPlaces.of(repeats),
                 by_text_alone=int(np.count_nonzero(by_text_alone & pieces.relevant)),
                 reach=reach,
+                query_ids=query_ids,
                 counter=counter,
             )
         )
@@ -161,7 +168,8 @@ def fact_table(queries: Sequence[Query]) -> FactTable:
 
 def passage_table(queries: Sequence[Query]) -> PassageTable:
     """Return the passages of the facts of the labelled queries, in their order."""
-    facts = [fact for query in queries if query.is_labelled for fact in query.facts]
+    labelled = [query for query in queries if query.is_labelled]
+    facts = [fact for query in labelled for fact in query.facts]
     passages = [passage for fact in facts for passage in fact.passages]
     counts = np.array([len(fact.passages) for fact in facts], dtype=np.int64)
     return PassageTable(
@@ -171,7 +179,22 @@ def passage_table(queries: Sequence[Query]) -> PassageTable:
             None if passage.doc_id is None or passage.start is None else (passage.doc_id, passage.start)
             for passage in passages
         ),
+        grades=np.array([passage.grade for passage in passages], dtype=np.int64),
+        same_as=np.array(_first_of_same(labelled), dtype=np.int64),
+        ids=tuple(passage.chunk_id for passage in passages),
     )
+
+
+def _first_of_same(queries: Sequence[Query]) -> list[int]:
+    """Return for each passage the row of the first one of its query that is the same label."""
+    rows: list[int] = []
+    for query in queries:
+        first: dict[tuple[str | int | None, ...], int] = {}
+        for passage in (passage for fact in query.facts for passage in fact.passages):
+            words = (passage.text, passage.doc_id, passage.start, passage.end)
+            key = words if passage.chunk_id is None else (passage.chunk_id,)
+            rows.append(first.setdefault(key, len(rows)))
+    return rows
 
 
 def _pieces(rows: list[tuple[int, ...]]) -> tuple[Matches, NDArray[np.bool_]]:

@@ -7,7 +7,10 @@ from numbers import Integral
 from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
-from raglift.metrics.definitions import MEASURES, parse, parse_depth, refuse_budget
+from raglift.matching.judging import fact_table, passage_table
+from raglift.metrics.parsing import parse, parse_depth, refuse_budget
+from raglift.metrics.registry import MEASURES
+from raglift.metrics.saved import require_installed
 from raglift.records import Metric, Tokens
 
 if TYPE_CHECKING:
@@ -37,7 +40,8 @@ def choose_metrics(
         dataset: what is measured on, where it is known.
 
     Raises:
-        ConfigurationError: no metric, no such metric, or something that is no depth.
+        ConfigurationError: no metric, no such metric, one that is not installed or that such labels are not enough
+            for, or something that is no depth.
     """
     if isinstance(metrics, (str, Metric)):
         metrics = (metrics,)
@@ -58,7 +62,19 @@ def choose_metrics(
         chosen |= dict.fromkeys(metric @ depth for depth in (numbers if measure.needs_k else depths))
     if not chosen:
         raise ConfigurationError("metrics: found none; expected at least one, as ['ndcg@10']")
+    require_installed(chosen)
+    if dataset is not None:
+        _check_labels(chosen, dataset)
     return tuple(chosen)
+
+
+def _check_labels(metrics: Iterable[Metric], dataset: Dataset) -> None:
+    """Raise where a metric cannot be computed from the labels, before a system is asked anything."""
+    checks = [(metric, check) for metric in metrics if (check := MEASURES[metric.name].check) is not None]
+    if checks:
+        facts, passages = fact_table(dataset.queries), passage_table(dataset.queries)
+        for metric, check in checks:
+            check(metric, facts, passages)
 
 
 def _depths(ks: Sequence[int | Tokens | str]) -> list[int | Tokens]:

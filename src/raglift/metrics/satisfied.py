@@ -11,12 +11,30 @@ if TYPE_CHECKING:
 
     from raglift.matching import FirstSatisfactions, Judgements
 
-__all__ = ["count_by_query", "first_satisfactions", "per_query", "sum_by"]
+__all__ = ["count_by_query", "depth", "first_satisfactions", "one_row_a_hit", "per_query", "relevant_hits", "sum_by"]
 
 
 def first_satisfactions(judgements: Judgements) -> FirstSatisfactions:
     """Return, for each satisfied fact, the first rank and the grade there; found once for all metrics."""
     return judgements.first
+
+
+def relevant_hits(judgements: Judgements, k: int | None) -> tuple[NDArray[np.int64], ...]:
+    """Return query, rank and highest matched grade of each relevant hit among the first k, by query, then rank."""
+    matches = judgements.matches
+    within = matches.rank <= depth(k)
+    return one_row_a_hit(matches.query[within], matches.rank[within], matches.grade[within])
+
+
+def one_row_a_hit(
+    query: NDArray[np.int64], rank: NDArray[np.int64], grade: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], ...]:
+    """Return query, rank and the highest of the grades of each hit, by query, then rank."""
+    order = np.lexsort((-grade, rank, query))
+    query, rank, grade = query[order], rank[order], grade[order]
+    best = np.ones(len(query), dtype=bool)
+    best[1:] = (query[1:] != query[:-1]) | (rank[1:] != rank[:-1])
+    return query[best], rank[best], grade[best]
 
 
 def count_by_query(query: NDArray[np.int64], judgements: Judgements) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Metrics that ask what is among the first k, in whatever order: HitRate, Precision, Recall, F1."""
+"""Metrics that ask what is among the first k, in whatever order: HitRate, Precision, RPrecision, Recall, F1."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.metrics.satisfied import count_by_query, depth, first_satisfactions, per_query
+from raglift.metrics.satisfied import count_by_query, depth, first_satisfactions, per_query, relevant_hits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     from raglift.matching import Judgements
     from raglift.records import Metric
 
-__all__ = ["f1", "harmonic_mean", "hit_rate", "precision", "recall"]
+__all__ = ["f1", "harmonic_mean", "hit_rate", "precision", "r_precision", "recall"]
 
 
 def hit_rate(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
-    """HitRate@k = 1 if some fact is satisfied by rank k, else 0. Also called Success@k. Range {0, 1}."""
+    """HitRate@k = 1 if some fact is satisfied by rank k, else 0. Range {0, 1}.
+
+    Also called Success@k, as in trec_eval, which it equals where one hit is enough to satisfy a fact.
+    """
     return np.asarray(_satisfied_facts(judgements, metric.k) > 0, dtype=np.float64)
 
 
@@ -32,6 +35,17 @@ def precision(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     within = matches.rank <= metric.k
     relevant = np.unique(np.stack((matches.query[within], matches.rank[within])), axis=1)
     return count_by_query(relevant[0], judgements) / metric.k
+
+
+def r_precision(judgements: Judgements, _metric: Metric) -> NDArray[np.float64]:
+    """RPrecision = hits among the first R that match some passage / R, with R the facts of the query. Range [0, 1].
+
+    Precision at the depth at which Precision and Recall could both be 1, so it takes no depth; where fewer than R hits
+    were asked for, those are all that can count. As trec_eval's Rprec.
+    """
+    wanted = count_by_query(judgements.facts.query, judgements)
+    query, rank, _grade = relevant_hits(judgements, None)
+    return per_query(count_by_query(query[rank <= wanted[query]], judgements), wanted)
 
 
 def recall(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass, replace
 from functools import total_ordering
 from numbers import Integral
 
 from raglift.errors import ConfigurationError
 
-__all__ = ["Metric", "Tokens", "as_metric"]
+__all__ = ["Metric", "Tokens", "as_metric", "setting_text"]
 
 _MOST_TOKENS = 999_999_999
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
+_MOST_DIGITS = 1e15
+"""Below it, every whole number has a float of its own."""
 
 
 @dataclass(frozen=True, order=True)
@@ -77,9 +82,9 @@ class Metric:
             )
         return replace(self, depth=depth)
 
-    def __call__(self, **parameters: str) -> Metric:
-        """Return this metric with settings, as `NDCG(gain="exponential")`."""
-        merged = dict(self.parameters) | {name: str(value) for name, value in parameters.items()}
+    def __call__(self, **parameters: str | float) -> Metric:
+        """Return this metric with settings, as `NDCG(gain="exponential")` or `RBP(p=0.95)`."""
+        merged = dict(self.parameters) | {name: setting_text(value) for name, value in parameters.items()}
         return replace(self, parameters=tuple(sorted(merged.items())))
 
     def parameter(self, name: str, default: str) -> str:
@@ -102,6 +107,14 @@ class Metric:
     def __str__(self) -> str:
         settings = ",".join(f"{name}={value}" for name, value in self.parameters)
         return self.name + (f"({settings})" if settings else "") + ("" if self.depth is None else f"@{self.depth}")
+
+
+def setting_text(value: object) -> str:
+    """Return the text of a setting, with numbers in one form only: 0.50 is `0.5`, so that equal metrics are equal."""
+    text = str(value).strip()
+    if not _NUMBER.fullmatch(text) or not math.isfinite(number := float(text)):
+        return text
+    return str(int(number)) if number.is_integer() and abs(number) < _MOST_DIGITS else repr(number)
 
 
 def as_metric(metric: Metric | str, where: str = "metric") -> Metric:

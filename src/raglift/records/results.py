@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.errors import ConfigurationError
+from raglift.records.exporting import Exporting
 from raglift.records.metric import as_metric
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from raglift.diagnosis import Explanation, Headroom, LossBreakdown
+    from raglift.diagnosis import Explanation, Headroom, LossBreakdown, MetricsExplanation
     from raglift.matching import Judgements
     from raglift.records.label_sources import LabelSources
     from raglift.records.labels import Dataset
@@ -32,7 +33,7 @@ __all__ = ["Evaluation"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation:
+class Evaluation(Exporting):
     """One system measured on one dataset, before and after reranking."""
 
     run: Run
@@ -161,6 +162,29 @@ class Evaluation:
         from raglift.diagnosis import explain
 
         return explain(self, query_id, stage=stage)
+
+    def explain_metrics(
+        self,
+        query_id: str | None = None,
+        *,
+        metrics: Metric | str | Sequence[Metric | str] | None = None,
+        stage: str | None = None,
+    ) -> MetricsExplanation:
+        """Return one query's metrics as several tools compute them, and what makes each differ from the default.
+
+        Args:
+            query_id: the id of the query; by default that whose values differ most between profiles.
+            metrics: what to look at; by default what was scored.
+            stage: the stage; by default the last.
+
+        Raises:
+            DatasetError: no query has that id.
+            ConfigurationError: no stage has that name; a metric that is unknown, needs a depth, or looks deeper than
+                the run's candidates; no query is asked for and none has labels.
+        """
+        from raglift.diagnosis import explain_metrics
+
+        return explain_metrics(self, query_id, metrics=metrics, stage=stage)
 
     def over_k(self, metric: Metric | str, ks: Sequence[int] | None = None) -> pd.DataFrame:
         """Return a metric's mean at many depths, without asking the system again.

@@ -11,6 +11,7 @@ from raglift.report.frames import (
 )
 from raglift.report.terminal import (
     comparison_text,
+    conventions_text,
     evaluation_text,
     explanation_text,
     headroom_text,
@@ -24,6 +25,7 @@ from raglift.report.terminal import (
 __all__ = [
     "comparison_frame",
     "comparison_text",
+    "conventions_text",
     "evaluation_frame",
     "evaluation_text",
     "explanation_text",

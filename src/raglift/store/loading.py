@@ -10,7 +10,7 @@ import numpy as np
 
 from raglift.errors import RunError
 from raglift.matching import MatchRule
-from raglift.metrics import parse
+from raglift.metrics import read_metric
 from raglift.records import (
     Annotator,
     Chunk,
@@ -124,7 +124,7 @@ def _evaluation(
     inventory: Inventory | None,
 ) -> Evaluation:
     stages = tuple(StageInfo(**{**stage, "depth_fixed": tuple(stage["depth_fixed"])}) for stage in head["stages"])
-    metrics = tuple(parse(metric) for metric in head["metrics"])
+    metrics = tuple(read_metric(metric, head.get("own_metrics", {})) for metric in head["metrics"])
     MatchRule(**head["spec"]["match"])  # what cannot be a rule could not be matched again
     names = tuple(stage.name for stage in stages)
     return Evaluation(

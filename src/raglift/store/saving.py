@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import RunError
+from raglift.metrics import describe_own
 from raglift.records import Chunk, Evaluation, Inventory, Passage, Query, Trace
 from raglift.store.costs import cost_line
 from raglift.store.layout import CHUNK_FIELDS, CHUNKS, FORMAT, QUERIES, RUN, SCORES, TRACES, score_keys
@@ -102,6 +103,7 @@ def _write(evaluation: Evaluation, folder: Path) -> None:
         "run_notes": run.notes,
         "profile": evaluation.profile,
         "metrics": [str(metric) for metric in evaluation.scores.metrics],
+        "own_metrics": describe_own(evaluation.scores.metrics),
         "truncated": evaluation.truncated,
         "truncated_tokens": evaluation.truncated_tokens,
         "notes": evaluation.notes,

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.metrics import unordered
+from raglift.metrics.profiles.hits import relevant_hits, returned
 from raglift.metrics.profiles.record import Profile
 from raglift.metrics.satisfied import count_by_query, depth, first_satisfactions, per_query, sum_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from raglift.matching import Judgements
@@ -28,34 +27,10 @@ if TYPE_CHECKING:
 __all__ = ["PROFILE"]
 
 
-def _retrieved(judgements: Judgements, metric: Metric) -> Values:
-    """Return how many hits AutoRAG would see: its retrieval is cut at top_k."""
-    return np.minimum(judgements.hits, depth(metric.k)).astype(np.float64)
-
-
-def _relevant(judgements: Judgements, metric: Metric) -> NDArray[np.int64]:
-    """Return (query, rank) of each relevant hit within k, as two rows."""
-    matches = judgements.matches
-    within = matches.rank <= depth(metric.k)
-    return np.unique(np.stack((matches.query[within], matches.rank[within])), axis=1)
-
-
-def _empty_left_out(
-    function: Callable[[Judgements, Metric], Values],
-) -> Callable[[Judgements, Metric], Values]:
-    def values(judgements: Judgements, metric: Metric) -> Values:
-        came_back = (judgements.whole or judgements).hits > 0  # a first hit larger than a token budget did come back
-        return np.where(came_back, function(judgements, metric), np.nan)
-
-    return values
-
-
 def precision(judgements: Judgements, metric: Metric) -> Values:
     """Precision = relevant hits / retrieved. An id that comes back twice is one relevant hit of two retrieved."""
-    matches = judgements.matches
-    first = (matches.rank <= depth(metric.k)) & ~matches.repeated
-    relevant = np.unique(np.stack((matches.query[first], matches.rank[first])), axis=1)
-    return per_query(count_by_query(relevant[0], judgements), _retrieved(judgements, metric))
+    found = relevant_hits(judgements, metric, distinct=True)
+    return per_query(count_by_query(found.query, judgements), returned(judgements, metric))
 
 
 def f1(judgements: Judgements, metric: Metric) -> Values:
@@ -86,15 +61,15 @@ def average_precision(judgements: Judgements, metric: Metric) -> Values:
 
 def dcg(judgements: Judgements, metric: Metric) -> Values:
     """DCG = Σ over relevant hits of 1 / log2(rank + 1); grades do not count."""
-    query, rank = _relevant(judgements, metric)
-    return sum_by(query, 1 / np.log2(rank + 1), judgements.queries)
+    hits = relevant_hits(judgements, metric)
+    return sum_by(hits.query, 1 / np.log2(hits.rank + 1), judgements.queries)
 
 
 def idcg(judgements: Judgements, metric: Metric) -> Values:
     """IDCG = the DCG of as many relevant hits as there are ids in all groups, or retrieved hits, if fewer."""
     facts = judgements.facts
     ids = sum_by(facts.query, facts.passages.astype(np.float64), judgements.queries)
-    ones = np.minimum(ids, _retrieved(judgements, metric)).astype(np.int64)
+    ones = np.minimum(ids, returned(judgements, metric)).astype(np.int64)
     ideal = np.concatenate(([0.0], np.cumsum(1 / np.log2(np.arange(2, ones.max(initial=0) + 2)))))
     return np.asarray(ideal[ones], dtype=np.float64)
 
@@ -104,22 +79,43 @@ def ndcg(judgements: Judgements, metric: Metric) -> Values:
     return per_query(dcg(judgements, metric), idcg(judgements, metric))
 
 
+_FUNCTIONS = {
+    "hit_rate": unordered.hit_rate,
+    "precision": precision,
+    "recall": unordered.recall,
+    "f1": f1,
+    "rr": reciprocal_rank,
+    "ap": average_precision,
+    "dcg": dcg,
+    "idcg": idcg,
+    "ndcg": ndcg,
+}
+_LEFT_OUT = "a query that came back empty is left out of the mean, where the default counts it 0."
+_DIFFERENCES = {
+    "hit_rate": "The same for each query, but",
+    "precision": "Divides the distinct relevant ids by the hits that came back, up to k, rather than by k itself;",
+    "recall": "The same for each query, a group of ids being a fact, but",
+    "f1": "The harmonic mean of its recall and its precision, which divides by the hits that came back, not by k;",
+    "rr": "The mean over the groups of 1 / the rank of the group's first hit, 0 for a group without one, where the "
+    "default takes the first hit of any fact;",
+    "ap": "Each group has an average precision of its own, in which only its hits are relevant and which is divided "
+    "by their number, and the value is the mean over the groups, where the default sums over all facts and divides "
+    "by their number;",
+    "dcg": "Every relevant hit has gain 1 whatever its grade, alternatives and ids that come back again too, where "
+    "the default counts grades and credits each fact once;",
+    "idcg": "The ideal has a 1 for each id in all groups, or for each hit that came back if these are fewer, where "
+    "the default's has the grades of the facts, up to k;",
+    "ndcg": "Grades do not count, every relevant hit does, and the ideal has a 1 for each id in all groups, or for "
+    "each hit that came back if these are fewer, where the default counts grades, each fact once, and has an ideal "
+    "of all facts;",
+}
+
 PROFILE = Profile(
     name="autorag",
     source="AutoRAG, autorag/evaluation/metric/retrieval.py",
-    functions={
-        name: _empty_left_out(function)
-        for name, function in {
-            "hit_rate": unordered.hit_rate,
-            "precision": precision,
-            "recall": unordered.recall,
-            "f1": f1,
-            "rr": reciprocal_rank,
-            "ap": average_precision,
-            "dcg": dcg,
-            "idcg": idcg,
-            "ndcg": ndcg,
-        }.items()
-    },
+    functions=_FUNCTIONS,
+    differences={name: f"{sentence} {_LEFT_OUT}" for name, sentence in _DIFFERENCES.items()},
+    without_k=frozenset({"precision", "f1"}),
+    leaves_out_empty=frozenset(_FUNCTIONS),
 )
 """AutoRAG's conventions."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Function", "Profile"]
 
 Function = Callable[["Judgements", "Metric"], "NDArray[np.float64]"]
-"""Returns a metric's value for each query, in dataset order; NaN for one that the profile leaves out of its mean."""
+"""Returns a metric's value for each query, in dataset order; NaN for one that is left out of its mean."""
 
 
 @dataclass(frozen=True)
@@ -31,3 +31,7 @@ class Profile:
     """The measures that it computes in its own way, by name; the others are the default's."""
     differences: Mapping[str, str] = field(default_factory=dict)
     """For each of these measures, one sentence that says what it does otherwise than the default."""
+    without_k: frozenset[str] = frozenset()
+    """Those that can be taken without a depth, though the default's cannot, since it divides by k."""
+    leaves_out_empty: frozenset[str] = frozenset()
+    """Those whose mean leaves out a query that was answered with no hits at all; the default counts it 0."""

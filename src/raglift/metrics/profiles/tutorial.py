@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.metrics.graded import discounted_sum, gain_of
+from raglift.metrics.profiles.hits import relevant_hits
 from raglift.metrics.profiles.record import Profile
 from raglift.metrics.satisfied import count_by_query, depth, per_query, sum_by
 from raglift.metrics.unordered import harmonic_mean, precision
@@ -42,15 +43,15 @@ def f1(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
 
 def dcg(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     """DCG@k = Σ over hits of relevance / log2(rank + 1)."""
-    query, rank, grade = _relevance(judgements, metric)
-    return discounted_sum(query, rank, gain_of(grade, metric), metric.k, judgements.queries)
+    hits = relevant_hits(judgements, metric)
+    return discounted_sum(hits.query, hits.rank, gain_of(hits.grade, metric), metric.k, judgements.queries)
 
 
 def idcg(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     """IDCG@k = the DCG of the first k hits sorted by relevance."""
-    query, _, grade = _relevance(judgements, metric)
-    order = np.lexsort((-grade, query))
-    query, grade = query[order], grade[order]
+    hits = relevant_hits(judgements, metric)
+    order = np.lexsort((-hits.grade, hits.query))
+    query, grade = hits.query[order], hits.grade[order]
     position = np.arange(len(query)) - np.searchsorted(query, query) + 1
     return discounted_sum(query, position, gain_of(grade, metric), metric.k, judgements.queries)
 
@@ -60,20 +61,22 @@ def ndcg(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     return per_query(dcg(judgements, metric), idcg(judgements, metric))
 
 
-def _relevance(judgements: Judgements, metric: Metric) -> tuple[NDArray[np.int64], ...]:
-    """Return query, rank and best grade of each relevant hit among the first k."""
-    matches = judgements.matches
-    order = np.lexsort((-matches.grade, matches.rank, matches.query))
-    query, rank, grade = matches.query[order], matches.rank[order], matches.grade[order]
-    best = np.ones(len(query), dtype=bool)
-    best[1:] = (query[1:] != query[:-1]) | (rank[1:] != rank[:-1])
-    best &= rank <= depth(metric.k)
-    return query[best], rank[best], grade[best]
-
-
 PROFILE = Profile(
     name="tutorial",
     source="the War and Peace retrieval tutorial",
     functions={"recall": recall, "f1": f1, "dcg": dcg, "idcg": idcg, "ndcg": ndcg},
+    differences={
+        "recall": "Divides by the ground-truth texts, every alternative being one that has to be found, where the "
+        "default divides by the facts, of which any one alternative will do.",
+        "f1": "The harmonic mean of Precision@k and its own recall, which counts ground-truth texts, alternatives "
+        "too, where the default counts facts.",
+        "dcg": "Every hit that matches counts with the best grade that it matches, however often that was matched "
+        "before, where the default credits each fact once.",
+        "idcg": "The ideal is the first k hits themselves, sorted by relevance, so what was never retrieved is not "
+        "in it, where the default's is made of all facts.",
+        "ndcg": "Divides by the first k hits themselves, sorted by relevance, so what was never retrieved costs "
+        "nothing, and every hit that matches counts, where the default divides by an ideal of all facts and credits "
+        "each once.",
+    },
 )
 """The tutorial's conventions."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.comparison import has_costs
+from raglift.diagnosis import has_curve
 from raglift.diagnosis.rejudged import judgements_of
 from raglift.metrics import mean_title
 from raglift.report.page import figures
@@ -130,12 +131,19 @@ def comparison_sections(comparison: Comparison, shown: Sequence[str]) -> list[Se
         _pairs_section(comparison),
         *_cost_sections(comparison),
         *_reranked_sections(comparison),
-        Section("Over k", figures=(figures.over_k_together(few),)),
+        *_curve_sections(few),
         _loss_section(few),
         *_tags_sections(comparison),
         metrics_section(comparison, [row.system for row in by_mean(comparison)][1:]),
         method_section(comparison.method, comparison.metrics, corrected=said),
     ]
+
+
+def _curve_sections(comparison: Comparison) -> list[Section]:
+    """Return the primary metric over k; nothing where it is the same at every k."""
+    if not has_curve(comparison.primary):
+        return []
+    return [Section("Over k", figures=(figures.over_k_together(comparison),))]
 
 
 def notes_of(comparison: Comparison) -> list[str]:

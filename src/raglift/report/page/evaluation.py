@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from raglift.comparison.cautions import few_queries, read_in_part
 from raglift.comparison.statistics import interval_of, primary_of
 from raglift.comparison.systems import system_name
+from raglift.diagnosis import has_curve
 from raglift.diagnosis.rejudged import judgements_of
 from raglift.metrics import mean_title, title
 from raglift.report.page import figures
@@ -93,7 +94,7 @@ def _sections(
     """Yield what follows the first screen; of a run that failed whole, no charts and tables full of zeros."""
     if not _all_failed(evaluation):
         sections = (
-            Section("Over k", figures=(figures.over_k(evaluation, primary),)),
+            Section("Over k", figures=(figures.over_k(evaluation, primary),)) if has_curve(primary) else None,
             None if lift is None else _lift_section(lift),
             _loss_section(evaluation, primary),
             _tags_section(evaluation, primary, seed, confidence),

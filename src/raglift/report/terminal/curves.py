@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from raglift.diagnosis import has_curve
 from raglift.metrics import MEASURES, Metric, mean_title
 from raglift.report.terminal.figures import table_of
 
@@ -72,6 +73,6 @@ def _measure(evaluation: Evaluation) -> Metric | None:
     measures = [
         Metric(metric.name, None, metric.parameters)
         for metric in evaluation.scores.metrics
-        if metric.k is not None and not MEASURES[metric.name].is_neutral
+        if metric.k is not None and has_curve(metric) and not MEASURES[metric.name].is_neutral
     ]
     return min(measures, key=lambda measure: measure.name != "ndcg", default=None)

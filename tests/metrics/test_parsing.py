@@ -1,18 +1,28 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from raglift import metrics
 from raglift.errors import ConfigurationError
-from raglift.metrics import MEASURES, PROFILES, Metric, compute, mean_title, parse, title, tokens
+from raglift.metrics import MEASURES, PROFILES, Choice, Metric, Number, compute, mean_title, parse, title, tokens
+
+
+def setting(parameter: Choice | Number) -> st.SearchStrategy[str | float]:
+    if isinstance(parameter, Choice):
+        return st.sampled_from(parameter.values)
+    low, high = parameter.low, parameter.high
+    numbers = st.integers(int(low), int(high)) | st.integers(int(low), int(high)).map(float)
+    fractions = st.floats(low, high, exclude_min=parameter.is_open, exclude_max=parameter.is_open)
+    return numbers.filter(lambda _: not parameter.is_open) if parameter.is_whole else fractions
 
 
 @st.composite
 def every_metric(draw: st.DrawFn) -> Metric:
     measure = MEASURES[draw(st.sampled_from(sorted(MEASURES)))]
-    parameters = {name: draw(st.sampled_from(values)) for name, values in measure.parameters if draw(st.booleans())}
+    parameters = {each.name: draw(setting(each)) for each in measure.parameters if draw(st.booleans())}
     metric = Metric(measure.name)(**parameters)
     number = draw(st.integers(1, 10**9 - 1))
     depth = draw(st.sampled_from([None, number] if measure.needs_k else [None, number, tokens(number)]))
@@ -47,6 +57,15 @@ def test_a_metric_is_its_text(metric: Metric) -> None:
         ("Recall @ tokens(2000)", metrics.Recall @ tokens(2000)),
         ("ndcg(gain=exponential)@Tokens( 20 )", metrics.NDCG(gain="exponential") @ tokens(20)),
         ("ContextTokens@5", metrics.ContextTokens @ 5),
+        ("Success@5", metrics.HitRate @ 5),
+        ("Success@5", metrics.Success @ 5),
+        ("RPrec", metrics.RPrecision),
+        ("RPrecision", metrics.RPrecision),
+        ("rbp(p=0.950)@10", metrics.RBP(p=0.95) @ 10),
+        ("RBP( P = .5 )", metrics.RBP(p="0.50")),
+        ("alphaNDCG(alpha=1.0)@5", metrics.AlphaNDCG(alpha=1) @ 5),
+        ("alpha_nDCG(alpha=5e-1)@5", metrics.AlphaNDCG(alpha=0.5) @ 5),
+        ("err(gmax=3.0)@10", metrics.ERR(gmax=3) @ 10),
     ],
 )
 def test_what_people_write(text: str, metric: Metric) -> None:
@@ -71,6 +90,15 @@ def test_what_people_write(text: str, metric: Metric) -> None:
         ("ndcg@0", "found 'ndcg@0'; expected a depth of 1 or more"),
         ("ndcg(gain=log)@3", "ndcg: found the setting 'gain=log'; expected gain=linear|exponential"),
         ("ndcg(gain)@3", "ndcg: found the setting 'gain'; expected gain=linear|exponential"),
+        ("rbp(p=1)@3", r"rbp: found the setting 'p=1'; expected p=a number above 0 and below 1 \(0.8 unless given\)"),
+        ("rbp(p=0)@3", "expected p=a number above 0 and below 1"),
+        ("rbp(p=nan)@3", "found the setting 'p=nan'; expected p=a number above 0"),
+        ("rbp(p=high)@3", "found the setting 'p=high'; expected p=a number above 0"),
+        ("alpha_ndcg(alpha=-0.1)", "found the setting 'alpha=-0.1'; expected alpha=a number from 0 to 1"),
+        ("err(gmax=2.5)", "found the setting 'gmax=2.5'; expected gmax=a whole number from 1 to 1000"),
+        ("err(gmax=0)", "expected gmax=a whole number from 1 to 1000"),
+        ("rbp(gain=linear)", "found the setting 'gain=linear'; expected p=a number"),
+        ("r_precision@5", "expected 'r_precision' without a depth"),
         ("recall(gain=linear)@3", "recall: found the setting 'gain=linear'; expected no settings"),
         (
             "ndcg(gain=linear,gain=exponential)",
@@ -132,9 +160,10 @@ def test_a_mean_of_reciprocal_ranks_is_computed_by_its_own_name(judged) -> None:
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("name", [name for name, measure in MEASURES.items() if not measure.needs_chunks])
 def test_no_queries_and_no_labels_are_no_error(judged, name: str, profile: str) -> None:
-    assert compute(judged(), Metric(name, 3), profile).shape == (0,)
+    metric = Metric(name, 3 if MEASURES[name].takes_k else None)
+    assert compute(judged(), metric, profile).shape == (0,)
     cost = 1 if MEASURES[name].is_cost else 0  # a prompt costs the same, whatever was wanted
-    assert compute(judged(([], ["A"]), ([], ["B"])), Metric(name, 3), profile).tolist() == [cost, cost]
+    assert compute(judged(([], ["A"]), ([], ["B"])), metric, profile).tolist() == [cost, cost]
 
 
 def test_a_profile_names_only_measures_that_exist() -> None:
@@ -145,3 +174,27 @@ def test_a_profile_names_only_measures_that_exist() -> None:
 def test_every_measure_has_a_name_to_import() -> None:
     values = {value.name for value in vars(metrics).values() if isinstance(value, Metric)}
     assert values == set(MEASURES)
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (0.95, "p=0.95"),
+        ("0.50", "p=0.5"),
+        (".5", "p=0.5"),
+        (np.float64(0.25), "p=0.25"),
+        ("5E-1", "p=0.5"),
+        (1e-9, "p=1e-09"),
+    ],
+)
+def test_a_number_has_one_text(given: str | float, text: str) -> None:
+    assert str(metrics.RBP(p=given) @ 10) == f"rbp({text})@10"
+    assert parse(f"rbp(p={given})@10") == metrics.RBP(p=given) @ 10
+
+
+def test_every_measure_has_a_formula_and_a_source() -> None:
+    for measure in MEASURES.values():
+        assert measure.formula
+        assert measure.source
+        assert measure.description.startswith(measure.title)
+        assert not measure.origin

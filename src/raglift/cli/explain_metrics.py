@@ -1,0 +1,96 @@
+"""`raglift explain-metrics`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from raglift.cli.json_output import labels_json, print_json
+from raglift.store import load_evaluation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from raglift.diagnosis import MetricsExplanation
+    from raglift.diagnosis.conventions import Choice, MetricUnderProfiles, RankedHit
+
+__all__ = ["Request", "run"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """The command line, parsed."""
+
+    run: Path
+    query: str | None
+    metrics: tuple[str, ...]
+    stage: str | None
+    as_json: bool
+
+
+def run(request: Request) -> None:
+    """Print one query's metrics under every profile, and why they differ."""
+    from rich.console import Console
+    from rich.text import Text
+
+    evaluation = load_evaluation(request.run)
+    found = evaluation.explain_metrics(request.query, metrics=request.metrics or None, stage=request.stage)
+    if request.as_json:
+        print_json(_as_json(found))
+    else:
+        Console().print(Text(str(found)), soft_wrap=True)
+
+
+def _as_json(found: MetricsExplanation) -> dict[str, Any]:
+    return {
+        "query": found.query,
+        "stage": found.stage,
+        "match": found.match,
+        "profile": found.profile,
+        "error": found.error,
+        "chosen": None if found.choice is None else _choice(found.choice),
+        "queries": found.queries,
+        "metrics": {str(each.metric): _metric(each) for each in found.metrics},
+        "hits": [_hit(each) for each in found.hits],
+        "notes": found.notes,
+        **labels_json(found.label_sources),
+    }
+
+
+def _choice(choice: Choice) -> dict[str, Any]:
+    return {
+        "metric": None if choice.metric is None else str(choice.metric),
+        "lowest": {"profile": choice.low, "value": choice.lowest},
+        "highest": {"profile": choice.high, "value": choice.highest},
+        "next": choice.others,
+        "differing": choice.differing,
+    }
+
+
+def _metric(each: MetricUnderProfiles) -> dict[str, Any]:
+    return {
+        one.profile: {
+            "value": one.value,
+            "mean": one.mean,
+            "n": one.n,
+            "agrees": one.agrees,
+            "why": one.why,
+            "numbers": one.numbers,
+        }
+        for one in each.values
+    }
+
+
+def _hit(each: RankedHit) -> dict[str, Any]:
+    chunk = each.hit.chunk
+    return {
+        "rank": each.hit.rank,
+        "score": each.hit.score,
+        "chunk_id": chunk.id,
+        "doc_id": chunk.doc_id,
+        "start": chunk.start,
+        "end": chunk.end,
+        "text": chunk.text,
+        "facts": [{"fact": fact, "match": state} for fact, state in each.facts],
+        "only_under": each.only_under,
+    }

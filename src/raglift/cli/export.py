@@ -1,0 +1,51 @@
+"""`raglift export`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from raglift.cli.json_output import print_json
+from raglift.run_files import export
+from raglift.store import load_evaluation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from raglift.run_files.forms import Form
+
+__all__ = ["Request", "run"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """The command line, parsed."""
+
+    run: Path
+    output: Path
+    form: str
+    stage: str | None
+    all_stages: bool
+    subtopics: bool
+    escape_ids: bool
+    overwrite: bool
+    as_json: bool
+
+
+def run(request: Request) -> None:
+    """Load, write, say what was written."""
+    written = export(
+        load_evaluation(request.run),
+        request.output,
+        form=cast("Form", request.form),
+        stage=request.stage,
+        all_stages=request.all_stages,
+        subtopics=request.subtopics,
+        escape_ids=request.escape_ids,
+        overwrite=request.overwrite,
+    )
+    if request.as_json:
+        print_json(written.to_dict())
+    else:
+        sys.stdout.write(f"{written}\n")

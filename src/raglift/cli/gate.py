@@ -1,0 +1,285 @@
+"""`raglift gate`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from raglift.cli.json_output import labels_json, print_json
+from raglift.comparison import distinct_names
+from raglift.errors import ConfigurationError, RunError
+from raglift.gating import Outcome, gate
+from raglift.gating.annotations import without_commands
+from raglift.gating.text import gate_parts
+from raglift.loading import load_dataset
+from raglift.printable import printable
+from raglift.report.terminal.figures import as_text, write
+from raglift.store import load_evaluation
+from raglift.sweep.folder import SweepFolder
+from raglift.sweep.specification import Cell
+
+if TYPE_CHECKING:
+    from raglift.gating import Check, FlippedQuery, GateResult, Regression
+    from raglift.records import Dataset, Evaluation
+
+__all__ = ["Request", "run"]
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Request:
+    """The command line, parsed."""
+
+    run: Path
+    minimum: tuple[str, ...]
+    maximum: tuple[str, ...]
+    baseline: Path | None
+    no_regression: tuple[str, ...]
+    margin: float
+    dataset: str | None
+    documents: Path | None
+    name: str | None
+    seed: int
+    confidence: float
+    junit: Path | None
+    markdown: Path | None
+    github: bool | None
+    as_json: bool
+
+
+class _Unfinished(Exception):
+    """What is to be gated has not been measured whole."""
+
+
+def run(request: Request) -> Outcome:
+    """Decide, print, write what was asked for; the outcome is the exit code."""
+    minimum, maximum = _bounds("--min", request.minimum), _bounds("--max", request.maximum)
+    try:
+        evaluation = _opened(request.run)
+        baseline = None if request.baseline is None else _opened(request.baseline)
+    except _Unfinished as unfinished:
+        sys.stderr.write(f"raglift: incomplete: {printable(str(unfinished))}\n")
+        return Outcome.INCOMPLETE
+    result = gate(
+        evaluation,
+        minimum=minimum,
+        maximum=maximum,
+        baseline=baseline,
+        no_regression=request.no_regression,
+        margin=request.margin,
+        dataset=_dataset(request),
+        seed=request.seed,
+        confidence=request.confidence,
+        name=request.name or distinct_names([request.run], [evaluation])[0],
+    )
+    try:
+        _print(result, request)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Who reads our output has gone, as with `raglift gate … | head`: the verdict is the exit code all the same
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _write_files(result, request)
+    return result.outcome
+
+
+def _bounds(option: str, given: tuple[str, ...]) -> dict[str, str]:
+    """Return bounds by the names of their figures: `ndcg(gain=exponential)@10=0.75` is split at its last `=`.
+
+    Raises:
+        ConfigurationError: a text without a name or a bound, or a name given twice.
+    """
+    found: dict[str, str] = {}
+    for text in given:
+        name, _, bound = (part.strip() for part in text.rpartition("="))
+        if not name or not bound:
+            example = "ndcg@10=0.75" if option == "--min" else "p95_latency=0.5s or failures=0"
+            raise ConfigurationError(f"{option}: found {text!r}; expected NAME=BOUND, as {example}")
+        if name in found:
+            raise ConfigurationError(f"{option}: found {name!r} twice; expected one bound for it")
+        found[name] = bound
+    return found
+
+
+def _opened(folder: Path) -> Evaluation:
+    """Return a saved evaluation.
+
+    Raises:
+        _Unfinished: a sweep, or a cell of one, that is not measured yet.
+        ConfigurationError: a whole sweep, which is many runs.
+        RunError: it is missing, damaged or unreadable.
+    """
+    folder = folder.expanduser()
+    sweep = SweepFolder(folder)
+    if sweep.exists():
+        _refuse_sweep(sweep)
+    above = SweepFolder(folder.parent.parent)
+    if not folder.exists() and folder.parent.name == "cells" and above.exists():
+        name = next((cell.name for cell in _cells(above) if cell.key == folder.name), None)
+        if name is not None:
+            why = above.failures().get(folder.name)
+            raise _Unfinished(
+                f"{folder}: the cell {name} "
+                + (f"failed: {why}" if why else f"is not measured yet: go on with the sweep in {above.path} (--resume)")
+            )
+    return load_evaluation(folder)
+
+
+def _refuse_sweep(sweep: SweepFolder) -> None:
+    """Say that a sweep is no run, and which of its cells are, or that it was stopped before it was finished."""
+    finished = sweep.finished()
+    cells = _cells(sweep)
+    lacking = [cell.name for cell in cells if cell.key not in finished]
+    if lacking:
+        more = f" and {len(lacking) - _SHOWN:,} more" if len(lacking) > _SHOWN else ""
+        raise _Unfinished(
+            f"{sweep.path}: a sweep of which {len(lacking):,} of {len(cells):,} cells are not measured: "
+            f"{'; '.join(lacking[:_SHOWN])}{more}; go on with it (--resume), then gate one of its cells"
+        )
+    known = "; ".join(f"{sweep.place(cell.key, is_cell=True)} ({cell.name})" for cell in cells[:_SHOWN])
+    raise ConfigurationError(f"{sweep.path}: found a sweep, which is many runs; expected one of its cells, as {known}")
+
+
+def _cells(sweep: SweepFolder) -> list[Cell]:
+    return [Cell.of(cell) for cell in sweep.head()["cells"]]
+
+
+def _dataset(request: Request) -> Dataset | None:
+    """Return the labelled set that the run should have answered whole.
+
+    Raises:
+        ConfigurationError: documents without labels that point into them.
+        DatasetError: it cannot be read.
+    """
+    if request.dataset is None:
+        if request.documents is not None:
+            raise ConfigurationError("--documents: found it without --dataset; expected the labels that need them")
+        return None
+    return load_dataset(request.dataset, documents=request.documents)
+
+
+def _write_files(result: GateResult, request: Request) -> None:
+    """Write JUnit XML and Markdown, and add the Markdown to GitHub's summary of the step.
+
+    Raises:
+        RunError: a file cannot be written.
+    """
+    if request.junit is not None:
+        _write(request.junit, result.to_junit())
+    if request.markdown is not None:
+        _write(request.markdown, result.to_markdown())
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if _is_github(request) and summary:
+        _write(Path(summary), result.to_markdown() + "\n", mode="a")
+
+
+def _write(path: Path, text: str, mode: str = "w") -> None:
+    try:
+        with path.expanduser().open(mode, encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written: {error}; choose another file") from error
+
+
+def _is_github(request: Request) -> bool:
+    return os.environ.get("GITHUB_ACTIONS") == "true" if request.github is None else request.github
+
+
+def _print(result: GateResult, request: Request) -> None:
+    """Print the result; on GitHub, with annotations, and so that nothing in the text is read as a command."""
+    annotations = result.to_github() if _is_github(request) else ""
+    if request.as_json:
+        print_json(_as_json(result))
+        sys.stderr.write(annotations)
+    elif _is_github(request):
+        sys.stdout.write(without_commands(as_text(gate_parts(result))) + annotations)
+    else:
+        from rich.console import Console
+
+        console = Console()
+        if console.is_terminal:
+            write(console, gate_parts(result))
+        else:
+            sys.stdout.write(as_text(gate_parts(result)) + "\n")
+
+
+def _as_json(result: GateResult) -> dict[str, Any]:
+    evaluation = result.evaluation
+    return {
+        "name": result.name,
+        "outcome": result.outcome.name.lower(),
+        "exit_code": int(result.outcome),
+        "dataset": evaluation.dataset.name,
+        **labels_json(evaluation.label_sources),
+        "queries": len(evaluation.dataset),
+        "expected": result.expected,
+        "missing": result.missing,
+        "failed": [{"query_id": one.query_id, "error": one.error} for one in result.failed],
+        "checks": [_check_json(check) for check in result.checks],
+        "regressions": [_regression_json(one) for one in result.regressions],
+        "method": result.method,
+        "warnings": result.warnings,
+        "notes": result.notes,
+    }
+
+
+def _check_json(check: Check) -> dict[str, Any]:
+    return {
+        "name": check.name,
+        "stage": check.stage,
+        "found": check.found,
+        "bound": check.bound,
+        "is_minimum": check.is_minimum,
+        "unit": check.unit,
+        "passed": check.passed,
+        "band": check.band,
+        "n": check.n,
+        "worst": [{"query_id": query, "value": value} for query, value in check.worst],
+        "queries": check.queries,
+        "note": check.note,
+    }
+
+
+def _regression_json(one: Regression) -> dict[str, Any]:
+    return {
+        "metric": str(one.metric),
+        "passed": one.passed,
+        "before": one.before,
+        "after": one.after,
+        "difference": one.difference,
+        "p_holm": one.p_holm,
+        "margin": one.margin,
+        "detectable": one.detectable,
+        "note": one.note,
+        "flipped": [_flip_json(flip) for flip in one.flipped],
+    }
+
+
+def _flip_json(flip: FlippedQuery) -> dict[str, Any]:
+    sides = (("before", flip.hits_before, flip.matched_before), ("after", flip.hits_after, flip.matched_after))
+    rankings = {
+        f"hits_{side}": [
+            {
+                "rank": hit.rank,
+                "id": hit.chunk.id,
+                "doc_id": hit.chunk.doc_id,
+                "start": hit.chunk.start,
+                "end": hit.chunk.end,
+                "text": hit.chunk.text,
+                "matches": hit.rank in matched,
+            }
+            for hit in hits
+        ]
+        for side, hits, matched in sides
+    }
+    return {
+        "query_id": flip.query_id,
+        "text": flip.text,
+        "before": flip.before,
+        "after": flip.after,
+        "error": flip.error,
+        **rankings,
+    }

@@ -1,0 +1,12 @@
+"""Why tools disagree: one query's metrics under every profile, and what makes each difference."""
+
+from raglift.diagnosis.conventions.explaining import explain_metrics
+from raglift.diagnosis.conventions.records import (
+    Choice,
+    MetricsExplanation,
+    MetricUnderProfiles,
+    ProfileValue,
+    RankedHit,
+)
+
+__all__ = ["Choice", "MetricUnderProfiles", "MetricsExplanation", "ProfileValue", "RankedHit", "explain_metrics"]

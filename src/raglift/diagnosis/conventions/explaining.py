@@ -1,0 +1,146 @@
+"""`explain_metrics()`: why tools give one query different numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.diagnosis.conventions.agreeing import same
+from raglift.diagnosis.conventions.choosing import choose_query
+from raglift.diagnosis.conventions.judged import judged_by_profile, values_under
+from raglift.diagnosis.conventions.notes import notes_of
+from raglift.diagnosis.conventions.ranking import ranked_hits
+from raglift.diagnosis.conventions.reasons import Reasons
+from raglift.diagnosis.conventions.records import MetricsExplanation, MetricUnderProfiles, ProfileValue
+from raglift.diagnosis.rejudged import rule_of
+from raglift.errors import ConfigurationError
+from raglift.metrics import MEASURES, parse
+from raglift.metrics.profiles import DEFAULT
+from raglift.records import Metric
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from raglift.records import Evaluation
+
+__all__ = ["explain_metrics"]
+
+
+def explain_metrics(
+    evaluation: Evaluation,
+    query_id: str | None = None,
+    *,
+    metrics: Metric | str | Sequence[Metric | str] | None = None,
+    stage: str | None = None,
+) -> MetricsExplanation:
+    """Return one query's metrics under every profile, and for each that differs from the default's what makes it so.
+
+    Everything is computed from what the system returned; it is not asked again.
+
+    Args:
+        evaluation: what was measured.
+        query_id: the id of the query; by default that whose values differ most between profiles.
+        metrics: what to look at; by default what was scored.
+        stage: the stage; by default the last.
+
+    Raises:
+        DatasetError: no query has that id.
+        ConfigurationError: no stage has that name; a metric that is unknown, needs a depth, or looks deeper than the
+            run's candidates; no query is asked for and none has labels.
+    """
+    stage, stages = evaluation.after if stage is None else stage, evaluation.scores.stages
+    if stage not in stages:
+        raise ConfigurationError(f"stage: found {stage!r}; expected one of {', '.join(stages)}")
+    chosen = _metrics(evaluation, metrics)
+    judged = judged_by_profile(evaluation, stage, chosen)
+    found = {name: values_under(evaluation, stage, of, chosen, name) for name, of in judged.items()}
+    choice = None
+    if query_id is None:
+        number, choice = choose_query(evaluation.dataset, chosen, found)
+    else:
+        number = evaluation.dataset.queries.index(evaluation.dataset.query(query_id))
+    query = evaluation.dataset.queries[number]
+    reasons = Reasons(evaluation, stage, judged, number)
+    return MetricsExplanation(
+        query=query,
+        stage=stage,
+        match=str(rule_of(evaluation)),
+        profile=evaluation.profile,
+        profiles=tuple(found),
+        metrics=tuple(
+            _under_profiles(metric, {name: table[place] for name, table in found.items()}, number, reasons)
+            for place, metric in enumerate(chosen)
+        ),
+        hits=ranked_hits(judged, number, evaluation.hits(query.id, stage), chosen),
+        error=evaluation.run.traces[number].error,
+        choice=choice,
+        queries=sum(query.is_labelled for query in evaluation.dataset.queries),
+        notes=notes_of(evaluation, query, stage, chosen),
+        label_sources=evaluation.label_sources,
+    )
+
+
+def _metrics(evaluation: Evaluation, given: Metric | str | Sequence[Metric | str] | None) -> tuple[Metric, ...]:
+    """Return what to look at, checked.
+
+    Raises:
+        ConfigurationError: nothing, or a metric that cannot be computed from the run.
+    """
+    if given is None:
+        return evaluation.scores.metrics
+    wanted = (given,) if isinstance(given, (str, Metric)) else tuple(given)
+    chosen = tuple(dict.fromkeys(parse(str(metric)) for metric in wanted))
+    if not chosen:
+        raise ConfigurationError("metrics: found none; expected at least one, as ['ndcg@10']")
+    candidates = int(evaluation.run.spec["candidates"])
+    for metric in chosen:
+        measure = MEASURES[metric.name]
+        if measure.needs_k and metric.k is None:
+            raise ConfigurationError(
+                f"{metric}: found no depth; expected one, as '{metric.name}@{min(10, candidates)}': the default "
+                f"divides by k"
+            )
+        if metric.k is not None and metric.k > candidates:
+            raise ConfigurationError(
+                f"metric: found {metric}; expected a depth of at most {candidates}, the number of candidates that the "
+                "run asked for: evaluate again with more candidates"
+            )
+        if measure.needs_chunks and evaluation.run.inventory is None:
+            raise ConfigurationError(
+                f"{metric}: found a run whose system did not tell its chunks; expected them, as "
+                "evaluate(..., chunks=chunks)"
+            )
+    return chosen
+
+
+def _under_profiles(
+    metric: Metric, values: dict[str, NDArray[np.float64]], query: int, reasons: Reasons
+) -> MetricUnderProfiles:
+    """Return one metric of one query; `values` are those of all queries, for each profile."""
+    of_default, (mean_of_default, n_of_default) = values[DEFAULT.name][query], _mean(values[DEFAULT.name])
+    cells = []
+    for profile, of_profile in values.items():
+        value, (mean, n) = float(of_profile[query]), _mean(of_profile)
+        agrees = same(value, of_default)
+        cells.append(
+            ProfileValue(
+                profile=profile,
+                value=value,
+                mean=mean,
+                n=n,
+                agrees=agrees,
+                mean_agrees=n == n_of_default and same(mean, mean_of_default),
+                why="" if agrees else reasons.why(metric, profile, value),
+                numbers=reasons.numbers(metric, profile, value),
+            )
+        )
+    return MetricUnderProfiles(metric, tuple(cells))
+
+
+def _mean(values: NDArray[np.float64]) -> tuple[float, int]:
+    """Return the mean over the queries that count, NaN when none does, and how many they are."""
+    counted = values[~np.isnan(values)]
+    return (float(counted.mean()) if len(counted) else float("nan")), len(counted)

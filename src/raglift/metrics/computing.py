@@ -1,0 +1,68 @@
+"""A metric's values from what matched, and what they are called."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.errors import ConfigurationError
+from raglift.metrics import budgets
+from raglift.metrics.parsing import parse
+from raglift.metrics.profiles import PROFILES
+from raglift.metrics.registry import MEASURES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from raglift.matching import Judgements
+    from raglift.records import Metric
+
+__all__ = ["compute", "counts_tokens", "mean_title", "title"]
+
+
+def compute(judgements: Judgements, metric: Metric, profile: str = "default") -> NDArray[np.float64]:
+    """Return a metric's value for each query, in dataset order.
+
+    Queries without labels come out as 0 (or with what their hits cost) and are left out later by the caller; NaN marks
+    a query that the profile leaves out of its mean. At a token budget, a metric is that of the whole of the beginning
+    of the ranking that fits.
+
+    Raises:
+        ConfigurationError: an unknown profile, measure or setting; a measure that needs a k has none, cannot be
+            computed from such labels, is a user's and fails, or is not installed; for a token budget, the encoding
+            cannot be found.
+        MissingDependency: for a token budget, tiktoken is not installed.
+    """
+    if profile not in PROFILES:
+        raise ConfigurationError(f"profile: found {profile!r}; expected one of {', '.join(PROFILES)}")
+    metric = parse(str(metric))
+    measure, conventions = MEASURES[metric.name], PROFILES[profile]
+    if measure.needs_k and metric.k is None and metric.name not in conventions.without_k:
+        raise ConfigurationError(f"{metric}: found no depth; expected one, as '{metric.name}@10'")
+    if measure.check is not None:
+        measure.check(metric, judgements.facts, judgements.passages)
+    if metric.budget is not None:
+        judgements, metric = budgets.within_budget(judgements, metric.budget), replace(metric, depth=None)
+    values = conventions.functions.get(metric.name, measure.compute)(judgements, metric)
+    if metric.name not in conventions.leaves_out_empty:
+        return values
+    came_back = (judgements.whole or judgements).hits > 0  # a first hit larger than a token budget did come back
+    return np.where(came_back, values, np.nan)
+
+
+def counts_tokens(metric: Metric) -> bool:
+    """Whether a metric needs the tokens of the hits to be counted."""
+    return metric.budget is not None or MEASURES[metric.name].is_cost
+
+
+def title(metric: Metric) -> str:
+    """Return what one query's value is called: `RR@10`."""
+    return str(metric).replace(metric.name, MEASURES[metric.name].title, 1)
+
+
+def mean_title(metric: Metric) -> str:
+    """Return what the mean over queries is called: `MRR@10`."""
+    measure = MEASURES[metric.name]
+    return str(metric).replace(metric.name, measure.mean_title or measure.title, 1)

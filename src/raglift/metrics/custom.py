@@ -1,0 +1,195 @@
+"""Users' own metrics: the decorator `metric` makes a measure of a function."""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, Unpack
+
+import numpy as np
+
+from raglift.errors import ConfigurationError
+from raglift.metrics.measure import Measure
+from raglift.metrics.query_ranking import query_rankings
+from raglift.metrics.registry import register
+from raglift.metrics.satisfied import count_by_query
+from raglift.metrics.settings import Choice, Number
+from raglift.printable import printable
+from raglift.records import Metric
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from raglift.matching import Judgements
+    from raglift.metrics.profiles import Function
+
+__all__ = ["TITLE", "Kind", "metric"]
+
+_NAME = re.compile(r"[a-z_][a-z0-9_]*")
+TITLE = re.compile(r"[\w .+/%-]{1,40}")
+"""What a title may be: it stands in tables, Markdown and charts."""
+_MORE = 1e-9
+"""What rounding may add to a metric that ends at 1."""
+
+
+class Kind(TypedDict, total=False):
+    """What else may be said of a metric; every value is False unless given, but `takes_k` and `is_bounded`."""
+
+    needs_k: bool
+    """Whether it divides by k: then it is refused without one, and at a token budget."""
+    takes_k: bool
+    """Whether it can be taken at a depth; True unless given."""
+    needs_text: bool
+    """Whether it looks at the texts of the hits: then `score_rankings`, which has ids alone, refuses it."""
+    is_neutral: bool
+    """Whether more of it is neither better nor worse: then it has no wins, and cannot be the primary metric."""
+    is_bounded: bool
+    """Whether it lies between 0 and 1, which is checked and which intervals use; True unless given."""
+
+
+def metric(
+    name: str,
+    *,
+    title: str = "",
+    formula: str = "",
+    source: str = "",
+    settings: Sequence[Choice | Number] = (),
+    vectorized: bool = False,
+    **kind: Unpack[Kind],
+) -> Callable[[Callable[..., Any]], Metric]:
+    """Make a metric of a function; the decorated name is the metric as a value.
+
+        @metric("lead", formula="1 if the first hit is relevant")
+        def lead(ranking):
+            return ranking.relevant[0]
+
+        rl.evaluate(system, dataset, metrics=[lead, "ndcg"])
+
+    The function is asked for each query that has labels and hits, with a `QueryRanking` that is cut at the depth at
+    which the metric is taken, and with each setting as a keyword; it returns a number. A query without hits counts 0.
+    More must be better, unless `is_neutral` says otherwise.
+
+    Args:
+        name: in metric texts, as `lead@5`: lower case letters, digits and underscores.
+        title: in tables; by default the name.
+        formula: the definition in one line; by default the first line of the function's docstring.
+        source: a paper or a tool.
+        settings: what it can be given, as `lead(p=0.5)@5`: each a `Number` or a `Choice`.
+        vectorized: whether the function is asked once for all queries, as `function(judgements, metric)`, and returns
+            an array with a value for each of them, as raglift's own do. It cuts at `metric.k` itself.
+        **kind: see `Kind`.
+
+    Raises:
+        ConfigurationError: the name is taken or no name, or the title cannot stand in a table.
+    """
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ConfigurationError(
+            f"metric: found the name {name!r}; expected lower case letters, digits and underscores, as 'first_half'"
+        )
+    if not TITLE.fullmatch(title or name):
+        raise ConfigurationError(f"metric {name}: found the title {title!r}; expected up to 40 letters and digits")
+    if kind.get("needs_k") and not kind.get("takes_k", True):
+        raise ConfigurationError(f"metric {name}: found needs_k=True beside takes_k=False; expected one of them")
+
+    def register_it(function: Callable[..., Any]) -> Metric:
+        told = (function.__doc__ or "").strip().partition("\n")[0]
+        register(
+            Measure(
+                name,
+                title or name,
+                printable(formula or told),
+                _all_at_once(function) if vectorized else _one_by_one(function, tuple(settings)),
+                source=printable(source),
+                parameters=_checked(name, settings),
+                origin=f"{function.__module__}:{function.__qualname__}",
+                **kind,
+            )
+        )
+        return Metric(name)
+
+    return register_it
+
+
+def _checked(name: str, settings: Sequence[Choice | Number]) -> tuple[Choice | Number, ...]:
+    """Return the settings; texts of metrics are read in lower case, so they must be."""
+    for setting in settings:
+        words = [setting.name, *(setting.values if isinstance(setting, Choice) else ())]
+        for word in words:
+            if not re.fullmatch(r"[a-z0-9_.-]+", word):
+                raise ConfigurationError(
+                    f"metric {name}: found {word!r} in a setting; expected lower case letters, digits and underscores"
+                )
+    return tuple(settings)
+
+
+def _one_by_one(function: Callable[..., Any], settings: tuple[Choice | Number, ...]) -> Function:
+    """Return a function of all queries that asks one of a single query."""
+
+    @wraps(function)
+    def values(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+        given = {setting.name: setting.of(metric) for setting in settings}
+        found = np.zeros(judgements.queries)
+        for number, ranking in query_rankings(judgements, metric.k):
+            try:
+                value = function(ranking, **given)
+            except Exception as error:
+                raise _failed(metric, f"query {ranking.query_id!r}", error) from error
+            if not isinstance(value, (bool, int, float, np.number, np.bool_)):
+                _refuse(metric, ranking.query_id, value)
+            found[number] = value
+        return _within_range(found, judgements, metric)
+
+    return values
+
+
+def _all_at_once(function: Callable[..., Any]) -> Function:
+    """Return a function of all queries that checks what another one returns."""
+
+    @wraps(function)
+    def values(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+        try:
+            found = np.array(function(judgements, metric), dtype=np.float64)
+        except Exception as error:
+            raise _failed(metric, f"{judgements.queries} queries at once", error) from error
+        if found.shape != (judgements.queries,):
+            raise ConfigurationError(
+                f"{metric}: found values of the shape {found.shape}; expected one a query, {(judgements.queries,)}"
+            )
+        counts = (judgements.hits > 0) & (count_by_query(judgements.facts.query, judgements) > 0)
+        return _within_range(np.where(counts, found, 0.0), judgements, metric)
+
+    return values
+
+
+def _within_range(values: NDArray[np.float64], judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+    from raglift.metrics.registry import MEASURES
+
+    bad = ~np.isfinite(values)
+    if MEASURES[metric.name].is_bounded:
+        bad |= (values < -_MORE) | (values > 1 + _MORE)
+    if bad.any():
+        number = int(np.flatnonzero(bad)[0])
+        _refuse(metric, judgements.query_ids[number] if judgements.query_ids else str(number), float(values[number]))
+    return values
+
+
+def _refuse(metric: Metric, query_id: str, value: object) -> NoReturn:
+    from raglift.metrics.registry import MEASURES
+
+    expected, hint = "a finite number", ""
+    if MEASURES[metric.name].is_bounded:
+        expected = "a number from 0 to 1"
+        hint = " (is_bounded=False says that it has another range)" if _is_finite(value) else ""
+    raise ConfigurationError(f"{metric}, query {printable(query_id)!r}: found {value!r}; expected {expected}{hint}")
+
+
+def _is_finite(value: object) -> bool:
+    return isinstance(value, (int, float)) and math.isfinite(value)
+
+
+def _failed(metric: Metric, where: str, error: Exception) -> ConfigurationError:
+    told = printable(f"{type(error).__name__}: {error}")
+    return ConfigurationError(f"{metric}, {printable(where)}: the metric's own function failed: {told}")

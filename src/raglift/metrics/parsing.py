@@ -1,0 +1,91 @@
+"""Metrics from their texts: the one place that takes these apart."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NoReturn
+
+from raglift.errors import ConfigurationError
+from raglift.metrics.registry import measure_of
+from raglift.records import Metric, Tokens
+from raglift.records.metric import setting_text
+
+if TYPE_CHECKING:
+    from raglift.metrics.measure import Measure
+
+__all__ = ["parse", "parse_depth", "refuse_budget"]
+
+_DEPTH = re.compile(r"\s*(?:(?P<k>\d{1,9})|tokens\s*\(\s*(?P<tokens>\d{1,9})\s*\))\s*", re.IGNORECASE)
+_TEXT = re.compile(
+    r"\s*(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*(?:\((?P<settings>[^()]*)\))?\s*"
+    rf"(?:@(?P<depth>{_DEPTH.pattern}))?\s*",
+    re.IGNORECASE,
+)
+
+
+def parse(text: str) -> Metric:
+    """Read a metric: `parse("ndcg@10")`, `parse("recall@tokens(2000)")`, `parse("rbp(p=0.95)@10")`.
+
+    Letter case does not matter, and MRR and MAP are read as RR and AP, whose means they are; Success is read as
+    HitRate. For every metric `m`, `parse(str(m)) == m`.
+
+    Raises:
+        ConfigurationError: the text is not a metric; the message lists the known ones.
+    """
+    match = _TEXT.fullmatch(text)
+    if match is None:
+        raise ConfigurationError(
+            f"metric: found {text!r}; expected a name and a depth, as 'ndcg@10' or 'ndcg@tokens(2000)', of up to 9 "
+            "digits"
+        )
+    measure = measure_of(match["name"])
+    settings = _settings(measure, match["settings"] or "")
+    if match["depth"] is None:
+        return Metric(measure.name, None, settings)
+    if not measure.takes_k:
+        raise ConfigurationError(
+            f"metric: found {text!r}; expected {measure.name!r} without a depth: it does not depend on one"
+        )
+    depth = parse_depth(match["depth"])
+    if depth is None:
+        raise ConfigurationError(f"metric: found {text!r}; expected a depth of 1 or more after @")
+    metric = Metric(measure.name, depth, settings)
+    if isinstance(depth, Tokens) and measure.needs_k:
+        refuse_budget(metric)
+    return metric
+
+
+def parse_depth(text: str) -> int | Tokens | None:
+    """Read a depth, `5` or `tokens(2000)`; None where it is neither, or less than 1."""
+    match = _DEPTH.fullmatch(text)
+    if match is None or not int(match["k"] or match["tokens"]):
+        return None
+    return int(match["k"]) if match["k"] else Tokens(int(match["tokens"]))
+
+
+def refuse_budget(metric: Metric) -> NoReturn:
+    """Say why a measure that counts chunks cannot be taken at a token budget.
+
+    Raises:
+        ConfigurationError: always.
+    """
+    raise ConfigurationError(
+        f"metric: found {metric}; expected {metric.name} at a number of hits, as {metric.name}@5: it divides by a "
+        "number of chunks, so at an equal budget of tokens it would fall as chunks get smaller, whatever they hold; "
+        f"span_precision@{metric.depth} divides by characters instead"
+    )
+
+
+def _settings(measure: Measure, text: str) -> tuple[tuple[str, str], ...]:
+    allowed = {parameter.name: parameter for parameter in measure.parameters}
+    found: dict[str, str] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, _, given = (piece.strip().lower() for piece in part.partition("="))
+        value = setting_text(given)
+        if measure.is_installed and (name not in allowed or not allowed[name].accepts(value)):
+            options = "; ".join(map(str, allowed.values())) or "no settings"
+            raise ConfigurationError(f"{measure.name}: found the setting {part!r}; expected {options}")
+        if name in found:
+            raise ConfigurationError(f"{measure.name}: found the setting {part!r}; expected {name} once")
+        found[name] = value
+    return tuple(sorted(found.items()))

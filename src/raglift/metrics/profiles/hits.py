@@ -1,0 +1,132 @@
+"""What the profiles count: relevant hits and labels one by one, where the default credits facts.
+
+A label is a chunk id, or the words of a passage at their place; every alternative of a fact is one, and the same label
+in two facts is one label.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.metrics.satisfied import count_by_query, depth, one_row_a_hit, per_query
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from raglift.matching import Judgements, Matches
+    from raglift.records import Metric
+
+    Values = NDArray[np.float64]
+
+__all__ = [
+    "RelevantHits",
+    "distinct_returned",
+    "first_matches",
+    "label_grades",
+    "labels",
+    "labels_found",
+    "precision_of_ids",
+    "recall_of_labels",
+    "relevant_hits",
+    "returned",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class RelevantHits:
+    """The hits that match any label: one row a hit, sorted by query, then rank."""
+
+    query: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    grade: NDArray[np.int64]
+    """The best grade of what it matches."""
+
+    @property
+    def found_so_far(self) -> NDArray[np.int64]:
+        """How many relevant hits of the query there are up to each and with it."""
+        return np.asarray(np.arange(len(self.query)) - np.searchsorted(self.query, self.query) + 1, dtype=np.int64)
+
+
+def relevant_hits(judgements: Judgements, metric: Metric, *, distinct: bool = False) -> RelevantHits:
+    """Return the relevant hits within the metric's depth.
+
+    Args:
+        judgements: what matched.
+        metric: how deep to look.
+        distinct: whether to leave out a hit whose id came back before.
+    """
+    matches = judgements.matches
+    within = matches.rank <= depth(metric.k)
+    if distinct:
+        within &= ~matches.repeated
+    return RelevantHits(*one_row_a_hit(matches.query[within], matches.rank[within], matches.grade[within]))
+
+
+def first_matches(judgements: Judgements, metric: Metric) -> RelevantHits:
+    """Return the hits within the metric's depth that are the first to match some label.
+
+    So each label is found once, by one hit, and no hit finds what was found before: a ranking of distinct documents.
+    """
+    first, labels_matched = _first_match_of_each_label(judgements, metric)
+    return RelevantHits(*one_row_a_hit(first.query, first.rank, label_grades(judgements)[labels_matched]))
+
+
+def _first_match_of_each_label(judgements: Judgements, metric: Metric) -> tuple[Matches, NDArray[np.int64]]:
+    matches, passages = judgements.matches, judgements.passages
+    label = passages.same_as[passages.rows(matches.fact, matches.passage)]
+    found, first = np.unique(label, return_index=True)  # rows are in order of rank
+    within = matches.rank[first] <= depth(metric.k)
+    return matches.take(first[within]), found[within]
+
+
+def labels_found(judgements: Judgements, metric: Metric) -> Values:
+    """Return how many of each query's labels the hits within the metric's depth match, each label once."""
+    first, _ = _first_match_of_each_label(judgements, metric)
+    return count_by_query(first.query, judgements)
+
+
+def labels(judgements: Judgements) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return query and grade of each label, query after query, better grades first."""
+    facts, passages = judgements.facts, judgements.passages
+    query = np.repeat(facts.query, facts.passages)
+    own = passages.same_as == np.arange(len(query))
+    query, grade = query[own], label_grades(judgements)[own]
+    order = np.lexsort((-grade, query))
+    return query[order], grade[order]
+
+
+def label_grades(judgements: Judgements) -> NDArray[np.int64]:
+    """Return the grade of the label that each passage is: the highest that any fact gives it.
+
+    It stands in the row of the label's first passage.
+    """
+    passages = judgements.passages
+    grades = passages.grades.copy()
+    np.maximum.at(grades, passages.same_as, passages.grades)
+    return grades
+
+
+def returned(judgements: Judgements, metric: Metric) -> Values:
+    """Return how many hits came back, up to the metric's depth."""
+    return np.minimum(judgements.hits, depth(metric.k)).astype(np.float64)
+
+
+def distinct_returned(judgements: Judgements, metric: Metric) -> Values:
+    """Return how many different ids came back, up to the metric's depth."""
+    repeats = judgements.repeats
+    again = count_by_query(repeats.query[repeats.rank <= depth(metric.k)], judgements)
+    return returned(judgements, metric) - again
+
+
+def precision_of_ids(judgements: Judgements, metric: Metric) -> Values:
+    """Precision = relevant ids among the first k hits / ids among them, each once."""
+    found = count_by_query(relevant_hits(judgements, metric, distinct=True).query, judgements)
+    return per_query(found, distinct_returned(judgements, metric))
+
+
+def recall_of_labels(judgements: Judgements, metric: Metric) -> Values:
+    """Recall = labels that the first k hits match / labels."""
+    return per_query(labels_found(judgements, metric), count_by_query(labels(judgements)[0], judgements))

@@ -1,0 +1,91 @@
+"""LlamaIndex's conventions: `profile="llamaindex"`, read from its `evaluation/retrieval/metrics.py`.
+
+Its expected ids are all labels, alternatives too. It has no k and scores what a retriever returned: here that is the
+first k hits. It raises where nothing came back; here such a query counts 0. Grades do not count. Every hit with an
+expected id counts, also one that comes back again, so AP and NDCG can pass 1. HitRate and MRR are the default's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.metrics.graded import discounted_sum
+from raglift.metrics.profiles.hits import labels, precision_of_ids, recall_of_labels, relevant_hits
+from raglift.metrics.profiles.record import Profile
+from raglift.metrics.satisfied import count_by_query, per_query, sum_by
+from raglift.metrics.unordered import harmonic_mean
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from raglift.matching import Judgements
+    from raglift.records import Metric
+
+    Values = NDArray[np.float64]
+
+__all__ = ["PROFILE"]
+
+
+def f1(judgements: Judgements, metric: Metric) -> Values:
+    """F1 of its precision and recall; LlamaIndex has none."""
+    return harmonic_mean(precision_of_ids(judgements, metric), recall_of_labels(judgements, metric))
+
+
+def average_precision(judgements: Judgements, metric: Metric) -> Values:
+    """AP = Σ over relevant hits of relevant hits so far / rank, / expected ids."""
+    hits = relevant_hits(judgements, metric)
+    sums = sum_by(hits.query, hits.found_so_far / hits.rank, judgements.queries)
+    return per_query(sums, count_by_query(labels(judgements)[0], judgements))
+
+
+def dcg(judgements: Judgements, metric: Metric) -> Values:
+    """DCG = Σ over relevant hits of 1 / log2(rank + 1)."""
+    hits = relevant_hits(judgements, metric)
+    return discounted_sum(hits.query, hits.rank, np.ones(len(hits.rank)), None, judgements.queries)
+
+
+def idcg(judgements: Judgements, metric: Metric) -> Values:  # noqa: ARG001 — the same at every depth
+    """IDCG = Σ of 1 / log2(position + 1) over as many positions as there are expected ids, whatever came back."""
+    query, _ = labels(judgements)
+    position = np.arange(len(query)) - np.searchsorted(query, query) + 1
+    return discounted_sum(query, position, np.ones(len(query)), None, judgements.queries)
+
+
+def ndcg(judgements: Judgements, metric: Metric) -> Values:
+    """NDCG = DCG / IDCG."""
+    return per_query(dcg(judgements, metric), idcg(judgements, metric))
+
+
+PROFILE = Profile(
+    name="llamaindex",
+    source="llama-index-core 0.14.25, llama_index/core/evaluation/retrieval/metrics.py",
+    functions={
+        "precision": precision_of_ids,
+        "recall": recall_of_labels,
+        "f1": f1,
+        "ap": average_precision,
+        "dcg": dcg,
+        "idcg": idcg,
+        "ndcg": ndcg,
+    },
+    differences={
+        "precision": "Divides the relevant ids by the ids that came back, each once, where the default divides by k.",
+        "recall": "Divides by all expected ids, alternatives too, where the default divides by the facts, of which "
+        "any one alternative will do.",
+        "f1": "LlamaIndex has none: the harmonic mean of its precision, which divides by the ids that came back "
+        "rather than by k, and its recall, which divides by all expected ids rather than by the facts.",
+        "ap": "Counts every hit with an expected id, also one that comes back again, and divides by all expected "
+        "ids, alternatives too, where the default credits each fact once and divides by the facts.",
+        "dcg": "Every hit with an expected id has gain 1 whatever its grade, also one that comes back again, where "
+        "the default counts grades and credits each fact once.",
+        "idcg": "The ideal has a 1 for each expected id, alternatives too, and is not cut at k, where the default's "
+        "has the grades of the facts up to k.",
+        "ndcg": "Grades do not count, every hit with an expected id does, also one that comes back again, and the "
+        "ideal is of all expected ids, not cut at k, where the default counts grades, each fact once, and an ideal "
+        "up to k.",
+    },
+    without_k=frozenset({"precision", "f1"}),
+)
+"""LlamaIndex's conventions."""

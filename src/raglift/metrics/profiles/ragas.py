@@ -1,0 +1,68 @@
+"""ragas' conventions: `profile="ragas"`, read from its `metrics/_context_precision.py` and `_context_recall.py`.
+
+Precision and recall are its IDBasedContextPrecision and IDBasedContextRecall; AP is the formula of its context
+precision, in all its forms, with a hit as useful when it is relevant. Its reference ids are all labels, alternatives
+too. It has no k: the retrieved contexts are the first k hits. What ragas does not have is the default's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.metrics.profiles.hits import precision_of_ids, recall_of_labels, relevant_hits
+from raglift.metrics.profiles.record import Profile
+from raglift.metrics.satisfied import count_by_query, sum_by
+from raglift.metrics.unordered import harmonic_mean
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from raglift.matching import Judgements
+    from raglift.records import Metric
+
+    Values = NDArray[np.float64]
+
+__all__ = ["PROFILE"]
+
+_ADDED = 1e-10
+"""What ragas adds to the denominator of average precision, so that it is never 0."""
+
+
+def f1(judgements: Judgements, metric: Metric) -> Values:
+    """F1 of its precision and recall; ragas has none of ids."""
+    return harmonic_mean(precision_of_ids(judgements, metric), recall_of_labels(judgements, metric))
+
+
+def average_precision(judgements: Judgements, metric: Metric) -> Values:
+    """AP = Σ over relevant hits of relevant hits so far / rank, / (relevant hits + 1e-10)."""
+    hits = relevant_hits(judgements, metric)
+    sums = sum_by(hits.query, hits.found_so_far / hits.rank, judgements.queries)
+    return np.asarray(sums / (count_by_query(hits.query, judgements) + _ADDED), dtype=np.float64)
+
+
+PROFILE = Profile(
+    name="ragas",
+    source="ragas 0.4.3, ragas/metrics/_context_precision.py and _context_recall.py",
+    functions={
+        "precision": precision_of_ids,
+        "recall": recall_of_labels,
+        "f1": f1,
+        "ap": average_precision,
+    },
+    differences={
+        "precision": "Divides the relevant ids by the ids that came back, each once, where the default divides by k; "
+        "a query that came back empty is left out of the mean.",
+        "recall": "Divides by all reference ids, alternatives too, where the default divides by the facts, of which "
+        "any one alternative will do.",
+        "f1": "ragas has none of ids: the harmonic mean of its precision, which divides by the ids that came back "
+        "rather than by k, and its recall; a query that came back empty is left out of the mean.",
+        "ap": "Divides by the relevant hits that came back (and 1e-10), so what was never retrieved costs nothing, "
+        "and counts every relevant hit, also one that comes back again, where the default divides by all facts and "
+        "credits each once.",
+    },
+    without_k=frozenset({"precision", "f1"}),
+    leaves_out_empty=frozenset({"precision", "f1"}),
+)
+"""ragas' conventions."""

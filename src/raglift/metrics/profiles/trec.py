@@ -1,0 +1,109 @@
+"""trec_eval's conventions: `profile="trec"`; pytrec_eval runs its code, and ranx gives the same values.
+
+Every label is a relevant document, alternatives too, and a hit that is the first to match it retrieves it. trec_eval
+refuses a ranking with an id twice; here the second keeps its rank and is no document. Where labels are texts, each
+passage stands for a document, and a further hit that matches only what was matched before is irrelevant likewise.
+Grades are gains; those of 0 and less are irrelevant. What trec_eval has under the same definition as the default
+(success_k, recip_rank) is the default's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.metrics.graded import discounted_sum, gain_of
+from raglift.metrics.profiles.hits import first_matches, labels, recall_of_labels, returned
+from raglift.metrics.profiles.record import Profile
+from raglift.metrics.satisfied import count_by_query, per_query, sum_by
+from raglift.metrics.unordered import harmonic_mean
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from raglift.matching import Judgements
+    from raglift.records import Metric
+
+    Values = NDArray[np.float64]
+
+__all__ = ["PROFILE"]
+
+
+def precision(judgements: Judgements, metric: Metric) -> Values:
+    """P_k = relevant documents among the first k hits / k; set_P, without a depth, divides by the hits."""
+    found = count_by_query(first_matches(judgements, metric).query, judgements)
+    return per_query(found, returned(judgements, metric)) if metric.k is None else found / metric.k
+
+
+def r_precision(judgements: Judgements, metric: Metric) -> Values:
+    """Rprec = relevant documents among the first R hits / R, with R all relevant documents."""
+    wanted = count_by_query(labels(judgements)[0], judgements)
+    hits = first_matches(judgements, metric)
+    return per_query(count_by_query(hits.query[hits.rank <= wanted[hits.query]], judgements), wanted)
+
+
+def f1(judgements: Judgements, metric: Metric) -> Values:
+    """F1@k of P_k and recall_k, as ranx's f1; set_F without a depth."""
+    return harmonic_mean(precision(judgements, metric), recall_of_labels(judgements, metric))
+
+
+def average_precision(judgements: Judgements, metric: Metric) -> Values:
+    """map_cut_k = Σ over relevant documents among the first k of the precision there / relevant documents."""
+    hits = first_matches(judgements, metric)
+    sums = sum_by(hits.query, hits.found_so_far / hits.rank, judgements.queries)
+    return per_query(sums, count_by_query(labels(judgements)[0], judgements))
+
+
+def dcg(judgements: Judgements, metric: Metric) -> Values:
+    """DCG@k = Σ over relevant documents among the first k of gain / log2(rank + 1)."""
+    hits = first_matches(judgements, metric)
+    return discounted_sum(hits.query, hits.rank, gain_of(hits.grade, metric), metric.k, judgements.queries)
+
+
+def idcg(judgements: Judgements, metric: Metric) -> Values:
+    """IDCG@k = the relevant documents, best first, cut at k."""
+    query, grade = labels(judgements)
+    position = np.arange(len(query)) - np.searchsorted(query, query) + 1
+    return discounted_sum(query, position, gain_of(grade, metric), metric.k, judgements.queries)
+
+
+def ndcg(judgements: Judgements, metric: Metric) -> Values:
+    """ndcg_cut_k = DCG@k / IDCG@k; ndcg without a depth."""
+    return per_query(dcg(judgements, metric), idcg(judgements, metric))
+
+
+PROFILE = Profile(
+    name="trec",
+    source="trec_eval 9.0.8, as pytrec_eval-terrier 0.5.11 runs it: m_P.c, m_recall.c, m_map*.c, m_ndcg*.c, m_set_*.c",
+    functions={
+        "precision": precision,
+        "r_precision": r_precision,
+        "recall": recall_of_labels,
+        "f1": f1,
+        "ap": average_precision,
+        "dcg": dcg,
+        "idcg": idcg,
+        "ndcg": ndcg,
+    },
+    differences={
+        "precision": "Counts a document once, however often it comes back, where the default counts every hit that "
+        "matches; without a depth it is set_P, which divides by the hits that came back.",
+        "r_precision": "R is the number of labels, every alternative being a relevant document of its own, where the "
+        "default's is the number of facts, and a document counts once, however often it comes back.",
+        "recall": "Divides by all labels, every alternative being a relevant document of its own that has to be "
+        "found, where the default divides by the facts, of which any one alternative will do.",
+        "f1": "The harmonic mean of its own precision and recall, which counts every alternative as a relevant "
+        "document that has to be found, where the default counts facts; set_F without a depth.",
+        "ap": "Adds up the precision at each relevant document and divides by all of them, every alternative being "
+        "one, where the default credits each fact once, at its first hit, and divides by the facts.",
+        "dcg": "Every relevant document counts at its own rank, alternatives of one fact too, where the default "
+        "credits each fact once and moves facts that one hit proves to positions of their own.",
+        "idcg": "The ideal has one position for each label, alternatives too, where the default's has one for each "
+        "fact.",
+        "ndcg": "Divides by an ideal of all labels, alternatives too, and every relevant document counts at its own "
+        "rank, where the default credits each fact once, above and below.",
+    },
+    without_k=frozenset({"precision", "f1"}),
+)
+"""trec_eval's conventions."""

@@ -1,0 +1,50 @@
+"""One query's metrics under every profile in short, for a discussion of two tools' numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from raglift.report import conventions
+from raglift.report.page.cells import row_of
+from raglift.report.page.document import Document, Section, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from raglift.diagnosis.conventions import MetricsExplanation
+
+__all__ = ["conventions_brief"]
+
+
+def conventions_brief(found: MetricsExplanation) -> Document:
+    """Return the query's values under each profile, why they differ, its ranking, and the means of all queries."""
+    lead = [f"Stage {found.stage}, match by {found.match}.", *_sentences(conventions.choice(found))]
+    return Document(
+        title=f"{found.query.id}: {found.query.text}",
+        lead=" ".join(lead),
+        headline=conventions.values(found),
+        measured=(),
+        warnings=tuple(_sentences(conventions.status(found))),
+        notes=(*_sentences(conventions.agreeing(found)), *found.notes),
+        sections=tuple(_sections(found)),
+        labels=str(found.label_sources) if found.label_sources.by_model else "",
+    )
+
+
+def _sections(found: MetricsExplanation) -> Iterator[Section]:
+    reasons = [row_of((name, text)) for name, texts in conventions.differences(found) for text in texts]
+    if reasons:
+        table = Table("Why the values differ from the default's", ("metric", "why"), tuple(reasons), words=(0, 1))
+        yield Section("Why they differ", tables=(table,))
+    hits = [row_of((line,)) for line in (*conventions.facts(found), *conventions.ranking(found))]
+    if hits:
+        table = Table("What the query needs, and what came back", ("facts and hits",), tuple(hits))
+        yield Section("The ranking", tables=(table,), folded=True)
+    means = conventions.means(found)
+    if found.queries > 1:
+        yield Section("All queries", tuple(_sentences(conventions.sizes(found))), (means,))
+
+
+def _sentences(texts: list[str]) -> Iterator[str]:
+    """Yield texts as sentences."""
+    yield from (f"{text[0].upper()}{text[1:]}." for text in texts)

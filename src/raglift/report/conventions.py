@@ -1,0 +1,221 @@
+"""What is said of one query's metrics under several profiles, made once for a terminal, Markdown and notebooks."""
+
+from __future__ import annotations
+
+import math
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from raglift.metrics import MEASURES, mean_title, title
+from raglift.report.tables import Cell, Table
+from raglift.report.terminal.diagnosis import figure_text, passage_text
+from raglift.report.terminal.figures import counted, table_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from raglift.diagnosis.conventions import MetricsExplanation, MetricUnderProfiles, ProfileValue, RankedHit
+    from raglift.records import Metric
+
+__all__ = ["SAME", "agreeing", "choice", "differences", "facts", "means", "ranking", "sizes", "status", "values"]
+
+SAME = "="
+"""Stands for the default's value."""
+_MOST_FACTS = 8
+_MOST_PASSAGES = 3
+_MOST_NAMES = 3
+_EXCERPT = 40
+
+
+def choice(found: MetricsExplanation) -> list[str]:
+    """Return why this query is shown, and which would be the next; nothing where it was asked for."""
+    chosen = found.choice
+    if chosen is None:
+        return []
+    if chosen.metric is None or chosen.low is None or chosen.high is None:
+        return ["chosen: the first labelled query; no query's values differ between the profiles"]
+    name = title(chosen.metric)
+    low, high = (_figure(chosen.metric, value) for value in (chosen.lowest, chosen.highest))
+    others = f"; next: {', '.join(chosen.others)}" if chosen.others else ""
+    why = (
+        f"chosen: of {counted(found.queries, 'labelled query')}, {chosen.differing:,} with values that differ between "
+        f"profiles, the one that differs most ({name}: {chosen.low} {low}, {chosen.high} {high}){others}"
+    )
+    return [why]
+
+
+def status(found: MetricsExplanation) -> list[str]:
+    """Return why there is little to show: the query failed, has no labels, or got nothing."""
+    said = [] if found.error is None else [f"failed, so it counts 0 in every profile: {found.error}"]
+    if not found.query.answerable:
+        said.append("not answerable: left out of every mean, in every profile")
+    elif not found.query.is_labelled:
+        said.append("without labels: left out of every mean, in every profile")
+    if found.error is None and not found.hits:
+        said.append("nothing came back")
+    return said
+
+
+def facts(found: MetricsExplanation) -> Iterator[str]:
+    """Yield the facts of the query, with the ranks at which they are found."""
+    ranks = {
+        fact: each.hit.rank for each in reversed(found.hits) for fact, state in _by_default(each) if state == "first"
+    }
+    for number, fact in enumerate(found.query.facts[:_MOST_FACTS], start=1):
+        where = f"found at rank {ranks[number]}" if number in ranks else "not found"
+        shown = [passage_text(passage) for passage in fact.passages[:_MOST_PASSAGES]]
+        more = len(fact.passages) - len(shown)
+        said = " or ".join([*shown, *([f"{more:,} more"] if more else [])])
+        yield f"fact {number}: {said}, {where}"
+    left = len(found.query.facts) - _MOST_FACTS
+    if left > 0:
+        more = sum(number > _MOST_FACTS for number in ranks)
+        yield f"and {counted(left, 'more fact')}, {more:,} of them found"
+
+
+def ranking(found: MetricsExplanation) -> Iterator[str]:
+    """Yield the ranking, a line a relevant hit; others that follow each other share one."""
+    for is_relevant, group in groupby(found.hits, key=lambda each: bool(each.facts)):
+        hits = list(group)
+        if is_relevant:
+            yield from (f"rank {each.hit.rank}: {_name(found, each)}  {_matched(each)}" for each in hits)
+            continue
+        first, last = hits[0].hit.rank, hits[-1].hit.rank
+        where = f"rank {first}" if first == last else f"ranks {first}–{last}"
+        yield f"{where}: {_names(found, hits)}not relevant"
+
+
+def _names(found: MetricsExplanation, hits: list[RankedHit]) -> str:
+    """Return what hits that are not relevant are called; nothing of several that have no short names."""
+    if len(hits) > 1 and not _has_ids(found):
+        return ""
+    names = [_name(found, each) for each in hits[:_MOST_NAMES]]
+    return f"{', '.join([*names, *(['…'] if len(hits) > len(names) else [])])}  "
+
+
+def values(found: MetricsExplanation) -> Table:
+    """Return the metrics of this query that differ between profiles, a column each."""
+    rows: list[list[str | Cell]] = [
+        [
+            title(each.metric),
+            *(_cell(_figure(each.metric, one.value), is_same=one.agrees, one=one) for one in each.values),
+        ]
+        for each in found.metrics
+        if each.differing
+    ]
+    return table_of(("this query", *found.profiles), rows, caption="This query under each profile")
+
+
+def means(found: MetricsExplanation) -> Table:
+    """Return the means that differ between profiles, a column each."""
+    rows: list[list[str | Cell]] = [
+        [
+            mean_title(each.metric),
+            *(_cell(_mean(each.metric, one.mean), is_same=one.mean_agrees, one=one) for one in each.values),
+        ]
+        for each in found.metrics
+        if not each.means_agree
+    ]
+    name = f"mean of {counted(found.queries, 'query')}"
+    return table_of((name, *found.profiles), rows, caption="Means over all labelled queries under each profile")
+
+
+def agreeing(found: MetricsExplanation) -> list[str]:
+    """Return the metrics of this query on which all profiles agree, in one line."""
+    same = [each for each in found.metrics if not each.differing]
+    if not same or not found.query.is_labelled:
+        return []
+    listed = ", ".join(f"{title(each.metric)} {_figure(each.metric, each.default.value)}" for each in same)
+    return [f"all profiles agree on {listed}"]
+
+
+def sizes(found: MetricsExplanation) -> list[str]:
+    """Return the means on which all profiles agree, in one line, and which profiles leave queries out."""
+    same = [each for each in found.metrics if each.means_agree]
+    listed = ", ".join(f"{mean_title(each.metric)} {_mean(each.metric, each.default.mean)}" for each in same)
+    said = [f"all profiles agree on {listed}"] if same else []
+    return said + [
+        f"{one.profile} leaves out {counted(each.default.n - one.n, 'query')} of {each.default.n:,}"
+        for each in found.metrics[:1]
+        for one in each.values
+        if one.n != each.default.n
+    ]
+
+
+def differences(found: MetricsExplanation) -> Iterator[tuple[str, list[str]]]:
+    """Yield each measure with values that differ and its default's numbers, and what each profile does, in numbers."""
+    measures: dict[tuple[str, object], list[MetricUnderProfiles]] = {}
+    for each in found.metrics:
+        measures.setdefault((each.metric.name, each.metric.parameters), []).append(each)
+    for of_measure in measures.values():
+        texts = [text for profile in found.profiles[1:] for text in _texts(profile, of_measure, found)]
+        if texts:
+            deepest = of_measure[-1]
+            numbers = _numbers(deepest.metric, deepest.default)
+            yield f"{title(deepest.metric)}{f', by default: {numbers}' if numbers else ''}", texts
+
+
+def _texts(profile: str, of_measure: list[MetricUnderProfiles], found: MetricsExplanation) -> Iterator[str]:
+    """Yield why a profile's values of a measure differ: one text for all depths with the same reason."""
+    place = found.profiles.index(profile)
+    by_reason: dict[str, list[MetricUnderProfiles]] = {}
+    for each in of_measure:
+        if not each.values[place].agrees:
+            by_reason.setdefault(each.values[place].why, []).append(each)
+    for why, differing in by_reason.items():
+        deepest, of_profile = differing[-1], differing[-1].values[place]
+        depths = ", ".join(_depth(each.metric) for each in differing)
+        where = "" if len(differing) == len(of_measure) else f" ({depths})"
+        here = f"Here: {_numbers(deepest.metric, of_profile)}"
+        if deepest is not of_measure[-1]:
+            default = _numbers(deepest.metric, deepest.default)
+            here = f"{here}, {_depth(deepest.metric)}{f'; by default {default}' if default else ''}"
+        yield " ".join(filter(None, (f"{profile}{where}:", why, f"{here}." if of_profile.numbers else "")))
+
+
+def _numbers(metric: Metric, one: ProfileValue) -> str:
+    """Return how a value comes about, and the value; nothing where that is not known."""
+    return f"{one.numbers} = {_figure(metric, one.value)}" if one.numbers else ""
+
+
+def _depth(metric: Metric) -> str:
+    return "uncut" if metric.depth is None else f"@{metric.depth}"
+
+
+def _by_default(each: RankedHit) -> Iterable[tuple[int, str]]:
+    return each.facts if not each.only_under or "default" in each.only_under else ()
+
+
+def _name(found: MetricsExplanation, each: RankedHit) -> str:
+    chunk = each.hit.chunk
+    if _has_ids(found):
+        return chunk.id
+    place = "" if chunk.start is None else f" {chunk.start}–{chunk.end}"
+    words = " ".join(chunk.text.split())
+    shown = words if len(words) <= _EXCERPT else words[: _EXCERPT - 1] + "…"
+    return f"{chunk.doc_id or ''}{place} “{shown}”".strip()
+
+
+def _has_ids(found: MetricsExplanation) -> bool:
+    """Whether the query's labels are ids of chunks, or some of them."""
+    return any(passage.chunk_id is not None for fact in found.query.facts for passage in fact.passages)
+
+
+def _matched(each: RankedHit) -> str:
+    said = ", ".join(f"fact {fact}" + ("" if state == "first" else f" ({state})") for fact, state in each.facts)
+    return said + (f", relevant under {', '.join(each.only_under)} alone" if each.only_under else "")
+
+
+def _figure(metric: Metric, value: float) -> str:
+    return "left out" if math.isnan(value) else figure_text(metric, value)
+
+
+def _mean(metric: Metric, value: float) -> str:
+    if math.isnan(value):
+        return "–"
+    return f"{value:,.1f}" if MEASURES[metric.name].is_cost else f"{value:.4f}"
+
+
+def _cell(text: str, *, is_same: bool, one: ProfileValue) -> Cell:
+    """Return a value; of a profile that agrees with the default, only that it does."""
+    return Cell(SAME, "muted") if is_same and one.profile != "default" else Cell(text)

@@ -1,0 +1,219 @@
+"""Labels as other tools take them: ids with grades, whatever the labels of a dataset are about.
+
+Other tools know of ids alone. So a label that is a text or a place becomes the ids of the chunks that are known to
+prove it: those of all hits and, where the index was looked through, those that touch a passage. A fact that no known
+chunk proves becomes an id that no hit has, so that it counts as missed there too.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from raglift.diagnosis.attainability import serves
+from raglift.diagnosis.rejudged import judgements_of, rule_of
+from raglift.matching import judge
+from raglift.matching.coverage import Covered
+from raglift.records import Ranking
+from raglift.run_files.differences import differences_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from raglift.matching import Judgements, MatchRule
+    from raglift.records import Chunk, Evaluation, Inventory, Query
+    from raglift.run_files.differences import Difference
+
+__all__ = ["UNFOUND", "IdLabels", "Subtopic", "labels_of"]
+
+UNFOUND = "raglift-unfound"
+"""What the id of a fact begins with that no known chunk proves: `raglift-unfound:QUERY:NUMBER`."""
+
+
+class Subtopic(NamedTuple):
+    """Which id stands for which fact."""
+
+    query_id: str
+    number: int
+    """Of the fact in its query, from 1."""
+    id: str
+    grade: int
+
+
+@dataclass(frozen=True, eq=False)
+class IdLabels:
+    """The labels of a dataset as ids."""
+
+    grades: Mapping[str, Mapping[str, int]]
+    """For each labelled query, each id with its grade; 0 for what was judged irrelevant."""
+    subtopics: tuple[Subtopic, ...]
+    """Which id stands for which fact."""
+    unfound: int
+    """Facts that no known chunk proves, which have an id of their own."""
+    unlabelled: tuple[str, ...]
+    """The queries without labels, or that the corpus does not answer: other tools are told nothing of them."""
+    of_this_run: bool
+    """Whether chunks are known from this run's hits alone, so that others may prove a fact too."""
+    differences: tuple[Difference, ...]
+    """Why other tools compute other values for some queries."""
+
+    def __len__(self) -> int:
+        return sum(map(len, self.grades.values()))
+
+    @property
+    def irrelevant(self) -> int:
+        """How many labels say that something does not help."""
+        return sum(grade < 1 for grades in self.grades.values() for grade in grades.values())
+
+    @property
+    def differing(self) -> tuple[str, ...]:
+        """The queries for which other tools compute other values."""
+        among = {query for difference in self.differences for query in difference.query_ids}
+        return tuple(query for query in self.grades if query in among)
+
+
+def labels_of(evaluation: Evaluation) -> IdLabels:
+    """Return the labels of an evaluation as ids of the chunks that are known.
+
+    A chunk has the highest grade among the passages that it proves by the evaluation's match rule. By coverage, each
+    chunk that covers enough of a passage by itself stands for its fact; where none does, those that do together.
+    """
+    queries, rule, inventory = evaluation.dataset.queries, rule_of(evaluation), evaluation.run.inventory
+    stages = judgements_of(evaluation)
+    known = [*stages, *_judged_inventory(queries, inventory, rule)]
+    pieces = [piece for judged in known for piece in _pieces(judged)]
+    in_part: dict[int, int] | None
+    if rule.mode == "coverage":
+        proofs, in_part = _proofs_by_coverage(queries, pieces, rule.threshold or 0)
+    else:
+        proofs, in_part = _proofs_by_match(pieces), None
+    _add_named_ids(queries, proofs)
+    grades, subtopics, unfound = _grades(queries, proofs)
+    _add_irrelevant(queries, known, grades)
+    by_id = all(passage.chunk_id is not None for query in queries for fact in query.facts for passage in fact.passages)
+    return IdLabels(
+        grades=grades,
+        subtopics=tuple(subtopics),
+        unfound=unfound,
+        unlabelled=tuple(query.id for query in queries if not query.is_labelled),
+        of_this_run=not by_id and (inventory is None or not serves(inventory, rule)),
+        differences=differences_of(queries, proofs, in_part, grades, stages),
+    )
+
+
+_Proofs = dict[int, dict[str, int]]
+"""For each fact, numbered among all facts of labelled queries: the ids that stand for it, with their grades."""
+
+
+class _Piece(NamedTuple):
+    """Which part of a passage a known chunk covers."""
+
+    fact: int
+    alternative: int
+    id: str
+    grade: int
+    start: int
+    end: int
+    relevant: bool
+
+
+def _pieces(judged: Judgements) -> Iterator[_Piece]:
+    of = judged.pieces
+    columns = (of.query, of.rank, of.fact, of.passage, of.grade, of.start, of.end, of.relevant)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    for query, rank, fact, alternative, grade, start, end, relevant in rows:
+        chunk = judged.rankings[query].hits[rank - 1].chunk
+        yield _Piece(fact, alternative, chunk.id, grade, start, end, relevant)
+
+
+def _judged_inventory(queries: Sequence[Query], inventory: Inventory | None, rule: MatchRule) -> list[Judgements]:
+    """Return what the chunks match that touch a passage, hit or not, as if each query had got those that touch its."""
+    if inventory is None:
+        return []
+    touching: dict[int, dict[int, Chunk]] = defaultdict(dict)
+    for query, _, _, number in inventory.touches:
+        touching[query][number] = inventory.touching[number]
+    got = [Ranking.of((chunk, None) for chunk in touching[number].values()) for number in range(len(queries))]
+    return judge(queries, [got], rule)
+
+
+def _proofs_by_match(pieces: Sequence[_Piece]) -> _Proofs:
+    proofs: _Proofs = defaultdict(dict)
+    for piece in pieces:
+        if piece.relevant:
+            proofs[piece.fact][piece.id] = max(piece.grade, proofs[piece.fact].get(piece.id, 0))
+    return proofs
+
+
+def _proofs_by_coverage(
+    queries: Sequence[Query], pieces: Sequence[_Piece], threshold: float
+) -> tuple[_Proofs, dict[int, int]]:
+    """Return the ids that stand for each fact; and for each, how many other chunks cover a part of it."""
+    passages = [fact.passages for query in queries if query.is_labelled for fact in query.facts]
+    covering: dict[int, list[_Piece]] = defaultdict(list)
+    for piece in dict.fromkeys(pieces):
+        covering[piece.fact].append(piece)
+    proofs: _Proofs = {}
+    in_part: dict[int, int] = {}
+    for fact, of_fact in covering.items():
+        texts = [passage.text or "" for passage in passages[fact]]
+        proving = [piece for piece in of_fact if _is_covered(texts[piece.alternative], [piece], threshold)]
+        if not proving:
+            for alternative, text in enumerate(texts):
+                together = [piece for piece in of_fact if piece.alternative == alternative]
+                if together and _is_covered(text, together, threshold):
+                    proving += [piece for piece in together if piece.relevant] or together
+        proofs.update(_proofs_by_match([piece._replace(relevant=True) for piece in proving]))
+        in_part[fact] = len({piece.id for piece in of_fact} - proofs.get(fact, {}).keys())
+    return proofs, in_part
+
+
+def _is_covered(text: str, pieces: Sequence[_Piece], threshold: float) -> bool:
+    covered = Covered(text)
+    for piece in pieces:
+        covered.add(piece.start, piece.end)
+    return covered.reaches(threshold)
+
+
+def _add_named_ids(queries: Sequence[Query], proofs: _Proofs) -> None:
+    """Add the ids that labels name, whether or not a chunk with such an id is known."""
+    number = 0
+    for query in queries:
+        for fact in query.facts if query.is_labelled else ():
+            for passage in fact.passages:
+                if passage.chunk_id is not None:
+                    found = proofs.setdefault(number, {})
+                    found[passage.chunk_id] = max(passage.grade, found.get(passage.chunk_id, 0))
+            number += 1
+
+
+def _grades(queries: Sequence[Query], proofs: _Proofs) -> tuple[dict[str, dict[str, int]], list[Subtopic], int]:
+    """Return what is told of each id, which fact it stands for, and how many facts have an id of their own."""
+    grades: dict[str, dict[str, int]] = {}
+    subtopics: list[Subtopic] = []
+    number = unfound = 0
+    for query in queries:
+        if not query.is_labelled:
+            continue
+        of_query = grades[query.id] = {}
+        for place, fact in enumerate(query.facts, start=1):
+            found = proofs.get(number) or {f"{UNFOUND}:{query.id}:{place}": fact.ideal_grade}
+            unfound += not proofs.get(number)
+            number += 1
+            for each, grade in found.items():
+                of_query[each] = max(grade, of_query.get(each, 0))
+                subtopics.append(Subtopic(query.id, place, each, grade))
+    return grades, subtopics, unfound
+
+
+def _add_irrelevant(queries: Sequence[Query], known: Sequence[Judgements], grades: dict[str, dict[str, int]]) -> None:
+    """Add what was judged irrelevant and proves nothing, with the grade 0."""
+    for query in queries:
+        for passage in query.judged_irrelevant if query.is_labelled else ():
+            if passage.chunk_id is not None:
+                grades[query.id].setdefault(passage.chunk_id, 0)
+    for judged in known:
+        rows = zip(judged.irrelevant.query.tolist(), judged.irrelevant.rank.tolist(), strict=True)
+        for number, rank in rows:
+            grades[queries[number].id].setdefault(judged.rankings[number].hits[rank - 1].chunk.id, 0)

@@ -1,0 +1,88 @@
+"""Files in blocks of whole lines, unpacked on the way, so that a large one never lies in memory as text."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, cast
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from raglift.dataset.faults import Place
+
+__all__ = ["BLOCK", "MOST_FAULTS", "blocks_of", "enough", "is_evenly_spaced", "opened"]
+
+BLOCK = 8 * 2**20
+"""So many bytes are read at a time."""
+MOST_FAULTS = 1000
+"""After so many faults the rest of a file is not looked at."""
+_GZIP = b"\x1f\x8b"
+_SPACE, _LINE_FEED = 32, 10
+
+
+@contextmanager
+def opened(path: Path, place: Place) -> Iterator[IO[bytes] | None]:
+    """Open a file, unpacking what is compressed with gzip, whatever its name; None, and a fault, without one.
+
+    What goes wrong while it is read is noted as well.
+    """
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        _note(error, path, place)
+        yield None
+        return
+    with file:
+        try:
+            packed = file.read(2) == _GZIP
+            file.seek(0)
+            yield cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if packed else file
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            place.fault(f"a compressed file that is damaged ({error})", "a file that gzip can unpack")
+        except OSError as error:
+            _note(error, path, place)
+
+
+def _note(error: OSError, path: Path, place: Place) -> None:
+    place.fault(f"no readable file ({error.strerror or error})", f"a readable file at {path}")
+
+
+def blocks_of(file: IO[bytes], size: int = BLOCK) -> Iterator[bytes]:
+    """Yield a file's bytes in blocks that end where a line ends; the byte-order mark of UTF-8 is left out."""
+    rest = b""
+    first = True
+    while data := file.read(size):
+        if first:
+            data, first = data.removeprefix(b"\xef\xbb\xbf"), False
+        end = data.rfind(b"\n") + 1
+        if end:
+            yield rest + data[:end]
+            rest = data[end:]
+        else:
+            rest += data
+    if rest:
+        yield rest
+
+
+def is_evenly_spaced(block: bytes) -> bool:
+    """Whether all white space is one space or one line feed at a time, and none begins a line."""
+    letters = np.frombuffer(block, dtype=np.uint8)
+    blank = letters <= _SPACE
+    plain = np.count_nonzero(letters == _SPACE) + np.count_nonzero(letters == _LINE_FEED)
+    if blank[0] or plain != np.count_nonzero(blank):
+        return False
+    return not (blank[1:] & blank[:-1]).any()
+
+
+def enough(place: Place, expected: str) -> bool:
+    """Whether there are so many faults that the rest need not be looked at; this is noted as the last of them."""
+    if len(place.faults) < MOST_FAULTS:
+        return False
+    if len(place.faults) == MOST_FAULTS:
+        place.fault(f"{MOST_FAULTS:,} faults up to here; the rest was not looked at", expected)
+    return True

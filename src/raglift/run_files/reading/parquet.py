@@ -1,0 +1,154 @@
+"""Parquet: one row a hit, or one row a label. Only the columns that are needed are read."""
+
+from __future__ import annotations
+
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from raglift.dataset.faults import nearest, quoted, shown
+from raglift.dataset.passages import read_id
+from raglift.run_files.forms import GRADE, ID, QUERY_ID, RANK, SCORE
+from raglift.run_files.reading.blocks import enough, opened
+from raglift.run_files.reading.columns import Hits, coded, has_duplicates
+from raglift.run_files.reading.gathering import Gathered, Labels, read_grade
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from raglift.dataset.faults import Place
+
+__all__ = ["read_parquet_labels", "read_parquet_run"]
+
+_KINDS = {QUERY_ID: "texts", ID: "texts", SCORE: "numbers", RANK: "integers", GRADE: "integers"}
+
+
+def read_parquet_run(path: Path, place: Place) -> Hits | None:
+    """Return the hits of a Parquet file; None, and faults, where it is malformed.
+
+    They are in the order of their ranks where there is a column of them, else of their scores, else of the rows.
+    """
+    table = _table(path, place, needed=(QUERY_ID, ID), optional=(RANK, SCORE))
+    if table is None:
+        return None
+    order = next((name for name in (RANK, SCORE) if name in table.column_names), None)
+    hits = _hits(table, order)
+    if hits is None or has_duplicates(hits) or (order == RANK and _has_equal_ranks(hits)):
+        hits = _row_by_row(table, order, place)
+    return None if place.faults else hits
+
+
+def read_parquet_labels(path: Path, place: Place) -> dict[str, dict[str, int]] | None:
+    """Return the grade of each judged id of each query; None, and faults, where the file is malformed."""
+    table = _table(path, place, needed=(QUERY_ID, ID, GRADE))
+    if table is None:
+        return None
+    found = Labels()
+    for here, row in _rows(table, place):
+        query, id_ = read_id(row[QUERY_ID], here / QUERY_ID), read_id(row[ID], here / ID)
+        grade = read_grade(row[GRADE], here / GRADE)
+        if query is not None and id_ is not None and grade is not None:
+            found.add(here, query, id_, grade)
+        if enough(here, "labels"):
+            break
+    return None if place.faults else found.grades
+
+
+def _table(path: Path, place: Place, *, needed: tuple[str, ...], optional: tuple[str, ...] = ()) -> pa.Table | None:
+    """Return the columns that there are; None, and faults, where one is missing or of another kind."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    with opened(path, place) as file:
+        if file is None:
+            return None
+    try:
+        source = parquet.ParquetFile(path)
+        schema = source.schema_arrow
+        for name in needed:
+            if name not in schema.names:
+                place.fault(f"no column {quoted(name)}", nearest(name, schema.names))
+        present = [name for name in (*needed, *optional) if name in schema.names]
+        for name in present:
+            if not _is_of_kind(schema.field(name).type, _KINDS[name]):
+                (place / name).fault(f"a column of {schema.field(name).type}", f"a column of {_KINDS[name]}")
+        if place.faults:
+            return None
+        table = source.read(columns=present)
+    except (pa.ArrowException, OSError) as error:
+        place.fault(f"no Parquet file that can be read ({str(error).splitlines()[0]})", "a Parquet file")
+        return None
+    if not table.num_rows:
+        place.fault("no rows", "at least one")
+        return None
+    return table
+
+
+def _is_of_kind(found: pa.DataType, kind: str) -> bool:
+    from pyarrow import types
+
+    value = found.value_type if types.is_dictionary(found) else found
+    is_text = types.is_string(value) or types.is_large_string(value) or types.is_string_view(value)
+    integers = types.is_integer(found)
+    if kind == "texts":
+        return is_text or integers  # many files number what they hold
+    return integers or (kind == "numbers" and types.is_floating(found))
+
+
+def _hits(table: pa.Table, order: str | None) -> Hits | None:
+    """Return the hits of a table; None where its rows must be looked at one by one."""
+    if any(column.null_count for column in table.columns):
+        return None
+    query, queries = coded(_texts(table.column(QUERY_ID)))
+    id_, names = coded(_texts(table.column(ID)))
+    if not all(map(str.strip, (*queries.tolist(), *names.tolist()))):
+        return None
+    score = None if order is None else table.column(order).to_numpy().astype(np.float64)
+    if score is not None and np.isnan(score).any():
+        return None
+    return Hits(tuple(queries.tolist()), names, query, id_, score if order != RANK or score is None else -score)
+
+
+def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    import pyarrow as pa
+    from pyarrow import compute
+
+    is_known = pa.types.is_dictionary(column.type) or pa.types.is_string(column.type)
+    return column if is_known else compute.cast(column, pa.string())
+
+
+def _has_equal_ranks(hits: Hits) -> bool:
+    order = np.lexsort((hits.score, hits.query))
+    query, rank = hits.query[order], np.asarray(hits.score)[order]
+    return bool(((query[1:] == query[:-1]) & (rank[1:] == rank[:-1])).any())
+
+
+def _rows(table: pa.Table, place: Place) -> Iterator[tuple[Place, dict[str, Any]]]:
+    number = 0
+    for batch in table.to_batches(max_chunksize=10_000):
+        for row in batch.to_pylist():
+            number += 1
+            yield place / f"row {number}", row
+
+
+def _row_by_row(table: pa.Table, order: str | None, place: Place) -> Hits:
+    """Return what the rows say, one by one; note every fault."""
+    found = Gathered(place)
+    ranks: dict[tuple[str, int], Place] = {}
+    for here, row in _rows(table, place):
+        query, id_ = read_id(row[QUERY_ID], here / QUERY_ID), read_id(row[ID], here / ID)
+        value = None if order is None else row[order]
+        if order is not None and (value is None or isnan(value)):
+            (here / order).fault(shown(value), f"a {order} in each row")
+        elif query is not None and id_ is not None:
+            first = ranks.setdefault((query, value), here) if order == RANK else here
+            if first is not here:
+                (here / RANK).fault(f"the rank {value} of {first.field}", "each rank once in a ranking")
+            found.add(here, query, id_, -value if order == RANK else value)
+        if enough(here, "rankings"):
+            break
+    return found.hits()

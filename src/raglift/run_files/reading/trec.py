@@ -1,0 +1,124 @@
+"""TREC runs, `query Q0 id rank score tag`, and qrels, `query iteration id relevance`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.dataset.faults import quoted
+from raglift.dataset.passages import RELEVANT
+from raglift.run_files.forms import QRELS_COLUMNS, RUN_COLUMNS
+from raglift.run_files.reading.blocks import opened
+from raglift.run_files.reading.columns import Hits, coded, has_duplicates, labels_of
+from raglift.run_files.reading.gathering import Gathered, Labels, grade_of, read_grade
+from raglift.run_files.reading.text_table import bulk_table, rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import IO
+
+    from numpy.typing import NDArray
+
+    from raglift.dataset.faults import Place
+
+__all__ = ["read_trec_qrels", "read_trec_run"]
+
+_NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE)
+_QUERY, _, _ID, _, _SCORE, _TAG = RUN_COLUMNS
+_RELEVANCE = QRELS_COLUMNS[3]
+
+
+def read_trec_run(path: Path, place: Place) -> tuple[Hits, str] | None:
+    """Return the hits of a TREC run, and the tag of its last line; None, and faults, where it is malformed.
+
+    Scores are rounded to 32 bits, as trec_eval 9 and pytrec_eval keep them, so what differs beyond that is a tie.
+    The rank column is not looked at.
+    """
+    found = None
+    with opened(path, place) as file:
+        found = None if file is None else _in_bulk(file)
+    if place.faults:
+        return None
+    if found is None or has_duplicates(found[0]):
+        with opened(path, place) as file:
+            found = None if file is None else _line_by_line(file, place)
+    return None if place.faults else found
+
+
+def _in_bulk(file: IO[bytes]) -> tuple[Hits, str] | None:
+    import pyarrow as pa
+
+    text = pa.dictionary(pa.int32(), pa.string())
+    table = bulk_table(file, RUN_COLUMNS, {_QUERY: text, _ID: text, _SCORE: pa.float64(), _TAG: text})
+    if table is None:
+        return None
+    score = table.column(_SCORE).to_numpy()
+    if np.isnan(score).any():
+        return None
+    query, queries = coded(table.column(_QUERY))
+    id_, names = coded(table.column(_ID))
+    tag = table.column(_TAG)[-1].as_py()
+    return Hits(tuple(queries.tolist()), names, query, id_, _in_32_bits(score)), tag
+
+
+def _line_by_line(file: IO[bytes], place: Place) -> tuple[Hits, str]:
+    """Return what a run says, reading it line by line; note every fault."""
+    found = Gathered(place)
+    tag = ""
+    for here, (query, _, id_, _, score, tag) in rows(file, RUN_COLUMNS, place):  # noqa: B007 — the last one's counts
+        if _NUMBER.fullmatch(score) is None:
+            (here / _SCORE).fault(quoted(score), "a number, as 12.34")
+        else:
+            found.add(here, query, id_, float(score))
+    hits = found.hits()
+    return replace(hits, score=_in_32_bits(hits.score)), tag
+
+
+def _in_32_bits(score: NDArray[np.float64] | None) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):  # as in C, what is too large for 32 bits is infinite
+        return np.asarray(score, dtype=np.float32)
+
+
+def read_trec_qrels(path: Path, place: Place) -> dict[str, dict[str, int]] | None:
+    """Return the grade of each judged id of each query; None, and faults, where the qrels are malformed.
+
+    The iteration column is not looked at. The same judgement again changes nothing.
+    """
+    found = None
+    with opened(path, place) as file:
+        found = None if file is None else _qrels_in_bulk(file)
+    if place.faults:
+        return None
+    if found is None:
+        with opened(path, place) as file:
+            found = None if file is None else _qrels_line_by_line(file, place)
+    return None if place.faults else found
+
+
+def _qrels_in_bulk(file: IO[bytes]) -> dict[str, dict[str, int]] | None:
+    import pyarrow as pa
+
+    text = pa.dictionary(pa.int32(), pa.string())
+    query_column, _, id_column, grade_column = QRELS_COLUMNS
+    table = bulk_table(file, QRELS_COLUMNS, {query_column: text, id_column: text, grade_column: pa.int64()})
+    if table is None:
+        return None
+    grades = table.column(grade_column).to_numpy()
+    if grades.max() >= RELEVANT.stop:
+        return None
+    query, queries = coded(table.column(query_column))
+    id_, names = coded(table.column(id_column))
+    labels = labels_of(queries, names, query, id_, grades)
+    return labels if sum(map(len, labels.values())) == len(grades) else None
+
+
+def _qrels_line_by_line(file: IO[bytes], place: Place) -> dict[str, dict[str, int]]:
+    """Return what qrels say, reading them line by line; note every fault."""
+    found = Labels()
+    for here, (query, _, id_, relevance) in rows(file, QRELS_COLUMNS, place):
+        if (grade := read_grade(grade_of(relevance), here / _RELEVANCE)) is not None:
+            found.add(here, query, id_, grade)
+    return found.grades

@@ -1,0 +1,189 @@
+"""`score_files`: the rankings of one or more files, scored by the labels of another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from raglift.dataset.faults import quoted
+from raglift.errors import ConfigurationError
+from raglift.metrics import mean_title
+from raglift.printable import printable
+from raglift.run_files.reading import read_qrels, read_run
+from raglift.scoring import RankingScores, score_rankings
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    from raglift.records import Metric
+    from raglift.run_files.reading import FileRankings
+
+__all__ = ["DEFAULT_METRICS", "FileScores", "RunScores", "answered", "names_of", "score_files"]
+
+DEFAULT_METRICS = ("hit_rate@10", "precision@10", "recall@10", "rr@10", "ap@10", "ndcg@10")
+"""What is computed unless something else is asked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunScores:
+    """The values of one file's rankings."""
+
+    name: str
+    """What the file is called in tables."""
+    path: Path
+    """The file."""
+    hits: int
+    """How many hits are in it."""
+    scores: RankingScores
+    """The values, one a query and metric."""
+    left_out: int
+    """Labelled queries without a ranking that are left out of the means, because that was asked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class FileScores:
+    """The values of one or more files' rankings by the same labels."""
+
+    qrels: Path
+    """Where the labels are from."""
+    runs: tuple[RunScores, ...]
+    """One for each file, in the order given."""
+    metrics: tuple[Metric, ...]
+    """What was computed, in the order asked for."""
+
+    def __str__(self) -> str:
+        rows = [["", *(run.name for run in self.runs)]]
+        rows += [
+            [mean_title(metric), *(f"{run.scores.mean(metric):.4f}" for run in self.runs)] for metric in self.metrics
+        ]
+        first = self.metrics[0]
+        rows.append(["queries (n)", *(f"{run.scores.n(first):,}" for run in self.runs)])
+        counts = {
+            "without a ranking, count 0": [run.scores.empty for run in self.runs],
+            "without a ranking, left out": [run.left_out for run in self.runs],
+            "rankings without labels": [run.scores.unlabelled for run in self.runs],
+        }
+        rows += [[name, *(f"{count:,}" for count in found)] for name, found in counts.items() if any(found)]
+        return "\n".join(aligned(rows))
+
+    def per_query(self) -> str:
+        """Return a table of one row a query and metric, and one column a file; `-` where a query is left out."""
+        import numpy as np
+
+        rows = [["query", "", *(run.name for run in self.runs)]]
+        columns = [
+            {metric: dict(zip(run.scores.query_ids, run.scores.of(metric), strict=True)) for metric in self.metrics}
+            for run in self.runs
+        ]
+        queries = dict.fromkeys(query for run in self.runs for query in run.scores.query_ids)
+        for query in queries:
+            for metric in self.metrics:
+                values = [of_run[metric].get(query, np.nan) for of_run in columns]
+                if not np.isnan(values).all():
+                    shown = ["-" if np.isnan(value) else f"{value:.4f}" for value in values]
+                    rows.append([query, str(metric), *shown])
+        return "\n".join(aligned(rows, texts=2))
+
+
+def aligned(rows: Sequence[Sequence[str]], *, texts: int = 1) -> list[str]:
+    """Return rows as lines whose columns stand below each other: texts to the left, numbers to the right."""
+    safe = [[printable(cell).replace("\n", "�") for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*safe, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if place < texts else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in safe
+    ]
+
+
+def score_files(
+    runs: Sequence[str | os.PathLike[str]] | str | os.PathLike[str],
+    qrels: str | os.PathLike[str],
+    metrics: Sequence[Metric | str] = DEFAULT_METRICS,
+    *,
+    profile: str = "default",
+    answered_only: bool = False,
+    names: Sequence[str] | None = None,
+    form: str | None = None,
+) -> FileScores:
+    """Score the rankings in files by the labels in a file.
+
+        from raglift.run_files import score_files
+
+        print(score_files(["bm25.trec", "dense.parquet"], "qrels.txt", ["ndcg@10", "map"]))
+
+    Every labelled query counts: one without a ranking counts 0, as with `trec_eval -c`.
+
+    Args:
+        runs: the files, as `read_run` reads them; or one.
+        qrels: the labels, as `read_qrels` reads them.
+        metrics: what to compute, as "ndcg@10" or `NDCG @ 10`.
+        profile: whose metric conventions: "default", "tutorial", "autorag", … (see `raglift.metrics`).
+        answered_only: leave labelled queries without a ranking out of the means, as trec_eval does without `-c`.
+        names: what to call the files in tables; by default their names without what all of them end with.
+        form: "trec", "jsonl" or "parquet" for all of the runs; by default what each file's ending says.
+
+    Raises:
+        DatasetError: a file cannot be read or is malformed; every fault of it is listed.
+        ConfigurationError: no file, an unknown metric, profile or form, a metric that ids are not enough for, or a
+            run and labels that have no query in common.
+    """
+    paths, titles = names_of(runs, names)
+    labels = read_qrels(qrels)
+    found = []
+    for path, title in zip(paths, titles, strict=True):
+        rankings = read_run(path, form=form)
+        kept = answered(rankings, labels, qrels)
+        missing = sum(any(grade > 0 for grade in labels[query].values()) for query in labels.keys() - kept.keys())
+        scores = score_rankings(rankings, kept if answered_only else labels, metrics, profile=profile)
+        found.append(RunScores(title, path, rankings.hits, scores, missing if answered_only else 0))
+    return FileScores(Path(qrels), tuple(found), found[0].scores.metrics)
+
+
+def names_of(
+    runs: Sequence[str | os.PathLike[str]] | str | os.PathLike[str], names: Sequence[str] | None
+) -> tuple[list[Path], list[str]]:
+    """Return the files and what they are called.
+
+    Raises:
+        ConfigurationError: no file, or another number of names, or one of them twice.
+    """
+    import os
+
+    paths = [Path(run).expanduser() for run in ([runs] if isinstance(runs, (str, os.PathLike)) else runs)]
+    if not paths:
+        raise ConfigurationError("runs: found none; expected at least one file with rankings")
+    if names is None:
+        for titles in ([path.name.split(".")[0] for path in paths], [path.name for path in paths], map(str, paths)):
+            chosen = list(titles)
+            if len(set(chosen)) == len(paths) and all(chosen):
+                return paths, chosen
+        raise ConfigurationError("runs: found the same file twice; expected each once, or names of their own")
+    if len(names) != len(paths) or len(set(names)) != len(paths):
+        raise ConfigurationError(
+            f"names: found {', '.join(map(quoted, names))}; expected {len(paths)} different ones, one for each run"
+        )
+    return paths, list(names)
+
+
+def answered(
+    rankings: FileRankings, labels: Mapping[str, Mapping[str, int]], qrels: str | os.PathLike[str]
+) -> dict[str, Mapping[str, int]]:
+    """Return the labels of the queries that have hits.
+
+    Raises:
+        ConfigurationError: there is no such query.
+    """
+    kept = {query: of_query for query, of_query in labels.items() if rankings.length(query)}
+    if not kept:
+        theirs, ours = next(iter(labels), None), next(iter(rankings), None)
+        raise ConfigurationError(
+            f"{rankings.path}: found rankings of {'no query' if ours is None else f'queries as {quoted(ours)}'} and "
+            f"labels in {qrels} of {'no query' if theirs is None else f'queries as {quoted(theirs)}'}; expected at "
+            "least one query in both"
+        )
+    return kept

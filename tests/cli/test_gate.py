@@ -1,0 +1,225 @@
+"""`raglift gate`: a saved run passes or fails, and its exit code says so."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from junitparser import JUnitXml
+
+import raglift as rl
+from raglift.sweep import Sweep
+
+SWEEP = {
+    "dataset": "lighthouse",
+    "retrievers": ["bm25"],
+    "chunkers": ["recursive:1000/100", "recursive:500/0"],
+    "rerankers": ["none"],
+    "ks": [1, 10],
+    "candidates": 10,
+}
+
+
+@pytest.fixture
+def runs(ranked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of saved runs: `main`, `worse`, and `part`, which lacks two queries of both."""
+    ranked([1] * 30).save(tmp_path / "main")
+    ranked([1] * 15 + [3] * 15).save(tmp_path / "worse")
+    ranked([1] * 28).save(tmp_path / "part")
+    monkeypatch.chdir(tmp_path)
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+def process(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "raglift", "gate", *arguments]
+    return subprocess.run(
+        command, capture_output=True, encoding="utf-8", env={**os.environ, **environment}, check=False
+    )
+
+
+def test_the_exit_codes_of_the_real_command(runs) -> None:
+    passed = process("main", "--min", "mrr@3=0.9", "--max", "failures=0")
+    failed = process("worse", "--min", "mrr@3=0.9")
+    mistake = process("main", "--min", "mrr@3=0.9", "--max", "p95_latency=0.5s")
+    incomplete = process("part", "--baseline", "main", "--no-regression", "rr@3")
+    assert [one.returncode for one in (passed, failed, mistake, incomplete)] == [0, 1, 2, 3]
+    assert passed.stdout.startswith("main: PASSED (2 checks)\n")
+    assert failed.stdout.startswith("worse: FAILED (1 of 1 check)\n")
+    assert (mistake.stdout, mistake.stderr.count("\n")) == ("", 1)
+    assert "--latency 50" in mistake.stderr
+    assert "2 queries missing in the run: q0028, q0029" in incomplete.stdout
+    assert passed.stderr == failed.stderr == incomplete.stderr == ""
+
+
+def test_the_verdict_stands_when_nobody_reads_the_output(runs) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "raglift", "gate", "worse", "--min", "mrr@3=0.9", "--junit", "gate.xml"]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert Path("gate.xml").is_file()
+
+
+def test_it_prints_what_the_library_prints(run, runs) -> None:
+    options = ("--no-regression", "rr@3", "--no-regression", "recall@1", "--margin", "0.02", "--seed", "7")
+    code, out, err = run("gate", "worse", "--min", "rr@3=0.9", "--baseline", "main", *options, "--confidence", "0.9")
+    expected = rl.gate(
+        rl.load_evaluation("worse"),
+        minimum={"rr@3": 0.9},
+        baseline=rl.load_evaluation("main"),
+        no_regression=["rr@3", "recall@1"],
+        margin=0.02,
+        seed=7,
+        confidence=0.9,
+        name="worse",
+    )
+    assert (code, out, err) == (1, f"{expected}\n", "")
+
+
+def test_json_is_complete(run, runs) -> None:
+    code, out, _ = run(
+        "gate", "worse", "--min", "ndcg@3=0.9", "--baseline", "main", "--no-regression", "rr@3", "--json", "--name", "x"
+    )
+    told = json.loads(out)
+    assert (code, told["exit_code"], told["outcome"], told["name"]) == (1, 1, "failed", "x")
+    assert (told["queries"], told["expected"], told["missing"], told["failed"]) == (30, 30, [], [])
+    (check,) = told["checks"]
+    assert (check["name"], check["passed"], check["band"], check["bound"], check["n"]) == (
+        "ndcg@3",
+        False,
+        "solid",
+        0.9,
+        30,
+    )
+    assert check["worst"][0] == {"query_id": "q0015", "value": 0.5}
+    (regression,) = told["regressions"]
+    assert (regression["metric"], regression["passed"], regression["before"]) == ("rr@3", False, 1.0)
+    assert regression["difference"]["n"] == 30
+    flip = regression["flipped"][0]
+    assert (flip["query_id"], flip["before"]) == ("q0015", 1.0)
+    assert [hit["matches"] for hit in flip["hits_before"]] == [True, False, False]
+    assert [hit["matches"] for hit in flip["hits_after"]] == [False, False, True]
+    assert flip["hits_after"][2]["text"] == "the stone with the number 0015 lies at the ford"
+
+
+def test_files_are_written(run, runs) -> None:
+    code, _, _ = run("gate", "worse", "--min", "rr@3=0.9", "--junit", "gate.xml", "--markdown", "gate.md")
+    assert code == 1
+    (suite,) = JUnitXml.fromfile("gate.xml")
+    assert (suite.tests, suite.failures) == (1, 1)
+    assert Path("gate.md").read_text(encoding="utf-8").startswith("### ❌ worse: FAILED (1 of 1 check)\n")
+    code, out, err = run("gate", "main", "--min", "rr@3=0.9", "--junit", "nowhere/gate.xml")
+    assert (code, out.startswith("main: PASSED")) == (2, True)
+    assert "nowhere/gate.xml: cannot be written" in err
+
+
+def test_on_github_there_are_annotations_and_a_summary(run, runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    summary = runs / "summary.md"
+    summary.write_text("before\n", encoding="utf-8")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    arguments = ("gate", "worse", "--min", "rr@3=0.9")
+    code, out, _ = run(*arguments)
+    assert "::" not in out
+    assert summary.read_text(encoding="utf-8") == "before\n"
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    code, out, _ = run(*arguments)
+    assert code == 1
+    first, *_, last = out.splitlines()
+    assert first.startswith("::stop-commands::")
+    assert last.startswith("::error title=raglift gate%3A rr@3 (worse)::rr@3 is 0.667 over 30 queries; expected ≥ 0.9")
+    assert summary.read_text(encoding="utf-8").startswith("before\n### ❌ worse: FAILED")
+    code, out, err = run(*arguments, "--json")
+    assert json.loads(out)["exit_code"] == 1
+    assert err.startswith("::error ")
+    code, out, _ = run(*arguments, "--no-github")
+    assert "::" not in out
+    monkeypatch.delenv("GITHUB_ACTIONS")
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY")
+    code, out, _ = run(*arguments, "--github")
+    assert "::error " in out
+
+
+def test_a_labelled_set_says_what_the_whole_is(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    monkeypatch.chdir(tmp_path)
+    code, _, _ = run("evaluate", "lighthouse", "--retriever", "bm25", "--reranker", "none", "--save", "run")
+    assert code == 0
+    code, out, _ = run("gate", "run", "--min", "ndcg@10=0.2", "--dataset", "lighthouse")
+    assert (code, "lighthouse: 43 queries, none missing" in out) == (0, True)
+    code, _, err = run("gate", "run", "--min", "ndcg@10=0.2", "--documents", ".")
+    assert (code, "--documents: found it without --dataset" in err) == (2, True)
+    code, _, err = run("gate", "run", "--min", "ndcg@10=0.2", "--dataset", "nowhere.jsonl")
+    assert (code, "nowhere.jsonl" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("main",), "found nothing to check"),
+        (("main", "--min", "0.75"), "--min: found '0.75'; expected NAME=BOUND, as ndcg@10=0.75"),
+        (("main", "--max", "failures="), "--max: found 'failures='; expected NAME=BOUND"),
+        (("main", "--min", "rr@3=0.1", "--min", "rr@3=0.2"), "--min: found 'rr@3' twice"),
+        (("main", "--min", "rr@3=high"), "found 'high'; expected a number"),
+        (("main", "--min", "rr@9=0.5"), "its 6 candidates do not reach it"),
+        (("main", "--min", "rerank:rr@3=0.5"), "found the stage 'rerank'; expected one of 'retrieve'"),
+        (("main", "--baseline", "worse"), "expected one, as no_regression=['ndcg@10'] (--no-regression ndcg@10)"),
+        (("main", "--no-regression", "rr@3"), "found no baseline"),
+        (("nowhere", "--min", "rr@3=0.5"), "nowhere: found nothing there"),
+        (("main", "--baseline", "nowhere", "--no-regression", "rr@3"), "nowhere: found nothing there"),
+        (("main", "--min", "rr@3=0.5", "--margin", "much"), "margin"),
+        ((), "Missing argument"),
+    ],
+)
+def test_mistakes_are_no_verdict(run, runs, arguments, told: str) -> None:
+    code, out, err = run("gate", *arguments)
+    assert (code, out) == (2, "")
+    assert told in err
+
+
+@pytest.mark.parametrize("name", ["run.json", "traces.jsonl", "scores.parquet"])
+def test_a_damaged_run_is_a_mistake_and_no_verdict(run, runs, name: str) -> None:
+    (file,) = (runs / "main").rglob(name)
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    code, out, err = run("gate", "main", "--min", "rr@3=0.1")
+    assert (code, out) == (2, "")
+    assert name in err
+
+
+def test_settings_of_a_metric_may_hold_an_equals_sign(run, runs) -> None:
+    code, out, _ = run("gate", "main", "--min", "ndcg(gain=exponential)@3=0.9")
+    assert code == 0
+    assert "ndcg(gain=exponential)@3" in out
+
+
+def test_a_sweep_is_many_runs_and_an_unfinished_one_is_incomplete(run, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    folder = tmp_path / "sweep"
+    result = Sweep(**SWEEP).run(folder)
+    first, second = (folder / "cells" / each.cell.key for each in result.results)
+    code, out, _ = run("gate", first, "--min", "ndcg@10=0.1", "--baseline", second, "--no-regression", "recall@10")
+    assert code in (0, 1)
+    assert out.startswith(f"{result.results[0].cell.name}: ")
+    code, _, err = run("gate", folder, "--min", "ndcg@10=0.1")
+    assert code == 2
+    assert "found a sweep, which is many runs; expected one of its cells" in err
+    assert str(first) in err
+    shutil.rmtree(second)  # as it is where the sweep was stopped before it came to it
+    name = result.results[1].cell.name
+    code, out, err = run("gate", folder, "--min", "ndcg@10=0.1")
+    assert (code, out) == (3, "")
+    assert f"a sweep of which 1 of 2 cells are not measured: {name}" in err
+    code, _, err = run("gate", second, "--min", "ndcg@10=0.1")
+    assert code == 3
+    assert f"the cell {name} is not measured yet" in err
+    code, _, err = run("gate", first, "--min", "ndcg@10=0.1", "--baseline", second, "--no-regression", "rr@10")
+    assert code == 3
+    code, _, err = run("gate", folder / "cells" / "other", "--min", "ndcg@10=0.1")
+    assert code == 2

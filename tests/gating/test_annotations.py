@@ -1,0 +1,76 @@
+"""A gate's result as GitHub's workflow commands."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote
+
+import raglift as rl
+from raglift.gating.annotations import without_commands
+
+COMMAND = re.compile(r"::error title=([^:,\n\r]*)::([^\n\r]*)")
+
+
+def commands(text: str) -> list[tuple[str, str]]:
+    """Read commands as GitHub's runner does: one a line, escaped by percent signs."""
+    lines = text.removesuffix("\n").split("\n") if text else []
+    found = [COMMAND.fullmatch(line) for line in lines]
+    assert all(found), text
+    return [(unquote(one[1]), unquote(one[2])) for one in found if one]
+
+
+def test_one_error_a_check_that_failed(ranked) -> None:
+    result = rl.gate(
+        ranked([3] * 9), baseline=ranked([1] * 9), no_regression=["rr@3"], minimum={"ndcg@3": 0.9, "recall@3": 1}
+    )
+    worst = "q0000 0.500, q0001 0.500, q0002 0.500, q0003 0.500, q0004 0.500"
+    assert commands(result.to_github()) == [
+        (
+            "raglift gate: ndcg@3 (fake)",
+            f"ndcg@3 is 0.500 (fair) over 9 queries; expected ≥ 0.9\nndcg@3: worst queries: {worst}",
+        ),
+        (
+            "raglift gate: MRR@3 (fake)",
+            "MRR@3 got worse: 1.000 → 0.333 (-0.667, p = 0.0039, n = 9): the drop is more than noise\n"
+            + "\n".join(f"q000{number}: 1.000 → 0.333" for number in range(5)),
+        ),
+    ]
+
+
+def test_a_run_that_passes_has_none(ranked) -> None:
+    assert rl.gate(ranked([1]), minimum={"rr@3": 0.5}).to_github() == ""
+
+
+def test_missing_queries_are_an_error(ranked) -> None:
+    result = rl.gate(ranked([1]), minimum={"rr@3": 0.5}, dataset=ranked([1] * 2).dataset)
+    assert commands(result.to_github()) == [
+        ("raglift gate: missing queries (fake)", "1 query missing in the run: q0001: the run cannot pass")
+    ]
+
+
+def test_more_errors_than_github_shows_are_told_in_the_last(ranked) -> None:
+    asked = {f"{name}@{k}": 1.0 for name in ("rr", "recall", "ndcg") for k in (1, 2, 3, 4)}
+    found = commands(rl.gate(ranked([None] * 3), minimum=asked).to_github())
+    assert len(found) == 10
+    assert found[-1] == (
+        "raglift gate: 3 more checks (fake)",
+        "failed too: ndcg@2, ndcg@3, ndcg@4",
+    )
+
+
+def test_hostile_texts_stay_inside_their_command(hostile, hostile_text) -> None:
+    def found(text):
+        run, baseline = hostile(text, 2, fails=True), hostile(text, 1)
+        result = rl.gate(run, baseline=baseline, no_regression=["rr@3"], maximum={"failures": 0}, name=text)
+        return commands(result.to_github())
+
+    assert len(found(hostile_text)) == len(found("harmless")) == 2
+
+
+def test_what_is_printed_is_kept_from_being_read_as_commands() -> None:
+    first, second = (without_commands("a\n::error::b") for _ in range(2))
+    begin, *inside, end, rest = first.split("\n")
+    token = begin.removeprefix("::stop-commands::")
+    assert (len(token), end, rest) == (32, f"::{token}::", "")
+    assert inside == ["a", "::error::b"]
+    assert token not in second  # nobody can guess how to end it

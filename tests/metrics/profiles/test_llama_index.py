@@ -1,0 +1,115 @@
+"""`profile="llamaindex"` against LlamaIndex's own metric classes, on labels by id."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import raglift as rl
+from raglift.metrics import compute, parse
+from raglift.records import Chunk, Fact, Passage, Query
+from raglift.testing import FakeRetriever
+
+theirs = pytest.importorskip("llama_index.core.evaluation.retrieval.metrics")
+
+Case = tuple[list[list[str]], list[str]]
+
+METRICS: dict[str, Any] = {
+    "hit_rate": theirs.HitRate(),
+    "precision": theirs.Precision(),
+    "recall": theirs.Recall(),
+    "rr": theirs.MRR(),
+    "ap": theirs.AveragePrecision(),
+    "ndcg": theirs.NDCG(),
+    "ndcg(gain=exponential)": theirs.NDCG(mode="exponential"),
+}
+# From 3.12 on Python's own sum, which LlamaIndex uses, corrects what rounding loses
+ATOL = 0.0 if sys.version_info < (3, 12) else 1e-12
+
+names = st.sampled_from([f"node{number}" for number in range(20)])
+facts = st.lists(st.lists(names, min_size=1, max_size=4), min_size=1, max_size=5)
+cases = st.lists(st.tuples(facts, st.lists(names, max_size=40)), min_size=1, max_size=6)
+few_examples = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def expected_ids(facts: list[list[str]]) -> list[str]:
+    return list(dict.fromkeys(name for fact in facts for name in fact))
+
+
+def of_llama_index(metric: str, facts: list[list[str]], ids: list[str]) -> float:
+    """Return its value; 0 where it raises because nothing came back."""
+    if not ids:
+        return 0.0
+    return float(METRICS[metric].compute(expected_ids=expected_ids(facts), retrieved_ids=ids).score)
+
+
+@given(cases, st.integers(1, 40) | st.none())
+@few_examples
+def test_its_metric_classes(judged, cases: list[Case], k: int | None) -> None:
+    judgements = judged(*cases)
+    for metric in METRICS:
+        expected = [of_llama_index(metric, facts, ids[:k]) for facts, ids in cases]
+        found = compute(judgements, parse(metric if k is None else f"{metric}@{k}"), "llamaindex")
+        np.testing.assert_allclose(found, expected, rtol=0, atol=ATOL, err_msg=metric)
+
+
+def test_it_raises_where_nothing_came_back_and_the_profile_counts_0(judged) -> None:
+    with pytest.raises(ValueError, match="must be provided"):
+        METRICS["recall"].compute(expected_ids=["A"], retrieved_ids=[])
+    judgements = judged((["A"], []), (["A"], ["A"]))
+    for metric in METRICS:
+        assert compute(judgements, parse(f"{metric}@3"), "llamaindex").tolist() == [0, 1]
+
+
+WORLD: list[Case] = [
+    ([["a"], ["b"], ["c"]], ["x", "c", "a", "c", "b"]),
+    ([["a", "b"], ["c"]], ["b", "a", "x"]),
+    ([["a"]], []),
+]
+DOORS = [f"{metric}@{k}" for metric in METRICS for k in (1, 3, 10)]
+
+
+def test_evaluate_and_rescore_and_score_rankings_give_its_values() -> None:
+    expected = []
+    for metric in DOORS:
+        name, k = metric.split("@")
+        expected.append([of_llama_index(name, facts, ids[: int(k)]) for facts, ids in WORLD])
+    queries = tuple(
+        Query(f"q{n}", f"question {n}", tuple(Fact(tuple(Passage(chunk_id=i) for i in fact)) for fact in facts))
+        for n, (facts, _) in enumerate(WORLD)
+    )
+    retriever = FakeRetriever({f"question {n}": [Chunk("text", id=i) for i in ids] for n, (_, ids) in enumerate(WORLD)})
+    evaluation = rl.evaluate(retriever, rl.Dataset(queries), metrics=DOORS, profile="llamaindex")
+    np.testing.assert_allclose(evaluation.scores.values[0], expected, rtol=0, atol=ATOL)
+    again = rl.rescore(rl.evaluate(retriever, rl.Dataset(queries), metrics=DOORS), metrics=DOORS, profile="llamaindex")
+    np.testing.assert_array_equal(again.scores.values, evaluation.scores.values)
+    flat = {f"q{n}": expected_ids(facts) for n, (facts, _) in enumerate(WORLD)}
+    of_lists = rl.score_rankings({f"q{n}": ids for n, (_, ids) in enumerate(WORLD)}, flat, DOORS, profile="llamaindex")
+    np.testing.assert_array_equal(of_lists.values, evaluation.scores.values[0])
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"), [("precision@5", 2 / 3), ("ap@5", 5 / 9), ("recall@5", 2 / 3), ("ndcg@5", 0.7039)]
+)
+def test_a_x_b_of_a_b_c(value, metric: str, expected: float) -> None:
+    assert value(metric, ["A", "B", "C"], ["A", "X", "B"], "llamaindex") == pytest.approx(expected, abs=5e-5)
+
+
+def test_the_ideal_is_not_cut(value) -> None:
+    assert value("ndcg@1", ["A", "B"], ["A", "B"], "llamaindex") == pytest.approx(0.6131, abs=5e-5)
+    assert value("ndcg@1", ["A", "B"], ["A", "B"]) == 1
+
+
+def test_f1_is_of_its_own_precision_and_recall(value) -> None:
+    assert value("f1@5", ["A", "B", "C", "D"], ["A", "X", "A"], "llamaindex") == 2 * 0.5 * 0.25 / 0.75
+
+
+def test_granular_hit_rate_is_recall_where_no_id_comes_back_again(value) -> None:
+    granular = theirs.HitRate(use_granular_hit_rate=True)
+    score = granular.compute(expected_ids=["A", "B", "C"], retrieved_ids=["A", "X", "B"]).score
+    assert value("recall@5", ["A", "B", "C"], ["A", "X", "B"], "llamaindex") == score

@@ -1,0 +1,83 @@
+"""`profile="ragas"` against what ragas itself gave: `make_ragas_values.py` wrote it down."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import raglift as rl
+from raglift.metrics import compute, parse
+from raglift.metrics.profiles import PROFILES
+from raglift.records import Chunk, Fact, Passage, Query
+from raglift.testing import FakeRetriever
+
+WRITTEN = json.loads(Path(__file__).with_name("ragas_values.json").read_text(encoding="utf-8"))
+CASES = [(case["retrieved"].split(), case["relevant"].split()) for case in WRITTEN["cases"]]
+OF_RAGAS = ("precision", "recall", "ap")
+
+
+def written(metric: str) -> list[float]:
+    return [math.nan if case[metric] is None else case[metric] for case in WRITTEN["cases"]]
+
+
+def test_the_cases_are_of_every_kind_and_of_the_version_that_the_profile_names() -> None:
+    assert len(CASES) > 300
+    assert sum(not retrieved for retrieved, _ in CASES) > 20
+    assert sum(len(set(retrieved)) < len(retrieved) for retrieved, _ in CASES) > 100
+    assert sum(len(retrieved) >= 100 for retrieved, _ in CASES) > 20
+    assert WRITTEN["tool"] in PROFILES["ragas"].source
+    assert "make_ragas_values.py" in WRITTEN["command"]
+
+
+@pytest.mark.parametrize("metric", OF_RAGAS)
+def test_what_ragas_gave(judged, metric: str) -> None:
+    judgements = judged(*((relevant, retrieved) for retrieved, relevant in CASES))
+    np.testing.assert_array_equal(compute(judgements, parse(metric), "ragas"), written(metric))
+    np.testing.assert_array_equal(compute(judgements, parse(f"{metric}@200"), "ragas"), written(metric))
+
+
+def test_a_depth_is_what_was_retrieved(judged) -> None:
+    whole = judged(*((relevant, retrieved) for retrieved, relevant in CASES))
+    for k in (1, 3, 10):
+        beginnings = judged(*((relevant, retrieved[:k]) for retrieved, relevant in CASES))
+        for name in (*OF_RAGAS, "f1"):
+            found = compute(whole, parse(f"{name}@{k}"), "ragas")
+            np.testing.assert_array_equal(found, compute(beginnings, parse(name), "ragas"))
+
+
+def test_evaluate_and_rescore_and_score_rankings_give_its_values() -> None:
+    metrics = [f"{name}@200" for name in OF_RAGAS]
+    expected = [written(name) for name in OF_RAGAS]
+    rankings = {f"q{number}": retrieved for number, (retrieved, _) in enumerate(CASES)}
+    relevant = {f"q{number}": ids for number, (_, ids) in enumerate(CASES)}
+    of_lists = rl.score_rankings(rankings, relevant, metrics, profile="ragas")
+    np.testing.assert_array_equal(of_lists.values, expected)
+    queries = tuple(
+        Query(name, name, tuple(Fact((Passage(chunk_id=label),)) for label in ids)) for name, ids in relevant.items()
+    )
+    retriever = FakeRetriever({name: [Chunk("text", id=label) for label in ids] for name, ids in rankings.items()})
+    data = rl.Dataset(queries)
+    evaluation = rl.evaluate(retriever, data, metrics=metrics, profile="ragas", candidates=200)
+    np.testing.assert_array_equal(evaluation.scores.values[0], expected)
+    by_default = rl.evaluate(retriever, data, metrics=metrics, candidates=200)
+    np.testing.assert_array_equal(rl.rescore(by_default, metrics=metrics, profile="ragas").scores.values[0], expected)
+
+
+def test_precision_leaves_out_what_came_back_empty_and_recall_counts_it_0() -> None:
+    scores = rl.score_rankings({"q": ["A"], "empty": []}, {"q": ["A"], "empty": ["A"]}, OF_RAGAS, profile="ragas")
+    assert [scores.n(metric) for metric in OF_RAGAS] == [1, 2, 2]
+    assert [scores.mean(metric) for metric in OF_RAGAS] == [1, 0.5, pytest.approx(0.5)]
+
+
+def test_a_query_that_was_not_answered_counts_0() -> None:
+    scores = rl.score_rankings({"q": ["A"]}, {"q": ["A"], "missing": ["A"]}, ["precision", "f1"], profile="ragas")
+    assert [scores.mean(metric) for metric in ("precision", "f1")] == [0.5, 0.5]
+
+
+def test_a_x_b_of_a_b_c(value) -> None:
+    found = {name: value(f"{name}@5", ["A", "B", "C"], ["A", "X", "B"], "ragas") for name in (*OF_RAGAS, "f1")}
+    assert found == pytest.approx({"precision": 2 / 3, "recall": 2 / 3, "ap": 0.8333333332916666, "f1": 2 / 3}, abs=0)

@@ -1,0 +1,83 @@
+"""What every profile says of itself."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from raglift.errors import ConfigurationError
+from raglift.metrics import MEASURES, PROFILES, compute, parse
+from raglift.metrics.profiles import Profile
+
+THE_OTHERS = [profile for name, profile in PROFILES.items() if name != "default"]
+of_each = pytest.mark.parametrize("profile", THE_OTHERS, ids=lambda profile: profile.name)
+
+
+def test_the_default_comes_first_and_overrides_nothing() -> None:
+    assert list(PROFILES) == ["default", "tutorial", "autorag", "trec", "llamaindex", "ragas"]
+    assert not PROFILES["default"].functions
+    assert not PROFILES["default"].differences
+
+
+@of_each
+def test_each_overridden_measure_has_a_sentence_and_no_other_has(profile: Profile) -> None:
+    assert list(profile.differences) == list(profile.functions)
+    assert set(profile.functions) <= set(MEASURES)
+    assert profile.without_k <= set(profile.functions)
+    assert profile.leaves_out_empty <= set(profile.functions)
+
+
+@of_each
+def test_a_difference_is_one_sentence(profile: Profile) -> None:
+    for sentence in profile.differences.values():
+        assert re.fullmatch(r"\S[^.]*(?:\d\.\d[^.]*)*\.", sentence), sentence
+        assert 40 < len(sentence) < 420
+        assert "  " not in sentence
+
+
+@of_each
+def test_the_source_names_the_tool(profile: Profile) -> None:
+    assert len(profile.source) > 20
+
+
+# An id that comes back again, alternatives, grades, an id that was never found, and a query that came back empty
+WORLD = (
+    ([[("A", 2), ("B", 2)], ("C", 3), ("A", 1), "D"], ["X", "A", "A", "C", "B", "X"]),
+    (["A"], []),
+    (["A", "B", "C", "D", "E"], ["A", "B"]),
+)
+
+
+@of_each
+def test_each_overridden_measure_differs_somewhere_and_the_others_nowhere(judged, profile: Profile) -> None:
+    judgements = judged(*WORLD)
+    for name in (name for name, measure in MEASURES.items() if not measure.needs_text):
+        depths = ("@1", "@2", "@3", "@4", "@10") if MEASURES[name].takes_k else ("",)
+        by_depth = [parse(f"{name}{depth}") for depth in depths]
+        same = all(
+            np.array_equal(compute(judgements, metric, profile.name), compute(judgements, metric), equal_nan=True)
+            for metric in by_depth
+        )
+        assert same == (name not in profile.functions), name
+
+
+@of_each
+def test_a_sentence_says_so_where_empty_queries_are_left_out(judged, profile: Profile) -> None:
+    judgements = judged((["A"], []), (["A"], ["A"]))
+    for name in profile.functions:
+        metric = f"{name}@3" if MEASURES[name].takes_k else name
+        is_left_out = np.isnan(compute(judgements, parse(metric), profile.name)).tolist()
+        assert is_left_out == [name in profile.leaves_out_empty, False]
+        assert ("left out of the mean" in profile.differences[name]) == is_left_out[0]
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_precision_without_a_depth_is_there_where_it_does_not_divide_by_k(judged, name: str) -> None:
+    judgements = judged((["A"], ["A", "X"]))
+    if "precision" in PROFILES[name].without_k:
+        assert compute(judgements, parse("precision"), name).tolist() == [0.5]
+    else:
+        with pytest.raises(ConfigurationError, match="found no depth"):
+            compute(judgements, parse("precision"), name)

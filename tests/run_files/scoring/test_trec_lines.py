@@ -1,0 +1,172 @@
+"""What trec_eval prints: its code computes the values (pytrec_eval), and its main program's rules make the lines."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import pytrec_eval
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from raglift.errors import ConfigurationError
+from raglift.run_files import trec_eval_lines
+
+Run = dict[str, dict[str, float]]
+Qrels = dict[str, dict[str, int]]
+
+CUTS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+OFFICIAL = (
+    *("runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank"),
+    *(f"iprec_at_recall_{tenth / 10:.2f}" for tenth in range(11)),
+    *(f"P_{cut}" for cut in CUTS),
+)
+ALSO = (
+    *(f"recall_{cut}" for cut in CUTS),
+    "ndcg",
+    *(f"ndcg_cut_{cut}" for cut in CUTS),
+    *(f"map_cut_{cut}" for cut in CUTS),
+    *("success_1", "success_5", "success_10", "set_P", "set_recall", "set_F"),
+)
+INTEGERS = ("num_q", "num_ret", "num_rel", "num_rel_ret")
+
+
+def written(folder: Path, run: Run, qrels: Qrels) -> tuple[Path, Path]:
+    lines = [f"{query} Q0 {id_} 0 {score!r} tag\n" for query, hits in run.items() for id_, score in hits.items()]
+    random.Random(0).shuffle(lines)  # noqa: S311
+    (folder / "run.trec").write_text("".join(lines), encoding="utf-8")
+    labels = [f"{query} 0 {id_} {grade}\n" for query, ids in qrels.items() for id_, grade in ids.items()]
+    (folder / "qrels.txt").write_text("".join(labels), encoding="utf-8")
+    return folder / "run.trec", folder / "qrels.txt"
+
+
+def as_trec_eval(run: Run, qrels: Qrels, names: Iterable[str], *, complete: bool, per_query: bool) -> list[str]:
+    """Return what trec_eval's main program prints: each query with both in the order of the bytes of its id, then all.
+
+    With -c, means and num_q are over the queries of the qrels, and num_rel is counted in the qrels.
+    """
+    measures = {"official", "recall", "ndcg", "ndcg_cut", "map_cut", "success", "set_P", "set_recall", "set_F"}
+    found = pytrec_eval.RelevanceEvaluator(qrels, measures).evaluate(run)
+    order = sorted(found, key=str.encode)
+
+    def line(name: str, query: str, value: float) -> str:
+        return "%-22s\t%s\t" % (name, query) + ("%d" % value if name in INTEGERS else "%6.4f" % value)  # noqa: UP031
+
+    own = [name for name in names if name not in ("runid", "num_q", "gm_map")]
+    lines = [line(name, query, found[query][name]) for query in order for name in own] if per_query else []
+    n = len(qrels) if complete else len(order)
+    for name in names:
+        total = 0.0
+        if name == "runid":
+            lines.append("%-22s\tall\t%s" % (name, "tag"))  # noqa: UP031
+            continue
+        for query in order:
+            total += found[query][name]
+        if name == "num_q":
+            total = n
+        elif name == "num_rel" and complete:
+            total = sum(grade > 0 for ids in qrels.values() for grade in ids.values())
+        elif name == "gm_map":
+            total = math.exp((total + (n - len(order)) * math.log(1e-5)) / n)
+        elif name not in INTEGERS:
+            total /= n
+        lines.append(line(name, "all", total))
+    return lines
+
+
+def drawn(seed: int, *, queries: int, ids: int, levels: int) -> tuple[Run, Qrels]:
+    """Return a run and qrels that overlap: ties, queries in one of them alone, grades from −1 to 3."""
+    random_ = random.Random(seed)  # noqa: S311
+    pool = [f"d{number}" for number in range(ids)]
+    run: Run = {}
+    qrels: Qrels = {}
+    for number in range(queries):
+        query = f"q{number}"
+        if number == 0 or random_.random() < 0.8:
+            hits = random_.sample(pool, random_.randint(1, ids))
+            run[query] = {id_: random_.randint(0, levels) / 7 for id_ in hits}
+        if number == 0 or random_.random() < 0.8:
+            judged = random_.sample(pool, random_.randint(1, ids))
+            qrels[query] = {id_: random_.choice((-1, 0, 0, 1, 1, 2, 3)) for id_ in judged}
+            qrels[query][judged[0]] = random_.choice((0, 1))  # with nothing but −1, trec_eval reads memory not its own
+    return run, qrels
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@given(
+    seed=st.integers(0, 2**32),
+    queries=st.integers(1, 12),
+    ids=st.integers(1, 40),
+    levels=st.sampled_from([0, 3, 1000]),
+    complete=st.booleans(),
+    per_query=st.booleans(),
+)
+def test_the_lines_are_those_of_trec_eval(
+    tmp_path: Path, seed: int, queries: int, ids: int, levels: int, complete: bool, per_query: bool
+) -> None:
+    run, qrels = drawn(seed, queries=queries, ids=ids, levels=levels)
+    files = written(tmp_path, run, qrels)
+    expected = as_trec_eval(run, qrels, (*OFFICIAL, *ALSO), complete=complete, per_query=per_query)
+    asked = ("official", *ALSO)
+    assert list(trec_eval_lines(*files, asked, answered_only=not complete, per_query=per_query)) == expected
+
+
+def test_the_default_is_what_trec_eval_prints_by_itself(tmp_path: Path) -> None:
+    run, qrels = drawn(1, queries=50, ids=300, levels=5000)
+    files = written(tmp_path, run, qrels)
+    expected = as_trec_eval(run, qrels, OFFICIAL, complete=True, per_query=False)
+    assert list(trec_eval_lines(*files)) == expected
+    assert len(expected) == 30
+    assert expected[0] == "runid                 \tall\ttag"
+    assert all(re.fullmatch(r"\S+ *\tall\t\S+", line) for line in expected)
+
+
+def test_each_name_is_known_under_both_and_printed_once_in_trec_evals_order(tmp_path: Path) -> None:
+    files = written(tmp_path, {"q": {"a": 1.0, "b": 0.5}}, {"q": {"b": 2}})
+    asked = ["f1@2", "ndcg@10", "ndcg_cut.10", "P.5", "P_1", "map", "ap", "mrr", "rr@3", "recall", "hit_rate@3"]
+    lines = list(trec_eval_lines(*files, [*asked, "ndcg(gain=exponential)@1"]))
+    names = ["map", "recip_rank", "P_1", "P_5", "ndcg_cut_10", "success_3", "set_recall"]
+    assert [line.split()[0] for line in lines] == [*names, "f1@2", "rr@3", "ndcg(gain=exponential)@1"]
+    assert lines[0] == "map                   \tall\t0.5000"
+    assert lines[-1] == "ndcg(gain=exponential)@1\tall\t0.0000"
+
+
+@pytest.mark.parametrize(
+    ("metrics", "profile", "message"),
+    [
+        (["nothing"], "default", "found 'nothing'"),
+        ([], "default", "at least one"),
+        (["map"], "tutorial", "expected one of default, trec"),
+        (["P_0"], "default", "depth of 1 or more"),
+    ],
+)
+def test_what_it_cannot_print_is_said(tmp_path: Path, metrics: list[str], profile: str, message: str) -> None:
+    files = written(tmp_path, {"q": {"a": 1.0}}, {"q": {"a": 1}})
+    with pytest.raises(ConfigurationError, match=message):
+        list(trec_eval_lines(*files, metrics, profile=profile))
+
+
+def test_nothing_in_common_is_an_error_as_in_trec_eval(tmp_path: Path) -> None:
+    files = written(tmp_path, {"1": {"a": 1.0}}, {"q1": {"a": 1}})
+    with pytest.raises(ConfigurationError, match=r'queries as "1" and labels in .* of queries as "q1"'):
+        list(trec_eval_lines(*files))
+
+
+def test_control_characters_do_not_reach_the_terminal(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("\x1b[31m Q0 a 1 1 \x1b]0;t\n")
+    (tmp_path / "qrels").write_text("\x1b[31m 0 a 1\n")
+    lines = list(trec_eval_lines(tmp_path / "run", tmp_path / "qrels", ["runid", "map"], per_query=True))
+    assert "\x1b" not in "".join(lines)
+
+
+def test_the_mean_has_no_not_a_number(tmp_path: Path) -> None:
+    files = written(tmp_path, {"q": {"a": 1.0}, "r": {"a": 1.0}}, {"q": {"a": 0}, "r": {"a": -1}})
+    values = [
+        float(line.split("\t")[2]) for line in trec_eval_lines(*files, ["map", "bpref", "ndcg", "set_F", "gm_map"])
+    ]
+    assert np.isfinite(values).all()
