@@ -36,7 +36,7 @@ MODEL_TEST = """
     def retriever():
         started = time.monotonic()
         while WORKER == "gw1" and not Path("gw0.json").exists():  # the second begins when the first is done
-            assert time.monotonic() < started + 120
+            assert time.monotonic() < started + 300
             time.sleep(0.05)
         with counted() as lookups:
             index = rl.build_index([rl.Chunk(f"stone number {n} of SESSION lies at the ford") for n in range(6)], MODEL)
@@ -51,7 +51,8 @@ MODEL_TEST = """
         with counted() as lookups:
             evaluation = raglift_evaluate(retriever)
         assert lookups.found == lookups.asked or (WORKER, number) == ("gw0", 0)
-        rl.build_index([rl.Chunk(f"words of {WORKER} in SESSION, time {number}")], MODEL)  # which needs the model itself
+        # What nobody has embedded needs the model itself
+        rl.build_index([rl.Chunk(f"words of {WORKER} in SESSION, time {number}")], MODEL)
 """
 
 
@@ -76,20 +77,20 @@ def test_nothing_is_loaded_in_a_project_that_uses_nothing_of_it(project: pytest.
         """
     )
     project.makepyfile("def test_it():\n    pass\n")
-    command = [sys.executable, "-X", "importtime", "-m", "pytest", "--collect-only", "-q", "-W", "error"]
-    command += ["-p", "no:langsmith_plugin", "-p", "no:hypothesispytest", "-p", "no:anyio", "-p", "no:pytest_cov"]
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-W", "error"]
+    for name in ("langsmith_plugin", "hypothesispytest", "anyio", "pytest_cov"):
+        command += ["-p", f"no:{name}"]
     done = subprocess.run(command, cwd=project.path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
     loaded = set(json.loads((project.path / "modules.json").read_text()))
     assert {name for name in loaded if name.partition(".")[0] == "raglift"} == {"raglift", "raglift.pytest_plugin"}
     assert not loaded & {"numpy", "pandas", "pydantic", "scipy", "yaml", "rich", "httpx", "langchain_core"}
-    cost = [
-        line.split("|") for line in done.stderr.splitlines() if line.endswith((" raglift", " raglift.pytest_plugin"))
-    ]
-    assert len(cost) == 2
-    assert sum(int(own.partition(":")[2]) for own, _, _ in cost) < 50_000, (
-        "microseconds; some hundreds on an idle machine"
-    )
+
+
+def test_it_costs_some_milliseconds() -> None:
+    code = "import time, pytest; t = time.process_time(); import raglift.pytest_plugin; print(time.process_time() - t)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 0.05  # seconds; NumPy alone takes more
 
 
 def test_it_can_be_turned_off(project: pytest.Pytester) -> None:
@@ -159,8 +160,9 @@ SPREAD_TEST = """
 """
 
 
-@pytest.mark.parametrize(("spread", "workers"), [("load", 2), ("loadgroup", 1)])
-def test_each_worker_asks_at_most_once_and_one_alone_in_a_group(
+@pytest.mark.slow
+@pytest.mark.parametrize(("spread", "workers"), [("load", 2), ("loadscope", 1)])
+def test_each_worker_asks_at_most_once_and_one_alone_where_a_file_stays_together(
     project: pytest.Pytester, spread: str, workers: int
 ) -> None:
     project.makepyfile(test_search=textwrap.dedent(SPREAD_TEST).replace("SPREAD", spread))
@@ -184,5 +186,5 @@ def test_workers_tell_of_a_mark_that_cannot_be_used(project: pytest.Pytester) ->
         """
     )
     result = project.runpytest_subprocess("-n", "1", "-W", "error")
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*test_search: the mark cannot be used", "*found 'recal' (did you mean 'recall'?)*"])
