@@ -148,7 +148,7 @@ def score_rankings(
         relevant: for each query id, the relevant ids, or the grade of each: an integer; 0 and less is judged
             irrelevant.
         metrics: what to compute, as "ndcg@10" or `NDCG @ 10`.
-        profile: whose metric conventions: "default", "tutorial" or "autorag".
+        profile: whose metric conventions: "default", "tutorial", "autorag", "trec", "llamaindex" or "ragas".
 
     Raises:
         DatasetError: an id that is not a text, a grade that is not an integer, no list where a ranking is wanted;

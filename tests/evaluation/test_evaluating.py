@@ -166,6 +166,23 @@ def test_what_comes_back_empty_counts_0_and_is_noted():
     assert evaluation.mean_lift(RR @ 3) == pytest.approx(-0.5 / 3)
 
 
+@pytest.mark.parametrize(
+    ("profile", "fate"),
+    [
+        ("trec", "counts 0"),
+        ("llamaindex", "counts 0"),
+        ("autorag", "is left out of its means"),
+        ("ragas", "is left out of the means of Precision and F1; elsewhere it counts 0"),
+    ],
+)
+def test_what_comes_back_empty_is_noted_as_the_profile_counts_it(profile, fate):
+    evaluation = measure(FakeRetriever({**RESULTS, "Who kept the light?": []}), profile=profile)
+    assert f"retrieve: 1 query with labels came back empty and {fate}" in notes(evaluation).splitlines()
+    found = {str(metric): evaluation.scores.n("retrieve", metric) for metric in evaluation.scores.metrics}
+    assert found["recall@3"] == (2 if profile == "autorag" else 3)
+    assert found["precision@3"] == (2 if profile in ("autorag", "ragas") else 3)
+
+
 def test_unlabelled_and_unanswerable_queries_are_left_out_and_counted():
     extra = (
         Query("unlabelled", "How deep is it?"),
@@ -436,7 +453,7 @@ def test_seconds_are_kept_per_query_and_stage():
         ({"metrics": []}, "metrics: found none"),
         ({"metrics": [5]}, "metric: found '5'"),
         ({"metrics": [Metric("ndgc")]}, "metric: found 'ndgc'"),
-        ({"profile": "trec"}, "profile: found 'trec'; expected one of 'default', 'tutorial', 'autorag'"),
+        ({"profile": "trek"}, "profile: found 'trek'; expected one of 'default', 'tutorial', 'autorag', 'trec'"),
         ({"match": "cover"}, "match: found 'cover'; expected one of 'containment'"),
         ({"match": None}, "match: found None"),
         ({"ks": 5}, "ks: found 5; expected a list of depths"),

@@ -6,13 +6,14 @@ import pytest
 from raglift.errors import ConfigurationError
 from raglift.evaluation import evaluate, rescore
 from raglift.matching import MatchRule
+from raglift.metrics import PROFILES
 from raglift.records import Dataset
 
 BEFORE = [2, 4, 1, None, RuntimeError("down")]
 AFTER = [1, 2, 4, None, None]
 
 
-@pytest.mark.parametrize("profile", ["default", "tutorial", "autorag"])
+@pytest.mark.parametrize("profile", PROFILES)
 def test_rescore_is_evaluate_with_the_same_settings(ranked, profile):
     first = ranked(BEFORE, reranked=AFTER)
     rule = MatchRule(minimum_length=30)
@@ -39,7 +40,7 @@ def test_rescoring_keeps_the_match_rule_and_the_profile_unless_others_are_asked_
 
 def test_rescore_refuses_what_evaluate_refuses(ranked):
     evaluation = ranked(BEFORE)
-    for settings in ({"profile": "trec"}, {"match": "cover"}, {"ks": 3}, {"metrics": ["ndgc"]}):
+    for settings in ({"profile": "trek"}, {"match": "cover"}, {"ks": 3}, {"metrics": ["ndgc"]}):
         with pytest.raises(ConfigurationError):
             rescore(evaluation, **settings)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import raglift as rl
+from raglift.gating.text import gate_parts
 
 
 def test_figures_stand_beside_their_bounds_and_ndcg_beside_its_band(ranked) -> None:
@@ -64,9 +65,10 @@ def test_hostile_texts_are_printed_and_not_obeyed(hostile, hostile_text) -> None
         baseline=hostile(hostile_text, 1),
         no_regression=["rr@3"],
         minimum={"ndcg@3": 0.9},
-        name=hostile_text,
+        name="new",
     )
     told = str(result)
     assert not result.passed
     assert not {"\x00", "\x1b", "\u202e", "\ud800", "\r"} & set(told)
     told.encode("utf-8")
+    assert not any(part.splitlines()[1:] for part in gate_parts(result) if isinstance(part, str))

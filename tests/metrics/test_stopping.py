@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 import raglift as rl
 from raglift.errors import ConfigurationError
-from raglift.metrics import ERR, NDCG, RBP, compute, tokens
+from raglift.metrics import ERR, NDCG, RBP, RPrecision, compute, tokens
 from raglift.records import Chunk, Fact, Passage, Query
 
 GRADES = {"a": 3, "b": 1, "c": 2}
@@ -105,10 +106,14 @@ def test_a_scale_that_ends_below_a_grade_is_refused_before_anything_is_asked() -
         rl.score_rankings({"q": ["a"]}, {"q": GRADES}, ["err(gmax=2)"])
 
 
-def test_a_measure_without_a_depth_can_be_the_primary_one_and_is_shown() -> None:
+def test_a_measure_without_a_depth_can_be_the_primary_one_and_is_shown(tmp_path: Path) -> None:
     evaluation = rl.evaluate(_found, DATA, metrics=["r_precision"])
     assert evaluation.scores.mean("retrieve", "rprec") == 0
     assert "RPrecision" in str(evaluation)
+    assert "Over k" not in evaluation.report(tmp_path / "one.html").read_text(encoding="utf-8")
+    compared = rl.compare({"one": evaluation, "two": evaluation})
+    assert compared.primary == RPrecision
+    assert "Over k" not in compared.report(tmp_path / "two.html").read_text(encoding="utf-8")
     with pytest.raises(ConfigurationError, match="that takes one"):
         evaluation.over_k("r_precision")
     assert len(evaluation.over_k("rbp")) == 50

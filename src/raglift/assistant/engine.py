@@ -51,7 +51,7 @@ class Assistant:
         k: how many hits are scored.
         context: how many of the last stage's hits the answer may rest on; at most k.
         candidates: how many hits are retrieved for the reranker; by default k.
-        profile: whose metric conventions: "default", "tutorial" or "autorag".
+        profile: whose metric conventions: "default", "tutorial", "autorag", "trec", "llamaindex" or "ragas".
 
     Raises:
         ConfigurationError: a number or a profile that cannot be used; the model's key is missing.

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 __all__ = [
+    "PROFILE_NAMES",
     "ChunkOverlap",
     "ChunkSize",
     "ChunkUnit",
@@ -29,6 +30,9 @@ __all__ = [
     "Temperature",
     "UnicodeFolding",
 ]
+
+# In words, so that help needs no import of the metrics; a test holds it to `metrics.PROFILES`
+PROFILE_NAMES = "default, tutorial, autorag, trec, llamaindex or ragas"
 
 DatasetSource = Annotated[
     str,

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from raglift.cli.arguments import (  # noqa: TC001 — typer reads the annotations at run time
+from raglift.cli.arguments import (
+    PROFILE_NAMES,
     ChunkerKind,
     ChunkOverlap,
     ChunkSize,
@@ -234,7 +235,7 @@ def chat(
     chunk_overlap: ChunkOverlap = 100,
     chunk_unit: ChunkUnit = None,
     dtype: DtypeOption = "auto",
-    profile: Annotated[str, typer.Option(help="Whose metric conventions: default, tutorial or autorag.")] = "default",
+    profile: Annotated[str, typer.Option(help=f"Whose metric conventions: {PROFILE_NAMES}.")] = "default",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a question.")] = False,
 ) -> None:
     """Ask a corpus: the hits before and after reranking, an answer from them alone, and its metrics where labelled."""

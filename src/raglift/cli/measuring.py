@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from raglift.cli.arguments import (  # noqa: TC001 — typer reads the annotations at run time
+from raglift.cli.arguments import (
+    PROFILE_NAMES,
     ChunkerKind,
     ChunkOverlap,
     ChunkSize,
@@ -68,7 +69,7 @@ def evaluate(
             "ContextTokens and span metrics."
         ),
     ] = None,
-    profile: Annotated[str, typer.Option(help="Whose metric conventions: default, tutorial or autorag.")] = "default",
+    profile: Annotated[str, typer.Option(help=f"Whose metric conventions: {PROFILE_NAMES}.")] = "default",
     match: Annotated[
         str,
         typer.Option(
@@ -173,9 +174,7 @@ def rescore(
     metrics: Annotated[
         str | None, typer.Option(help="Measures with commas, as in evaluate; by default those of the run.")
     ] = None,
-    profile: Annotated[
-        str | None, typer.Option(help="default, tutorial or autorag; by default the profile of the run.")
-    ] = None,
+    profile: Annotated[str | None, typer.Option(help=f"{PROFILE_NAMES}; by default the profile of the run.")] = None,
     match: Annotated[
         str | None, typer.Option(help="containment, coverage or fuzzy; by default as the run was matched.")
     ] = None,
@@ -277,7 +276,7 @@ def walkthrough(
     chunk_size: ChunkSize = 1000,
     chunk_overlap: ChunkOverlap = 100,
     dtype: DtypeOption = "auto",
-    profile: Annotated[str, typer.Option(help="Whose metric conventions: tutorial, default or autorag.")] = "tutorial",
+    profile: Annotated[str, typer.Option(help=f"Whose metric conventions: {PROFILE_NAMES}.")] = "tutorial",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of the steps.")] = False,
 ) -> None:
     """Reproduce the War and Peace retrieval tutorial, step by step, on the real book."""

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from raglift.cli.arguments import Documents  # noqa: TC001 — typer reads the annotations at run time
+from raglift.cli.arguments import PROFILE_NAMES, Documents
 
 __all__ = ["group"]
 
@@ -94,7 +94,7 @@ def score(
         str | None,
         typer.Option(help="With commas, by raglift's names or trec_eval's: 'ndcg@10,map' or 'ndcg_cut_10,P_5,bpref'."),
     ] = None,
-    profile: Annotated[str, typer.Option(help="Whose metric conventions, as in evaluate.")] = "default",
+    profile: Annotated[str, typer.Option(help=f"Whose metric conventions: {PROFILE_NAMES}.")] = "default",
     output: Annotated[
         str, typer.Option("--format", help="table, json, or trec: just as trec_eval prints it (trec_eval -c).")
     ] = "table",

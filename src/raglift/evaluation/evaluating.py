@@ -56,7 +56,7 @@ def evaluate(
         candidates: how many hits to retrieve for the rerankers; raised to the largest k.
         match: "containment" (one hit proves a fact), "coverage" (the hits together cover at least half of a passage:
             fair across chunk sizes), "fuzzy" (texts that were scanned or cleaned), or a `MatchRule` with a threshold.
-        profile: whose metric conventions: "default", "tutorial" or "autorag".
+        profile: whose metric conventions: "default", "tutorial", "autorag", "trec", "llamaindex" or "ragas".
         **options: see `Options`.
 
     Raises:

@@ -8,6 +8,7 @@ import numpy as np
 
 from raglift.evaluation.relabelled import relabelling_notes
 from raglift.matching.occurrences import find_occurrences
+from raglift.metrics import MEASURES, PROFILES
 from raglift.metrics.budgets import context_totals, prefix_lengths
 from raglift.metrics.judged import unjudged_share
 from raglift.report.terminal.figures import counted
@@ -244,11 +245,22 @@ def _empty(run: Run, dataset: Dataset) -> list[str]:
             for stages in finished
         )
         if empty:
-            # AutoRAG leaves a query whose retrieval came back empty out of its means
-            left_out = f"{'is' if empty == 1 else 'are'} left out of its means"
-            fate = left_out if run.spec["profile"] == "autorag" else _as_zero(empty)
+            fate = _fate_of_empty(empty, run.spec["profile"])
             notes.append(f"{stage.name}: {counted(empty, 'query')} with labels came back empty and {fate}")
     return notes
+
+
+def _fate_of_empty(queries: int, profile: str) -> str:
+    """Say how queries that came back empty count: some tools leave them out of all of their means, or of some."""
+    conventions = PROFILES[profile]
+    left_out = conventions.leaves_out_empty
+    if not left_out:
+        return _as_zero(queries)
+    are, they = ("is", "it") if queries == 1 else ("are", "they")
+    if left_out == set(conventions.functions):
+        return f"{are} left out of its means"
+    titles = " and ".join(measure.title for name, measure in MEASURES.items() if name in left_out)
+    return f"{are} left out of the means of {titles}; elsewhere {they} {_as_zero(queries)}"
 
 
 def _as_zero(queries: int) -> str:

@@ -37,7 +37,8 @@ def rescore(
         ks: the depths at which they are taken, as in `evaluate`; no number of hits may be more than the run's
             candidates.
         match: "containment", "coverage", "fuzzy", or a `MatchRule`; by default as the evaluation was matched.
-        profile: whose metric conventions; by default the evaluation's own.
+        profile: whose metric conventions: "default", "tutorial", "autorag", "trec", "llamaindex" or "ragas"; by
+            default the evaluation's own.
         labels: other labels of the same queries, by id and text. A query of the run that they lack is unlabelled, one
             that only they have is ignored, and a note counts both. What is known of all chunks of the index was looked
             up for the old labels, so `loss` then says "not known".

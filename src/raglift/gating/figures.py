@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from raglift.errors import ConfigurationError
+from raglift.evaluation import rescore
 from raglift.gating.bounds import LATENCIES
 from raglift.gating.records import Check
 from raglift.metrics import MEASURES
@@ -50,9 +52,23 @@ def with_metrics(evaluation: Evaluation, metrics: Sequence[Metric], whose: str) 
                 f"{metric}: {whose} was not scored at that depth, and its {candidates} candidates do not reach it; "
                 f"expected a depth of at most {candidates}: evaluate again with more candidates"
             )
-    from raglift.evaluation import rescore
+    return _together(evaluation, rescore(evaluation, metrics=lacking))
 
-    return rescore(evaluation, metrics=(*evaluation.scores.metrics, *lacking))
+
+def _together(evaluation: Evaluation, rescored: Evaluation) -> Evaluation:
+    """Return an evaluation with what was scored besides; what it had scored stays as it is, whoever's metric it was."""
+    scores, more = evaluation.scores, rescored.scores
+    return replace(
+        evaluation,
+        scores=replace(
+            scores,
+            metrics=(*scores.metrics, *more.metrics),
+            values=np.concatenate([scores.values, more.values], axis=1),
+        ),
+        notes=tuple(dict.fromkeys((*evaluation.notes, *rescored.notes))),
+        judgements=rescored.judgements,
+        truncated_tokens=rescored.truncated_tokens or evaluation.truncated_tokens,
+    )
 
 
 def check_of(evaluation: Evaluation, bound: Bound) -> Check:

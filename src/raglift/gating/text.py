@@ -46,7 +46,11 @@ def gate_text(result: GateResult) -> str:
 
 
 def gate_parts(result: GateResult) -> Iterator[Part]:
-    """Yield the lines and tables of a gate's result."""
+    """Yield the lines and tables of a gate's result; line ends in ids and texts begin none of their own."""
+    return (" ".join(part.splitlines()) if isinstance(part, str) else part for part in _parts(result))
+
+
+def _parts(result: GateResult) -> Iterator[Part]:
     dataset = result.evaluation.dataset
     yield f"{result.name}: {verdict_sentence(result)}"
     whole = ", none missing" if result.expected is not None and not result.missing else ""

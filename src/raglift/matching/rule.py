@@ -65,10 +65,10 @@ class MatchRule:
     def for_profile(
         cls, profile: str, mode: str = "containment", *, threshold: float | None = None, unicode_folding: bool = False
     ) -> MatchRule:
-        """Return the rule that goes with a profile's metrics: the tutorial has no length guard.
+        """Return the rule that goes with a profile's metrics: the tutorial has no length guard, all others have.
 
         Args:
-            profile: whose metric conventions.
+            profile: whose metric conventions: "default", "tutorial", "autorag", "trec", "llamaindex" or "ragas".
             mode: one of `MODES`.
             threshold: of coverage or likeness; None for the mode's own.
             unicode_folding: whether to fold compatibility forms, typographic quotes and dashes.

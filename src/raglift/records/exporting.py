@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from raglift.records.results import Evaluation
     from raglift.run_files import Export
-    from raglift.run_files.peers import InIrMeasures, InRanx
+    from raglift.run_files.exporting.peers import InIrMeasures, InRanx
 
 __all__ = ["Exporting"]
 
@@ -63,7 +63,7 @@ class Exporting:
             ConfigurationError: no query has labels.
             MissingDependency: ranx is not installed.
         """
-        from raglift.run_files.peers import to_ranx
+        from raglift.run_files.exporting.peers import to_ranx
 
         return to_ranx(cast("Evaluation", self))
 
@@ -78,6 +78,6 @@ class Exporting:
         Raises:
             MissingDependency: ir_measures is not installed.
         """
-        from raglift.run_files.peers import to_ir_measures
+        from raglift.run_files.exporting.peers import to_ir_measures
 
         return to_ir_measures(cast("Evaluation", self), subtopics=subtopics)

@@ -103,13 +103,14 @@ def _write(evaluation: Evaluation, folder: Path) -> None:
         "run_notes": run.notes,
         "profile": evaluation.profile,
         "metrics": [str(metric) for metric in evaluation.scores.metrics],
-        "own_metrics": describe_own(evaluation.scores.metrics),
         "truncated": evaluation.truncated,
         "truncated_tokens": evaluation.truncated_tokens,
         "notes": evaluation.notes,
         "inventory": inventory,
         "cost": cost_line(run.cost),
     }
+    if own := describe_own(evaluation.scores.metrics):
+        head["own_metrics"] = own
     write_json(folder / RUN, head)
     scores = evaluation.scores
     frame = score_keys(scores.query_ids, scores.stages, scores.metrics)

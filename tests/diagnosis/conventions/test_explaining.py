@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from raglift.errors import ConfigurationError, DatasetError
 from raglift.evaluation import evaluate, rescore
 from raglift.matching import MatchRule
 from raglift.metrics import MEASURES, NDCG, PROFILES, Precision
+from raglift.metrics import metric as own_metric
 from raglift.records import Chunk, Dataset, Evaluation, Fact, Passage, Query
 from raglift.testing import FakeReranker, FakeRetriever
 
@@ -91,12 +92,16 @@ def test_values_means_and_n_are_those_of_score_rankings_and_every_difference_is_
 
 @settings(max_examples=40)
 @given(wanted=st.lists(relevant, min_size=1, max_size=3), found=st.lists(ids, max_size=6))
-def test_what_is_said_in_numbers_is_said_of_every_usual_measure_and_comes_to_its_value(
+def test_groups_and_repeated_ids_give_each_profiles_own_values_and_numbers_for_every_usual_measure(
     by_chunk_ids: Callable[..., Evaluation], wanted: list[list[str]], found: list[str]
 ) -> None:
     explained = by_chunk_ids({"q": wanted}, {"q": found}, ks=(3,)).explain_metrics("q")
+    expected = {name: by_chunk_ids({"q": wanted}, {"q": found}, ks=(3,), profile=name).scores for name in PROFILES}
     for each in explained.metrics:
         for one in each.values:
+            value = expected[one.profile].of("retrieve", each.metric)[0]
+            assert one.value == pytest.approx(value, nan_ok=True, abs=1e-12)
+            assert bool(one.why) != one.agrees
             if each.metric.name != "hit_rate" and not math.isnan(one.value):
                 assert one.numbers, (each.metric, one)
 
@@ -254,6 +259,13 @@ def test_a_stage_that_cut_its_hits_is_said() -> None:
     assert "returned no more" not in " ".join(evaluation.explain_metrics("q", stage="retrieve").notes)
 
 
+def test_a_run_that_was_scored_by_another_profile_says_so(by_chunk_ids: Callable[..., Evaluation]) -> None:
+    found = by_chunk_ids({"q": [["A"]]}, {"q": "AX"}, profile="ragas").explain_metrics("q")
+    assert found.profile == "ragas"
+    assert "The run was scored by the profile ragas" in " ".join(found.notes)
+    assert found.of("precision@5").value == pytest.approx(0.2)
+
+
 def test_labels_that_are_texts_make_the_other_profiles_an_analogy(three_of_which_two_were_found: Evaluation) -> None:
     assert "by analogy" in " ".join(by_text(LAMP).explain_metrics("q").notes)
     assert three_of_which_two_were_found.explain_metrics("q").notes == ()
@@ -262,7 +274,7 @@ def test_labels_that_are_texts_make_the_other_profiles_an_analogy(three_of_which
 
 
 def test_every_measure_that_can_be_computed_is_the_same_where_no_profile_has_its_own() -> None:
-    names = [name for name, measure in MEASURES.items() if not measure.needs_chunks]
+    names = [name for name, measure in MEASURES.items() if not measure.needs_chunks and measure.check is None]
     evaluation = by_text("nothing", f"{LAMP} and {KEEPER}", LAMP, metrics=names)
     for each in evaluation.explain_metrics("q").metrics:
         for one in each.values:
@@ -277,6 +289,36 @@ def test_a_token_budget_is_a_depth_like_any_other() -> None:
     assert found.of("recall@tokens(12)", "trec").numbers == "1 label found / 3 labels"
     assert found.of("ap@tokens(12)", "ragas").numbers == "(1/2) / 1 relevant hit that came back"
     assert len(found.hits) == len(hits)
+
+
+@pytest.fixture
+def own_names() -> Iterator[None]:
+    """Forget what a test registers."""
+    before = dict(MEASURES)
+    yield
+    MEASURES.clear()
+    MEASURES.update(before)
+
+
+@pytest.mark.usefixtures("own_names")
+def test_a_users_own_metric_is_the_same_in_every_profile_and_named_where_it_is_not_installed(
+    tmp_path: Path, by_chunk_ids: Callable[..., Evaluation]
+) -> None:
+    lead = own_metric("lead", title="Lead")(lambda ranking: ranking.relevant[0])
+    evaluation = by_chunk_ids({"q": [["A"]]}, {"q": "AX"}, metrics=[lead @ 2, "precision@2"])
+    assert evaluation.explain_metrics("q").of(lead @ 2, "ragas").agrees
+    folder = evaluation.save(tmp_path / "run")
+    MEASURES.pop("lead")
+    found = rl.load_evaluation(folder).explain_metrics("q")
+    assert [str(each.metric) for each in found.metrics] == ["precision@2"]
+    assert "the functions of these metrics are not installed here: Lead@2." in " ".join(found.notes)
+    with pytest.raises(ConfigurationError, match="that is not installed here"):
+        rl.load_evaluation(folder).explain_metrics("q", metrics="lead@2")
+
+
+def test_a_metric_that_such_labels_do_not_allow_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="alpha_ndcg@3: found a label that is a text"):
+        by_text(LAMP).explain_metrics("q", metrics="alpha_ndcg@3")
 
 
 def test_an_unanswerable_query_is_said_to_be_one() -> None:

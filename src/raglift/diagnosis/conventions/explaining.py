@@ -15,12 +15,12 @@ from raglift.diagnosis.conventions.reasons import Reasons
 from raglift.diagnosis.conventions.records import MetricsExplanation, MetricUnderProfiles, ProfileValue
 from raglift.diagnosis.rejudged import rule_of
 from raglift.errors import ConfigurationError
-from raglift.metrics import MEASURES, parse
+from raglift.metrics import MEASURES, parse, require_installed
 from raglift.metrics.profiles import DEFAULT
 from raglift.records import Metric
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -51,36 +51,35 @@ def explain_metrics(
         ConfigurationError: no stage has that name; a metric that is unknown, needs a depth, or looks deeper than the
             run's candidates; no query is asked for and none has labels.
     """
-    stage, stages = evaluation.after if stage is None else stage, evaluation.scores.stages
-    if stage not in stages:
-        raise ConfigurationError(f"stage: found {stage!r}; expected one of {', '.join(stages)}")
-    chosen = _metrics(evaluation, metrics)
+    stage, chosen = _stage(evaluation, stage), _metrics(evaluation, metrics)
     judged = judged_by_profile(evaluation, stage, chosen)
-    found = {name: values_under(evaluation, stage, of, chosen, name) for name, of in judged.items()}
-    choice = None
+    values = {name: values_under(evaluation, stage, of_profile, chosen, name) for name, of_profile in judged.items()}
+    queries, choice = evaluation.dataset.queries, None
     if query_id is None:
-        number, choice = choose_query(evaluation.dataset, chosen, found)
+        number, choice = choose_query(evaluation.dataset, chosen, values)
     else:
-        number = evaluation.dataset.queries.index(evaluation.dataset.query(query_id))
-    query = evaluation.dataset.queries[number]
-    reasons = Reasons(evaluation, stage, judged, number)
+        number = queries.index(evaluation.dataset.query(query_id))
     return MetricsExplanation(
-        query=query,
+        query=queries[number],
         stage=stage,
         match=str(rule_of(evaluation)),
         profile=evaluation.profile,
-        profiles=tuple(found),
-        metrics=tuple(
-            _under_profiles(metric, {name: table[place] for name, table in found.items()}, number, reasons)
-            for place, metric in enumerate(chosen)
-        ),
-        hits=ranked_hits(judged, number, evaluation.hits(query.id, stage), chosen),
+        profiles=tuple(values),
+        metrics=_under_profiles(chosen, values, number, Reasons(evaluation, stage, judged, number)),
+        hits=ranked_hits(judged, number, evaluation.hits(queries[number].id, stage), chosen),
         error=evaluation.run.traces[number].error,
         choice=choice,
-        queries=sum(query.is_labelled for query in evaluation.dataset.queries),
-        notes=notes_of(evaluation, query, stage, chosen),
+        queries=sum(query.is_labelled for query in queries),
+        notes=notes_of(evaluation, queries[number], stage, chosen),
         label_sources=evaluation.label_sources,
     )
+
+
+def _stage(evaluation: Evaluation, given: str | None) -> str:
+    stages = evaluation.scores.stages
+    if given is not None and given not in stages:
+        raise ConfigurationError(f"stage: found {given!r}; expected one of {', '.join(stages)}")
+    return evaluation.after if given is None else given
 
 
 def _metrics(evaluation: Evaluation, given: Metric | str | Sequence[Metric | str] | None) -> tuple[Metric, ...]:
@@ -90,18 +89,20 @@ def _metrics(evaluation: Evaluation, given: Metric | str | Sequence[Metric | str
         ConfigurationError: nothing, or a metric that cannot be computed from the run.
     """
     if given is None:
-        return evaluation.scores.metrics
+        # A user's own whose function is not here has a saved value, and none under another profile
+        given = [metric for metric in evaluation.scores.metrics if MEASURES[metric.name].is_installed]
     wanted = (given,) if isinstance(given, (str, Metric)) else tuple(given)
     chosen = tuple(dict.fromkeys(parse(str(metric)) for metric in wanted))
     if not chosen:
         raise ConfigurationError("metrics: found none; expected at least one, as ['ndcg@10']")
+    require_installed(chosen)
     candidates = int(evaluation.run.spec["candidates"])
     for metric in chosen:
         measure = MEASURES[metric.name]
         if measure.needs_k and metric.k is None:
             raise ConfigurationError(
                 f"{metric}: found no depth; expected one, as '{metric.name}@{min(10, candidates)}': the default "
-                f"divides by k"
+                "divides by k"
             )
         if metric.k is not None and metric.k > candidates:
             raise ConfigurationError(
@@ -117,7 +118,17 @@ def _metrics(evaluation: Evaluation, given: Metric | str | Sequence[Metric | str
 
 
 def _under_profiles(
-    metric: Metric, values: dict[str, NDArray[np.float64]], query: int, reasons: Reasons
+    metrics: Sequence[Metric], values: Mapping[str, NDArray[np.float64]], query: int, reasons: Reasons
+) -> tuple[MetricUnderProfiles, ...]:
+    """Return the metrics of one query; `values` has an array of shape (metrics, queries) for each profile."""
+    return tuple(
+        _of_metric(metric, {name: table[place] for name, table in values.items()}, query, reasons)
+        for place, metric in enumerate(metrics)
+    )
+
+
+def _of_metric(
+    metric: Metric, values: Mapping[str, NDArray[np.float64]], query: int, reasons: Reasons
 ) -> MetricUnderProfiles:
     """Return one metric of one query; `values` are those of all queries, for each profile."""
     of_default, (mean_of_default, n_of_default) = values[DEFAULT.name][query], _mean(values[DEFAULT.name])

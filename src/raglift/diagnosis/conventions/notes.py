@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raglift.metrics import mean_title
+from raglift.metrics import MEASURES, mean_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,6 +33,10 @@ def _notes(evaluation: Evaluation, query: Query, stage: str, metrics: Sequence[M
         )
     if evaluation.profile != "default":
         yield f"The run was scored by the profile {evaluation.profile}; the differences here are from the default."
+    absent = [metric for metric in evaluation.scores.metrics if not MEASURES[metric.name].is_installed]
+    if absent:
+        names = ", ".join(map(mean_title, absent))
+        yield f"Not computed, since the functions of these metrics are not installed here: {names}."
     truncated = [mean_title(metric) for metric in metrics if evaluation.is_truncated(stage, metric)]
     if truncated:
         limit = evaluation.truncated[stage]

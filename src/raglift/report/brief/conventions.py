@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raglift.report import conventions
-from raglift.report.page.cells import row_of
-from raglift.report.page.document import Document, Section, Table
+from raglift.report.page.document import Document, Section
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,14 +31,12 @@ def conventions_brief(found: MetricsExplanation) -> Document:
 
 
 def _sections(found: MetricsExplanation) -> Iterator[Section]:
-    reasons = [row_of((name, text)) for name, texts in conventions.differences(found) for text in texts]
-    if reasons:
-        table = Table("Why the values differ from the default's", ("metric", "why"), tuple(reasons), words=(0, 1))
-        yield Section("Why they differ", tables=(table,))
-    hits = [row_of((line,)) for line in (*conventions.facts(found), *conventions.ranking(found))]
-    if hits:
-        table = Table("What the query needs, and what came back", ("facts and hits",), tuple(hits))
-        yield Section("The ranking", tables=(table,), folded=True)
+    reasons = [line for name, texts in conventions.differences(found) for line in (f"{name}.", *texts)]
+    if reasons:  # as paragraphs: the cells of a table are cut
+        yield Section("Why they differ", tuple(reasons))
+    ranking = [f"{line}." for line in (*conventions.facts(found), *conventions.ranking(found))]
+    if ranking:
+        yield Section("The ranking", tuple(ranking), folded=True)
     means = conventions.means(found)
     if found.queries > 1:
         yield Section("All queries", tuple(_sentences(conventions.sizes(found))), (means,))

@@ -122,7 +122,7 @@ def score_files(
         runs: the files, as `read_run` reads them; or one.
         qrels: the labels, as `read_qrels` reads them.
         metrics: what to compute, as "ndcg@10" or `NDCG @ 10`.
-        profile: whose metric conventions: "default", "tutorial", "autorag", … (see `raglift.metrics`).
+        profile: whose metric conventions: "default", "tutorial", "autorag", "trec", "llamaindex" or "ragas".
         answered_only: leave labelled queries without a ranking out of the means, as trec_eval does without `-c`.
         names: what to call the files in tables; by default their names without what all of them end with.
         form: "trec", "jsonl" or "parquet" for all of the runs; by default what each file's ending says.

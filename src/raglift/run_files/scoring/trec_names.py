@@ -42,7 +42,7 @@ _ORDER = (
 )
 """The families, in the order in which trec_eval prints them."""
 
-_AT_ALL = {"rr": "recip_rank", "ap": "map", "ndcg": "ndcg", "recall": "set_recall"}
+_AT_ALL = {"rr": "recip_rank", "ap": "map", "r_precision": "Rprec", "ndcg": "ndcg", "recall": "set_recall"}
 _AT_K = {"hit_rate": "success", "precision": "P", "recall": "recall", "ap": "map_cut", "ndcg": "ndcg_cut"}
 """raglift's measures and trec_eval's families, without a depth and with one."""
 _WITH_CUT = re.compile(r"(P|recall|ndcg_cut|map_cut|success)[_.](\d{1,9})")

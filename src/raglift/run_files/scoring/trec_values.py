@@ -95,13 +95,6 @@ def summary(column: Column, values: Values, judged: Judged, *, complete: bool) -
     return float(np.cumsum(values[order])[-1] / n)
 
 
-def _r_precision(judged: Judged) -> Values:
-    """Relevant ids among the first R hits / R, which is how many relevant ids there are."""
-    matches, relevant = judged.judgements.matches, judged.relevant
-    within = matches.rank <= relevant[matches.query]
-    return per_query(count_by_query(matches.query[within], judged.judgements), relevant)
-
-
 def _bpref(judged: Judged) -> Values:
     """Mean over relevant ids of 1 − (irrelevant ones before it, at most R) / min(R, irrelevant ones); Buckley 2004."""
     matches, irrelevant = judged.judgements.matches, judged.judgements.irrelevant
@@ -147,7 +140,6 @@ _FAMILIES: dict[str, Callable[[Judged], Values]] = {
     "num_rel": lambda judged: judged.relevant,
     "num_rel_ret": lambda judged: judged.found,
     "gm_map": lambda judged: compute(judged.judgements, AP),
-    "Rprec": _r_precision,
     "bpref": _bpref,
     "set_P": lambda judged: per_query(judged.found, _hits(judged)),
     "set_F": _set_f,

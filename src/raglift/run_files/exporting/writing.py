@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from typing import TYPE_CHECKING, Any
 
 from raglift.dataset.faults import Place, quoted
-from raglift.run_files.forms import GRADE, HITS, ID, ITERATION, LITERAL_Q0, QUERY_ID, RANK, SCORE
+from raglift.run_files.forms import COMPRESSED, GRADE, HITS, ID, ITERATION, LITERAL_Q0, QUERY_ID, RANK, SCORE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from raglift.errors import Fault
+    from raglift.run_files.exporting.labels import Subtopic
+    from raglift.run_files.exporting.rankings import IdRankings, ScoredIds
     from raglift.run_files.forms import Form
-    from raglift.run_files.labels import Subtopic
-    from raglift.run_files.rankings import IdRankings, ScoredIds
 
 __all__ = ["escaped", "faults_of_ids", "write_json", "write_labels", "write_rankings", "write_subtopics"]
 
@@ -142,7 +143,8 @@ def _json(record: Mapping[str, Any]) -> str:
 
 def _write_text(path: Path, lines: Iterable[str]) -> None:
     # A lone surrogate has no UTF-8, but its backslash form is JSON's own; TREC files hold none
-    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+    opened = gzip.open if path.suffix == COMPRESSED else open
+    with opened(path, "wt", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
         file.writelines(lines)
 
 

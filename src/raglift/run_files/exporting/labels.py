@@ -16,14 +16,14 @@ from raglift.diagnosis.rejudged import judgements_of, rule_of
 from raglift.matching import judge
 from raglift.matching.coverage import Covered
 from raglift.records import Ranking
-from raglift.run_files.differences import differences_of
+from raglift.run_files.exporting.differences import differences_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from raglift.matching import Judgements, MatchRule
     from raglift.records import Chunk, Evaluation, Inventory, Query
-    from raglift.run_files.differences import Difference
+    from raglift.run_files.exporting.differences import Difference
 
 __all__ = ["UNFOUND", "IdLabels", "Subtopic", "labels_of"]
 

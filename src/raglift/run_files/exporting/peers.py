@@ -6,8 +6,8 @@ import importlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from raglift.errors import ConfigurationError, MissingDependency
-from raglift.run_files.labels import labels_of
-from raglift.run_files.rankings import IdRankings
+from raglift.run_files.exporting.labels import labels_of
+from raglift.run_files.exporting.rankings import IdRankings
 
 if TYPE_CHECKING:
     from raglift.records import Evaluation

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 from raglift.dataset.replacing import NOTHING_WRITTEN
 from raglift.errors import ConfigurationError, DatasetError
-from raglift.run_files.exported import Export, ExportedFile
-from raglift.run_files.folder import MANIFEST, check_free, replacing_folder
+from raglift.run_files.exporting.folder import MANIFEST, check_free, replacing_folder
+from raglift.run_files.exporting.labels import UNFOUND, labels_of
+from raglift.run_files.exporting.rankings import IdRankings
+from raglift.run_files.exporting.records import Export, ExportedFile
+from raglift.run_files.exporting.writing import faults_of_ids, write_json, write_labels, write_rankings, write_subtopics
 from raglift.run_files.forms import FORMS
-from raglift.run_files.labels import UNFOUND, labels_of
-from raglift.run_files.rankings import IdRankings
-from raglift.run_files.writing import faults_of_ids, write_json, write_labels, write_rankings, write_subtopics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from raglift.records import Evaluation
+    from raglift.run_files.exporting.labels import IdLabels
     from raglift.run_files.forms import Form
-    from raglift.run_files.labels import IdLabels
 
 __all__ = ["export"]
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from raglift.run_files.descending import by_rank, descending
+from raglift.run_files.exporting.descending import by_rank, descending
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 

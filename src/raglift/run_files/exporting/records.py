@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.records import LabelSources
-    from raglift.run_files.differences import Difference
+    from raglift.run_files.exporting.differences import Difference
     from raglift.run_files.forms import Form
 
 __all__ = ["Export", "ExportedFile"]

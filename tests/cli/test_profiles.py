@@ -1,0 +1,34 @@
+"""Wherever a profile is chosen, all of them are named."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+import raglift as rl
+from raglift.assistant import Assistant
+from raglift.cli.arguments import PROFILE_NAMES
+from raglift.matching import MatchRule
+from raglift.metrics import PROFILES
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_help_of_the_commands_names_them_in_their_order() -> None:
+    assert PROFILE_NAMES.replace(" or ", ", ").split(", ") == list(PROFILES)
+
+
+@pytest.mark.parametrize("page", ["sweeps.md", "command_line.md", "api.md", "metrics.md"])
+def test_the_pages_name_them(page: str) -> None:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    for name in PROFILES:
+        assert name in text
+
+
+@pytest.mark.parametrize("door", [rl.evaluate, rl.rescore, rl.score_rankings, MatchRule.for_profile, Assistant])
+def test_the_docstrings_name_them(door: object) -> None:
+    text = inspect.getdoc(door) or ""
+    for name in PROFILES:
+        assert f'"{name}"' in text

@@ -1,0 +1,242 @@
+"""The workflow for GitHub: it is sound and safe, and its commands do what the page says, run by bash one by one."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from raglift.corpora import find_corpus
+
+from .pages import ROOT, read_page
+
+FILE = ROOT / "examples" / "github_actions" / "retrieval.yml"
+TEXT = FILE.read_text(encoding="utf-8")
+# YAML takes the word on for true
+WORKFLOW = {"on" if name is True else name: value for name, value in yaml.safe_load(TEXT).items()}
+JOBS = WORKFLOW["jobs"]
+SHOWN, INSTEAD = read_page(ROOT / "docs" / "github_actions.md").of("yaml")
+
+SYSTEM = """
+import raglift as rl
+from raglift.retrieval import BM25Retriever
+
+def retriever():
+    data = rl.load_dataset("retrieval/queries.jsonl", documents="retrieval/documents")
+    return BM25Retriever(rl.RecursiveChunker(1000, 100).split(data.documents))
+"""
+WORSE = """
+from raglift.testing import FakeRetriever
+import good
+
+def retriever():
+    search = good.retriever()
+    return lambda query: [hit.chunk for hit in search.retrieve([query], 10)[0]][::-1]
+"""
+
+
+def test_the_page_shows_the_workflow() -> None:
+    assert SHOWN.text == TEXT
+
+
+def schema_says(workflow: object, folder: Path) -> subprocess.CompletedProcess[str]:
+    path = folder / "workflow.yml"
+    path.write_text(workflow if isinstance(workflow, str) else yaml.safe_dump(workflow), encoding="utf-8")
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows", str(path)]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_the_workflow_is_one_by_githubs_schema_also_with_the_other_baseline(tmp_path: Path) -> None:
+    steps = JOBS["gate"]["steps"]
+    place = [step.get("id") for step in steps].index("baseline")
+    more = [*steps[:place], *yaml.safe_load(INSTEAD.text), *steps[place:]]
+    changed = {**WORKFLOW, "jobs": {**JOBS, "gate": {**JOBS["gate"], "steps": more}}}
+    for workflow in (TEXT, changed):
+        said = schema_says(workflow, tmp_path)
+        assert said.returncode == 0, said.stdout + said.stderr
+    assert schema_says(TEXT.replace("runs-on:", "run-on:"), tmp_path).returncode == 1
+
+
+def test_every_action_is_pinned_and_the_version_is_told() -> None:
+    used = re.findall(r"uses: (.+)", TEXT + INSTEAD.text)
+    assert len(used) > 6
+    assert [line for line in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", line)] == []
+
+
+def test_a_strangers_code_gets_neither_a_secret_nor_a_token_that_may_write() -> None:
+    assert set(WORKFLOW["on"]) == {"pull_request", "push"}
+    assert WORKFLOW["permissions"] == {}
+    assert {name: job["permissions"] for name, job in JOBS.items()} == {
+        "gate": {"contents": "read"},
+        "comment": {"pull-requests": "write"},
+    }
+    assert "secrets." not in TEXT
+    assert "checkout" not in str(JOBS["comment"])
+    for step in (step for job in JOBS.values() for step in job["steps"]):
+        # What a pull request is called would else be read as a part of the command
+        assert "${{" not in step.get("run", "")
+        if "checkout" in step.get("uses", ""):
+            assert step["with"]["persist-credentials"] is False
+
+
+Outcomes = dict[str, int]
+Job = Callable[..., Outcomes]
+
+
+def does_run(step: dict[str, Any], failed: bool, outcomes: Outcomes) -> bool:
+    condition = step.get("if")
+    if condition is None:
+        return not failed
+    assert "!cancelled()" in condition
+    wanted = re.findall(r"steps\.(\w+)\.outcome == 'success'", condition)
+    return all(outcomes.get(name) == 0 for name in wanted)
+
+
+@pytest.fixture
+def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
+    """Run the commands of a job in a folder, in their order and under their conditions; returns their exit codes."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "raglift").write_text(
+        f'#!/bin/sh\nexec "{sys.executable}" -P -c "from raglift.cli import main; main()" "$@"\n', encoding="utf-8"
+    )
+    (programs / "gh").write_text(
+        '#!/bin/sh\necho "$*" >> gh.txt\ncase "$*" in *--paginate*) cat earlier.txt;; esac\n', encoding="utf-8"
+    )
+    for program in programs.iterdir():
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_REPOSITORY", "keeper/lighthouse")
+
+    def run(name: str, folder: Path, without: tuple[str, ...] = ("Install",)) -> Outcomes:
+        outcomes: Outcomes = {}
+        failed = False
+        for step in JOBS[name]["steps"]:
+            if "run" not in step or step["name"] in without or not does_run(step, failed, outcomes):
+                continue
+            script = folder / "step.sh"
+            script.write_text(step["run"], encoding="utf-8")
+            environment = {**os.environ, "GITHUB_STEP_SUMMARY": str(folder / "step_summary.md"), **given(step)}
+            done = subprocess.run(
+                # As GitHub starts it where a workflow says `shell: bash`
+                ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)],
+                cwd=folder,
+                env=environment,
+                capture_output=True,
+                text=True,
+            )
+            (folder / f"{step['name']}.txt").write_text(done.stdout + done.stderr, encoding="utf-8")
+            outcomes[step.get("id", step["name"])] = done.returncode
+            failed = failed or done.returncode != 0
+        return outcomes
+
+    assert WORKFLOW["defaults"] == {"run": {"shell": "bash"}}
+    return run
+
+
+def given(step: dict[str, Any]) -> dict[str, str]:
+    """Return the variables of a step, as on pull request 7."""
+    values = {
+        "github.token": "of-this-run",
+        "github.event.pull_request.number": "7",
+        "github.server_url": "https://github.com",
+        "github.repository": "keeper/lighthouse",
+        "github.run_id": "42",
+    }
+    variables = step.get("env", {})
+    return {
+        name: re.sub(r"\$\{\{ (\S+) \}\}", lambda found: values[found[1]], text) for name, text in variables.items()
+    }
+
+
+@pytest.fixture
+def project(tmp_path: Path, job: Job) -> Path:
+    """A checkout of a pull request that changed nothing yet, with the base branch's baseline beside it."""
+    folder = tmp_path / "checkout"
+    corpus = find_corpus("lighthouse")
+    shutil.copytree(corpus.folder / "documents", folder / "retrieval" / "documents")
+    shutil.copy(corpus.folder / "queries.jsonl", folder / "retrieval")
+    (folder / "my_rag.py").write_text(SYSTEM, encoding="utf-8")
+    (folder / "good.py").write_text(SYSTEM, encoding="utf-8")
+    others = tuple(step["name"] for step in JOBS["gate"]["steps"] if step.get("name") not in (None, "Evaluate"))
+    assert job("gate", folder, without=others) == {"Evaluate": 0}
+    (folder / "base" / "retrieval").mkdir(parents=True)
+    (folder / "runs" / "now").rename(folder / "base" / "retrieval" / "baseline")
+    return folder
+
+
+def test_a_pull_request_that_changes_nothing_passes(project: Path, job: Job) -> None:
+    assert job("gate", project) == {"Evaluate": 0, "baseline": 0, "Gate": 0, "Report": 0}
+    summary = (project / "summary.md").read_text(encoding="utf-8")
+    assert summary.startswith("### ✅ retrieval: PASSED")
+    assert summary.strip() in (project / "step_summary.md").read_text(encoding="utf-8")
+    assert "<failure" not in (project / "gate.xml").read_text(encoding="utf-8")
+    assert "::error" not in (project / "Gate.txt").read_text(encoding="utf-8")
+
+
+def test_a_regression_fails_the_job_and_everything_is_told_all_the_same(project: Path, job: Job) -> None:
+    (project / "my_rag.py").write_text(WORSE, encoding="utf-8")
+    assert job("gate", project) == {"Evaluate": 0, "baseline": 0, "Gate": 1, "Report": 0}
+    summary = (project / "summary.md").read_text(encoding="utf-8")
+    assert summary.startswith("### ❌ retrieval: FAILED")
+    # The same hits in another order: the bounds hold, and only beside the baseline is it worse
+    assert re.search(r"✅ pass \| recall@10", summary)
+    assert re.search(r"❌ FAIL \| NDCG@10", summary, re.IGNORECASE)
+    assert summary.strip() in (project / "step_summary.md").read_text(encoding="utf-8")
+    assert "::error" in (project / "Gate.txt").read_text(encoding="utf-8")
+    assert (project / "gate.xml").read_text(encoding="utf-8").count("<failure") == 1
+    assert (project / "report.html").stat().st_size > 10_000
+    uploaded = next(step for step in JOBS["gate"]["steps"] if "upload-artifact" in step.get("uses", ""))
+    assert uploaded["if"] == "${{ !cancelled() }}"
+    assert all((project / name).is_file() for name in uploaded["with"]["path"].split())
+
+
+def test_a_label_that_is_mended_counts_for_both_and_a_new_one_is_no_fault(project: Path, job: Job) -> None:
+    path = project / "retrieval" / "queries.jsonl"
+    first, *rest = path.read_text(encoding="utf-8").splitlines()
+    mended = re.sub(r'"relevant": \[.*\]', '"relevant": ["two blasts every forty-five seconds"]', first)
+    assert mended != first
+    new = '{"id": "new", "query": "where is the key to the store", "answerable": false, "relevant": []}'
+    path.write_text("\n".join([mended, *rest, new]) + "\n", encoding="utf-8")
+    assert job("gate", project)["Gate"] == 0
+
+
+def test_a_system_that_does_not_start_fails_the_job(project: Path, job: Job) -> None:
+    (project / "my_rag.py").write_text("raise RuntimeError('no lamp')\n", encoding="utf-8")
+    outcomes = job("gate", project)
+    assert list(outcomes) == ["Evaluate"]
+    assert outcomes["Evaluate"] != 0
+    assert not (project / "summary.md").exists()
+
+
+@pytest.mark.parametrize("earlier", ["", "101\n102\n"])
+@pytest.mark.parametrize("summary", ["### ❌ retrieval: FAILED\n", None])
+def test_there_is_one_comment_which_is_edited(tmp_path: Path, job: Job, earlier: str, summary: str | None) -> None:
+    (tmp_path / "earlier.txt").write_text(earlier, encoding="utf-8")
+    if summary:
+        (tmp_path / "summary.md").write_text(summary, encoding="utf-8")
+    assert job("comment", tmp_path) == {"Comment": 0}
+    marker, *told = (tmp_path / "comment.md").read_text(encoding="utf-8").splitlines()
+    assert (summary or "❌ Retrieval was not measured to the end.").strip() in told
+    assert told[-1] == "[The run and its report](https://github.com/keeper/lighthouse/actions/runs/42)"
+    looked, wrote = (tmp_path / "gh.txt").read_text(encoding="utf-8").splitlines()
+    assert f'startswith("{marker}")' in looked
+    assert '.user.login == "github-actions[bot]"' in looked
+    if earlier:
+        assert "--method PATCH repos/keeper/lighthouse/issues/comments/101 -F body=@comment.md" in wrote
+    else:
+        assert "--method POST repos/keeper/lighthouse/issues/7/comments -F body=@comment.md" in wrote
+
+
+def test_a_comment_that_cannot_be_looked_for_is_not_posted_again(tmp_path: Path, job: Job) -> None:
+    assert job("comment", tmp_path)["Comment"] != 0  # there is no earlier.txt, so that gh fails
+    assert len((tmp_path / "gh.txt").read_text(encoding="utf-8").splitlines()) == 1
