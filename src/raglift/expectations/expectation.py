@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from raglift.gating.bounds import Bound
     from raglift.records import Metric
 
-__all__ = ["MARK", "Expectation", "expectation_of"]
+__all__ = ["ARGUMENTS", "MARK", "Expectation", "expectation_of"]
 
 MARK = "retrieval"
 _FIRST_HITS = {"hit_rate@10": 1.0}
@@ -210,3 +210,6 @@ _CHECKS = {
     "no_regression": _check_no_regression,
     "margin": _check_margin,
 }
+
+ARGUMENTS = tuple(_CHECKS)
+"""What a mark takes, by name."""
