@@ -94,3 +94,8 @@ def test_an_argument_without_a_name_is_refused() -> None:
         ConfigurationError, match="an argument without a name; expected arguments by name: dataset, min"
     ):
         expectation_of([pytest.mark.retrieval("lighthouse").mark], "test_it")
+
+
+def test_two_names_of_one_figure_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"test_it: the mark cannot be used\n.*'rr@3' beside 'mrr@3'"):
+        of({"min": {"mrr@3": 0.5, "rr@3": 0.6}})

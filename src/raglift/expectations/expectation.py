@@ -126,7 +126,7 @@ def expectation_of(marks: Iterable[pytest.Mark], where: str) -> Expectation:
         )
     if faults:
         raise ConfigurationError("\n".join([f"{where}: the mark cannot be used", *(f"  {fault}" for fault in faults)]))
-    return Expectation(
+    found = Expectation(
         given.get("dataset"),
         dict(given.get("min", {})),
         {"failures": 0} | dict(given.get("max", {})),
@@ -135,6 +135,11 @@ def expectation_of(marks: Iterable[pytest.Mark], where: str) -> Expectation:
         tuple(map(str, given.get("no_regression", ()))),
         given.get("margin", 0.0),
     )
+    try:
+        found.metrics(each_query=True)  # all together, where two names may mean one figure
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{where}: the mark cannot be used\n  {MARK}: {error}") from None
+    return found
 
 
 def _expected() -> str:
