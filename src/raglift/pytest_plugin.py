@@ -81,7 +81,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]
 
 
 @pytest.hookimpl(specname="pytest_pyfunc_call", tryfirst=True)
-def call_unless_known(pyfuncitem: pytest.Function) -> bool | None:
+def pytest_pyfunc_call_unless_known(pyfuncitem: pytest.Function) -> bool | None:
     """Do not call the test function again for the next query."""
     if not _is_of_query(pyfuncitem):
         return None

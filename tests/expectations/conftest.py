@@ -8,9 +8,14 @@ from collections.abc import Callable
 
 import pytest
 
+import raglift as rl
+from raglift.testing import FakeRetriever
+
 STONES = 5
 LABELS = "".join(
-    json.dumps({"id": f"stone-{n}", "query": f"Where is stone {n}?", "relevant": [f"stone number {n} lies at the ford"]})
+    json.dumps(
+        {"id": f"stone-{n}", "query": f"Where is stone {n}?", "relevant": [f"stone number {n} lies at the ford"]}
+    )
     + "\n"
     for n in range(STONES)
 )
@@ -37,8 +42,17 @@ SHOP = """
 """
 
 
+@pytest.fixture(scope="session")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Import what is imported late: runs in this process forget what they import, and NumPy allows no second time."""
+    data = rl.Dataset.from_dict({"Where is the stone?": ["the stone lies at the ford"]})
+    evaluation = rl.evaluate(FakeRetriever({}), data, latency=1)
+    baseline = rl.load_evaluation(evaluation.save(tmp_path_factory.mktemp("imported") / "run"))
+    assert str(rl.gate(evaluation, minimum={"rr@3": 0.5}, baseline=baseline, no_regression=["rr@3"]))
+
+
 @pytest.fixture
-def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+def project(pytester: pytest.Pytester, imported: None, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """The project, as the working folder: labels.jsonl and shop.py."""
     (pytester.path / "labels.jsonl").write_text(LABELS, encoding="utf-8")
     pytester.makepyfile(shop=SHOP)

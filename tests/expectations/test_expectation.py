@@ -15,8 +15,8 @@ def of(*arguments: dict[str, object]) -> Expectation:
 
 
 def test_a_nearer_mark_stands_in_place_of_a_farther_one_argument_by_argument() -> None:
-    found = of({"min": {"rr": 0.5}}, {"min": {"rr": 0.9}, "max": {"failures": 2}, "dataset": "lighthouse"})
-    assert found == Expectation("lighthouse", {"rr": 0.5}, {"failures": 2})
+    found = of({"min": {"rr@3": 0.5}}, {"min": {"rr@3": 0.9}, "max": {"failures": 2}, "dataset": "lighthouse"})
+    assert found == Expectation("lighthouse", {"rr@3": 0.5}, {"failures": 2})
 
 
 def test_no_query_may_fail_unless_the_mark_says_how_many() -> None:
@@ -30,10 +30,10 @@ def test_no_query_may_fail_unless_the_mark_says_how_many() -> None:
         ({}, False),
         ({"dataset": "lighthouse"}, False),
         ({"per_query": {}}, False),
-        ({"min": {"rr": 0.5}}, True),
+        ({"min": {"rr@3": 0.5}}, True),
         ({"max": {"failures": 3}}, True),
-        ({"per_query": {"rr": 0.1}}, True),
-        ({"no_regression": ["rr"]}, True),
+        ({"per_query": {"rr@3": 0.1}}, True),
+        ({"no_regression": ["rr@3"]}, True),
     ],
 )
 def test_bounds_are_what_a_test_can_fail_by(given: dict[str, object], has_bounds: bool) -> None:
@@ -41,8 +41,10 @@ def test_bounds_are_what_a_test_can_fail_by(given: dict[str, object], has_bounds
 
 
 def test_all_metrics_that_it_speaks_of_are_known_each_once() -> None:
-    found = of({"min": {"retrieve:recall@50": 0.9, "rr": 0.1}, "max": {"empty": 1}, "no_regression": ["rr", "ap@3"]})
-    assert [str(metric) for metric in found.metrics(each_query=False)] == ["recall@50", "rr", "ap@3"]
+    found = of(
+        {"min": {"retrieve:recall@50": 0.9, "rr@3": 0.1}, "max": {"empty": 1}, "no_regression": ["rr@3", "ap@3"]}
+    )
+    assert [str(metric) for metric in found.metrics(each_query=False)] == ["recall@50", "rr@3", "ap@3"]
     assert "hit_rate@10" in map(str, found.metrics(each_query=True))
 
 
@@ -55,7 +57,7 @@ def test_every_fault_is_told_of_at_once() -> None:
                 "min": {"recal@5": 0.8, "recall@5": 8, "failures": 1},
                 "max": {"p95_latency": "fast", "recall@5": True},
                 "per_query": "recall@5",
-                "no_regression": ["latency"],
+                "no_regression": ["latency", "rr"],
                 "baseline": "",
                 "margin": -1,
             }
@@ -73,6 +75,7 @@ def test_every_fault_is_told_of_at_once() -> None:
         'retrieval(max)["recall@5"]',
         "retrieval(per_query)",
         "retrieval(no_regression)[0]",
+        "retrieval(no_regression)[1]",
         "retrieval(baseline)",
         "retrieval(margin)",
     ]
@@ -87,5 +90,12 @@ def test_a_baseline_without_a_metric_to_compare_is_refused() -> None:
 
 
 def test_an_argument_without_a_name_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="an argument without a name; expected arguments by name: dataset, min"):
+    with pytest.raises(
+        ConfigurationError, match="an argument without a name; expected arguments by name: dataset, min"
+    ):
         expectation_of([pytest.mark.retrieval("lighthouse").mark], "test_it")
+
+
+def test_two_names_of_one_figure_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"test_it: the mark cannot be used\n.*'rr@3' beside 'mrr@3'"):
+        of({"min": {"mrr@3": 0.5, "rr@3": 0.6}})

@@ -7,7 +7,23 @@ from hypothesis import strategies as st
 
 from raglift.expectations.names import MEANS, item_ids, safe_name
 
-HOSTILE = ["a/b", "a\\b", "a::b", "a[b]", "a]@b", "a\nb", "a\x00b", "", "..", ".", " ", "é", "中文", "\ud800", "x" * 500]
+HOSTILE = [
+    "a/b",
+    "a\\b",
+    "a::b",
+    "a[b]",
+    "a]@b",
+    "a\nb",
+    "a\x00b",
+    "",
+    "..",
+    ".",
+    " ",
+    "é",
+    "中文",
+    "\ud800",
+    "x" * 500,
+]
 
 
 @given(st.lists(st.text(), unique=True))

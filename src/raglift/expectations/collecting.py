@@ -54,17 +54,8 @@ def _split(metafunc: pytest.Metafunc, expectation: Expectation) -> None:
             f"{metafunc.definition.nodeid}: found no labelled set while tests are collected; expected one for "
             "--retrieval-per-query in the test's mark, or in the setting raglift_dataset (a fixture is too late)"
         )
-    marks = _kept_together(metafunc)
-    queries = [None, *(query.id for query in dataset)]
-    names = [MEANS, *item_ids(query.id for query in dataset)]
     metafunc.parametrize(
-        _QUERY, [pytest.param(query, id=name, marks=marks) for query, name in zip(queries, names, strict=True)]
+        _QUERY,
+        [None, *(query.id for query in dataset)],
+        ids=[MEANS, *item_ids(query.id for query in dataset)],
     )
-
-
-def _kept_together(metafunc: pytest.Metafunc) -> list[pytest.MarkDecorator]:
-    """Return the mark by which `--dist loadgroup` gives all items of a function to one worker, so it asks once."""
-    has_xdist = metafunc.config.pluginmanager.hasplugin("xdist")
-    if not has_xdist or metafunc.definition.get_closest_marker("xdist_group") is not None:
-        return []
-    return [pytest.mark.xdist_group(f"{metafunc.module.__name__}.{metafunc.function.__qualname__}")]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from raglift.dataset.faults import nearest, quoted, shown
 from raglift.errors import ConfigurationError, Fault
 from raglift.gating.bounds import LATENCIES, bounds_of, checked_margin, compared_metrics
+from raglift.metrics import MEASURES
 from raglift.records import Dataset
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from raglift.gating.bounds import Bound
     from raglift.records import Metric
 
-__all__ = ["MARK", "Expectation", "expectation_of"]
+__all__ = ["ARGUMENTS", "MARK", "Expectation", "expectation_of"]
 
 MARK = "retrieval"
 _FIRST_HITS = {"hit_rate@10": 1.0}
@@ -70,7 +71,7 @@ class Expectation:
         single = self.each_query if each_query or self.per_query is not None else ()
         of_bounds = (bound.metric for bound in (*_bounds(self.minimum, self.maximum), *single))
         metrics = (metric for metric in of_bounds if metric is not None)
-        return tuple(dict.fromkeys((*metrics, *compared_metrics(self.no_regression))))
+        return tuple(dict.fromkeys((*metrics, *_compared(self.no_regression))))
 
     @property
     def bounds_latency(self) -> bool:
@@ -81,7 +82,22 @@ class Expectation:
 def _bounds(minimum: Mapping[str, float], maximum: Mapping[str, float | str]) -> tuple[Bound, ...]:
     """Return bounds, whatever their stages are called: which stages there are, the system will tell."""
     stages = {name.rpartition(":")[0].strip() for name in (*minimum, *maximum) if isinstance(name, str)}
-    return bounds_of(minimum, maximum, sorted(stages))
+    bounds = bounds_of(minimum, maximum, sorted(stages))
+    _require_depths([bound.metric for bound in bounds if bound.metric is not None])
+    return bounds
+
+
+def _compared(names: Sequence[str]) -> tuple[Metric, ...]:
+    metrics = compared_metrics(names)
+    _require_depths(metrics)
+    return metrics
+
+
+def _require_depths(metrics: Sequence[Metric]) -> None:
+    """Raise for a metric of the whole ranking, which no evaluation has."""
+    for metric in metrics:
+        if metric.depth is None and MEASURES[metric.name].takes_k:
+            raise ConfigurationError(f"metric: found {metric}; expected a depth, as {metric.name}@10")
 
 
 def expectation_of(marks: Iterable[pytest.Mark], where: str) -> Expectation:
@@ -110,7 +126,7 @@ def expectation_of(marks: Iterable[pytest.Mark], where: str) -> Expectation:
         )
     if faults:
         raise ConfigurationError("\n".join([f"{where}: the mark cannot be used", *(f"  {fault}" for fault in faults)]))
-    return Expectation(
+    found = Expectation(
         given.get("dataset"),
         dict(given.get("min", {})),
         {"failures": 0} | dict(given.get("max", {})),
@@ -119,6 +135,11 @@ def expectation_of(marks: Iterable[pytest.Mark], where: str) -> Expectation:
         tuple(map(str, given.get("no_regression", ()))),
         given.get("margin", 0.0),
     )
+    try:
+        found.metrics(each_query=True)  # all together, where two names may mean one figure
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{where}: the mark cannot be used\n  {MARK}: {error}") from None
+    return found
 
 
 def _expected() -> str:
@@ -167,7 +188,7 @@ def _check_no_regression(where: str, value: object, faults: list[Fault]) -> None
         faults.append(Fault(where, shown(value), 'a list of metrics, as ["ndcg@10"]'))
         return
     for number, metric in enumerate(value):
-        _attempt(f"{where}[{number}]", faults, compared_metrics, [metric])
+        _attempt(f"{where}[{number}]", faults, _compared, [metric])
 
 
 def _check_margin(where: str, value: Any, faults: list[Fault]) -> None:
@@ -194,3 +215,6 @@ _CHECKS = {
     "no_regression": _check_no_regression,
     "margin": _check_margin,
 }
+
+ARGUMENTS = tuple(_CHECKS)
+"""What a mark takes, by name."""

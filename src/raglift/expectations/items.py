@@ -27,6 +27,7 @@ def query_of(item: pytest.Item) -> str | None:
 def function_of(item: pytest.Item) -> tuple[object, ...]:
     """Return what the items of one function, with the same of its own parameters, have in common."""
     callspec = getattr(item, "callspec", None)
-    indices = {} if callspec is None else callspec.indices
-    own = sorted((name, index) for name, index in indices.items() if name != _QUERY)
+    params = {} if callspec is None else callspec.params
+    # By identity, since values need be neither hashable nor comparable; the items keep them alive
+    own = sorted((name, id(value)) for name, value in params.items() if name != _QUERY)
     return (item.parent.nodeid if item.parent else "", getattr(item, "originalname", item.name), tuple(own))

@@ -1,0 +1,190 @@
+"""The plugin as other projects have it: from its entry point, in processes of its own where that matters."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+import uuid
+
+import pytest
+
+LABELS = "".join(
+    json.dumps({"id": f"q{n}", "query": f"Where is stone {n}?", "relevant": [f"stone number {n} lies at the ford"]})
+    + "\n"
+    for n in range(6)
+)
+# The words are this session's own, so that no other test has embedded them
+MODEL_TEST = """
+    import json
+    import os
+    import time
+    from pathlib import Path
+
+    import pytest
+    import raglift as rl
+    from raglift.cache import counted
+    from raglift.indexing import distillation
+    from raglift.integrations.embeddings import embedder_by_name
+
+    WORKER = os.environ["PYTEST_XDIST_WORKER"]
+    MODEL = embedder_by_name("minilm-static")
+
+
+    @pytest.fixture(scope="session")
+    def retriever():
+        started = time.monotonic()
+        while WORKER == "gw1" and not Path("gw0.json").exists():  # the second begins when the first is done
+            assert time.monotonic() < started + 300
+            time.sleep(0.05)
+        with counted() as lookups:
+            index = rl.build_index([rl.Chunk(f"stone number {n} of SESSION lies at the ford") for n in range(6)], MODEL)
+        yield rl.DenseRetriever(index)
+        found = {"asked": lookups.asked, "found": lookups.found, "made": distillation._load.cache_info().misses}
+        Path(f"{WORKER}.json").write_text(json.dumps(found))
+
+
+    @pytest.mark.parametrize("number", range(3))
+    @pytest.mark.retrieval(dataset="labels.jsonl", min={"hit_rate@10": 1.0})
+    def test_search(raglift_evaluate, retriever, number):
+        with counted() as lookups:
+            evaluation = raglift_evaluate(retriever)
+        assert lookups.found == lookups.asked or (WORKER, number) == ("gw0", 0)
+        # What nobody has embedded needs the model itself
+        rl.build_index([rl.Chunk(f"words of {WORKER} in SESSION, time {number}")], MODEL)
+"""
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """An empty project with a labelled set, whose tests see no worker and no options of ours."""
+    for name in ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_ADDOPTS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLUMNS", "200")
+    (pytester.path / "labels.jsonl").write_text(LABELS, encoding="utf-8")
+    return pytester
+
+
+def test_nothing_is_loaded_in_a_project_that_uses_nothing_of_it(project: pytest.Pytester) -> None:
+    project.makeconftest(
+        """
+        import json, sys
+        from pathlib import Path
+
+        def pytest_unconfigure(config):
+            Path("modules.json").write_text(json.dumps(sorted(sys.modules)))
+        """
+    )
+    project.makepyfile("def test_it():\n    pass\n")
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-W", "error"]
+    for name in ("langsmith_plugin", "hypothesispytest", "anyio", "pytest_cov"):
+        command += ["-p", f"no:{name}"]
+    done = subprocess.run(command, cwd=project.path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    loaded = set(json.loads((project.path / "modules.json").read_text()))
+    assert {name for name in loaded if name.partition(".")[0] == "raglift"} == {"raglift", "raglift.pytest_plugin"}
+    assert not loaded & {"numpy", "pandas", "pydantic", "scipy", "yaml", "rich", "httpx", "langchain_core"}
+
+
+def test_it_costs_some_milliseconds() -> None:
+    code = "import time, pytest; t = time.process_time(); import raglift.pytest_plugin; print(time.process_time() - t)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 0.05  # seconds; NumPy alone takes more
+
+
+def test_it_can_be_turned_off(project: pytest.Pytester) -> None:
+    project.makepyfile("def test_it(raglift_evaluate):\n    pass\n")
+    result = project.runpytest_inprocess("-p", "no:raglift", "-W", "error")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["E *fixture 'raglift_evaluate' not found"])
+
+
+def test_the_mark_the_fixtures_and_the_options_are_described(project: pytest.Pytester) -> None:
+    project.makepyfile("def test_it():\n    pass\n")
+    marks = project.runpytest_inprocess("--markers").stdout.str()
+    for argument in ("dataset", "min", "max", "per_query", "baseline", "no_regression", "margin"):
+        assert f"{argument}=" in marks
+    result = project.runpytest_inprocess("--fixtures", "-q")
+    result.stdout.fnmatch_lines(["raglift_dataset -- *", "raglift_evaluate -- *"])
+    result.stdout.no_fnmatch_line("_raglift_query*")
+    result = project.runpytest_inprocess("--help")
+    result.stdout.fnmatch_lines(
+        ["*--retrieval-per-query*", "*--raglift-update-baseline*", "*raglift_dataset (string)*"]
+    )
+
+
+@pytest.mark.slow
+def test_workers_share_the_cache_and_each_makes_the_model_once(project: pytest.Pytester) -> None:
+    session = uuid.uuid4().hex
+    project.makepyfile(test_search=textwrap.dedent(MODEL_TEST).replace("SESSION", session))
+    labels = LABELS.replace(" lies at", f" of {session} lies at").replace("is stone", f"in {session} is stone")
+    (project.path / "labels.jsonl").write_text(labels, encoding="utf-8")
+    result = project.runpytest_subprocess("-n", "2", "--dist", "each", "-W", "error", "-p", "no:cacheprovider")
+    result.assert_outcomes(passed=6)
+    first, second = (json.loads((project.path / f"gw{n}.json").read_text()) for n in range(2))
+    assert first == {"asked": 6, "found": 0, "made": 1}
+    assert second == {"asked": 6, "found": 6, "made": 1}
+
+
+SPREAD_TEST = """
+    import os
+    import time
+    from pathlib import Path
+
+    import pytest
+    from raglift.testing import FakeRetriever
+
+    WORKER = os.environ["PYTEST_XDIST_WORKER"]
+
+
+    class Search(FakeRetriever):
+        def retrieve_one(self, query, k):
+            with Path(f"asked-{WORKER}.txt").open("a") as file:
+                file.write(query + "\\n")
+            return super().retrieve_one(query, k)
+
+
+    @pytest.fixture(autouse=True)
+    def both_workers_get_some():
+        started = time.monotonic()
+        Path(f"here-{WORKER}").touch()
+        while "SPREAD" == "load" and len(list(Path().glob("here-*"))) < 2:
+            assert time.monotonic() < started + 60
+            time.sleep(0.02)
+
+
+    @pytest.mark.retrieval(dataset="labels.jsonl", no_regression=["hit_rate@3"])
+    def test_search(raglift_evaluate):
+        raglift_evaluate(Search({f"Where is stone {n}?": [f"stone number {n} lies at the ford"] for n in range(6)}))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("spread", "workers"), [("load", 2), ("loadscope", 1)])
+def test_each_worker_asks_at_most_once_and_one_alone_where_a_file_stays_together(
+    project: pytest.Pytester, spread: str, workers: int
+) -> None:
+    project.makepyfile(test_search=textwrap.dedent(SPREAD_TEST).replace("SPREAD", spread))
+    options = ("-n", "2", "--dist", spread, "-W", "error", "--retrieval-per-query", "--raglift-update-baseline", "-v")
+    result = project.runpytest_subprocess(*options)
+    result.assert_outcomes(passed=7)
+    asked = [path.read_text().splitlines() for path in project.path.glob("asked-*.txt")]
+    assert asked == [[f"Where is stone {n}?" for n in range(6)]] * workers
+    result.stdout.fnmatch_lines(["saved baselines/test_search/test_search: 6 queries, hit_rate@3 1.0000"])
+    assert (project.path / "baselines" / "test_search" / "test_search" / "run.json").is_file()
+
+
+def test_workers_tell_of_a_mark_that_cannot_be_used(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.retrieval(dataset="labels.jsonl", min={"recal@5": 0.8})
+        def test_search(raglift_evaluate):
+            raglift_evaluate([])
+        """
+    )
+    result = project.runpytest_subprocess("-n", "1", "-W", "error")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*test_search: the mark cannot be used", "*found 'recal' (did you mean 'recall'?)*"])
