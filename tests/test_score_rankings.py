@@ -82,14 +82,15 @@ PEERS = {
 }
 
 
-@given(cases_of(without_repeats))
+@pytest.mark.parametrize("profile", ["default", "trec"])
+@given(cases=cases_of(without_repeats))
 @few_examples
-def test_they_are_those_of_trec_eval(cases: list[Case]) -> None:
+def test_they_are_those_of_trec_eval(profile: str, cases: list[Case]) -> None:
     pytrec_eval = pytest.importorskip("pytrec_eval")
     qrels, run = qrels_and_run(cases)
     depths = ",".join(map(str, KS))
     theirs = pytrec_eval.RelevanceEvaluator(qrels, {f"{peer}.{depths}" for peer, _ in PEERS.values()}).evaluate(run)
-    scores = by_ids(cases)
+    scores = by_ids(cases, profile)
     for name, (peer, _) in PEERS.items():
         for k in KS:
             values = dict(zip(scores.query_ids, scores.of(f"{name}@{k}"), strict=True))

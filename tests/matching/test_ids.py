@@ -46,7 +46,7 @@ def test_the_judgements_are_those_of_chunks_and_labels(cases: list[tuple[dict[st
     assert found.queries == expected.queries
     for part, columns in {
         "facts": ("query", "ideal_grade", "passages"),
-        "passages": ("first",),
+        "passages": ("first", "grades", "same_as"),
         "matches": ("query", "rank", "fact", "passage", "grade", "direction", "start", "end", "repeated", "relevant"),
         "satisfied": ("fact", "rank", "grade", "passage"),
     }.items():
@@ -55,6 +55,9 @@ def test_the_judgements_are_those_of_chunks_and_labels(cases: list[tuple[dict[st
             np.testing.assert_array_equal(ours, theirs, err_msg=f"{part}.{column}")
             assert ours.dtype == theirs.dtype, f"{part}.{column}"
     np.testing.assert_array_equal(found.hits, expected.hits)
+    labelled = np.isin(found.repeats.query, expected.facts.query)
+    np.testing.assert_array_equal(found.repeats.query[labelled], expected.repeats.query)
+    np.testing.assert_array_equal(found.repeats.rank[labelled], expected.repeats.rank)
     assert found.passages.texts == expected.passages.texts
     assert found.passages.places == expected.passages.places
 

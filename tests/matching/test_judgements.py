@@ -112,3 +112,28 @@ def test_nothing_to_judge() -> None:
     (judgements,) = judged([], [])
     assert (judgements.queries, len(judgements.hits), len(judgements.matches.query)) == (0, 0, 0)
     assert judge([Query("q", "?")], [], MatchRule()) == []
+
+
+def ranking_of(*names: str) -> Ranking:
+    return Ranking.of((Chunk(f"the text of {name}", id=name), None) for name in names)
+
+
+def test_hits_whose_id_came_back_before_are_told_whether_they_match_or_not() -> None:
+    queries = [Query("q", "?", (Fact((Passage(chunk_id="a"),)),)), Query("r", "?", (Fact((Passage(chunk_id="b"),)),))]
+    rankings = [ranking_of("x", "a", "x", "a", "a"), ranking_of("a", "b", "b")]
+    (judged,) = judge(queries, [rankings], MatchRule())
+    found = list(zip(judged.repeats.query.tolist(), judged.repeats.rank.tolist(), strict=True))
+    assert found == [(0, 3), (0, 4), (0, 5), (1, 3)]
+    cut = judged.cut(np.array([3, 2])).repeats
+    assert list(zip(cut.query.tolist(), cut.rank.tolist(), strict=True)) == [(0, 3)]
+
+
+def test_the_same_label_in_two_facts_of_a_query_is_told() -> None:
+    lamp = Passage("the lamp", doc_id="d", start=3, end=11, grade=2)
+    elsewhere = Passage("the lamp", doc_id="d", start=30, end=38)
+    facts = (Fact((Passage(chunk_id="a"), lamp)), Fact((elsewhere, Passage(chunk_id="a", grade=3))), Fact((lamp,)))
+    unlabelled = Query("no", "?", facts, answerable=False)
+    queries = [Query("q", "?", facts), unlabelled, Query("r", "?", (Fact((lamp,)),))]
+    (judged,) = judge(queries, [[Ranking()] * 3], MatchRule())
+    assert judged.passages.same_as.tolist() == [0, 1, 2, 0, 1, 5]
+    assert judged.passages.grades.tolist() == [1, 2, 1, 3, 2, 2]

@@ -7,7 +7,20 @@ from hypothesis import strategies as st
 
 from raglift import metrics
 from raglift.errors import ConfigurationError
-from raglift.metrics import MEASURES, PROFILES, Choice, Metric, Number, compute, mean_title, parse, title, tokens
+from raglift.metrics import (
+    MEASURES,
+    PROFILES,
+    Choice,
+    Metric,
+    Number,
+    compute,
+    mean_title,
+    parse,
+    split_metrics,
+    title,
+    tokens,
+)
+from raglift.metrics.built_in import BUILT_IN
 
 
 def setting(parameter: Choice | Number) -> st.SearchStrategy[str | float]:
@@ -173,7 +186,7 @@ def test_a_profile_names_only_measures_that_exist() -> None:
 
 def test_every_measure_has_a_name_to_import() -> None:
     values = {value.name for value in vars(metrics).values() if isinstance(value, Metric)}
-    assert values == set(MEASURES)
+    assert values == {measure.name for measure in BUILT_IN}
 
 
 @pytest.mark.parametrize(
@@ -192,8 +205,16 @@ def test_a_number_has_one_text(given: str | float, text: str) -> None:
     assert parse(f"rbp(p={given})@10") == metrics.RBP(p=given) @ 10
 
 
+def test_commas_separate_metrics_but_not_the_settings_of_one() -> None:
+    assert split_metrics("ndcg@10, own(a=1,b=2)@5,,recall@tokens(9) ") == [
+        "ndcg@10",
+        "own(a=1,b=2)@5",
+        "recall@tokens(9)",
+    ]
+
+
 def test_every_measure_has_a_formula_and_a_source() -> None:
-    for measure in MEASURES.values():
+    for measure in BUILT_IN:
         assert measure.formula
         assert measure.source
         assert measure.description.startswith(measure.title)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from raglift.errors import ConfigurationError, MissingDependency, RunError
+from raglift.metrics import MEASURES, metric
 from raglift.records import Dataset
 from raglift.sweep import Sweep, load_sweep_result, plan_sweep, run_sweep
 from raglift.sweep.plan import Plan
@@ -53,6 +54,27 @@ def test_a_dataset_that_has_changed_is_another_sweep(sweep: Sweep, island: Datas
     ):
         with pytest.raises(ConfigurationError, match="found another sweep there"):
             again()
+
+
+def test_labels_that_a_metric_cannot_use_are_told_before_any_work(sweep: Sweep, tmp_path: Path) -> None:
+    asked = replace(sweep, metrics=("ndcg", "alpha_ndcg"))
+    with pytest.raises(ConfigurationError, match="alpha_ndcg@1: found a label that is a text"):
+        run_sweep(asked, tmp_path / "sweep", progress=False)
+    assert not (tmp_path / "sweep").exists()
+
+
+def test_a_users_own_metric_is_shown_where_it_is_not_installed(sweep: Sweep, tmp_path: Path) -> None:
+    metric("lead", title="Lead")(lambda ranking: ranking.relevant[0])
+    asked = replace(sweep, metrics=("ndcg", "lead"), primary="lead@1")
+    found = run_sweep(asked, tmp_path / "sweep", progress=False).best()
+    MEASURES.pop("lead")
+    kept = load_sweep_result(tmp_path / "sweep")
+    MEASURES.pop("lead")
+    assert str(kept.primary) == "lead@1"
+    assert found is not None
+    best = kept.best()
+    assert best is not None
+    assert best.value(kept.primary) == found.value(kept.primary)
 
 
 def test_two_at_once_on_one_folder_are_one_too_many(sweep: Sweep, tmp_path: Path) -> None:

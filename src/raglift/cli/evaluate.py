@@ -11,7 +11,7 @@ from raglift.cli.json_output import labels_json, print_json, records
 from raglift.errors import ConfigurationError, QueryFailed
 from raglift.evaluation import DEFAULT_METRICS, Options, evaluate
 from raglift.integrations.adapt import check_reranker
-from raglift.metrics import parse_depth
+from raglift.metrics import parse_depth, split_metrics
 from raglift.models import resolve_dtype
 from raglift.references import load_system
 from raglift.store.costs import cost_line
@@ -96,7 +96,7 @@ def parts(retriever: str, embedding: str, chunker: Chunker, dtype: str) -> Local
 
 def options(*, metrics: str | None, **given: Any) -> Options:
     """Return the less common settings of `evaluate`; metrics are separated by commas."""
-    named = [part.strip() for part in (metrics or "").split(",") if part.strip()]
+    named = split_metrics(metrics or "")
     return cast("Options", {"metrics": named or DEFAULT_METRICS, **given})
 
 

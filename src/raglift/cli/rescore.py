@@ -12,7 +12,7 @@ from raglift.evaluation import rescore
 from raglift.evaluation.options import DEFAULT_KS
 from raglift.loading import load_dataset
 from raglift.matching import MatchRule
-from raglift.metrics import MEASURES
+from raglift.metrics import MEASURES, split_metrics
 from raglift.metrics.choosing import JUDGED
 from raglift.records import Metric
 from raglift.store import check_free, load_evaluation
@@ -55,7 +55,7 @@ def run(request: Request) -> None:
 
 def _rescored(evaluation: Evaluation, request: Request) -> Evaluation:
     known, labels = evaluation.scores.metrics, _labels(request)
-    measures: list[Metric | str] = [part.strip() for part in (request.metrics or "").split(",") if part.strip()]
+    measures: list[Metric | str] = [*split_metrics(request.metrics or "")]
     if request.ks is not None:
         ks = depths(request.ks)
     else:

@@ -186,7 +186,7 @@ class Judgements:
     irrelevant: HitPlaces = field(default_factory=lambda: HitPlaces.of(()))
     """The hits that are, or lie inside, what was judged irrelevant, whatever they match; none where nothing was."""
     repeats: HitPlaces = field(default_factory=lambda: HitPlaces.of(()))
-    """The hits whose id an earlier hit of the same ranking has; those of labelled queries alone."""
+    """The hits whose id an earlier hit of the same ranking has; those of labelled queries at least."""
     by_text_alone: int = 0
     """Matches of passages anchored to a document with hits whose document is not known."""
     reach: Reach | None = None

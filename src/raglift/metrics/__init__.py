@@ -16,7 +16,7 @@ from raglift.metrics.functional import (
     recall_at_k,
 )
 from raglift.metrics.measure import Measure
-from raglift.metrics.parsing import parse, parse_depth, refuse_budget
+from raglift.metrics.parsing import parse, parse_depth, refuse_budget, split_metrics
 from raglift.metrics.profiles import PROFILES, Profile
 from raglift.metrics.query_ranking import QueryRanking
 from raglift.metrics.registry import MEASURES, all_measures
@@ -94,6 +94,7 @@ __all__ = [
     "recall_at_k",
     "refuse_budget",
     "require_installed",
+    "split_metrics",
     "title",
     "tokens",
 ]

@@ -95,6 +95,9 @@ def metric(
         raise ConfigurationError(f"metric {name}: found needs_k=True beside takes_k=False; expected one of them")
 
     def register_it(function: Callable[..., Any]) -> Metric:
+        if not callable(function):
+            raise ConfigurationError(f"metric {name}: found a {type(function).__name__}; expected a function")
+        called = getattr(function, "__qualname__", type(function).__qualname__)
         told = (function.__doc__ or "").strip().partition("\n")[0]
         register(
             Measure(
@@ -104,7 +107,7 @@ def metric(
                 _all_at_once(function) if vectorized else _one_by_one(function, tuple(settings)),
                 source=printable(source),
                 parameters=_checked(name, settings),
-                origin=f"{function.__module__}:{function.__qualname__}",
+                origin=f"{function.__module__}:{called}",
                 **kind,
             )
         )

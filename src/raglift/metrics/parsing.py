@@ -13,7 +13,7 @@ from raglift.records.metric import setting_text
 if TYPE_CHECKING:
     from raglift.metrics.measure import Measure
 
-__all__ = ["parse", "parse_depth", "refuse_budget"]
+__all__ = ["parse", "parse_depth", "refuse_budget", "split_metrics"]
 
 _DEPTH = re.compile(r"\s*(?:(?P<k>\d{1,9})|tokens\s*\(\s*(?P<tokens>\d{1,9})\s*\))\s*", re.IGNORECASE)
 _TEXT = re.compile(
@@ -21,6 +21,7 @@ _TEXT = re.compile(
     rf"(?:@(?P<depth>{_DEPTH.pattern}))?\s*",
     re.IGNORECASE,
 )
+_BETWEEN = re.compile(r",(?![^()]*\))")
 
 
 def parse(text: str) -> Metric:
@@ -53,6 +54,11 @@ def parse(text: str) -> Metric:
     if isinstance(depth, Tokens) and measure.needs_k:
         refuse_budget(metric)
     return metric
+
+
+def split_metrics(text: str) -> list[str]:
+    """Return the texts of metrics that commas separate; those between the settings of one do not."""
+    return [part.strip() for part in _BETWEEN.split(text) if part.strip()]
 
 
 def parse_depth(text: str) -> int | Tokens | None:

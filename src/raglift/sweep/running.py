@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from raglift.errors import ConfigurationError
 from raglift.evaluation import dataset_hash
 from raglift.loading import load_dataset
+from raglift.metrics.choosing import choose_metrics
 from raglift.records import Dataset
 from raglift.sweep.engine import Engine, read_result
 from raglift.sweep.folder import SweepFolder
@@ -74,7 +75,8 @@ def run_sweep(
         announce: called with the plan before any work is done.
 
     Raises:
-        ConfigurationError: the folder holds another sweep, or one that is not to be gone on with.
+        ConfigurationError: the folder holds another sweep, or one that is not to be gone on with; a metric cannot be
+            computed from the labels.
         DatasetError, CorpusError: the dataset cannot be loaded.
         RunError: the folder cannot be written, something in it is damaged, or another process works on it.
         MissingDependency: Ray is not installed.
@@ -82,6 +84,7 @@ def run_sweep(
     if engine not in ENGINES:
         raise ConfigurationError(f"engine: found {engine!r}; expected one of {', '.join(ENGINES)}")
     dataset = dataset_of(sweep)
+    choose_metrics(sweep.metrics, sweep.ks, dataset)  # labels that a metric cannot use are told before any work
     # Workers come first: a cluster that does not answer leaves no folder behind
     begun = SweepFolder.begin(Path(folder).expanduser(), _head(sweep, dataset), resume=resume)
     with _workers(engine, address) as workers, begun as kept:

@@ -12,6 +12,7 @@ import raglift as rl
 from raglift.chunking import RecursiveChunker
 from raglift.errors import SweepError
 from raglift.matching import MatchRule
+from raglift.metrics import PROFILES
 from raglift.retrieval import RetrieverSpec
 from raglift.sweep import Cell, Sweep, SystemSpec
 
@@ -203,6 +204,7 @@ def test_the_rule_is_that_of_the_profile_with_the_threshold() -> None:
     assert sweep().rule == MatchRule("coverage")
     assert sweep(match="fuzzy", match_threshold=0.8).rule == MatchRule("fuzzy", threshold=0.8)
     assert sweep(profile="tutorial").rule.minimum_length == 0
+    assert {name for name in PROFILES if sweep(profile=name).rule.minimum_length} == set(PROFILES) - {"tutorial"}
 
 
 def test_a_sweep_cannot_be_changed_and_keeps_nothing_of_what_was_given() -> None:
