@@ -145,3 +145,13 @@ def test_nothing_in_common_is_said(files, tmp_path: Path) -> None:
     (tmp_path / "others.txt").write_text("1 0 a 1\n")
     with pytest.raises(ConfigurationError, match="at least one query in both"):
         score_files(files[0], tmp_path / "others.txt")
+
+
+def test_labels_without_anything_relevant_give_no_means_and_no_differences(files, tmp_path: Path) -> None:
+    (tmp_path / "none.txt").write_text("q1 0 a 0\nq2 0 c 0\n")
+    assert str(score_files(files[:2], tmp_path / "none.txt", ["map"])).splitlines() == [
+        "                         bm25  dense",
+        "MAP                       nan    nan",
+        "queries (n)                 0      0",
+        "rankings without labels     2      2",
+    ]

@@ -77,7 +77,7 @@ class FileScores:
         return "\n".join([*aligned(rows), *self._differences_in_words()])
 
     def _differences_in_words(self) -> list[str]:
-        found = self.differences()
+        found = [each for each in self.differences() if each.paired.n]
         if not found:
             return []
         rows = [[f"minus {found[0].first}", "", "difference", "95% interval", "p (Holm)", "+", "=", "-"]]
