@@ -62,7 +62,7 @@ def method_text(differences: Sequence[PairedDifference | None], metric: Metric |
     if not known:
         return "no test: there is no fair pair on the primary metric"
     tests = " or ".join(dict.fromkeys(_ANY_NUMBER.sub("all assignments", found.test) for found in known))
-    means = "" if metric is None else f", of means by {"Wilson's" if is_bounded(metric) else 't'}"
+    means = "" if metric is None else ", of means by Wilson's" if is_bounded(metric) else ", of means by t"
     return f"p by {tests}; intervals of differences by {known[0].interval}{means}; {correction}"
 
 
