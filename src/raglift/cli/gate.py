@@ -61,11 +61,15 @@ class _Unfinished(Exception):
     """What is to be gated has not been measured whole."""
 
 
+class _Unwritten(RunError):
+    """It is decided, but a file cannot be written."""
+
+
 def run(request: Request) -> int:
     """Decide, print, write what was asked for; return the exit code.
 
     Raises:
-        RagliftError: nothing could be decided, which the files say then.
+        RagliftError: nothing could be decided, which the files say then; or one of them cannot be written.
     """
     name = request.name or request.run.expanduser().resolve().name
     try:
@@ -74,6 +78,8 @@ def run(request: Request) -> int:
         _tell(Undecided(name, str(unfinished), is_incomplete=True), request)
         sys.stderr.write(f"raglift: incomplete: {printable(str(unfinished))}\n")
         return int(Outcome.INCOMPLETE)
+    except _Unwritten:
+        raise
     except RagliftError as error:
         _tell(Undecided(name, str(error), is_incomplete=False), request)
         raise
@@ -119,7 +125,7 @@ def _tell(undecided: Undecided, request: Request) -> None:
     """Say in the files that nothing was decided, so that none tells of an earlier run; the error itself goes on."""
     if _is_github(request):
         (sys.stderr if request.as_json else sys.stdout).write(undecided.to_github())
-    with suppress(RunError):  # which may be that a file cannot be written
+    with suppress(_Unwritten):
         _write_files(undecided, request)
 
 
@@ -199,26 +205,26 @@ def _dataset(request: Request) -> Dataset | None:
 
 
 def _write_files(result: GateResult | Undecided, request: Request) -> None:
-    """Write JUnit XML and Markdown, and add the Markdown to GitHub's summary of the step.
+    """Write JUnit XML and Markdown, and add the Markdown to GitHub's summary of the step; all that can be written.
 
     Raises:
-        RunError: a file cannot be written.
+        _Unwritten: a file cannot be written.
     """
-    if request.junit is not None:
-        _write(request.junit, result.to_junit())
+    wanted = [] if request.junit is None else [(request.junit, result.to_junit(), "w")]
     if request.markdown is not None:
-        _write(request.markdown, result.to_markdown())
+        wanted.append((request.markdown, result.to_markdown(), "w"))
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if _is_github(request) and summary:
-        _write(Path(summary), result.to_markdown() + "\n", mode="a")
-
-
-def _write(path: Path, text: str, mode: str = "w") -> None:
-    try:
-        with path.expanduser().open(mode, encoding="utf-8", newline="\n") as file:
-            file.write(text)
-    except OSError as error:
-        raise RunError(f"{path}: cannot be written: {error}; choose another file") from error
+        wanted.append((Path(summary), result.to_markdown() + "\n", "a"))
+    faults = []
+    for path, text, mode in wanted:
+        try:
+            with path.expanduser().open(mode, encoding="utf-8", newline="\n") as file:
+                file.write(text)
+        except OSError as error:
+            faults.append(f"{path}: cannot be written: {error}; choose another file")
+    if faults:
+        raise _Unwritten("\n".join(faults))
 
 
 def _is_github(request: Request) -> bool:
