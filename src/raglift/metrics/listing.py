@@ -96,13 +96,6 @@ class MeasureList:
     measures: tuple[MeasureEntry, ...]
     """raglift's own, then users'."""
 
-    def __str__(self) -> str:
-        blocks = [
-            "\n".join([each.heading, f"  {each.formula}", *(f"  {line}" for line in each.facts)])
-            for each in self.measures
-        ]
-        return "\n\n".join(blocks)
-
 
 def list_measures() -> MeasureList:
     """Return every measure that can be computed here; what installed packages offer is among them."""
