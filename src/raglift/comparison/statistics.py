@@ -17,7 +17,7 @@ from raglift.significance import Interval, detectable_difference, mean_interval
 from raglift.significance.arguments import checked_fraction, checked_integer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -61,9 +61,18 @@ def method_text(differences: Sequence[PairedDifference | None], metric: Metric |
     known = [difference for difference in differences if difference is not None]
     if not known:
         return "no test: there is no fair pair on the primary metric"
-    tests = " or ".join(dict.fromkeys(_ANY_NUMBER.sub("all assignments", found.test) for found in known))
+    tests = _tests(dict.fromkeys(_ANY_NUMBER.sub("all assignments", found.test) for found in known))
     means = "" if metric is None else ", of means by Wilson's" if is_bounded(metric) else ", of means by t"
     return f"p by {tests}; intervals of differences by {known[0].interval}{means}; {correction}"
+
+
+def _tests(names: Iterable[str]) -> str:
+    """Return the names of tests, of which the last words tell how many assignments were looked at."""
+    ways: dict[str, list[str]] = {}
+    for name in names:
+        test, _, way = name.rpartition(", ")
+        ways.setdefault(test, []).append(way)
+    return " or ".join(f"{test}, {' or '.join(of_test)}" for test, of_test in ways.items())
 
 
 def scored(metric: Metric | str, known: Sequence[Metric], where: str) -> Metric:
