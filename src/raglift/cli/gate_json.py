@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from raglift.cli.json_output import labels_json
+from raglift.cli.json_output import hit_json, labels_json
 
 if TYPE_CHECKING:
     from raglift.gating import Check, FlippedQuery, GateResult, Regression
@@ -68,18 +68,7 @@ def _regression_json(one: Regression) -> dict[str, Any]:
 def _flip_json(flip: FlippedQuery) -> dict[str, Any]:
     sides = (("before", flip.hits_before, flip.matched_before), ("after", flip.hits_after, flip.matched_after))
     rankings = {
-        f"hits_{side}": [
-            {
-                "rank": hit.rank,
-                "id": hit.chunk.id,
-                "doc_id": hit.chunk.doc_id,
-                "start": hit.chunk.start,
-                "end": hit.chunk.end,
-                "text": hit.chunk.text,
-                "matches": hit.rank in matched,
-            }
-            for hit in hits
-        ]
+        f"hits_{side}": [{**hit_json(hit), "matches": hit.rank in matched} for hit in hits]
         for side, hits, matched in sides
     }
     return {
