@@ -252,6 +252,9 @@ def test_a_sweep_is_many_runs_and_an_unfinished_one_is_incomplete(run, tmp_path:
     assert (code, out) == (3, "")
     assert "### ❌ sweep: INCOMPLETE: " in (tmp_path / "gate.md").read_text(encoding="utf-8")
     assert f"a sweep of which 1 of 2 cells are not measured: {name}" in err
+    code, out, _ = run("gate", folder, "--min", "ndcg@10=0.1", "--json")
+    told = json.loads(out)
+    assert (code, told["outcome"], told["exit_code"], "1 of 2 cells" in told["reason"]) == (3, "incomplete", 3, True)
     code, _, err = run("gate", second, "--min", "ndcg@10=0.1")
     assert code == 3
     assert f"the cell {name} is not measured yet" in err

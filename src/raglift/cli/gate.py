@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from raglift.cli.gate_json import gate_json
+from raglift.cli.gate_json import gate_json, undecided_json
 from raglift.cli.json_output import print_json
 from raglift.comparison import distinct_names
 from raglift.errors import ConfigurationError, RagliftError, RunError
@@ -75,7 +75,10 @@ def run(request: Request) -> int:
     try:
         return int(_decide(request))
     except _Unfinished as unfinished:
-        _tell(Undecided(name, str(unfinished), is_incomplete=True), request)
+        undecided = Undecided(name, str(unfinished), is_incomplete=True)
+        _tell(undecided, request)
+        if request.as_json:
+            print_json(undecided_json(undecided))
         sys.stderr.write(f"raglift: incomplete: {printable(str(unfinished))}\n")
         return int(Outcome.INCOMPLETE)
     except _Unwritten:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from raglift.cli.json_output import hit_json, labels_json
+from raglift.gating import Outcome
 
 if TYPE_CHECKING:
     from raglift.gating import Check, FlippedQuery, GateResult, Regression
+    from raglift.gating.undecided import Undecided
 
-__all__ = ["gate_json"]
+__all__ = ["gate_json", "undecided_json"]
 
 
 def gate_json(result: GateResult) -> dict[str, Any]:
@@ -30,6 +32,16 @@ def gate_json(result: GateResult) -> dict[str, Any]:
         "method": result.method,
         "warnings": result.warnings,
         "notes": result.notes,
+    }
+
+
+def undecided_json(undecided: Undecided) -> dict[str, Any]:
+    """Return why a run that is not measured whole has no result; what a result has is not in it."""
+    return {
+        "name": undecided.name,
+        "outcome": Outcome.INCOMPLETE.name.lower(),
+        "exit_code": int(Outcome.INCOMPLETE),
+        "reason": undecided.reason,
     }
 
 
