@@ -121,6 +121,9 @@ def test_the_list_of_faults_has_an_end(file) -> None:
         (b"q1 Q0 a 1 2 t\nq1 Q0 b\x00 2 1 t\n", "NUL byte"),
         (b"\xff\xfeq\x001\x00", "UTF-16"),
         (b"q1 Q0 \xff 1 2 t\n", "0xff at byte 6"),
+        (b"q1 Q\xff a 1 2 t\n", "0xff at byte 4"),
+        (b"q1 Q0 a 1 2 ", "found 5 columns"),
+        (b"q1 Q0 a b 1 2 t\n", "found 7 columns"),
         (gzip.compress(b"q1 Q0 a 1 2 t\n" * 1000)[:-20], "damaged"),
         (gzip.compress(b"q1 Q0 a 1 2 t\n")[:12] + b"garbage garbage", "damaged"),
     ],
@@ -227,3 +230,8 @@ def test_every_fault_of_qrels_is_named(file) -> None:
         'qrels.txt:4: relevance: found "1.5"',
         "qrels.txt:5: relevance: found 1001",
     ]
+
+
+def test_a_grade_is_no_hexadecimal_number(file) -> None:
+    with pytest.raises(DatasetError, match='qrels.txt:2: relevance: found "0x1"'):
+        read_qrels(file("q1 0 a 2\nq1 0 b 0x1\n", "qrels.txt"))

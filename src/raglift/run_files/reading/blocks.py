@@ -63,11 +63,11 @@ def blocks_of(file: IO[bytes], size: int = BLOCK) -> Iterator[bytes]:
 
 
 def is_evenly_spaced(block: bytes) -> bool:
-    """Whether all white space is one space or one line feed at a time, and none begins a line."""
+    """Whether all white space is one space or one line feed at a time, and no space begins or ends a line."""
     letters = np.frombuffer(block, dtype=np.uint8)
     blank = letters <= _SPACE
     plain = np.count_nonzero(letters == _SPACE) + np.count_nonzero(letters == _LINE_FEED)
-    if blank[0] or plain != np.count_nonzero(blank):
+    if blank[0] or letters[-1] == _SPACE or plain != np.count_nonzero(blank):
         return False
     return not (blank[1:] & blank[:-1]).any()
 

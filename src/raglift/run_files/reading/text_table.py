@@ -55,6 +55,10 @@ def bulk_table(file: IO[bytes], columns: Sequence[str], types: Mapping[str, pa.D
 
 def _evenly_spaced(block: bytes) -> bytes | None:
     """Return lines whose columns have one space between them; None for what is no text."""
+    try:
+        block.decode()  # Arrow looks only at the columns that are asked for
+    except UnicodeDecodeError:
+        return None
     if b"\0" in block:
         return None
     if is_evenly_spaced(block):
