@@ -211,9 +211,17 @@ def _rankings(hits: trec.Hits) -> dict[str, list[str]]:
 @given(st.lists(st.binary(max_size=6).map(lambda line: line.replace(b"\n", b"") + b"\n")), st.integers(1, 9))
 def test_blocks_are_whole_lines(lines: list[bytes], size: int) -> None:
     data = b"".join(lines)
-    blocks = list(blocks_of(io.BytesIO(b"x" + data), size))
-    assert b"".join(blocks) == b"x" + data
-    assert all(block.endswith(b"\n") for block in blocks[:-1])
+    blocks = list(blocks_of(io.BytesIO(b"x" + data), 9, size))
+    assert b"".join(filter(None, blocks)) == b"x" + data
+    assert all(block is not None and block.endswith(b"\n") for block in blocks[:-1])
+
+
+def test_a_line_without_end_is_not_held_in_memory(file) -> None:
+    assert list(blocks_of(io.BytesIO(b"a\n" + b"b" * 20), 9, 3)) == [None]
+    for separator in (b" ", b"x"):
+        with pytest.raises(DatasetError) as error:
+            read_run(file(b"q1 Q0 a 1 2 t\n" + (b"ab" + separator) * 2**21))
+        assert faults_of(error) == ["run.trec:2: found a line of more than 1,048,576 bytes; expected shorter lines"]
 
 
 def test_qrels_are_grades(file) -> None:
@@ -233,5 +241,5 @@ def test_every_fault_of_qrels_is_named(file) -> None:
 
 
 def test_a_grade_is_no_hexadecimal_number(file) -> None:
-    with pytest.raises(DatasetError, match='qrels.txt:2: relevance: found "0x1"'):
+    with pytest.raises(DatasetError, match=r'qrels\.txt:2: relevance: found "0x1"'):
         read_qrels(file("q1 0 a 2\nq1 0 b 0x1\n", "qrels.txt"))
