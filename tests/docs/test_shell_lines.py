@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
+import raglift as rl
 from raglift.cli.app import app
 
 from .pages import PAGES, ROOT, Block, Page, differing, read_page
@@ -112,3 +114,16 @@ def test_the_commands_of_the_datasets_page_run(tmp_path: Path) -> None:
         outputs.append(subprocess.run(call, cwd=folder, capture_output=True, text=True, check=True).stdout)
     assert len(outputs) == 4
     assert outputs[0] in block.text
+
+
+def test_the_files_for_other_tools_are_those_that_the_page_exports(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    labels = rl.Dataset.from_dict({"When is the lamp lit?": ["at dusk"]})
+    rl.evaluate(lambda question, k: ["It is lit at dusk."], labels).save("runs/first")
+    commands = [shlex.split(line) for line in lines(READ["docs/run_files.md"])]
+    for words in commands:
+        if words[:2] == ["raglift", "export"]:
+            assert CliRunner().invoke(app, words[1:]).exit_code == 0, words
+    read = {word for words in commands if words[1] != "export" for word in words if word.startswith("exports/")}
+    assert len(read) == 3
+    assert [name for name in sorted(read) if not Path(name).is_file()] == []
