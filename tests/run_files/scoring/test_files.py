@@ -156,11 +156,15 @@ def test_nothing_in_common_is_said(files, tmp_path: Path) -> None:
         score_files(files[0], tmp_path / "others.txt")
 
 
-def test_labels_without_anything_relevant_give_no_means_and_no_differences(files, tmp_path: Path) -> None:
-    (tmp_path / "none.txt").write_text("q1 0 a 0\nq2 0 c 0\n")
-    assert str(score_files(files[:2], tmp_path / "none.txt", ["map"])).splitlines() == [
-        "                         bm25  dense",
-        "MAP                       nan    nan",
-        "queries (n)                 0      0",
-        "rankings without labels     2      2",
-    ]
+def test_labels_without_anything_relevant_are_refused(files, tmp_path: Path) -> None:
+    (tmp_path / "none.txt").write_text("q1 0 a 0\nq2 0 c -1\n")
+    with pytest.raises(ConfigurationError, match=r"none.txt: found nothing relevant to any of 2 queries; expected"):
+        score_files(files[:2], tmp_path / "none.txt", ["map"])
+
+
+def test_answers_to_queries_without_anything_relevant_alone_are_refused(files, tmp_path: Path) -> None:
+    (tmp_path / "unanswered.txt").write_text("q1 0 a 0\nq2 0 c 1\n")
+    bm25, _, _ = files
+    assert score_files(bm25, tmp_path / "unanswered.txt", ["map"]).runs[0].scores.mean("map") == 0
+    with pytest.raises(ConfigurationError, match=r"nothing relevant to any of 1 query that .*bm25.trec answers"):
+        score_files(bm25, tmp_path / "unanswered.txt", ["map"], answered_only=True)

@@ -155,7 +155,7 @@ def score_files(
     Raises:
         DatasetError: a file cannot be read or is malformed; every fault of it is listed.
         ConfigurationError: no file, an unknown metric, profile or form, a metric that ids are not enough for, or a
-            run and labels that have no query in common.
+            run and labels that have no query in common, or no relevant id.
     """
     paths, titles = names_of(runs, names)
     labels = read_qrels(qrels)
@@ -164,7 +164,9 @@ def score_files(
         rankings = read_run(path, form=form)
         kept = answered(rankings, labels, qrels)
         missing = sum(any(grade > 0 for grade in labels[query].values()) for query in labels.keys() - kept.keys())
-        scores = score_rankings(rankings, kept if answered_only else labels, metrics, profile=profile)
+        counted = kept if answered_only else labels
+        _require_relevant(counted, qrels, f"that {path} answers" if answered_only else "")
+        scores = score_rankings(rankings, counted, metrics, profile=profile)
         found.append(RunScores(title, path, rankings.hits, scores, missing if answered_only else 0))
     return FileScores(Path(qrels), tuple(found), found[0].scores.metrics)
 
@@ -212,3 +214,13 @@ def answered(
             "least one query in both"
         )
     return kept
+
+
+def _require_relevant(labels: Mapping[str, Mapping[str, int]], qrels: str | os.PathLike[str], which: str) -> None:
+    """Refuse labels by which no query counts: every mean would be no number."""
+    if not any(grade > 0 for of_query in labels.values() for grade in of_query.values()):
+        queries = f"{len(labels):,} quer{'y' if len(labels) == 1 else 'ies'}" + (f" {which}" if which else "")
+        raise ConfigurationError(
+            f"{qrels}: found nothing relevant to any of {queries}; expected at least one label with a grade of 1 or "
+            "more"
+        )
