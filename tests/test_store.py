@@ -419,6 +419,13 @@ def test_damage_is_told_with_its_file_and_line(evaluation, tmp_path, name, chang
     assert str(folder) in str(caught.value)
 
 
+def test_scores_that_are_missing_are_told(evaluation, tmp_path):
+    folder = save_evaluation(evaluation, tmp_path / "run")
+    (folder / "scores.parquet").unlink()
+    with pytest.raises(RunError, match=r"scores\.parquet: missing; run the evaluation again"):
+        load_evaluation(folder)
+
+
 @pytest.mark.parametrize(
     "change",
     [lambda frame: frame[:-1], lambda frame: frame[::-1], lambda frame: frame.drop(columns="value")],

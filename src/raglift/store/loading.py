@@ -109,6 +109,8 @@ def _read_scores(
         # Compared as the column holds them: as Python's texts they take many times the memory
         of_them = all(frame[name].equals(keys[name].astype(frame[name].dtype)) for name in keys.columns)
         values = frame["value"].to_numpy(dtype=np.float64)
+    except FileNotFoundError as error:  # pyarrow's says the path alone
+        raise RunError(f"{path}: missing; run the evaluation again") from error
     except (OSError, KeyError, TypeError, ValueError) as error:  # pyarrow's own errors are among these
         raise RunError(f"{path}: cannot be read: {error}; run the evaluation again") from error
     if not of_them:

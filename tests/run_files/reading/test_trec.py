@@ -136,6 +136,8 @@ def test_what_is_no_text_is_said(file, content: bytes, found: str) -> None:
 def test_a_folder_and_a_missing_file_are_said(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="Is a directory"):
         read_run(tmp_path)
+    with pytest.raises(DatasetError, match=r"^\.: 1 fault.*\n  \.: found no readable file \(Is a directory\)"):
+        read_run(".")
     with pytest.raises(DatasetError, match="No such file"):
         read_run(tmp_path / "nothing.trec")
     with pytest.raises(DatasetError, match="No such file"):

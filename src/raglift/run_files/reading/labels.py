@@ -49,7 +49,7 @@ def read_qrels(path: str | os.PathLike[str], *, form: str | None = None) -> dict
     if form is None and _is_dataset(path):
         return ids_of(load_dataset(given))
     faults: list[Fault] = []
-    place = Place(path.name, faults)
+    place = Place(path.name or str(path), faults)
     if chosen == "jsonl":
         labels = read_json_labels(path, place)
     elif chosen == "parquet":

@@ -90,7 +90,7 @@ def read_run(path: str | os.PathLike[str], *, form: str | None = None) -> FileRa
     """
     path = Path(path).expanduser()
     faults: list[Fault] = []
-    place = Place(path.name, faults)
+    place = Place(path.name or str(path), faults)
     tag = path.name.split(".")[0] or path.name
     hits: Hits | None = None
     match form_of(path, form):
