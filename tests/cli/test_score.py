@@ -39,8 +39,8 @@ def test_each_query_then_the_means(run, folder: Path) -> None:
     )
     assert out.splitlines()[:3] == [
         "query                              mine",
-        "q1     ap                        0.5000",
-        "q1     ndcg(gain=exponential)@3  0.6309",
+        "q1     AP                        0.5000",
+        "q1     NDCG(gain=exponential)@3  0.6309",
     ]
     assert "MAP" in out
 

@@ -12,7 +12,7 @@ from raglift.report.terminal.diagnosis import figure_text, passage_text
 from raglift.report.terminal.figures import counted, table_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from raglift.diagnosis.conventions import MetricsExplanation, MetricUnderProfiles, ProfileValue, RankedHit
     from raglift.records import Metric
@@ -125,16 +125,28 @@ def agreeing(found: MetricsExplanation) -> list[str]:
     same = [each for each in found.metrics if not each.differing]
     if not same or not found.query.is_labelled:
         return []
-    listed = ", ".join(f"{title(each.metric)} {_figure(each.metric, each.default.value)}" for each in same)
-    return [f"all profiles agree on {listed}"]
+    listed = [
+        f"{title(each.metric)} {_figure(each.metric, each.default.value)}"
+        for each in same
+        if not math.isnan(each.default.value)
+    ]
+    without = [title(each.metric) for each in same if math.isnan(each.default.value)]
+    return _agreed("", listed) + [f"no profile has a value of {', '.join(without)} for this query"] * bool(without)
 
 
 def sizes(found: MetricsExplanation) -> list[str]:
     """Return the means on which all profiles agree, in one line, and which profiles leave queries out."""
     same = [each for each in found.metrics if each.means_agree]
-    listed = ", ".join(f"{mean_title(each.metric)} {_mean(each.metric, each.default.mean)}" for each in same)
-    said = [f"all profiles agree on {listed}"] if same else []
-    return [*said, *_left_out(found)]
+    listed = [
+        f"{mean_title(each.metric)} {_mean(each.metric, each.default.mean)}"
+        for each in same
+        if not math.isnan(each.default.mean)
+    ]
+    return [*_agreed("the means: ", listed), *_left_out(found)]
+
+
+def _agreed(what: str, figures: Sequence[str]) -> list[str]:
+    return [f"all profiles agree on {what}{', '.join(figures)}"] if figures else []
 
 
 def _left_out(found: MetricsExplanation) -> Iterator[str]:

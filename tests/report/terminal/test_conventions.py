@@ -40,6 +40,11 @@ def test_values_that_agree_are_in_one_line_and_the_others_in_a_table() -> None:
     assert row == ["Precision@5", "0.2000", "=", "1.0000", "=", "1.0000", "1.0000"]
 
 
+def test_what_cannot_be_scored_agrees_on_no_figure() -> None:
+    text = str(evaluated("A", "A").explain_metrics("q", metrics=["rr@5", "span_recall@5"]))
+    assert "all profiles agree on RR@5 1.0000\nno profile has a value of SpanRecall@5 for this query" in text
+
+
 def test_depths_with_one_reason_share_a_text_with_the_numbers_of_the_deepest() -> None:
     text = str(evaluated("ABC", "AXB", metrics=["ap"], ks=(1, 3, 5)).explain_metrics("q"))
     said = " ".join(text.split())

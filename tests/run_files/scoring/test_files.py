@@ -86,8 +86,8 @@ def test_one_row_a_query_and_metric(files) -> None:
     scores = score_files(files[:2], files[2], ["mrr"], answered_only=True)
     assert scores.per_query().splitlines() == [
         "query        bm25   dense",
-        "q1     rr  1.0000  0.0000",
-        "q2     rr       -  1.0000",
+        "q1     RR  1.0000  0.0000",
+        "q2     RR       -  1.0000",
     ]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from raglift.dataset.faults import quoted
 from raglift.errors import ConfigurationError
-from raglift.metrics import mean_title
+from raglift.metrics import mean_title, title
 from raglift.printable import printable
 from raglift.run_files.reading import read_qrels, read_run
 from raglift.run_files.scoring.differences import RunDifference, differences_from_first
@@ -108,7 +108,7 @@ class FileScores:
                 values = [of_run[metric].get(query, nan) for of_run in columns]
                 if not all(map(isnan, values)):
                     shown = ["-" if isnan(value) else f"{value:.4f}" for value in values]
-                    rows.append([query, str(metric), *shown])
+                    rows.append([query, title(metric), *shown])
         return "\n".join(aligned(rows, texts=2))
 
 
@@ -160,14 +160,14 @@ def score_files(
     paths, titles = names_of(runs, names)
     labels = read_qrels(qrels)
     found = []
-    for path, title in zip(paths, titles, strict=True):
+    for path, called in zip(paths, titles, strict=True):
         rankings = read_run(path, form=form)
         kept = answered(rankings, labels, qrels)
         missing = sum(any(grade > 0 for grade in labels[query].values()) for query in labels.keys() - kept.keys())
         counted = kept if answered_only else labels
         _require_relevant(counted, qrels, f"that {path} answers" if answered_only else "")
         scores = score_rankings(rankings, counted, metrics, profile=profile)
-        found.append(RunScores(title, path, rankings.hits, scores, missing if answered_only else 0))
+        found.append(RunScores(called, path, rankings.hits, scores, missing if answered_only else 0))
     return FileScores(Path(qrels), tuple(found), found[0].scores.metrics)
 
 
