@@ -47,6 +47,8 @@ def run(request: Request) -> None:
         raise ConfigurationError(f"--format: found {request.output!r}; expected one of {', '.join(_OUTPUTS)}")
     if request.as_json and request.output != "table":
         raise ConfigurationError(f"--json: found it with --format {request.output}; expected one of the two")
+    if request.metrics is not None and not split_metrics(request.metrics):
+        raise ConfigurationError(f"--metrics: found {request.metrics!r}; expected at least one, as ndcg@10,map")
     if request.output == "trec":
         _print_as_trec_eval(request)
         return

@@ -49,6 +49,11 @@ _WITH_CUT = re.compile(r"(P|recall|ndcg_cut|map_cut|success)[_.](\d{1,9})")
 _WITH_SHARE = re.compile(r"iprec_at_recall[_.](0?\.\d{1,2}|[01](?:\.0{1,2})?)")
 _OFFICIAL_FAMILIES = _ORDER[: _ORDER.index("P") + 1]
 _DEFAULT_CUTS = {"P": _CUTS, "ndcg_cut": _CUTS, "map_cut": _CUTS, "success": (1, 5, 10)}
+_NOT_HERE = re.compile(
+    r"(?:relstring|infAP|gm_bpref|Rprec_mult|utility|11pt_avg|binG|G|ndcg_rel|Rndcg|relative_P|set_relative_P|set_map"
+    r"|num_nonrel_judged_ret|prefs_\w+)(?:[_.][\d.]+)?"
+)
+"""What trec_eval has and raglift does not, with or without a depth."""
 _OURS = "a metric of raglift's, as 'ndcg@10'"
 OFFICIAL = "official"
 """The name of the set that trec_eval prints unless it is asked for something else."""
@@ -112,7 +117,15 @@ def _columns(given: str) -> list[Column]:
         return [_at_cut(found[1], int(found[2]))]
     if found := _WITH_SHARE.fullmatch(given):
         return [_at_recall(float(found[1]))]
-    return [_of_metric(parse(given))]
+    try:
+        return [_of_metric(parse(given))]
+    except ConfigurationError:
+        if not _NOT_HERE.fullmatch(given):  # asked last: a user's own metric may have such a name
+            raise
+    raise ConfigurationError(
+        f"metric: found {given!r}, a measure of trec_eval that raglift does not have; expected another of "
+        f"trec_eval's, as 'ndcg_cut_10', or {_OURS}"
+    )
 
 
 def _family(family: str) -> list[Column]:
