@@ -1,5 +1,7 @@
 """From whatever the user has to stages."""
 
+import re
+
 import pytest
 from langchain_core.documents import BaseDocumentCompressor
 from langchain_core.retrievers import BaseRetriever
@@ -126,10 +128,20 @@ def test_the_embedded_reranker_by_name():
 
 
 @pytest.mark.parametrize(
-    "name", ["late_interaction", "Late-Interaction", "late interaction", "lateinteraction", "", " "]
+    ("name", "hint"),
+    [
+        *(
+            (name, " (did you mean 'late-interaction'?)")
+            for name in ("late_interaction", "Late-Interaction", "late interaction", "lateinteraction")
+        ),
+        *((name, " (did you mean 'none'?)") for name in ("nune", "non", "Nnone")),
+        ("", ""),
+        (" ", ""),
+    ],
 )
-def test_a_name_that_is_nearly_the_embedded_reranker_is_refused(name):
-    with pytest.raises(ConfigurationError, match=f"^reranker: found {name!r}; expected 'late-interaction', 'none'"):
+def test_a_name_that_is_nearly_one_that_needs_no_network_is_refused(name, hint):
+    expected = re.escape(f"reranker: found {name!r}{hint}; expected 'late-interaction', 'none'")
+    with pytest.raises(ConfigurationError, match=f"^{expected}"):
         adapt_reranker(name)
 
 

@@ -73,7 +73,7 @@ def adapt_reranker(
 
     Raises:
         UnsupportedSystem: none of these.
-        ConfigurationError: a name that is nearly, but not, the embedded reranker's.
+        ConfigurationError: a name that is nearly, but not, the embedded reranker's, or "none".
     """
     if reranker is None:
         return []
@@ -131,7 +131,7 @@ def check_reranker(reranker: str) -> None:
     Raises:
         MissingDependency: its package is not installed.
         ModelError: its model is neither here nor on a hub.
-        ConfigurationError: the name is nearly, but not, the embedded reranker's.
+        ConfigurationError: the name is nearly, but not, the embedded reranker's, or "none".
     """
     for stage in adapt_reranker(reranker):
         check = getattr(stage.reranker, "check", None)
@@ -159,10 +159,12 @@ def _by_name(name: str, dtype: Dtype, progress: bool | None) -> list[RerankStage
     if name == LATE_INTERACTION:
         late = LateInteractionReranker(dtype=dtype, progress=progress)
         return [RerankStage(late, str(late))]
-    near = difflib.get_close_matches(name.lower().replace("_", "-"), [LATE_INTERACTION], cutoff=0.7)
+    near = difflib.get_close_matches(name.lower().replace("_", "-"), [LATE_INTERACTION, "none"], n=1, cutoff=0.7)
     if not name.strip() or (near and "/" not in name and os.sep not in name):  # those are hub ids and paths
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
         raise ConfigurationError(
-            f"reranker: found {name!r}; expected {LATE_INTERACTION!r}, 'none', or the name or path of a cross-encoder"
+            f"reranker: found {name!r}{hint}; expected {LATE_INTERACTION!r}, 'none', or the name or path of a "
+            "cross-encoder"
         )
     cross = CrossEncoderReranker(name, dtype=dtype, progress=progress)
     return [RerankStage(cross, f"cross-encoder {name}")]
