@@ -35,7 +35,7 @@ def test_what_it_wrote_is_scored_as_before(run, saved: Path, tmp_path: Path) -> 
     for number, stage in enumerate(scores.stages, start=1):
         code, out, err = run(
             "score", "--run", folder / f"run.{number}-{stage}.trec", "--qrels", folder / "qrels.txt",
-            "--metrics", ",".join(map(str, scores.metrics)), "--format", "json",
+            "--metrics", ",".join(map(str, scores.metrics)), "--json",
         )  # fmt: skip
         assert code == 0, err
         (scored,) = json.loads(out)["runs"]

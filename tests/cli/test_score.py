@@ -46,7 +46,7 @@ def test_each_query_then_the_means(run, folder: Path) -> None:
 
 
 def test_json_has_means_n_and_counts(run, folder: Path) -> None:
-    _, out, _ = run(*arguments(folder, "bm25.trec"), "--metrics", "map", "--format", "json", "-q", "--answered-only")
+    _, out, _ = run(*arguments(folder, "bm25.trec"), "--metrics", "map", "--json", "-q", "--answered-only")
     found = json.loads(out)
     assert found["profile"] == "default"
     assert found["runs"] == [
@@ -92,6 +92,8 @@ def test_without_metrics_it_is_trec_evals_own_set(run, folder: Path) -> None:
     ("options", "found"),
     [
         (["--format", "xml"], "--format: found 'xml'"),
+        (["--format", "json"], "expected one of table, trec"),
+        (["--format", "trec", "--json"], "--json: found it with --format trec"),
         (["--metrics", "bpref"], "'bpref', which is printed with --format trec alone"),
         (["--metrics", "span_recall@5"], "found ids alone"),
         (["--profile", "unknown"], "profile: found 'unknown'"),

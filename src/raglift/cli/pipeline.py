@@ -58,7 +58,7 @@ def gate(
     """Let a run pass or fail: exit code 0 it passed, 1 it failed, 2 a mistake in the command, 3 it is incomplete."""
     from raglift.cli import gate as command
 
-    outcome = command.run(
+    code = command.run(
         command.Request(
             run=run,
             minimum=tuple(minimum or ()),
@@ -77,7 +77,7 @@ def gate(
             as_json=as_json,
         )
     )
-    raise typer.Exit(int(outcome))
+    raise typer.Exit(code)
 
 
 @group.command()
@@ -96,7 +96,7 @@ def score(
     ] = None,
     profile: Annotated[str, typer.Option(help=f"Whose metric conventions: {PROFILE_NAMES}.")] = "default",
     output: Annotated[
-        str, typer.Option("--format", help="table, json, or trec: just as trec_eval prints it (trec_eval -c).")
+        str, typer.Option("--format", help="table, or trec: just as trec_eval prints it (trec_eval -c).")
     ] = "table",
     per_query: Annotated[bool, typer.Option("--per-query", "-q", help="Show each query, then the means.")] = False,
     answered_only: Annotated[
@@ -108,11 +108,14 @@ def score(
     form: Annotated[
         str | None, typer.Option(help="Of the runs: trec, jsonl or parquet; by default what a file's ending says.")
     ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Score rankings that are in files, by labels in a file."""
     from raglift.cli import score as command
 
-    command.run(command.Request(tuple(run), qrels, metrics, profile, output, per_query, answered_only, names, form))
+    command.run(
+        command.Request(tuple(run), qrels, metrics, profile, output, per_query, answered_only, names, form, as_json)
+    )
 
 
 @group.command()

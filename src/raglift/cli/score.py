@@ -10,6 +10,7 @@ import numpy as np
 
 from raglift.cli.json_output import print_json
 from raglift.errors import ConfigurationError
+from raglift.metrics import split_metrics
 from raglift.run_files import score_files, trec_eval_lines
 from raglift.run_files.scoring.files import DEFAULT_METRICS
 from raglift.run_files.scoring.trec_names import OFFICIAL, metric_of
@@ -17,12 +18,11 @@ from raglift.run_files.scoring.trec_names import OFFICIAL, metric_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from raglift.records import Metric
     from raglift.run_files import FileScores, RunScores
 
 __all__ = ["Request", "run"]
 
-_OUTPUTS = ("table", "trec", "json")
+_OUTPUTS = ("table", "trec")
 
 
 @dataclass(frozen=True)
@@ -38,26 +38,29 @@ class Request:
     answered_only: bool
     names: str | None
     form: str | None
+    as_json: bool
 
 
 def run(request: Request) -> None:
     """Read, score, print."""
     if request.output not in _OUTPUTS:
         raise ConfigurationError(f"--format: found {request.output!r}; expected one of {', '.join(_OUTPUTS)}")
+    if request.as_json and request.output != "table":
+        raise ConfigurationError(f"--json: found it with --format {request.output}; expected one of the two")
     if request.output == "trec":
         _print_as_trec_eval(request)
         return
-    metrics: list[Metric | str] = [metric_of(name) for name in _listed(request.metrics)] or list(DEFAULT_METRICS)
+    asked = [metric_of(name) for name in split_metrics(request.metrics or "")]
     scores = score_files(
         request.runs,
         request.qrels,
-        metrics,
+        asked or DEFAULT_METRICS,
         profile=request.profile,
         answered_only=request.answered_only,
-        names=_listed(request.names) or None,
+        names=_names(request.names or "") or None,
         form=request.form,
     )
-    if request.output == "json":
+    if request.as_json:
         print_json(_as_json(scores, request))
         return
     if request.per_query:
@@ -73,7 +76,7 @@ def _print_as_trec_eval(request: Request) -> None:
     lines = trec_eval_lines(
         request.runs[0],
         request.qrels,
-        _listed(request.metrics) or (OFFICIAL,),
+        split_metrics(request.metrics or "") or (OFFICIAL,),
         profile=request.profile,
         answered_only=request.answered_only,
         per_query=request.per_query,
@@ -83,20 +86,8 @@ def _print_as_trec_eval(request: Request) -> None:
         sys.stdout.write(line + "\n")
 
 
-def _listed(text: str | None) -> list[str]:
-    return [part.strip() for part in _at_top_level(text or "") if part.strip()]
-
-
-def _at_top_level(text: str) -> list[str]:
-    """Return what stands between commas; those inside parentheses belong to one metric's settings."""
-    parts, depth = [""], 0
-    for letter in text:
-        depth += (letter == "(") - (letter == ")")
-        if letter == "," and depth <= 0:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return parts
+def _names(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _as_json(scores: FileScores, request: Request) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -86,16 +87,24 @@ def stream_lines(path: Path, place: Place) -> Iterator[tuple[Place, str]]:
         place.fault(f"no readable file ({error.strerror or error})", f"a readable file at {path}")
 
 
-def lines_of(file: IO[bytes], place: Place) -> Iterator[tuple[Place, str]]:
+def lines_of(file: IO[bytes], place: Place, *, longest: int | None = None) -> Iterator[tuple[Place, str]]:
     """Yield what `stream_lines` does, from a file that is open, as one that is unpacked while it is read.
 
     Args:
         file: the file, at its beginning.
         place: the file, for faults.
+        longest: how many bytes a line may have; one that has more is a fault, and nothing is read after it.
     """
     begin = 0
-    for number, raw in enumerate(file, start=1):
+    lines = file if longest is None else iter(partial(file.readline, longest + 1), b"")
+    for number, raw in enumerate(lines, start=1):
+        if raw == b"\n":
+            begin += 1
+            continue
         here = place.at_line(number)
+        if longest is not None and len(raw) > longest:
+            here.fault(f"a line of more than {longest:,} bytes", "shorter lines")
+            return
         if (number == 1 or b"\x00" in raw) and _is_other_encoding(raw, here):
             return
         try:

@@ -254,3 +254,9 @@ def test_another_profile_and_unlabelled_queries_are_told(ranked: Callable[..., E
     assert "Queries without labels, which no mean counts: 1; only rankings have them." in str(made)
     assert "scored by the conventions of tutorial, and not by the default ones" in str(made)
     assert "are no labels for another run" in str(made)
+
+
+def test_a_run_by_trec_evals_conventions_is_what_other_tools_compute(
+    ranked: Callable[..., Evaluation], tmp_path: Path
+) -> None:
+    assert not any("conventions" in note for note in ranked([1, 2], profile="trec").to_trec(tmp_path / "out").notes)

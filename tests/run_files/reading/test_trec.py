@@ -121,6 +121,9 @@ def test_the_list_of_faults_has_an_end(file) -> None:
         (b"q1 Q0 a 1 2 t\nq1 Q0 b\x00 2 1 t\n", "NUL byte"),
         (b"\xff\xfeq\x001\x00", "UTF-16"),
         (b"q1 Q0 \xff 1 2 t\n", "0xff at byte 6"),
+        (b"q1 Q\xff a 1 2 t\n", "0xff at byte 4"),
+        (b"q1 Q0 a 1 2 ", "found 5 columns"),
+        (b"q1 Q0 a b 1 2 t\n", "found 7 columns"),
         (gzip.compress(b"q1 Q0 a 1 2 t\n" * 1000)[:-20], "damaged"),
         (gzip.compress(b"q1 Q0 a 1 2 t\n")[:12] + b"garbage garbage", "damaged"),
     ],
@@ -208,9 +211,17 @@ def _rankings(hits: trec.Hits) -> dict[str, list[str]]:
 @given(st.lists(st.binary(max_size=6).map(lambda line: line.replace(b"\n", b"") + b"\n")), st.integers(1, 9))
 def test_blocks_are_whole_lines(lines: list[bytes], size: int) -> None:
     data = b"".join(lines)
-    blocks = list(blocks_of(io.BytesIO(b"x" + data), size))
-    assert b"".join(blocks) == b"x" + data
-    assert all(block.endswith(b"\n") for block in blocks[:-1])
+    blocks = list(blocks_of(io.BytesIO(b"x" + data), 9, size))
+    assert b"".join(filter(None, blocks)) == b"x" + data
+    assert all(block is not None and block.endswith(b"\n") for block in blocks[:-1])
+
+
+def test_a_line_without_end_is_not_held_in_memory(file) -> None:
+    assert list(blocks_of(io.BytesIO(b"a\n" + b"b" * 20), 9, 3)) == [None]
+    for separator in (b" ", b"x"):
+        with pytest.raises(DatasetError) as error:
+            read_run(file(b"q1 Q0 a 1 2 t\n" + (b"ab" + separator) * 2**21))
+        assert faults_of(error) == ["run.trec:2: found a line of more than 1,048,576 bytes; expected shorter lines"]
 
 
 def test_qrels_are_grades(file) -> None:
@@ -227,3 +238,8 @@ def test_every_fault_of_qrels_is_named(file) -> None:
         'qrels.txt:4: relevance: found "1.5"',
         "qrels.txt:5: relevance: found 1001",
     ]
+
+
+def test_a_grade_is_no_hexadecimal_number(file) -> None:
+    with pytest.raises(DatasetError, match=r'qrels\.txt:2: relevance: found "0x1"'):
+        read_qrels(file("q1 0 a 2\nq1 0 b 0x1\n", "qrels.txt"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -49,13 +50,13 @@ def test_each_run_is_compared_with_the_first_as_compare_does(files) -> None:
         ("dense", "bm25", "recall"),
     ]
     alone = paired_difference([-1.0, 1.0, 0.0], seed=3)
-    assert found[0].paired == alone
+    assert found[0].paired == replace(alone, low=-1.0, high=1.0)  # what three queries leave open passes ±1
     assert [each.p for each in found] == holm([alone.p, alone.p]).tolist()
     assert str(scores).splitlines()[6:] == [
         "",
         "minus bm25          difference        95% interval  p (Holm)  +  =  -",
-        f"dense       MRR        +0.0000  {alone.low:+.4f} to {alone.high:+.4f}    1.0000  1  1  1",
-        f"dense       Recall     +0.0000  {alone.low:+.4f} to {alone.high:+.4f}    1.0000  1  1  1",
+        "dense       MRR        +0.0000  -1.0000 to +1.0000    1.0000  1  1  1",
+        "dense       Recall     +0.0000  -1.0000 to +1.0000    1.0000  1  1  1",
         "fewer than 30 queries: this says little",
     ]
     assert score_files(files[0], files[2]).differences() == ()
@@ -64,6 +65,14 @@ def test_each_run_is_compared_with_the_first_as_compare_does(files) -> None:
 def test_a_difference_is_over_the_queries_that_count_in_both(files) -> None:
     (found,) = score_files(files[:2], files[2], ["mrr"], answered_only=True).differences()
     assert (found.paired.n, found.paired.mean) == (1, -1.0)
+
+
+def test_the_interval_of_a_difference_ends_at_what_is_possible(files) -> None:
+    found = score_files(files[:2], files[2], ["mrr", "dcg"], answered_only=False).differences()
+    assert [each.metric.name for each in found] == ["rr", "dcg"]
+    assert (found[0].paired.low, found[0].paired.high) == (-1.0, 1.0)
+    assert found[1].paired.low < -1.0
+    assert found[1].paired.high > 1.0
 
 
 def test_queries_without_a_ranking_are_left_out_where_that_is_asked(files) -> None:

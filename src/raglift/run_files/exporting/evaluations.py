@@ -28,6 +28,8 @@ _SUBTOPICS = "qrels.subtopics.txt"
 
 _ENDINGS = {"trec": (".trec", ".txt"), "jsonl": (".jsonl", ".jsonl"), "parquet": (".parquet", ".parquet")}
 """How the names of rankings and of labels end."""
+_AS_OTHER_TOOLS = ("default", "trec")
+"""The profiles that have other tools' values where facts and ids go one to one."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
@@ -167,7 +169,7 @@ def _notes(evaluation: Evaluation, labels: IdLabels, rankings: Sequence[IdRankin
         )
     if labels.unlabelled:
         yield f"Queries without labels, which no mean counts: {len(labels.unlabelled):,}; only rankings have them."
-    if evaluation.profile != "default":
+    if evaluation.profile not in _AS_OTHER_TOOLS:
         yield f"The run was scored by the conventions of {evaluation.profile}, and not by the default ones."
     if escaped:
         yield "White space, control characters and % in ids are escaped as in a URL."

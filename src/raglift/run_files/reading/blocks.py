@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 
     from raglift.dataset.faults import Place
 
-__all__ = ["BLOCK", "MOST_FAULTS", "blocks_of", "enough", "is_evenly_spaced", "opened"]
+__all__ = ["BLOCK", "LONGEST_OBJECT", "LONGEST_ROW", "MOST_FAULTS", "blocks_of", "enough", "is_evenly_spaced", "opened"]
 
 BLOCK = 2**21
 """So many bytes are read at a time; larger ones are slower, as their memory is new each time."""
+LONGEST_ROW, LONGEST_OBJECT = 2**20, 2**27
+"""So many bytes may a line of columns have, and one of JSON, which may hold all hits of a query."""
 MOST_FAULTS = 1000
 """After so many faults the rest of a file is not looked at."""
 _GZIP = b"\x1f\x8b"
@@ -52,22 +54,32 @@ def _note(error: OSError, path: Path, place: Place) -> None:
     place.fault(f"no readable file ({error.strerror or error})", f"a readable file at {path}")
 
 
-def blocks_of(file: IO[bytes], size: int = BLOCK) -> Iterator[bytes]:
-    """Yield a file's bytes in blocks that end where a line ends; the byte-order mark of UTF-8 is left out."""
+def blocks_of(file: IO[bytes], longest: int, size: int = BLOCK) -> Iterator[bytes | None]:
+    """Yield a file's bytes in blocks that end where a line ends; the byte-order mark of UTF-8 is left out.
+
+    Args:
+        file: the file, at its beginning.
+        longest: how many bytes a line may have; where one goes on for longer after a block, None is the last block.
+        size: how many bytes a block has, and what is missing of its last line.
+    """
     first = True
     while block := file.read(size):
         if not block.endswith(b"\n"):
-            block += file.readline()
+            rest = file.readline(longest + 1)
+            if len(rest) > longest:
+                yield None
+                return
+            block += rest
         yield block.removeprefix(b"\xef\xbb\xbf") if first else block
         first = False
 
 
 def is_evenly_spaced(block: bytes) -> bool:
-    """Whether all white space is one space or one line feed at a time, and none begins a line."""
+    """Whether all white space is one space or one line feed at a time, and no space begins or ends a line."""
     letters = np.frombuffer(block, dtype=np.uint8)
     blank = letters <= _SPACE
     plain = np.count_nonzero(letters == _SPACE) + np.count_nonzero(letters == _LINE_FEED)
-    if blank[0] or plain != np.count_nonzero(blank):
+    if blank[0] or letters[-1] == _SPACE or plain != np.count_nonzero(blank):
         return False
     return not (blank[1:] & blank[:-1]).any()
 

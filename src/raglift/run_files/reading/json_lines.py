@@ -15,7 +15,7 @@ from raglift.dataset.faults import Place, check_fields, shown
 from raglift.dataset.passages import read_id
 from raglift.dataset.strict_json import parse_object
 from raglift.run_files.forms import GRADE, HITS, ID, QUERY_ID, SCORE
-from raglift.run_files.reading.blocks import blocks_of, enough, opened
+from raglift.run_files.reading.blocks import LONGEST_OBJECT, blocks_of, enough, opened
 from raglift.run_files.reading.columns import Hits, coded, has_duplicates
 from raglift.run_files.reading.gathering import Gathered, Labels, read_grade
 
@@ -57,7 +57,7 @@ def first_object(path: Path) -> dict[str, Any]:
     """Return the object on the first line of a file; an empty one where there is none."""
     ignored = Place(path.name, [])
     with opened(path, ignored) as file:
-        for here, line in lines_of(file, ignored) if file is not None else ():
+        for here, line in lines_of(file, ignored, longest=LONGEST_OBJECT) if file is not None else ():
             return parse_object(line, here) or {}
     return {}
 
@@ -77,7 +77,9 @@ def _in_bulk(file: IO[bytes], first: dict[str, Any]) -> Hits | None:
     else:
         return None
     parts = []
-    for block in blocks_of(file):
+    for block in blocks_of(file, LONGEST_OBJECT):
+        if block is None:
+            return None
         if block.strip():
             table = _bulk_table(block, schema)
             part = None if table is None else columns(table)
@@ -184,7 +186,7 @@ def _line_by_line(file: IO[bytes], place: Place) -> Hits:
 
 def _objects(file: IO[bytes], place: Place, expected: str) -> Iterator[tuple[Place, dict[str, Any]]]:
     any_line = False
-    for here, line in lines_of(file, place):
+    for here, line in lines_of(file, place, longest=LONGEST_OBJECT):
         any_line = True
         entry = parse_object(line, here)
         if entry is not None:

@@ -11,7 +11,7 @@ from raglift.dataset.formats.whole_documents import judged_document
 from raglift.errors import DatasetError
 from raglift.loading import load_dataset
 from raglift.run_files.forms import QUERY_ID, form_of
-from raglift.run_files.reading.blocks import enough, opened
+from raglift.run_files.reading.blocks import LONGEST_ROW, enough, opened
 from raglift.run_files.reading.gathering import Labels, grade_of, read_grade
 from raglift.run_files.reading.json_lines import first_object, read_json_labels
 from raglift.run_files.reading.parquet import read_parquet_labels
@@ -107,7 +107,7 @@ def _id_of(passage: Passage, dataset: Dataset) -> str | None:
 def _is_from_beir(path: Path) -> bool:
     ignored = Place(path.name, [])
     with opened(path, ignored) as file:
-        for _, line in lines_of(file, ignored) if file is not None else ():
+        for _, line in lines_of(file, ignored, longest=LONGEST_ROW) if file is not None else ():
             return line.split() == _BEIR_HEADER
     return False
 
@@ -116,7 +116,7 @@ def _read_beir_qrels(path: Path, place: Place) -> dict[str, dict[str, int]] | No
     found = Labels()
     expected = f"3 columns with tabs between them: {', '.join(_BEIR_HEADER)}"
     with opened(path, place) as file:
-        for here, line in lines_of(file, place) if file is not None else ():
+        for here, line in lines_of(file, place, longest=LONGEST_ROW) if file is not None else ():
             columns = line.split("\t")
             if line.split() == _BEIR_HEADER:
                 continue

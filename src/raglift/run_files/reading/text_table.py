@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from raglift.dataset.decoding import lines_of
-from raglift.run_files.reading.blocks import blocks_of, enough, is_evenly_spaced
+from raglift.run_files.reading.blocks import LONGEST_ROW, blocks_of, enough, is_evenly_spaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,8 +41,8 @@ def bulk_table(file: IO[bytes], columns: Sequence[str], types: Mapping[str, pa.D
     parsing = csv.ParseOptions(delimiter=" ", quote_char=False, escape_char=False)
     converting = csv.ConvertOptions(include_columns=list(types), column_types=dict(types), null_values=[])
     tables = []
-    for block in blocks_of(file):
-        lines = _evenly_spaced(block)
+    for block in blocks_of(file, LONGEST_ROW):
+        lines = None if block is None else _evenly_spaced(block)
         if lines is None:
             return None
         if lines:
@@ -55,6 +55,10 @@ def bulk_table(file: IO[bytes], columns: Sequence[str], types: Mapping[str, pa.D
 
 def _evenly_spaced(block: bytes) -> bytes | None:
     """Return lines whose columns have one space between them; None for what is no text."""
+    try:
+        block.decode()  # Arrow looks only at the columns that are asked for
+    except UnicodeDecodeError:
+        return None
     if b"\0" in block:
         return None
     if is_evenly_spaced(block):
@@ -75,7 +79,7 @@ def rows(file: IO[bytes], columns: Sequence[str], place: Place) -> Iterator[tupl
     """
     expected = f"{len(columns)} columns: {' '.join(columns)}"
     any_line = False
-    for here, line in lines_of(file, place):
+    for here, line in lines_of(file, place, longest=LONGEST_ROW):
         words = _WORDS.findall(line)
         any_line |= bool(words)
         if len(words) == len(columns):

@@ -103,12 +103,14 @@ def _qrels_in_bulk(file: IO[bytes]) -> dict[str, dict[str, int]] | None:
 
     text = pa.dictionary(pa.int32(), pa.string())
     query_column, _, id_column, grade_column = QRELS_COLUMNS
-    table = bulk_table(file, QRELS_COLUMNS, {query_column: text, id_column: text, grade_column: pa.int64()})
+    table = bulk_table(file, QRELS_COLUMNS, {query_column: text, id_column: text, grade_column: text})
     if table is None:
         return None
-    grades = table.column(grade_column).to_numpy()
-    if grades.max() >= RELEVANT.stop:
+    grade, texts = coded(table.column(grade_column))
+    known = [grade_of(each) for each in texts]
+    if not all(isinstance(each, int) and each < RELEVANT.stop for each in known):
         return None
+    grades = np.array(known, dtype=np.int64)[grade]
     query, queries = coded(table.column(query_column))
     id_, names = coded(table.column(id_column))
     labels = labels_of(queries, names, query, id_, grades)

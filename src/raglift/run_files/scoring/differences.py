@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raglift.comparison.statistics import within_reach
 from raglift.significance import PairedDifference, holm, paired_differences
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class RunDifference:
     metric: Metric
     """What is compared."""
     paired: PairedDifference
-    """The difference, run minus first, over the queries that count in both."""
+    """The difference, run minus first, over the queries that count in both; its interval ends at what is possible."""
     p: float
     """The p-value of no difference, corrected by Holm for all that are shown together."""
 
@@ -54,7 +55,7 @@ def differences_from_first(
     found = paired_differences(np.stack(columns, axis=1), seed=seed)
     corrected = holm([paired.p for paired in found]).tolist()
     return tuple(
-        RunDifference(run, first, metric, paired, p)
+        RunDifference(run, first, metric, within_reach(metric, paired), p)
         for (run, metric), paired, p in zip(pairs, found, corrected, strict=True)
     )
 
