@@ -15,6 +15,8 @@ LABELS = "".join(
     + "\n"
     for n in range(6)
 )
+# Each takes longer to load, in each process, than all that is tested here
+WITHOUT_OTHERS = tuple(f"-pno:{name}" for name in ("langsmith_plugin", "hypothesispytest", "anyio", "pytest_cov"))
 # The words are this session's own, so that no other test has embedded them
 MODEL_TEST = """
     import json
@@ -77,9 +79,7 @@ def test_nothing_is_loaded_in_a_project_that_uses_nothing_of_it(project: pytest.
         """
     )
     project.makepyfile("def test_it():\n    pass\n")
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-W", "error"]
-    for name in ("langsmith_plugin", "hypothesispytest", "anyio", "pytest_cov"):
-        command += ["-p", f"no:{name}"]
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-W", "error", *WITHOUT_OTHERS]
     done = subprocess.run(command, cwd=project.path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
     loaded = set(json.loads((project.path / "modules.json").read_text()))
@@ -120,7 +120,9 @@ def test_workers_share_the_cache_and_each_makes_the_model_once(project: pytest.P
     project.makepyfile(test_search=textwrap.dedent(MODEL_TEST).replace("SESSION", session))
     labels = LABELS.replace(" lies at", f" of {session} lies at").replace("is stone", f"in {session} is stone")
     (project.path / "labels.jsonl").write_text(labels, encoding="utf-8")
-    result = project.runpytest_subprocess("-n", "2", "--dist", "each", "-W", "error", "-p", "no:cacheprovider")
+    result = project.runpytest_subprocess(
+        *WITHOUT_OTHERS, "-n", "2", "--dist", "each", "-W", "error", "-p", "no:cacheprovider"
+    )
     result.assert_outcomes(passed=6)
     first, second = (json.loads((project.path / f"gw{n}.json").read_text()) for n in range(2))
     assert first == {"asked": 6, "found": 0, "made": 1}
@@ -167,7 +169,7 @@ def test_each_worker_asks_at_most_once_and_one_alone_where_a_file_stays_together
 ) -> None:
     project.makepyfile(test_search=textwrap.dedent(SPREAD_TEST).replace("SPREAD", spread))
     options = ("-n", "2", "--dist", spread, "-W", "error", "--retrieval-per-query", "--raglift-update-baseline", "-v")
-    result = project.runpytest_subprocess(*options)
+    result = project.runpytest_subprocess(*WITHOUT_OTHERS, *options)
     result.assert_outcomes(passed=7)
     asked = [path.read_text().splitlines() for path in project.path.glob("asked-*.txt")]
     assert asked == [[f"Where is stone {n}?" for n in range(6)]] * workers
@@ -185,6 +187,6 @@ def test_workers_tell_of_a_mark_that_cannot_be_used(project: pytest.Pytester) ->
             raglift_evaluate([])
         """
     )
-    result = project.runpytest_subprocess("-n", "1", "-W", "error")
+    result = project.runpytest_subprocess(*WITHOUT_OTHERS, "-n", "1", "-W", "error")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*test_search: the mark cannot be used", "*found 'recal' (did you mean 'recall'?)*"])

@@ -116,9 +116,11 @@ def test_files_are_written(run, runs) -> None:
     (suite,) = JUnitXml.fromfile("gate.xml")
     assert (suite.tests, suite.failures) == (1, 1)
     assert Path("gate.md").read_text(encoding="utf-8").startswith("### ❌ worse: FAILED (1 of 1 check)\n")
-    code, out, err = run("gate", "main", "--min", "rr@3=0.9", "--junit", "nowhere/gate.xml")
+    unwritable = ("--junit", "nowhere/gate.xml", "--markdown", "gate.md")
+    code, out, err = run("gate", "main", "--min", "rr@3=0.9", *unwritable)
     assert (code, out.startswith("main: PASSED")) == (2, True)
     assert "nowhere/gate.xml: cannot be written" in err
+    assert Path("gate.md").read_text(encoding="utf-8").startswith("### ✅ main: PASSED")
 
 
 def test_on_github_there_are_annotations_and_a_summary(run, runs, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,6 +186,39 @@ def test_mistakes_are_no_verdict(run, runs, arguments, told: str) -> None:
     assert told in err
 
 
+FILES = ("--junit", "gate.xml", "--markdown", "gate.md")
+
+
+def test_files_do_not_tell_of_an_earlier_run_where_nothing_was_decided(run, runs, monkeypatch) -> None:
+    assert run("gate", "main", "--min", "rr@3=0.9", *FILES)[0] == 0
+    assert "main: PASSED" in Path("gate.md").read_text(encoding="utf-8")
+    code, out, _ = run("gate", "nowhere", "--min", "rr@3=0.9", *FILES)
+    assert (code, out) == (2, "")
+    markdown = Path("gate.md").read_text(encoding="utf-8")
+    assert markdown.startswith("### ❌ nowhere: NOT DECIDED: ")
+    assert "found nothing there" in markdown
+    (suite,) = JUnitXml.fromfile("gate.xml")
+    assert (suite.tests, suite.failures, suite.errors) == (1, 0, 1)
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(runs / "summary.md"))
+    code, out, err = run("gate", "main", "--min", "rr@9=0.9", "--name", "now", "--junit", "nowhere/gate.xml")
+    assert code == 2
+    assert "its 6 candidates do not reach it" in err
+    assert out.startswith("::error title=raglift gate%3A not decided (now)::rr@9: ")
+    assert (runs / "summary.md").read_text(encoding="utf-8").startswith("### ❌ now: NOT DECIDED: ")
+
+
+def test_what_fails_in_raglift_itself_is_no_failed_gate(run, runs, monkeypatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("no queries")
+
+    monkeypatch.setattr("raglift.cli.gate.gate", broken)
+    code, out, err = run("gate", "main", "--min", "rr@3=0.9", *FILES)
+    assert (code, out) == (2, "")
+    assert "Traceback" in err
+    assert "ZeroDivisionError: no queries" in Path("gate.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("name", ["run.json", "traces.jsonl", "scores.parquet"])
 def test_a_damaged_run_is_a_mistake_and_no_verdict(run, runs, name: str) -> None:
     (file,) = (runs / "main").rglob(name)
@@ -213,9 +248,13 @@ def test_a_sweep_is_many_runs_and_an_unfinished_one_is_incomplete(run, tmp_path:
     assert str(first) in err
     shutil.rmtree(second)  # as it is where the sweep was stopped before it came to it
     name = result.results[1].cell.name
-    code, out, err = run("gate", folder, "--min", "ndcg@10=0.1")
+    code, out, err = run("gate", folder, "--min", "ndcg@10=0.1", "--markdown", tmp_path / "gate.md")
     assert (code, out) == (3, "")
+    assert "### ❌ sweep: INCOMPLETE: " in (tmp_path / "gate.md").read_text(encoding="utf-8")
     assert f"a sweep of which 1 of 2 cells are not measured: {name}" in err
+    code, out, _ = run("gate", folder, "--min", "ndcg@10=0.1", "--json")
+    told = json.loads(out)
+    assert (code, told["outcome"], told["exit_code"], "1 of 2 cells" in told["reason"]) == (3, "incomplete", 3, True)
     code, _, err = run("gate", second, "--min", "ndcg@10=0.1")
     assert code == 3
     assert f"the cell {name} is not measured yet" in err

@@ -10,11 +10,21 @@ from raglift.metrics.built_in import BUILT_IN
 def test_every_measure_is_listed_with_its_formula_and_source(run) -> None:
     code, out, _ = run("metrics")
     assert code == 0
-    for measure in BUILT_IN:
-        assert f"{measure.name}: {measure.title}" in out
-        assert f"\n  {measure.formula}\n  source: {measure.source}\n" in out
-    assert "settings: p=a number above 0 and below 1 (0.8 unless given)" in out
-    assert "also read as: hit, hitrate, success" in out
+    head, _, *lines = out.splitlines()
+    columns = [slice(0, head.index("formula")), slice(head.index("formula"), head.index("source"))]
+    columns.append(slice(columns[1].stop, None))
+    rows: list[list[str]] = []
+    for line in lines[: lines.index("")]:
+        cells = [line[column].strip() for column in columns]
+        if cells[0]:
+            rows.append(cells)
+        else:
+            rows[-1] = [f"{above} {cell}".strip() for above, cell in zip(rows[-1], cells, strict=True)]
+    names = {"hit_rate": "hit_rate, success", "rr": "rr, mrr", "ap": "ap, map"}
+    expected = [[names.get(measure.name, measure.name), measure.formula, measure.source] for measure in BUILT_IN]
+    assert rows[: len(BUILT_IN)] == expected
+    assert max(map(len, out.splitlines())) <= 100
+    assert "`raglift metrics METRIC` shows one in full" in out
 
 
 def test_as_json(run) -> None:
@@ -32,6 +42,8 @@ def test_one_in_full(run) -> None:
     code, out, _ = run("metrics", "MRR")
     assert code == 0
     assert out.startswith("rr: RR (mean: MRR)\n\nRR@k = 1 / the first rank ≤ k")
+    assert "settings: p=a number above 0 and below 1 (0.8 unless given)" in run("metrics", "rbp")[1]
+    assert "also read as: hit, hitrate, success" in run("metrics", "success")[1]
     assert json.loads(run("metrics", "err", "--json")[1])["source"] == "Chapelle et al. 2009"
 
 

@@ -263,6 +263,13 @@ def test_the_method_of_the_means_is_that_of_the_primary_metric(ranked):
     assert "of means by t;" in compare(systems, primary="dcg@3").method.text
 
 
+def test_a_test_that_was_made_in_two_ways_is_named_once(ranked):
+    few, many = [2, *[1] * 39], [2] * 40
+    told = compare([ranked(ranks) for ranks in ([1] * 40, few, many)], primary="rr@3").method.text
+    assert "two-sided, all assignments of signs or 10,000 random assignments of signs; intervals" in told
+    assert told.count("sign-flip") == 1
+
+
 def test_more_tokens_are_no_win(ranked):
     settings = {"metrics": ("rr", "context_tokens")}
     comparison = compare([ranked(BASE, **settings), ranked(OTHER, **settings)], primary="rr@3")

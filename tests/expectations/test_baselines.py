@@ -67,6 +67,31 @@ def test_what_does_not_keep_the_bounds_is_not_saved(run: Run, project: pytest.Py
     assert not (project.path / "baselines").exists()
 
 
+def test_what_could_never_be_compared_is_not_saved(run: Run, project: pytest.Pytester) -> None:
+    tests = """
+        @pytest.mark.retrieval(dataset="labels.jsonl", no_regression=["ndcg@10"])
+        def test_search(raglift_evaluate):
+            raglift_evaluate(lambda query: FILLER)
+    """
+    result = run(tests, UPDATE)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E *NDCG@10 cannot be compared*returned fewer hits*smaller depth", "none was saved"])
+    assert not (project.path / "baselines").exists()
+
+
+def test_a_test_that_only_lies_below_the_mark_has_no_baseline(run: Run) -> None:
+    tests = """
+        pytestmark = pytest.mark.retrieval(dataset="labels.jsonl", no_regression=["rr@1"], baseline="main")
+
+        def test_labels(raglift_dataset):
+            assert len(raglift_dataset) == 5
+
+        def test_search(raglift_evaluate):
+            raglift_evaluate(Search())
+    """
+    run(tests, UPDATE).assert_outcomes(passed=2)
+
+
 def test_two_tests_may_compare_with_one_baseline_and_one_alone_saves_it(run: Run) -> None:
     shared = code(8).replace("margin=0.0", 'baseline="runs/main"')
     both = shared + shared.split("from_dict")[1].partition("\n")[2].replace("test_search", "test_other")

@@ -57,6 +57,16 @@ def test_the_setting_stands_in_for_the_mark_and_starts_at_the_root(
     assert len(dataset_of_test(node('dataset="labels.jsonl"', "lighthouse"))) == 1
 
 
+def test_the_setting_starts_at_its_own_file_where_the_root_is_elsewhere(run: Run, project: pytest.Pytester) -> None:
+    project.makeini("[pytest]\nraglift_dataset = labels.jsonl\n")
+    elsewhere = project.mkdir("elsewhere")
+    code = """
+        def test_it(raglift_dataset):
+            assert len(raglift_dataset) == 5
+    """
+    run(code, "-c", "tox.ini", "--rootdir", str(elsewhere)).assert_outcomes(passed=1)
+
+
 def test_a_set_is_loaded_once_in_a_session(node: Callable[..., pytest.Item]) -> None:
     item = node('dataset="labels.jsonl"')
     assert dataset_of_test(item) is dataset_of_test(item)

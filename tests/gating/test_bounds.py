@@ -41,6 +41,7 @@ def test_seconds(text: str | float, seconds: float) -> None:
     ("minimum", "maximum", "told"),
     [
         ({"ndgc@10": 0.5}, None, r"minimum: metric: found 'ndgc' \(did you mean 'ndcg'\?\).*p95_latency"),
+        (None, {"latency": 1}, r"maximum: metric: found 'latency'.* \(as a maximum, did you mean 'p95_latency'\?\)"),
         ({"ndcg@10": 75}, None, r"minimum: ndcg@10: found 75; expected a number from 0 to 1"),
         ({"ndcg@10": float("nan")}, None, r"found nan; expected a number"),
         ({"ndcg@10": True}, None, r"found True; expected a number"),

@@ -83,6 +83,7 @@ def test_several_metrics_are_corrected_together(ranked) -> None:
     assert not rl.gate(bad, baseline=good, no_regression=["rr@3"]).passed
     assert result.method is not None
     assert "Holm over 2 metrics" in result.method.text
+    assert "of means" not in result.method.text  # it shows no intervals of them
 
 
 def test_metrics_that_were_not_scored_are_taken_on_both_sides(ranked) -> None:

@@ -233,6 +233,30 @@ def test_what_cannot_be_registered(arguments: dict[str, Any], message: str) -> N
         metric(**arguments)(lambda ranking: 0.0)
 
 
+@pytest.mark.parametrize(
+    ("function", "options", "message"),
+    [
+        (lambda: 0.0, {}, r"a function of \(\) \(too many .*\); expected one that is called with \(ranking\)"),
+        (lambda ranking, k: 0.0, {}, "missing a required argument: 'k'"),
+        (lambda ranking: 0.0, {"settings": (Number("p", 0, 1),)}, r"unexpected keyword .* with \(ranking, p\)"),
+        (lambda judgements: 0.0, {"vectorized": True}, r"called with \(judgements, metric\)"),
+    ],
+)
+def test_a_function_that_cannot_be_called_is_refused_before_a_system_is_asked(function, options, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"metric mine: found .*{message}"):
+        metric("mine", **options)(function)
+    assert "mine" not in MEASURES
+
+
+def test_what_tells_nothing_of_its_arguments_is_believed(value) -> None:
+    def largest(ranking: QueryRanking) -> int:
+        return max(ranking.grades)
+
+    largest.__signature__ = "not known"  # as of much that is written in C
+    metric("largest", is_bounded=False)(largest)
+    assert value("largest", [("a", 2)], ["a"]) == 2
+
+
 def test_a_name_is_taken_once_but_the_same_definition_may_come_again(value) -> None:
     def define(result: float) -> Metric:
         @metric("mine")

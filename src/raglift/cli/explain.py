@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from raglift.cli.json_output import print_json
+from raglift.cli.json_output import hit_json, print_json
 from raglift.store import load_evaluation
 
 if TYPE_CHECKING:
@@ -41,15 +41,8 @@ def _as_json(explanation: Explanation) -> dict[str, Any]:
 
 
 def _hit(each: ExplainedHit, metrics: list[str]) -> dict[str, Any]:
-    chunk = each.hit.chunk
     return {
-        "rank": each.hit.rank,
-        "score": each.hit.score,
-        "chunk_id": chunk.id,
-        "doc_id": chunk.doc_id,
-        "start": chunk.start,
-        "end": chunk.end,
-        "text": chunk.text,
+        **hit_json(each.hit),
         "pieces": [asdict(piece) for piece in each.pieces],
         "earned": dict(zip(metrics, each.earned, strict=True)),
     }

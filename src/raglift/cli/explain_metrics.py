@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from raglift.cli.json_output import labels_json, print_json
+from raglift.cli.json_output import hit_json, labels_json, print_json
 from raglift.store import load_evaluation
 
 if TYPE_CHECKING:
@@ -82,15 +82,8 @@ def _metric(each: MetricUnderProfiles) -> dict[str, Any]:
 
 
 def _hit(each: RankedHit) -> dict[str, Any]:
-    chunk = each.hit.chunk
     return {
-        "rank": each.hit.rank,
-        "score": each.hit.score,
-        "chunk_id": chunk.id,
-        "doc_id": chunk.doc_id,
-        "start": chunk.start,
-        "end": chunk.end,
-        "text": chunk.text,
+        **hit_json(each.hit),
         "facts": [{"fact": fact, "match": state} for fact, state in each.facts],
         "only_under": each.only_under,
     }

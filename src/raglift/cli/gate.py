@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from raglift.cli.json_output import labels_json, print_json
+from raglift.cli.gate_json import gate_json, undecided_json
+from raglift.cli.json_output import print_json
 from raglift.comparison import distinct_names
-from raglift.errors import ConfigurationError, RunError
+from raglift.errors import ConfigurationError, RagliftError, RunError
 from raglift.gating import Outcome, gate
 from raglift.gating.annotations import without_commands
 from raglift.gating.text import gate_parts
+from raglift.gating.undecided import Undecided
 from raglift.loading import load_dataset
 from raglift.printable import printable
 from raglift.report.terminal.figures import as_text, write
@@ -22,12 +26,14 @@ from raglift.sweep.folder import SweepFolder
 from raglift.sweep.specification import Cell
 
 if TYPE_CHECKING:
-    from raglift.gating import Check, FlippedQuery, GateResult, Regression
+    from raglift.gating import GateResult
     from raglift.records import Dataset, Evaluation
 
 __all__ = ["Request", "run"]
 
 _SHOWN = 5
+_MISTAKE = 2
+"""The exit code where nothing was decided."""
 
 
 @dataclass(frozen=True)
@@ -55,15 +61,47 @@ class _Unfinished(Exception):
     """What is to be gated has not been measured whole."""
 
 
-def run(request: Request) -> Outcome:
-    """Decide, print, write what was asked for; the outcome is the exit code."""
-    minimum, maximum = _bounds("--min", request.minimum), _bounds("--max", request.maximum)
+class _Unwritten(RunError):
+    """It is decided, but a file cannot be written."""
+
+
+def run(request: Request) -> int:
+    """Decide, print, write what was asked for; return the exit code.
+
+    Raises:
+        RagliftError: nothing could be decided, which the files say then; or one of them cannot be written.
+    """
+    name = request.name or request.run.expanduser().resolve().name
     try:
-        evaluation = _opened(request.run)
-        baseline = None if request.baseline is None else _opened(request.baseline)
+        return int(_decide(request))
     except _Unfinished as unfinished:
+        undecided = Undecided(name, str(unfinished), is_incomplete=True)
+        _tell(undecided, request)
+        if request.as_json:
+            print_json(undecided_json(undecided))
         sys.stderr.write(f"raglift: incomplete: {printable(str(unfinished))}\n")
-        return Outcome.INCOMPLETE
+        return int(Outcome.INCOMPLETE)
+    except _Unwritten:
+        raise
+    except RagliftError as error:
+        _tell(Undecided(name, str(error), is_incomplete=False), request)
+        raise
+    except Exception as error:  # noqa: BLE001 — Python's own exit code would be 1, which says that the gate failed
+        traceback.print_exc()
+        _tell(Undecided(name, f"{type(error).__name__}: {error}", is_incomplete=False), request)
+        return _MISTAKE
+
+
+def _decide(request: Request) -> Outcome:
+    """Decide, print and write.
+
+    Raises:
+        _Unfinished: a run has not been measured whole.
+        RagliftError: nothing can be decided.
+    """
+    minimum, maximum = _bounds("--min", request.minimum), _bounds("--max", request.maximum)
+    evaluation = _opened(request.run)
+    baseline = None if request.baseline is None else _opened(request.baseline)
     result = gate(
         evaluation,
         minimum=minimum,
@@ -84,6 +122,14 @@ def run(request: Request) -> Outcome:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     _write_files(result, request)
     return result.outcome
+
+
+def _tell(undecided: Undecided, request: Request) -> None:
+    """Say in the files that nothing was decided, so that none tells of an earlier run; the error itself goes on."""
+    if _is_github(request):
+        (sys.stderr if request.as_json else sys.stdout).write(undecided.to_github())
+    with suppress(_Unwritten):
+        _write_files(undecided, request)
 
 
 def _bounds(option: str, given: tuple[str, ...]) -> dict[str, str]:
@@ -161,27 +207,27 @@ def _dataset(request: Request) -> Dataset | None:
     return load_dataset(request.dataset, documents=request.documents)
 
 
-def _write_files(result: GateResult, request: Request) -> None:
-    """Write JUnit XML and Markdown, and add the Markdown to GitHub's summary of the step.
+def _write_files(result: GateResult | Undecided, request: Request) -> None:
+    """Write JUnit XML and Markdown, and add the Markdown to GitHub's summary of the step; all that can be written.
 
     Raises:
-        RunError: a file cannot be written.
+        _Unwritten: a file cannot be written.
     """
-    if request.junit is not None:
-        _write(request.junit, result.to_junit())
+    wanted = [] if request.junit is None else [(request.junit, result.to_junit(), "w")]
     if request.markdown is not None:
-        _write(request.markdown, result.to_markdown())
+        wanted.append((request.markdown, result.to_markdown(), "w"))
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if _is_github(request) and summary:
-        _write(Path(summary), result.to_markdown() + "\n", mode="a")
-
-
-def _write(path: Path, text: str, mode: str = "w") -> None:
-    try:
-        with path.expanduser().open(mode, encoding="utf-8", newline="\n") as file:
-            file.write(text)
-    except OSError as error:
-        raise RunError(f"{path}: cannot be written: {error}; choose another file") from error
+        wanted.append((Path(summary), result.to_markdown() + "\n", "a"))
+    faults = []
+    for path, text, mode in wanted:
+        try:
+            with path.expanduser().open(mode, encoding="utf-8", newline="\n") as file:
+                file.write(text)
+        except OSError as error:
+            faults.append(f"{path}: cannot be written: {error}; choose another file")
+    if faults:
+        raise _Unwritten("\n".join(faults))
 
 
 def _is_github(request: Request) -> bool:
@@ -192,7 +238,7 @@ def _print(result: GateResult, request: Request) -> None:
     """Print the result; on GitHub, with annotations, and so that nothing in the text is read as a command."""
     annotations = result.to_github() if _is_github(request) else ""
     if request.as_json:
-        print_json(_as_json(result))
+        print_json(gate_json(result))
         sys.stderr.write(annotations)
     elif _is_github(request):
         sys.stdout.write(without_commands(as_text(gate_parts(result))) + annotations)
@@ -204,82 +250,3 @@ def _print(result: GateResult, request: Request) -> None:
             write(console, gate_parts(result))
         else:
             sys.stdout.write(as_text(gate_parts(result)) + "\n")
-
-
-def _as_json(result: GateResult) -> dict[str, Any]:
-    evaluation = result.evaluation
-    return {
-        "name": result.name,
-        "outcome": result.outcome.name.lower(),
-        "exit_code": int(result.outcome),
-        "dataset": evaluation.dataset.name,
-        **labels_json(evaluation.label_sources),
-        "queries": len(evaluation.dataset),
-        "expected": result.expected,
-        "missing": result.missing,
-        "failed": [{"query_id": one.query_id, "error": one.error} for one in result.failed],
-        "checks": [_check_json(check) for check in result.checks],
-        "regressions": [_regression_json(one) for one in result.regressions],
-        "method": result.method,
-        "warnings": result.warnings,
-        "notes": result.notes,
-    }
-
-
-def _check_json(check: Check) -> dict[str, Any]:
-    return {
-        "name": check.name,
-        "stage": check.stage,
-        "found": check.found,
-        "bound": check.bound,
-        "is_minimum": check.is_minimum,
-        "unit": check.unit,
-        "passed": check.passed,
-        "band": check.band,
-        "n": check.n,
-        "worst": [{"query_id": query, "value": value} for query, value in check.worst],
-        "queries": check.queries,
-        "note": check.note,
-    }
-
-
-def _regression_json(one: Regression) -> dict[str, Any]:
-    return {
-        "metric": str(one.metric),
-        "passed": one.passed,
-        "before": one.before,
-        "after": one.after,
-        "difference": one.difference,
-        "p_holm": one.p_holm,
-        "margin": one.margin,
-        "detectable": one.detectable,
-        "note": one.note,
-        "flipped": [_flip_json(flip) for flip in one.flipped],
-    }
-
-
-def _flip_json(flip: FlippedQuery) -> dict[str, Any]:
-    sides = (("before", flip.hits_before, flip.matched_before), ("after", flip.hits_after, flip.matched_after))
-    rankings = {
-        f"hits_{side}": [
-            {
-                "rank": hit.rank,
-                "id": hit.chunk.id,
-                "doc_id": hit.chunk.doc_id,
-                "start": hit.chunk.start,
-                "end": hit.chunk.end,
-                "text": hit.chunk.text,
-                "matches": hit.rank in matched,
-            }
-            for hit in hits
-        ]
-        for side, hits, matched in sides
-    }
-    return {
-        "query_id": flip.query_id,
-        "text": flip.text,
-        "before": flip.before,
-        "after": flip.after,
-        "error": flip.error,
-        **rankings,
-    }

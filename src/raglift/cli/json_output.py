@@ -14,9 +14,9 @@ from raglift.printable import UNPRINTABLE
 if TYPE_CHECKING:
     import pandas as pd
 
-    from raglift.records import LabelSources
+    from raglift.records import Hit, LabelSources
 
-__all__ = ["labels_json", "print_json", "records"]
+__all__ = ["hit_json", "labels_json", "print_json", "records"]
 
 
 def print_json(found: Any, *, on_one_line: bool = False) -> None:
@@ -37,6 +37,20 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 def labels_json(sources: LabelSources) -> dict[str, Any]:
     """Return whose labels figures rest on, as a field `labels`; no field where people gave all of them."""
     return {"labels": sources.to_dict()} if sources.by_model else {}
+
+
+def hit_json(hit: Hit) -> dict[str, Any]:
+    """Return a hit: its rank and score, and its chunk's id, place and text."""
+    chunk = hit.chunk
+    return {
+        "rank": hit.rank,
+        "score": hit.score,
+        "chunk_id": chunk.id,
+        "doc_id": chunk.doc_id,
+        "start": chunk.start,
+        "end": chunk.end,
+        "text": chunk.text,
+    }
 
 
 def _plain(value: Any) -> Any:

@@ -58,7 +58,7 @@ def gate(
     """Let a run pass or fail: exit code 0 it passed, 1 it failed, 2 a mistake in the command, 3 it is incomplete."""
     from raglift.cli import gate as command
 
-    outcome = command.run(
+    code = command.run(
         command.Request(
             run=run,
             minimum=tuple(minimum or ()),
@@ -77,7 +77,7 @@ def gate(
             as_json=as_json,
         )
     )
-    raise typer.Exit(int(outcome))
+    raise typer.Exit(code)
 
 
 @group.command()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["SharedQueries", "check_same_queries", "check_same_rule", "named", "shared_queries"]
 
 _SHOWN = 3
+_ASK_AGAIN = "evaluate both on one version of the dataset"
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +104,8 @@ def check_same_queries(
     common: Mapping[str, Query],
     name: str,
     theirs: Mapping[str, Query],
-    remedy: str = "evaluate both on one version of the dataset",
+    relabelled: str = "evaluate both on one version of the dataset, or score one again by the labels of the other with "
+    "rl.rescore(evaluation, labels=…) or raglift rescore --labels",
 ) -> None:
     """Raise when a query that two share is not the same question with the same labels, whoever gave them.
 
@@ -112,7 +114,7 @@ def check_same_queries(
         common: its queries, by id.
         name: what the second is called.
         theirs: its queries, by id.
-        remedy: what to do, for the message.
+        relabelled: what to do where labels differ, for the message.
 
     Raises:
         ConfigurationError: texts or labels differ; the message names the queries.
@@ -126,7 +128,7 @@ def check_same_queries(
             raise ConfigurationError(
                 f"compare: the {what} of {_queries(len(changed))} differ between "
                 f"{baseline!r} and {name!r}: found {named(changed)}{whose if what == 'labels' else ''}; "
-                f"expected the same {what} for a fair pair: {remedy}"
+                f"expected the same {what} for a fair pair: {relabelled if what == 'labels' else _ASK_AGAIN}"
             )
 
 

@@ -17,7 +17,7 @@ from raglift.significance import Interval, detectable_difference, mean_interval
 from raglift.significance.arguments import checked_fraction, checked_integer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -50,20 +50,29 @@ def method_of(seed: int, confidence: float, text: str = "") -> Method:
     return Method(text, checked_fraction("confidence", confidence), checked_integer("seed", seed, least=0))
 
 
-def method_text(differences: Sequence[PairedDifference | None], metric: Metric, correction: str) -> str:
+def method_text(differences: Sequence[PairedDifference | None], metric: Metric | None, correction: str) -> str:
     """Return how p-values and intervals were computed, in one sentence.
 
     Args:
         differences: of the primary metric; None where there is no fair pair.
-        metric: the primary one.
+        metric: the primary one; None where no intervals of means are shown.
         correction: what was done about several tests.
     """
     known = [difference for difference in differences if difference is not None]
     if not known:
         return "no test: there is no fair pair on the primary metric"
-    tests = " or ".join(dict.fromkeys(_ANY_NUMBER.sub("all assignments", found.test) for found in known))
-    means = "Wilson's" if is_bounded(metric) else "t"
-    return f"p by {tests}; intervals of differences by {known[0].interval}, of means by {means}; {correction}"
+    tests = _tests(dict.fromkeys(_ANY_NUMBER.sub("all assignments", found.test) for found in known))
+    means = "" if metric is None else ", of means by Wilson's" if is_bounded(metric) else ", of means by t"
+    return f"p by {tests}; intervals of differences by {known[0].interval}{means}; {correction}"
+
+
+def _tests(names: Iterable[str]) -> str:
+    """Return the names of tests, of which the last words tell how many assignments were looked at."""
+    ways: dict[str, list[str]] = {}
+    for name in names:
+        test, _, way = name.rpartition(", ")
+        ways.setdefault(test, []).append(way)
+    return " or ".join(f"{test}, {' or '.join(of_test)}" for test, of_test in ways.items())
 
 
 def scored(metric: Metric | str, known: Sequence[Metric], where: str) -> Metric:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.errors import ConfigurationError, RunError
 from raglift.expectations.expectation import MARK, expectation_of
-from raglift.expectations.items import function_of, is_split, query_of
+from raglift.expectations.items import FIXTURE, function_of, is_split, query_of
 from raglift.expectations.names import MEANS, safe_name
 from raglift.store import check_free, load_evaluation, save_evaluation
 
@@ -87,6 +87,8 @@ class Baseline:
         """Raise where two tests of the session would write one folder: each would undo the other, whoever is last."""
         for other in self._item.session.items:
             if query_of(other) is not None or function_of(other) == function_of(self._item):
+                continue
+            if FIXTURE not in getattr(other, "fixturenames", ()):  # a mark of its module alone saves nothing
                 continue
             theirs = _folder(other, expectation_of(other.iter_markers(MARK), other.nodeid))
             if theirs is not None and theirs == self.folder:

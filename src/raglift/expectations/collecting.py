@@ -9,14 +9,13 @@ import pytest
 from raglift.errors import ConfigurationError, RagliftError
 from raglift.expectations.datasets import named_dataset
 from raglift.expectations.expectation import MARK, expectation_of
+from raglift.expectations.items import FIXTURE, QUERY
 from raglift.expectations.names import MEANS, item_ids
 
 if TYPE_CHECKING:
     from raglift.expectations.expectation import Expectation
 
 __all__ = ["prepare"]
-
-_FIXTURE, _QUERY = "raglift_evaluate", "_raglift_query"
 
 
 def prepare(metafunc: pytest.Metafunc) -> None:
@@ -29,7 +28,7 @@ def prepare(metafunc: pytest.Metafunc) -> None:
     try:
         expectation = expectation_of(metafunc.definition.iter_markers(MARK), where)
         _require_fixture(metafunc, expectation)
-        if metafunc.config.getoption("--retrieval-per-query") and _QUERY in metafunc.fixturenames:
+        if metafunc.config.getoption("--retrieval-per-query") and QUERY in metafunc.fixturenames:
             _split(metafunc, expectation)
     except RagliftError as error:
         message = str(error)
@@ -39,10 +38,10 @@ def prepare(metafunc: pytest.Metafunc) -> None:
 def _require_fixture(metafunc: pytest.Metafunc, expectation: Expectation) -> None:
     """Raise for bounds that nothing would ever be held to."""
     own = any(mark.name == MARK for mark in metafunc.definition.own_markers)
-    if own and expectation.has_bounds and _FIXTURE not in metafunc.fixturenames:
+    if own and expectation.has_bounds and FIXTURE not in metafunc.fixturenames:
         raise ConfigurationError(
-            f"{metafunc.definition.nodeid}: found bounds in its mark, and no argument {_FIXTURE}; expected the test to "
-            f"hand its system to {_FIXTURE}(system), which holds it to them"
+            f"{metafunc.definition.nodeid}: found bounds in its mark, and no argument {FIXTURE}; expected the test to "
+            f"hand its system to {FIXTURE}(system), which holds it to them"
         )
 
 
@@ -55,7 +54,7 @@ def _split(metafunc: pytest.Metafunc, expectation: Expectation) -> None:
             "--retrieval-per-query in the test's mark, or in the setting raglift_dataset (a fixture is too late)"
         )
     metafunc.parametrize(
-        _QUERY,
+        QUERY,
         [None, *(query.id for query in dataset)],
         ids=[MEANS, *item_ids(query.id for query in dataset)],
     )

@@ -57,7 +57,8 @@ def named_dataset(node: pytest.Item, given: str | os.PathLike[str] | Dataset | N
     root = node.config.rootpath
     if given is None:
         named = str(node.config.getini(_SETTING)).strip()
-        return _loaded(node.config, _place(Path(named), (root,))) if named else None
+        beside = root if node.config.inipath is None else node.config.inipath.parent
+        return _loaded(node.config, _place(Path(named), (beside, root))) if named else None
     return _loaded(node.config, _place(Path(given), (node.path.parent, root)))
 
 

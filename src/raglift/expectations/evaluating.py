@@ -87,8 +87,9 @@ class Evaluate:
             evaluation,
             minimum=expected.minimum,
             maximum=expected.maximum,
-            baseline=before,
-            no_regression=() if before is None else expected.no_regression,
+            # What cannot be compared even with itself is no baseline
+            baseline=evaluation if baseline.is_replaced else before,
+            no_regression=expected.no_regression,
             margin=expected.margin,
             dataset=named_dataset(self._item, expected.dataset) if isinstance(system, Evaluation) else self._dataset,
             name=self._item.name,

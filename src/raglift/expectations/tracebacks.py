@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 __all__ = ["without_own_frames"]
 
-_EXECUTION = Path(__file__).parents[1] / "execution"
+_RAGLIFT = Path(__file__).parents[1]
+_EXECUTION, _ADAPTERS = _RAGLIFT / "execution", _RAGLIFT / "integrations"
 
 
 def without_own_frames(error: RagliftError) -> RagliftError:
@@ -27,7 +28,14 @@ def _of_system(traceback: TracebackType | None) -> TracebackType | None:
     """Return what comes after raglift's own call; all of it where that is nothing, or raglift called nobody."""
     found, place = traceback, traceback
     while place is not None:
-        if _EXECUTION in Path(place.tb_frame.f_code.co_filename).parents and place.tb_next is not None:
+        if _is_in(_EXECUTION, place) and place.tb_next is not None:
             found = place.tb_next
         place = place.tb_next
+    # Between the two may stand what makes a retriever of a function, or of another library's
+    while found is not None and found.tb_next is not None and _is_in(_ADAPTERS, found):
+        found = found.tb_next
     return found
+
+
+def _is_in(folder: Path, traceback: TracebackType) -> bool:
+    return folder in Path(traceback.tb_frame.f_code.co_filename).parents

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from raglift.gating.records import GateResult
 
-__all__ = ["gate_annotations", "without_commands"]
+__all__ = ["annotation", "gate_annotations", "without_commands"]
 
 _MOST = 10
 """GitHub shows no more errors of a step."""
@@ -28,10 +28,12 @@ def gate_annotations(result: GateResult) -> str:
     if len(found) > _MOST:
         rest = ", ".join(name for name, _ in found[_MOST - 1 :])
         found = [*found[: _MOST - 1], (f"{len(found) - _MOST + 1} more checks", f"failed too: {rest}")]
-    return "".join(
-        f"::error title={_property(f'raglift gate: {name} ({result.name})')}::{_data(message)}\n"
-        for name, message in found
-    )
+    return "".join(annotation(name, result.name, message) for name, message in found)
+
+
+def annotation(what: str, run: str, message: str) -> str:
+    """Return one `::error`: what failed of which run, and what is to be said of it."""
+    return f"::error title={_property(f'raglift gate: {what} ({run})')}::{_data(message)}\n"
 
 
 def without_commands(text: str) -> str:

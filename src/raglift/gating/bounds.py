@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from collections.abc import Mapping
@@ -138,9 +139,12 @@ def _parsed(argument: str, text: str) -> Metric:
     try:
         metric = parse(text)
     except ConfigurationError as error:
-        others = ", ".join((*LATENCIES, *COUNTS))
-        more = f"; or, as a maximum, one of {others}" if argument != "no_regression" else ""
-        raise ConfigurationError(f"{argument}: {error}{more}") from None
+        if argument == "no_regression":
+            raise ConfigurationError(f"{argument}: {error}") from None
+        figures = (*LATENCIES, *COUNTS)
+        near = difflib.get_close_matches(text.lower(), figures, n=1)
+        meant = f" (as a maximum, did you mean {near[0]!r}?)" if near else ""
+        raise ConfigurationError(f"{argument}: {error}; or, as a maximum, one of {', '.join(figures)}{meant}") from None
     if metric.depth is None and MEASURES[metric.name].needs_k:
         raise ConfigurationError(f"{argument}: found {text!r}; expected a depth, as {metric.name}@10")
     return metric

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 from raglift.comparison.same_queries import named
 from raglift.diagnosis.rejudged import rule_of
+from raglift.gating.text import checks_table
 from raglift.gating.words import (
-    bound_text,
     check_notes,
     cut,
     failed_sentence,
-    found_text,
     hit_words,
     method_sentence,
     missing_sentence,
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["gate_brief"]
 
+_PASSED, _FAILED = Cell("✅ pass"), Cell("❌ FAIL", "worse")
 _WORSE = 20
 """The most queries of a metric that are listed: GitHub takes 65,536 characters in all."""
 _RANKINGS = 10
@@ -44,33 +44,13 @@ def gate_brief(result: GateResult) -> Document:
     return Document(
         title=f"{'✅' if result.passed else '❌'} {result.name}: {verdict_sentence(result)}",
         lead=" ".join(f"{sentence}." for sentence in (missing_sentence(result), failed_sentence(result)) if sentence),
-        headline=_checks(result),
+        headline=checks_table(result, _PASSED, _FAILED),
         measured=tuple(_measured(result)),
         warnings=result.warnings,
         notes=tuple(note for check in result.checks for note in check_notes(check)) + result.notes,
         sections=tuple(_sections(result)),
         labels=str(result.evaluation.label_sources),
     )
-
-
-def _checks(result: GateResult) -> Table:
-    """Return each figure beside its bound, then each metric beside the baseline's."""
-    rows = [
-        (
-            _status(check.passed),
-            check.name,
-            found_text(check),
-            str(check.band or ""),
-            bound_text(check),
-            "" if check.n is None else f"{check.n:,}",
-        )
-        for check in result.checks
-    ]
-    return table_of(("", "check", "found", "", "bound", "queries"), rows, left=(0, 1, 3))
-
-
-def _status(passed: bool) -> Cell:
-    return Cell("✅ pass") if passed else Cell("❌ FAIL", "worse")
 
 
 def _sections(result: GateResult) -> Iterator[Section]:
@@ -96,7 +76,7 @@ def _differences(regressions: tuple[Regression, ...]) -> Table:
         if one.difference is not None:
             means = (f"{mean:.{decimals}f}" for mean in (one.before, one.after))
             figures = (*means, difference_text(one.difference, decimals), p_text(one.p_holm), f"{one.difference.n:,}")
-        rows.append((_status(one.passed), mean_title(one.metric), *figures, f"{one.margin:g}"))
+        rows.append((_PASSED if one.passed else _FAILED, mean_title(one.metric), *figures, f"{one.margin:g}"))
     columns = ("", "metric", "baseline", "run", "difference", "p", "queries", "margin")
     return table_of(columns, rows, left=(0, 1))
 

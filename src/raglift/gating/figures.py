@@ -41,7 +41,8 @@ def with_metrics(evaluation: Evaluation, metrics: Sequence[Metric], whose: str) 
         return evaluation
     candidates = int(evaluation.run.spec["candidates"])
     for metric in lacking:
-        scored = ", ".join(map(str, evaluation.scores.metrics))
+        known = evaluation.scores.metrics
+        scored = ", ".join(str(one) for one in known if one.name == metric.name) or ", ".join(map(str, known))
         if metric.depth is None and MEASURES[metric.name].takes_k:
             raise ConfigurationError(
                 f"{metric}: found no such metric of {whose}; expected a depth, as {metric.name}@10, or one that was "

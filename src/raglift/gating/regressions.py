@@ -59,10 +59,8 @@ def regressions_of(
     rows = [comparison.row(name, metric) for metric in metrics]
     p_values = [math.nan if row.difference is None or not row.difference.n else row.difference.p for row in rows]
     corrected = holm(p_values).tolist()
-    method = comparison.method
-    if len(metrics) > 1:
-        text = method_text([row.difference for row in rows], metrics[0], f"Holm over {len(metrics)} metrics")
-        method = replace(method, text=text)
+    correction = f"Holm over {len(metrics)} metrics" if len(metrics) > 1 else "nothing to correct for: one comparison"
+    method = replace(comparison.method, text=method_text([row.difference for row in rows], None, correction))
     sides = (_Side.of(systems[first]), _Side.of(systems[name]))
     found = tuple(
         _regression(comparison, metric, p, margin, sides) for metric, p in zip(metrics, corrected, strict=True)

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from raglift.report.tables import Table
     from raglift.report.terminal.figures import Part
 
-__all__ = ["check_lines", "gate_parts", "gate_text", "regression_lines"]
+__all__ = ["check_lines", "checks_table", "gate_parts", "gate_text", "regression_lines"]
 
+_PASSED, _FAILED = Cell("pass", "better"), Cell("FAIL", "worse")
 _FLIPPED = 5
 """The most queries whose rankings are shown."""
 _HITS = 5
@@ -69,13 +70,13 @@ def _parts(result: GateResult) -> Iterator[Part]:
     yield from _foot(result)
 
 
-def checks_table(result: GateResult) -> Table:
-    """Return each figure beside its bound."""
+def checks_table(result: GateResult, passed: Cell = _PASSED, failed: Cell = _FAILED) -> Table:
+    """Return each figure beside its bound, with a cell that says whether it keeps it."""
     return table_of(
         ("", "check", "found", "", "bound", "queries"),
         [
             (
-                Cell("pass", "better") if check.passed else Cell("FAIL", "worse"),
+                passed if check.passed else failed,
                 check.name,
                 found_text(check),
                 str(check.band or ""),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 from functools import wraps
@@ -83,7 +84,8 @@ def metric(
         **kind: see `Kind`.
 
     Raises:
-        ConfigurationError: the name is taken or no name, or the title cannot stand in a table.
+        ConfigurationError: the name is taken or no name, the title cannot stand in a table, or the function cannot be
+            called so.
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ConfigurationError(
@@ -97,6 +99,8 @@ def metric(
     def register_it(function: Callable[..., Any]) -> Metric:
         if not callable(function):
             raise ConfigurationError(f"metric {name}: found a {type(function).__name__}; expected a function")
+        parameters = _checked(name, settings)
+        _check_call(name, function, 2 if vectorized else 1, () if vectorized else [each.name for each in parameters])
         called = getattr(function, "__qualname__", type(function).__qualname__)
         told = (function.__doc__ or "").strip().partition("\n")[0]
         register(
@@ -104,9 +108,9 @@ def metric(
                 name,
                 title or name,
                 printable(formula or told),
-                _all_at_once(function) if vectorized else _one_by_one(function, tuple(settings)),
+                _all_at_once(function) if vectorized else _one_by_one(function, parameters),
                 source=printable(source),
-                parameters=_checked(name, settings),
+                parameters=parameters,
                 origin=f"{function.__module__}:{called}",
                 **kind,
             )
@@ -126,6 +130,22 @@ def _checked(name: str, settings: Sequence[Choice | Number]) -> tuple[Choice | N
                     f"metric {name}: found {word!r} in a setting; expected lower case letters, digits and underscores"
                 )
     return tuple(settings)
+
+
+def _check_call(name: str, function: Callable[..., Any], values: int, keywords: Sequence[str]) -> None:
+    """Raise where a function cannot be called as it will be: else that would come to light after the retrieval."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # of what is written in C, nothing is known
+        return
+    try:
+        signature.bind(*[None] * values, **dict.fromkeys(keywords))
+    except TypeError as error:
+        wanted = ", ".join((*(("judgements", "metric") if values > 1 else ("ranking",)), *keywords))
+        raise ConfigurationError(
+            f"metric {name}: found a function of {signature} ({error}); expected one that is called with ({wanted}), "
+            "the settings being keywords"
+        ) from None
 
 
 def _one_by_one(function: Callable[..., Any], settings: tuple[Choice | Number, ...]) -> Function:

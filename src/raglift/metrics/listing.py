@@ -50,7 +50,7 @@ class MeasureEntry:
     def of(cls, measure: Measure) -> MeasureEntry:
         """Return what there is to say of a measure."""
         profiles = tuple(profile for profile in PROFILES.values() if measure.name in profile.functions)
-        told = ((profile.name, profile.differences.get(measure.name)) for profile in profiles)
+        told = ((profile.name, profile.difference(measure.name)) for profile in profiles)
         return cls(
             name=measure.name,
             title=measure.title,
@@ -95,13 +95,6 @@ class MeasureList:
 
     measures: tuple[MeasureEntry, ...]
     """raglift's own, then users'."""
-
-    def __str__(self) -> str:
-        blocks = [
-            "\n".join([each.heading, f"  {each.formula}", *(f"  {line}" for line in each.facts)])
-            for each in self.measures
-        ]
-        return "\n\n".join(blocks)
 
 
 def list_measures() -> MeasureList:

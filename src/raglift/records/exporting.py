@@ -68,9 +68,7 @@ class Exporting:
         return to_ranx(cast("Evaluation", self))
 
     def to_ir_measures(self, *, subtopics: bool = False) -> InIrMeasures:
-        """Return the labels as ir_measures' `Qrel` records, and each stage's hits as `ScoredDoc` records.
-
-            qrels, runs = evaluation.to_ir_measures()
+        """Return the labels as ir_measures' `Qrel` records, and each stage's hits as `ScoredDoc` records, in a pair.
 
         Args:
             subtopics: for measures of diversity: one label for each fact and id that stands for it.

@@ -134,12 +134,18 @@ def sizes(found: MetricsExplanation) -> list[str]:
     same = [each for each in found.metrics if each.means_agree]
     listed = ", ".join(f"{mean_title(each.metric)} {_mean(each.metric, each.default.mean)}" for each in same)
     said = [f"all profiles agree on {listed}"] if same else []
-    return said + [
-        f"{one.profile} leaves out {counted(each.default.n - one.n, 'query')} of {each.default.n:,}"
-        for each in found.metrics[:1]
-        for one in each.values
-        if one.n != each.default.n
-    ]
+    return [*said, *_left_out(found)]
+
+
+def _left_out(found: MetricsExplanation) -> Iterator[str]:
+    """Yield how many queries each profile leaves out of its means, and of which where it is not all."""
+    for place, profile in enumerate(found.profiles):
+        fewer = [each for each in found.metrics if each.values[place].n != each.default.n]
+        if fewer:
+            whole, n = fewer[0].default.n, fewer[0].values[place].n
+            names = ", ".join(dict.fromkeys(MEASURES[each.metric.name].title for each in fewer))
+            some = "" if len(fewer) == len(found.metrics) else f" (in {names})"
+            yield f"{profile} leaves out {counted(whole - n, 'query')} of {whole:,}{some}"
 
 
 def differences(found: MetricsExplanation) -> Iterator[tuple[str, list[str]]]:

@@ -18,6 +18,8 @@ __all__ = ["Function", "Profile"]
 Function = Callable[["Judgements", "Metric"], "NDArray[np.float64]"]
 """Returns a metric's value for each query, in dataset order; NaN for one that is left out of its mean."""
 
+_LEFT_OUT = "A query that came back empty is left out of the mean, where the default counts it 0."
+
 
 @dataclass(frozen=True)
 class Profile:
@@ -35,3 +37,8 @@ class Profile:
     """Those that can be taken without a depth, though the default's cannot, since it divides by k."""
     leaves_out_empty: frozenset[str] = frozenset()
     """Those whose mean leaves out a query that was answered with no hits at all; the default counts it 0."""
+
+    def difference(self, name: str) -> str:
+        """Return what a measure does otherwise than the default, be a query empty or not; nothing where it does not."""
+        said = self.differences.get(name, "")
+        return f"{said} {_LEFT_OUT}" if name in self.leaves_out_empty else said

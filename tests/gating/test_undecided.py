@@ -1,0 +1,37 @@
+"""What a gate's files say where nothing was decided."""
+
+from __future__ import annotations
+
+import pytest
+from junitparser import Error, JUnitXml
+
+from raglift.gating.undecided import Undecided
+
+
+@pytest.mark.parametrize(
+    ("is_incomplete", "said"),
+    [
+        (True, "now: INCOMPLETE: not all of it is measured, so it cannot pass"),
+        (False, "now: NOT DECIDED: there is an error, so nothing was checked"),
+    ],
+)
+def test_it_says_why_in_each_form(is_incomplete: bool, said: str) -> None:
+    undecided = Undecided("now", "runs/now: found nothing there", is_incomplete)
+    assert undecided.to_markdown() == f"### ❌ {said}\n\nruns/now: found nothing there\n"
+    (suite,) = JUnitXml.fromstring(undecided.to_junit().encode("utf-8"))
+    assert (suite.tests, suite.failures, suite.errors) == (1, 0, 1)
+    (case,) = suite
+    assert case.classname == "raglift gate.now"
+    (error,) = case.result
+    assert isinstance(error, Error)
+    assert error.message == "runs/now: found nothing there"
+    assert undecided.to_github() == ("::error title=raglift gate%3A not decided (now)::runs/now: found nothing there\n")
+
+
+def test_hostile_texts_break_out_of_no_form(hostile_text: str) -> None:
+    undecided = Undecided(hostile_text, hostile_text, is_incomplete=False)
+    assert "<script>" not in undecided.to_markdown()
+    assert "](http://" not in undecided.to_markdown()
+    (suite,) = JUnitXml.fromstring(undecided.to_junit().encode("utf-8"))
+    assert len(list(suite)) == 1
+    assert undecided.to_github().count("\n") == 1
