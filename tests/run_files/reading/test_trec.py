@@ -242,6 +242,16 @@ def test_every_fault_of_qrels_is_named(file) -> None:
     ]
 
 
+def test_qrels_of_subtopics_are_told_from_others(file) -> None:
+    with pytest.raises(DatasetError) as caught:
+        read_qrels(file("q1 1 c4 1\nq1 2 c4 3\n"))
+    fault = str(caught.value).splitlines()[1]
+    assert fault.endswith(
+        "expected one grade for each query and id; qrels whose second column is a subtopic are for "
+        "measures of diversity, as ndeval's"
+    )
+
+
 def test_a_grade_is_no_hexadecimal_number(file) -> None:
     with pytest.raises(DatasetError, match=r'qrels\.txt:2: relevance: found "0x1"'):
         read_qrels(file("q1 0 a 2\nq1 0 b 0x1\n", "qrels.txt"))

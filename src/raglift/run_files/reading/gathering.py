@@ -72,14 +72,14 @@ class Labels:
         self.grades: dict[str, dict[str, int]] = {}
         self._places: dict[tuple[str, str], Place] = {}
 
-    def add(self, here: Place, query: str, id_: str, grade: int) -> None:
-        """Note a judgement."""
+    def add(self, here: Place, query: str, id_: str, grade: int, hint: str = "") -> None:
+        """Note a judgement; the hint says more to a fault of it."""
         of_query = self.grades.setdefault(query, {})
         known = of_query.setdefault(id_, grade)
         earlier = self._places.setdefault((query, id_), here)
         if known != grade:
             found = f"the grade {grade} for {quoted(id_)}, which has {known} {_standing(earlier)}"
-            here.fault(found, "one grade for each query and id")
+            here.fault(found, f"one grade for each query and id{hint}")
 
 
 def _standing(earlier: Place) -> str:

@@ -29,6 +29,7 @@ __all__ = ["read_trec_qrels", "read_trec_run"]
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE)
 _QUERY, _, _ID, _, _SCORE, _TAG = RUN_COLUMNS
 _RELEVANCE = QRELS_COLUMNS[3]
+_OF_SUBTOPICS = "; qrels whose second column is a subtopic are for measures of diversity, as ndeval's"
 
 
 def read_trec_run(path: Path, place: Place) -> tuple[Hits, str] | None:
@@ -120,7 +121,7 @@ def _qrels_in_bulk(file: IO[bytes]) -> dict[str, dict[str, int]] | None:
 def _qrels_line_by_line(file: IO[bytes], place: Place) -> dict[str, dict[str, int]]:
     """Return what qrels say, reading them line by line; note every fault."""
     found = Labels()
-    for here, (query, _, id_, relevance) in rows(file, QRELS_COLUMNS, place):
+    for here, (query, iteration, id_, relevance) in rows(file, QRELS_COLUMNS, place):
         if (grade := read_grade(grade_of(relevance), here / _RELEVANCE)) is not None:
-            found.add(here, query, id_, grade)
+            found.add(here, query, id_, grade, "" if iteration == "0" else _OF_SUBTOPICS)
     return found.grades
