@@ -20,6 +20,8 @@ export RAGLIFT_CORPORA := $(abspath ../shared/corpora)
 endif
 endif
 export RAGLIFT_PROGRESS ?= 1
+# Hundreds of processes import the same packages: they are compiled once, and not in each
+unexport PYTHONDONTWRITEBYTECODE
 PYTEST_WORKERS ?= 2
 PYTEST := $(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal
 # What is installed and never imported is not compiled, which takes a minute; the rest is when it is first imported
