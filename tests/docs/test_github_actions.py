@@ -183,6 +183,15 @@ def test_a_pull_request_that_changes_nothing_passes(project: Path, job: Job) -> 
     assert "::error" not in (project / "Gate.txt").read_text(encoding="utf-8")
 
 
+def test_before_there_is_a_baseline_the_bounds_count_and_it_is_told(project: Path, job: Job) -> None:
+    shutil.rmtree(project / "base")
+    assert job("gate", project) == {"Evaluate": 0, "baseline": 0, "Gate": 0, "Report": 0}
+    assert "::warning title=No baseline::" in (project / "Score the baseline.txt").read_text(encoding="utf-8")
+    summary = (project / "summary.md").read_text(encoding="utf-8")
+    assert re.search(r"✅ pass \| recall@10", summary)
+    assert "baseline" not in summary
+
+
 def test_a_regression_fails_the_job_and_everything_is_told_all_the_same(project: Path, job: Job) -> None:
     (project / "my_rag.py").write_text(WORSE, encoding="utf-8")
     assert job("gate", project) == {"Evaluate": 0, "baseline": 0, "Gate": 1, "Report": 0}
@@ -222,8 +231,9 @@ def test_a_system_that_does_not_start_fails_the_job(project: Path, job: Job) -> 
 @pytest.mark.parametrize("summary", ["### ❌ retrieval: FAILED\n", None])
 def test_there_is_one_comment_which_is_edited(tmp_path: Path, job: Job, earlier: str, summary: str | None) -> None:
     (tmp_path / "earlier.txt").write_text(earlier, encoding="utf-8")
+    (tmp_path / "found").mkdir()
     if summary:
-        (tmp_path / "summary.md").write_text(summary, encoding="utf-8")
+        (tmp_path / "found" / "summary.md").write_text(summary, encoding="utf-8")
     assert job("comment", tmp_path) == {"Comment": 0}
     marker, *told = (tmp_path / "comment.md").read_text(encoding="utf-8").splitlines()
     assert (summary or "❌ Retrieval was not measured to the end.").strip() in told
@@ -235,6 +245,22 @@ def test_there_is_one_comment_which_is_edited(tmp_path: Path, job: Job, earlier:
         assert "--method PATCH repos/keeper/lighthouse/issues/comments/101 -F body=@comment.md" in wrote
     else:
         assert "--method POST repos/keeper/lighthouse/issues/7/comments -F body=@comment.md" in wrote
+
+
+def test_what_a_pull_request_made_of_the_summary_is_cut_and_no_link_is_followed(tmp_path: Path, job: Job) -> None:
+    download = next(step for step in JOBS["comment"]["steps"] if "download-artifact" in step.get("uses", ""))
+    assert download["with"]["path"] == "found"  # where it can replace nothing of the job's own
+    (tmp_path / "earlier.txt").touch()
+    found = tmp_path / "found"
+    found.mkdir()
+    (found / "summary.md").write_text("x" * 1_000_000, encoding="utf-8")
+    assert job("comment", tmp_path) == {"Comment": 0}
+    assert 60_000 < (tmp_path / "comment.md").stat().st_size < 65_536  # what GitHub takes
+    (found / "summary.md").unlink()
+    (tmp_path / "token").write_text("secret", encoding="utf-8")
+    (found / "summary.md").symlink_to(tmp_path / "token")
+    assert job("comment", tmp_path) == {"Comment": 0}
+    assert "secret" not in (tmp_path / "comment.md").read_text(encoding="utf-8")
 
 
 def test_a_comment_that_cannot_be_looked_for_is_not_posted_again(tmp_path: Path, job: Job) -> None:
