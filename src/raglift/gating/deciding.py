@@ -8,7 +8,7 @@ from raglift.comparison.same_queries import check_same_queries, named
 from raglift.comparison.statistics import method_of
 from raglift.comparison.systems import system_name
 from raglift.errors import ConfigurationError
-from raglift.gating.bounds import bounds_of, checked_margin, compared_metrics
+from raglift.gating.bounds import bounds_of, check_power, checked_margin, compared_metrics
 from raglift.gating.figures import check_of, with_metrics
 from raglift.gating.records import FailedQuery, GateResult, Outcome
 from raglift.gating.regressions import regressions_of
@@ -53,7 +53,7 @@ def gate(
             a stage; or how many queries there may be of `failures`, `empty` (no hit came back) and `unlabelled`.
         baseline: an evaluation of the same queries.
         no_regression: the metrics that must not be worse than the baseline's, at the last stage of each.
-        margin: how large a drop of the mean may be before it counts.
+        margin: how large a drop of the mean may be before it counts; of metrics between 0 and 1 a share, as 0.03.
         dataset: the labelled set that the run should have answered whole, by the same labels.
         seed: of the permutation tests.
         confidence: a drop is real where p is at most 1 minus it.
@@ -61,14 +61,15 @@ def gate(
 
     Raises:
         ConfigurationError: nothing to check, no such figure or stage, a bound that it cannot have, a metric deeper than
-            the run's candidates, a latency that was not measured; or a baseline or dataset with other labels or another
-            match rule.
+            the run's candidates, a latency that was not measured; a margin or confidence by which nothing could fail;
+            or a baseline or dataset with other labels or another match rule.
     """
     _check_given(evaluation, baseline, dataset)
     method_of(seed, confidence)
     bounds = bounds_of(minimum, maximum, evaluation.scores.stages)
     compared = compared_metrics(no_regression)
-    allowed = checked_margin(margin)
+    allowed = checked_margin(margin, compared)
+    check_power(confidence, len(compared))
     _check_request(bool(bounds), baseline is not None, bool(compared))
     called = system_name(evaluation) if name is None else name
     whole = dataset if dataset is not None else None if baseline is None else baseline.dataset
