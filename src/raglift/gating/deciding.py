@@ -105,6 +105,7 @@ def gate(
         None if against is None else against.method,
         () if against is None else against.warnings,
         (*notes, *_beyond(scored.dataset, dataset), *(() if against is None else against.notes)),
+        () if baseline is None or dataset is None else _dropped(evaluation.dataset, baseline.dataset, dataset),
     )
 
 
@@ -147,6 +148,12 @@ def _check_request(has_bounds: bool, has_baseline: bool, has_metrics: bool) -> N
 def _missing(asked: Dataset, whole: Dataset) -> tuple[str, ...]:
     """Return the queries of the whole that a run was not asked."""
     return tuple(query.id for query in whole.queries if query.id not in asked.query_by_id)
+
+
+def _dropped(asked: Dataset, baseline: Dataset, dataset: Dataset) -> tuple[str, ...]:
+    """Return the queries of a baseline that neither the run nor the labelled set has: whoever took them out."""
+    known = asked.query_by_id.keys() | dataset.query_by_id.keys()
+    return tuple(query.id for query in baseline.queries if query.id not in known)
 
 
 def _beyond(asked: Dataset, dataset: Dataset | None) -> list[str]:
