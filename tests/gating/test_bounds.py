@@ -72,7 +72,10 @@ def test_a_range_may_be_asked_and_tokens_have_no_upper_end() -> None:
 
 
 def test_metrics_that_are_compared() -> None:
-    assert compared_metrics(["ndcg@10", NDCG @ 10, "mrr@10"]) == (NDCG @ 10, RR @ 10)
+    assert compared_metrics([NDCG @ 10, "mrr@10"]) == (NDCG @ 10, RR @ 10)
+    for twice in (["ndcg@10", NDCG @ 10], ["mrr@10", "ndcg@10", "rr@10"]):
+        with pytest.raises(ConfigurationError, match=r"no_regression: found .*@10 twice; expected each metric once"):
+            compared_metrics(twice)
     assert compared_metrics("ndcg@10") == (NDCG @ 10,)
     for wrong, told in (
         ("context_tokens@10", "expected a measure of quality"),

@@ -99,6 +99,7 @@ def _decide(request: Request) -> Outcome:
         _Unfinished: a run has not been measured whole.
         RagliftError: nothing can be decided.
     """
+    _check_files(request)
     minimum, maximum = _bounds("--min", request.minimum), _bounds("--max", request.maximum)
     evaluation = _opened(request.run)
     baseline = None if request.baseline is None else _opened(request.baseline)
@@ -205,6 +206,18 @@ def _dataset(request: Request) -> Dataset | None:
             raise ConfigurationError("--documents: found it without --dataset; expected the labels that need them")
         return None
     return load_dataset(request.dataset, documents=request.documents)
+
+
+def _check_files(request: Request) -> None:
+    """Raise where one file would take the place of the other.
+
+    Raises:
+        ConfigurationError: JUnit XML and Markdown go to the same file.
+    """
+    if request.junit is None or request.markdown is None:
+        return
+    if request.junit.expanduser().resolve() == request.markdown.expanduser().resolve():
+        raise ConfigurationError(f"--markdown: found {request.markdown}, as for --junit; expected a file of its own")
 
 
 def _write_files(result: GateResult | Undecided, request: Request) -> None:

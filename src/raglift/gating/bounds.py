@@ -71,10 +71,11 @@ def bounds_of(
 
 
 def compared_metrics(metrics: Sequence[Metric | str]) -> tuple[Metric, ...]:
-    """Return the metrics that must not be worse than the baseline's, each once.
+    """Return the metrics that must not be worse than the baseline's.
 
     Raises:
-        ConfigurationError: something that is no measure of quality, or a stage.
+        ConfigurationError: something that is no measure of quality, a stage, or a metric twice, as p is corrected over
+            how many there are.
     """
     given = [metrics] if isinstance(metrics, (str, Metric)) else list(metrics)
     found: dict[Metric, None] = {}
@@ -88,6 +89,8 @@ def compared_metrics(metrics: Sequence[Metric | str]) -> tuple[Metric, ...]:
             raise ConfigurationError(
                 f"no_regression: found {metric}; expected a measure of quality, of which more is better, as ndcg@10"
             )
+        if metric in found:
+            raise ConfigurationError(f"no_regression: found {metric} twice; expected each metric once")
         found[metric] = None
     return tuple(found)
 
@@ -108,8 +111,8 @@ def checked_margin(margin: float, metrics: Sequence[Metric] = ()) -> float:
     bounded = [metric for metric in metrics if is_bounded(metric)]
     if bounded and margin >= 1.0:
         raise ConfigurationError(
-            f"margin: found {margin:g}; expected a share below 1, as 0.03 for 3 points: {bounded[0]} lies between 0 and "
-            "1, so no drop of it is larger, and the gate could never fail"
+            f"margin: found {margin:g}; expected a share below 1, as 0.03 for 3 points: {bounded[0]} lies between 0 "
+            "and 1, so no drop of it is larger, and the gate could never fail"
         )
     return float(margin)
 
