@@ -120,6 +120,15 @@ def test_a_query_that_failed_is_not_missing(ranked) -> None:
     assert [(one.query_id, one.error) for one in result.failed] == [("q0001", "retrieve: ValueError: no")]
 
 
+def test_the_set_of_another_run_is_a_mistake_and_no_run_without_queries(ranked) -> None:
+    run = ranked([1] * 4)
+    other = replace(run.dataset, queries=tuple(replace(query, id=f"other-{query.id}") for query in run.dataset))
+    with pytest.raises(
+        ConfigurationError, match=r"gate: dataset: .* share no query id: found other-q0000, .* and q0000"
+    ):
+        rl.gate(run, minimum={"rr@3": 0.5}, dataset=other)
+
+
 def test_queries_beyond_the_set_are_told(ranked) -> None:
     result = rl.gate(ranked([1] * 6), minimum={"rr@3": 0.5}, dataset=ranked([1] * 4).dataset)
     assert result.passed

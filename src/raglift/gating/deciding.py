@@ -62,7 +62,7 @@ def gate(
     Raises:
         ConfigurationError: nothing to check, no such figure or stage, a bound that it cannot have, a metric deeper than
             the run's candidates, a latency that was not measured; a margin or confidence by which nothing could fail;
-            or a baseline or dataset with other labels or another match rule.
+            or a baseline or dataset with no query of the run, other labels or another match rule.
     """
     _check_given(evaluation, baseline, dataset)
     method_of(seed, confidence)
@@ -74,6 +74,7 @@ def gate(
     called = system_name(evaluation) if name is None else name
     whole = dataset if dataset is not None else None if baseline is None else baseline.dataset
     if dataset is not None:
+        _check_overlap(evaluation.dataset, dataset, called)
         check_same_queries("dataset", dataset.query_by_id, called, evaluation.dataset.query_by_id, _RESCORE)
     missing = () if whole is None else _missing(evaluation.dataset, whole)
     wanted = [bound.metric for bound in bounds if bound.metric is not None]
@@ -142,6 +143,16 @@ def _check_request(has_bounds: bool, has_baseline: bool, has_metrics: bool) -> N
         raise ConfigurationError(
             "gate: found nothing to check; expected a bound, as minimum={'ndcg@10': 0.75} (--min ndcg@10=0.75), or a "
             "baseline with no_regression=['ndcg@10']"
+        )
+
+
+def _check_overlap(asked: Dataset, dataset: Dataset, called: str) -> None:
+    """Raise for the labelled set of another run: it is not that all of its queries are missing."""
+    theirs, ours = list(dataset.query_by_id), list(asked.query_by_id)
+    if set(theirs).isdisjoint(ours):
+        raise ConfigurationError(
+            f"gate: dataset: {dataset.name!r} and {called!r} share no query id: found {named(theirs)} and {named(ours)}"
+            "; expected the labelled set that the run should have answered"
         )
 
 
