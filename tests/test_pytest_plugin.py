@@ -78,7 +78,7 @@ def test_nothing_is_loaded_in_a_project_that_uses_nothing_of_it(project: pytest.
             Path("modules.json").write_text(json.dumps(sorted(sys.modules)))
         """
     )
-    project.makepyfile("def test_it():\n    pass\n")
+    project.makepyfile("import pytest\n\n@pytest.mark.retrieval\ndef test_it():\n    pass\n")
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-W", "error", *WITHOUT_OTHERS]
     done = subprocess.run(command, cwd=project.path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout

@@ -50,7 +50,9 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Read what a test expects, and with --retrieval-per-query make an item of each query."""
-    if "raglift_evaluate" in metafunc.fixturenames or metafunc.definition.get_closest_marker("retrieval") is not None:
+    # Without arguments the mark says nothing: others may have one of that name, to choose tests by
+    marks = metafunc.definition.iter_markers("retrieval")
+    if "raglift_evaluate" in metafunc.fixturenames or any(mark.args or mark.kwargs for mark in marks):
         from raglift.expectations.collecting import prepare
 
         prepare(metafunc)

@@ -25,15 +25,21 @@ def stable(text: str) -> str:
     return re.sub(r" in (?:…|\d+\.\d+s.*)$", " in …", text, flags=re.MULTILINE)
 
 
-@pytest.mark.slow
-def test_pytest_prints_what_the_page_shows(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("PYTEST_XDIST_WORKER", "PYTEST_ADDOPTS"):
-        monkeypatch.delenv(name, raising=False)
-    # What runs in this process forgets its imports, and NumPy allows no second time
+@pytest.fixture(scope="session")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Import what is imported late, before `pytester` begins, which forgets what came after it; Arrow does not."""
     data = rl.load_dataset("lighthouse").sample(8)
     evaluation = rl.evaluate(BM25Retriever(rl.RecursiveChunker().split(data.documents)), data)
-    baseline = rl.load_evaluation(evaluation.save(pytester.path / "imported"))
+    baseline = rl.load_evaluation(evaluation.save(tmp_path_factory.mktemp("imported") / "run"))
     assert rl.gate(evaluation, baseline=baseline, no_regression=["ndcg@10"]).passed
+
+
+@pytest.mark.slow
+def test_pytest_prints_what_the_page_shows(
+    imported: None, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("PYTEST_XDIST_WORKER", "PYTEST_ADDOPTS"):
+        monkeypatch.delenv(name, raising=False)
     files = dict(zip(FILES, PAGE.of("python"), strict=True))
     commands = 0
     for name, block in files.items():

@@ -28,13 +28,13 @@ def test_a_query_that_got_worse_is_shown_with_both_rankings(ranked) -> None:
         "  q0000: RR@3 1.000 → 0.333\n"
         "    Where does stone number 0000 lie?\n"
         "    baseline:\n"
-        "    ✓   1. document not known: the stone with the number 0000 lies at the ford\n"
-        "        2. document not known: nothing to the point, line 1\n"
-        "        3. document not known: nothing to the point, line 2\n"
+        "    ✓   1. the stone with the number 0000 lies at the ford\n"
+        "        2. nothing to the point, line 1\n"
+        "        3. nothing to the point, line 2\n"
         "    run:\n"
-        "        1. document not known: nothing to the point, line 1\n"
-        "        2. document not known: nothing to the point, line 2\n"
-        "    ✓   3. document not known: the stone with the number 0000 lies at the ford\n"
+        "        1. nothing to the point, line 1\n"
+        "        2. nothing to the point, line 2\n"
+        "    ✓   3. the stone with the number 0000 lies at the ford\n"
     ) in told
     assert told.count("    baseline:") == 5
     assert "      and q0005, q0006\n" in told

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from raglift.evaluation.foreign_ids import ids_that_never_came
 from raglift.evaluation.relabelled import relabelling_notes
 from raglift.matching.occurrences import find_occurrences
 from raglift.metrics import MEASURES, PROFILES
@@ -124,7 +125,7 @@ def evaluation_notes(
 ) -> list[str]:
     """Return what there is to say of an evaluation: the run's notes, and what the figures count and leave out."""
     notes = [*run.notes, *relabelling_notes(run), *_left_out(run, dataset), *_empty(run, dataset)]
-    notes += [*_mixed_labels(dataset), *_unjudged(run, dataset, judgements[-1])]
+    notes += [*_mixed_labels(dataset), *ids_that_never_came(run, dataset), *_unjudged(run, dataset, judgements[-1])]
     for stage, limit in truncated.items():
         why = "no more came back, whatever was asked" if stage == run.stages[0].name else "no fair lift at a deeper k"
         notes.append(f"{stage}: returned at most {counted(limit, 'hit')}: {why}")

@@ -89,9 +89,8 @@ def _query_lines(explanation: Explanation) -> Iterator[str]:
     else:
         yield f"  {explanation.stage} returned {counted(len(explanation.hits), 'hit')}; ✓ matches a label:"
     for each in explanation.hits[:_HITS]:
-        where, text = hit_words(each.hit)
         mark = "✓" if any(piece.counts or piece.satisfies for piece in each.pieces) else " "
-        yield f"  {mark} {each.hit.rank:>3}. {where}: {text}"
+        yield f"  {mark} {each.hit.rank:>3}. {hit_words(each.hit)}"
     if len(explanation.hits) > _HITS:
         below = [each.hit.rank for each in explanation.hits[_HITS:] if any(piece.counts for piece in each.pieces)]
         told = f"; matching: {', '.join(map(str, below))}" if below else ""

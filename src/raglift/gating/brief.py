@@ -115,7 +115,7 @@ def _side_by_side(flip: FlippedQuery) -> Table:
     for rank in range(1, min(_HITS, max(len(flip.hits_before), len(flip.hits_after))) + 1):
         cells = [f"{rank}"]
         for hits, matched in ((flip.hits_before, flip.matched_before), (flip.hits_after, flip.matched_after)):
-            where = ": ".join(hit_words(hits[rank - 1])) if rank <= len(hits) else "–"
+            where = hit_words(hits[rank - 1]) if rank <= len(hits) else "–"
             cells += ["✓" if rank in matched else "", where]
         rows.append(cells)
     if not rows:

@@ -136,8 +136,7 @@ def _rankings(flip: FlippedQuery) -> Iterator[str]:
         failed = f" failed: {cut(flip.error, _ERROR)}" if whose == "run" and flip.error is not None else ""
         yield f"    {whose}:{failed or ('' if hits else ' no hits')}"
         for hit in hits[:_HITS]:
-            where, text = hit_words(hit)
-            yield f"    {'✓' if hit.rank in matched else ' '} {hit.rank:>3}. {where}: {text}"
+            yield f"    {'✓' if hit.rank in matched else ' '} {hit.rank:>3}. {hit_words(hit)}"
         if len(hits) > _HITS:
             below = [rank for rank in matched if rank > _HITS]
             told = f"; a match at {named([str(rank) for rank in below])}" if below else ""

@@ -151,18 +151,21 @@ def failed_sentence(result: GateResult) -> str:
     return f"{counted(len(result.failed), 'query')} failed and {'counts' if one else 'count'} 0 in every mean: {ids}"
 
 
-def hit_words(hit: Hit, most: int = _BEGINNING) -> tuple[str, str]:
+def hit_words(hit: Hit, most: int = _BEGINNING) -> str:
     """Return where a hit stands, and the beginning of its text on one line.
+
+    Where its document is not known, its own id stands for it; without either there is the text alone.
 
     Args:
         hit: what came back.
-        most: how many characters the two may have together; of the text, at least 20 are shown.
+        most: how many characters there may be; of the text, at least 20 are shown.
     """
     chunk = hit.chunk
-    where = chunk.doc_id or "document not known"
-    if chunk.start is not None and chunk.end is not None:
+    where = chunk.doc_id or (chunk.id if chunk.has_own_id else "")
+    if where and chunk.start is not None and chunk.end is not None:
         where += f" {chunk.start:,}–{chunk.end:,}"
-    return where, cut(chunk.text, max(20, most - len(where)))
+    text = cut(chunk.text, max(20, most - len(where)))
+    return f"{where}: {text}" if where else text
 
 
 def cut(text: str, most: int) -> str:

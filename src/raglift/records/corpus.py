@@ -48,6 +48,14 @@ class Chunk:
 
     def __post_init__(self) -> None:
         if not self.id:
-            key = f"{self.doc_id}\x00{self.start}\x00{self.end}\x00{self.text}"
-            digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
-            object.__setattr__(self, "id", digest[:32])
+            object.__setattr__(self, "id", self._hash)
+
+    @property
+    def has_own_id(self) -> bool:
+        """Whether the framework gave it an id, or whoever made it; else its id is the hash."""
+        return self.id != self._hash
+
+    @property
+    def _hash(self) -> str:
+        key = f"{self.doc_id}\x00{self.start}\x00{self.end}\x00{self.text}"
+        return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -143,6 +143,7 @@ def test_in_bulk_is_line_by_line(entries: list[dict[str, Any]], end: str) -> Non
     [
         [{"query_id": "q", "hits": [{"id": "a", "score": 1}, {"id": "b"}]}, {"query_id": "r", "hits": []}],
         [{"query_id": "q", "hits": ["a", "b"]}, {"query_id": "r", "hits": []}],
+        [{"query_id": "r", "hits": []}, {"query_id": "q", "hits": ["a", "b"]}],
         [{"query_id": "q", "id": "a", "score": 2}, {"query_id": "q", "id": "b", "score": 1.5}],
     ],
 )

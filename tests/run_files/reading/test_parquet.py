@@ -100,3 +100,10 @@ def test_labels_are_one_row_each(file) -> None:
     with pytest.raises(DatasetError, match=r"row 1\.grade: found 2000") as error:
         read_qrels(file(query_id=["q", "r"], id=["a", None], grade=[2000, 1]))
     assert len(error.value.faults) == 2
+
+
+def test_texts_that_are_no_utf_8_are_said(file) -> None:
+    path = file(query_id=["q", "r"], id=["wrecked-id", "b"])
+    path.write_bytes(path.read_bytes().replace(b"wrecked-id", b"wrecked-\xff\xff"))
+    (fault,) = faults_of(path)
+    assert "run.parquet: found no Parquet file that can be read" in fault

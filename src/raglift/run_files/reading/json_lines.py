@@ -44,7 +44,7 @@ def read_json_run(path: Path, place: Place) -> Hits | None:
     """
     found = None
     with opened(path, place) as file:
-        found = None if file is None else _in_bulk(file, first_object(path))
+        found = None if file is None else _in_bulk(file, first_object(path, with_hits=True))
     if place.faults:
         return None
     if found is None or has_duplicates(found):
@@ -53,12 +53,19 @@ def read_json_run(path: Path, place: Place) -> Hits | None:
     return None if place.faults else found
 
 
-def first_object(path: Path) -> dict[str, Any]:
-    """Return the object on the first line of a file; an empty one where there is none."""
+def first_object(path: Path, *, with_hits: bool = False) -> dict[str, Any]:
+    """Return the object on the first line of a file; an empty one where there is none.
+
+    Args:
+        path: the file.
+        with_hits: pass over queries whose list of hits is empty, which does not show what hits look like.
+    """
     ignored = Place(path.name, [])
     with opened(path, ignored) as file:
         for here, line in lines_of(file, ignored, longest=LONGEST_OBJECT) if file is not None else ():
-            return parse_object(line, here) or {}
+            found = parse_object(line, here) or {}
+            if not with_hits or found.get(HITS) != []:
+                return found
     return {}
 
 

@@ -79,8 +79,9 @@ def _table(path: Path, place: Place, *, needed: tuple[str, ...], optional: tuple
         if place.faults:
             return None
         table = source.read(columns=present)
-    except (pa.ArrowException, OSError) as error:
-        place.fault(f"no Parquet file that can be read ({str(error).splitlines()[0]})", "a Parquet file")
+        table.validate(full=True)  # a damaged file may hold texts that are no UTF-8
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        place.fault(f"no Parquet file that can be read ({str(error).partition(chr(10))[0]})", "a Parquet file")
         return None
     if not table.num_rows:
         place.fault("no rows", "at least one")
