@@ -33,7 +33,11 @@ def no_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_file(folder: Path) -> None:
     dataset = load_dataset(folder / "queries.jsonl", documents=folder / "documents")
-    assert dataset.name == "queries"
+    assert dataset.name == folder.name
+    assert (
+        load_dataset((folder / "queries.jsonl").rename(folder / "mine.jsonl"), documents=folder / "documents").name
+        == "mine"
+    )
     assert dataset.documents == (Document("a.md", "zero one two"),)
     assert dataset.query("a").facts[0].passages == (Passage("one two", "a.md", 5, 12),)
 

@@ -49,7 +49,7 @@ def load_dataset(
         documents: the source texts, in place of those that `source` brings: all that `load_documents` takes. For a
             corpus that consists of one text, a path to a file is read as that text: under its id, and without what its
             publisher added.
-        name: a title; by default the name of the file, folder or corpus.
+        name: a title; by default the name of the file, folder or corpus; of `queries.jsonl` that of its folder.
         format: what the source is: `jsonl` (raglift's own), `beir`, `trec`, `squad`, `csv`, `autorag` or
             `llama-index`; None to tell it by the layout.
         **options: what some formats need besides, as `split`, `topics` or `columns`; see `FormatOptions`.
@@ -117,7 +117,10 @@ def _by_name(source: DocumentSource) -> DocumentSource:
 
 
 def _name(path: Path) -> str:
-    return path.resolve().name if path.is_dir() else path.stem
+    if path.is_dir():
+        return path.resolve().name
+    # Every set could be called queries: the folder says which it is
+    return path.resolve().parent.name or path.stem if path.name == QUERIES else path.stem
 
 
 def _named_corpus(path: Path) -> Corpus:

@@ -165,18 +165,24 @@ def test_a_labelled_set_says_what_the_whole_is(run, tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("main",), "found nothing to check"),
+        (("main",), "found nothing to check; expected a bound, as --min ndcg@10=0.75"),
         (("main", "--min", "0.75"), "--min: found '0.75'; expected NAME=BOUND, as ndcg@10=0.75"),
         (("main", "--max", "failures="), "--max: found 'failures='; expected NAME=BOUND"),
         (("main", "--min", "rr@3=0.1", "--min", "rr@3=0.2"), "--min: found 'rr@3' twice"),
-        (("main", "--min", "rr@3=high"), "found 'high'; expected a number"),
+        (("main", "--min", "rr@3=high"), "--min: rr@3: found 'high'; expected a number"),
         (("main", "--min", "rr@9=0.5"), "its 6 candidates do not reach it"),
         (("main", "--min", "rerank:rr@3=0.5"), "found the stage 'rerank'; expected one of 'retrieve'"),
-        (("main", "--baseline", "worse"), "expected one, as no_regression=['ndcg@10'] (--no-regression ndcg@10)"),
-        (("main", "--no-regression", "rr@3"), "found no baseline"),
+        (("main", "--baseline", "worse"), "expected one, as --no-regression ndcg@10"),
+        (("main", "--no-regression", "rr@3"), "--no-regression: found no baseline"),
         (("nowhere", "--min", "rr@3=0.5"), "nowhere: found nothing there"),
         (("main", "--baseline", "nowhere", "--no-regression", "rr@3"), "nowhere: found nothing there"),
         (("main", "--min", "rr@3=0.5", "--margin", "much"), "margin"),
+        (("main", "--min", "rr@3=0.5", "--junit", "a.xml", "--markdown", "./a.xml"), "as for --junit; expected a file"),
+        (("main", "--baseline", "main", "--no-regression", "rr@3", "--no-regression", "rr@3"), "found rr@3 twice"),
+        (
+            ("main", "--baseline", "main", "--no-regression", "rr@3", "--margin", "3"),
+            "--margin: found 3; expected a share below 1",
+        ),
         ((), "Missing argument"),
     ],
 )

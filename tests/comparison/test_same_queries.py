@@ -78,12 +78,13 @@ def test_no_query_that_all_share():
         (query("q1", answerable=False), "the labels of 1 query differ between 'a' and 'b': found q1"),
         (query("q1", facts=()), "the labels of 1 query differ"),
         (query("q1", text="What was it?"), "the labels of 1 query"),
-        (dataclasses.replace(query("q1"), text="What was q1?"), "the text of 1 query differ between 'a' and 'b'"),
+        (dataclasses.replace(query("q1"), text="What was q1?"), "the text of 1 query differs between 'a' and 'b'"),
     ],
 )
 def test_changed_labels_are_no_fair_pair(changed, message):
-    with pytest.raises(ConfigurationError, match=message):
+    with pytest.raises(ConfigurationError, match=message) as caught:
         compare({"a": measured(query("q0"), query("q1")), "b": measured(query("q0"), changed)}, primary="rr@3")
+    assert "labels by people" not in str(caught.value)  # of both, so that it would tell nothing
 
 
 def test_many_changed_labels_are_counted():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -136,7 +137,7 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
             )
             (folder / f"{step['name']}.txt").write_text(done.stdout + done.stderr, encoding="utf-8")
             outcomes[step.get("id", step["name"])] = done.returncode
-            failed = failed or done.returncode != 0
+            failed = failed or (done.returncode != 0 and not step.get("continue-on-error"))
         return outcomes
 
     assert WORKFLOW["defaults"] == {"run": {"shell": "bash"}}
@@ -217,6 +218,28 @@ def test_a_label_that_is_mended_counts_for_both_and_a_new_one_is_no_fault(projec
     new = '{"id": "new", "query": "where is the key to the store", "answerable": false, "relevant": []}'
     path.write_text("\n".join([mended, *rest, new]) + "\n", encoding="utf-8")
     assert job("gate", project)["Gate"] == 0
+
+
+def test_a_question_that_is_deleted_is_warned_of_and_one_that_is_reworded_is_no_pair(project: Path, job: Job) -> None:
+    path = project / "retrieval" / "queries.jsonl"
+    first, second, *rest = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join([second, *rest]) + "\n", encoding="utf-8")
+    assert job("gate", project)["Gate"] == 0
+    above, _, _ = (project / "summary.md").read_text(encoding="utf-8").partition("Against the baseline")
+    told = "1 query of the baseline is in the labelled set no more, so the gate does not hold the run to it: "
+    # Markdown escapes what it could take for its own
+    assert told + json.loads(first)["id"] in above.replace("\\", "")
+    shutil.rmtree(project / "runs")
+    reworded = json.dumps({**json.loads(first), "query": "say that again"})
+    path.write_text("\n".join([reworded, second, *rest]) + "\n", encoding="utf-8")
+    assert job("gate", project) == {"Evaluate": 0, "baseline": 2}
+    assert "found another text under the id" in (project / "Score the baseline.txt").read_text(encoding="utf-8")
+
+
+def test_a_report_that_cannot_be_made_does_not_decide() -> None:
+    (report,) = (step for step in JOBS["gate"]["steps"] if step.get("name") == "Report")
+    assert report["continue-on-error"] is True
+    assert all("continue-on-error" not in step for step in JOBS["gate"]["steps"] if step is not report)
 
 
 def test_a_system_that_does_not_start_fails_the_job(project: Path, job: Job) -> None:

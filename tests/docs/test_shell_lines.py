@@ -22,6 +22,8 @@ COMMANDS = typer.main.get_command(app)
 READ = {str(path.relative_to(ROOT)): read_page(path) for path in PAGES}
 GROUP = type(COMMANDS)
 REFUSED = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "UsageError")
+ELSEWHERE = {"README.md", "docs/gates.md"}
+"""Pages with commands that need what earlier ones leave behind."""
 INLINE = re.compile(r"`raglift ([^`]+)`")
 
 
@@ -97,12 +99,25 @@ def test_a_line_that_would_be_refused_is_noticed(wrong: str) -> None:
         parse(shlex.split(wrong))
 
 
-@pytest.mark.parametrize("name", [name for name, page in READ.items() if name != "README.md" and shown(page)])
+@pytest.mark.parametrize("name", [name for name, page in READ.items() if name not in ELSEWHERE and shown(page)])
 def test_a_command_prints_what_is_shown_below_it(name: str, tmp_path: Path) -> None:
     for command, output in shown(READ[name]):
         call = [sys.executable, "-m", *shlex.split(command.text)]
         printed = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
         assert differing(output.text, printed) is None
+
+
+def test_the_commands_on_top_of_the_gates_page_follow_from_one_another(tmp_path: Path) -> None:
+    page = READ["docs/gates.md"]
+    outputs = [output for output in page.of("text") if output.follows in page.of("sh")]
+    assert len(outputs) == 2
+    for output, code in zip(outputs, (0, 1), strict=True):
+        for line in output.follows.text.splitlines():
+            done = subprocess.run(
+                [sys.executable, "-m", *shlex.split(line)], cwd=tmp_path, capture_output=True, text=True
+            )
+        assert (done.returncode, done.stderr) == (code, "")
+        assert differing(output.text, done.stdout) is None
 
 
 def test_the_commands_of_the_datasets_page_run(tmp_path: Path) -> None:

@@ -89,6 +89,11 @@ def test_a_baseline_without_a_metric_to_compare_is_refused() -> None:
         of({"baseline": "runs/first"})
 
 
+def test_a_margin_that_no_drop_could_be_larger_than_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="margin: found 3; expected a share below 1"):
+        of({"no_regression": ["rr@3"], "margin": 3})
+
+
 def test_an_argument_without_a_name_is_refused() -> None:
     with pytest.raises(
         ConfigurationError, match="an argument without a name; expected arguments by name: dataset, min"

@@ -72,7 +72,10 @@ def test_a_range_may_be_asked_and_tokens_have_no_upper_end() -> None:
 
 
 def test_metrics_that_are_compared() -> None:
-    assert compared_metrics(["ndcg@10", NDCG @ 10, "mrr@10"]) == (NDCG @ 10, RR @ 10)
+    assert compared_metrics([NDCG @ 10, "mrr@10"]) == (NDCG @ 10, RR @ 10)
+    for twice in (["ndcg@10", NDCG @ 10], ["mrr@10", "ndcg@10", "rr@10"]):
+        with pytest.raises(ConfigurationError, match=r"no_regression: found .*@10 twice; expected each metric once"):
+            compared_metrics(twice)
     assert compared_metrics("ndcg@10") == (NDCG @ 10,)
     for wrong, told in (
         ("context_tokens@10", "expected a measure of quality"),
@@ -88,3 +91,10 @@ def test_metrics_that_are_compared() -> None:
 def test_a_margin_is_a_number_from_0_on(margin) -> None:
     with pytest.raises(ConfigurationError, match="margin: found"):
         checked_margin(margin)
+
+
+@pytest.mark.parametrize("margin", [1, 1.0, 3, 30])
+def test_a_margin_that_no_drop_could_be_larger_than_is_refused(margin: float) -> None:
+    with pytest.raises(ConfigurationError, match=r"expected a share below 1, as 0\.03 for 3 points: ndcg@10 lies"):
+        checked_margin(margin, [NDCG @ 10])
+    assert checked_margin(0.999, [NDCG @ 10]) == 0.999

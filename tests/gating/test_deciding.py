@@ -86,11 +86,47 @@ def test_without_a_set_the_baseline_says_what_the_whole_is(ranked) -> None:
     assert rl.gate(baseline, baseline=run, no_regression=["rr@3"]).passed
 
 
+def plain(text: str) -> str:
+    """Return a text without its line ends."""
+    return " ".join(text.split())
+
+
+def test_queries_taken_out_of_the_set_are_warned_of_near_the_top_of_everything(ranked) -> None:
+    run, baseline = ranked([1] * 6), ranked([1] * 8)
+    result = rl.gate(run, baseline=baseline, no_regression=["rr@3"], dataset=run.dataset)
+    assert (result.passed, result.missing, result.dropped) == (True, (), ("q0006", "q0007"))
+    told = (
+        "2 queries of the baseline are in the labelled set no more, so the gate does not hold the run to them: "
+        "q0006, q0007"
+    )
+    assert f": 6 queries, none missing ! {told} pass" in plain(str(result))
+    assert f"! {told}" in plain(result.to_junit())
+    above, _, _ = result.to_markdown().partition("Against the baseline")
+    assert "WARNING" in above
+    assert told in above
+    one = rl.gate(ranked([1] * 7), baseline=baseline, no_regression=["rr@3"], dataset=ranked([1] * 7).dataset)
+    assert (
+        "1 query of the baseline is in the labelled set no more, so the gate does not hold the run to it: q0007"
+        in plain(str(one))
+    )
+    whole = rl.gate(baseline, baseline=run, no_regression=["rr@3"], dataset=baseline.dataset)
+    assert (whole.dropped, "no more" in str(whole)) == ((), False)
+
+
 def test_a_query_that_failed_is_not_missing(ranked) -> None:
     evaluation = ranked([1, ValueError("no")])
     result = rl.gate(evaluation, minimum={"rr@3": 0.5}, dataset=evaluation.dataset)
     assert result.passed
     assert [(one.query_id, one.error) for one in result.failed] == [("q0001", "retrieve: ValueError: no")]
+
+
+def test_the_set_of_another_run_is_a_mistake_and_no_run_without_queries(ranked) -> None:
+    run = ranked([1] * 4)
+    other = replace(run.dataset, queries=tuple(replace(query, id=f"other-{query.id}") for query in run.dataset))
+    with pytest.raises(
+        ConfigurationError, match=r"gate: dataset: .* share no query id: found other-q0000, .* and q0000"
+    ):
+        rl.gate(run, minimum={"rr@3": 0.5}, dataset=other)
 
 
 def test_queries_beyond_the_set_are_told(ranked) -> None:

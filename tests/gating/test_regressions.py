@@ -140,6 +140,16 @@ def test_so_few_queries_that_nothing_can_fail_are_told(ranked) -> None:
     assert both.warnings[0].startswith("with 6 queries no drop")
 
 
+def test_a_confidence_by_which_no_drop_could_ever_fail_is_refused(ranked) -> None:
+    run, baseline = ranked([None] * 30), ranked([1] * 30)
+    for confidence, metrics in ((0.9999999, ["rr@3"]), (0.99995, ["rr@3"]), (0.99985, ["rr@3", "recall@3"])):
+        with pytest.raises(ConfigurationError, match=r"confidence: found .* so the gate could never fail"):
+            rl.gate(run, baseline=baseline, no_regression=metrics, confidence=confidence)
+    # The most that is told can be asked: the largest drop of all fails there
+    assert not rl.gate(run, baseline=baseline, no_regression=["rr@3"], confidence=0.9999).passed
+    assert not rl.gate(run, baseline=baseline, no_regression=["rr@3", "recall@3"], confidence=0.9998).passed
+
+
 def test_a_run_may_itself_be_called_baseline(ranked) -> None:
     run = ranked([1] * 6)
     assert rl.gate(run, baseline=run, no_regression=["rr@3"], name="baseline").passed

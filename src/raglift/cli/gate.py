@@ -32,6 +32,13 @@ if TYPE_CHECKING:
 __all__ = ["Request", "run"]
 
 _SHOWN = 5
+_OPTIONS = {
+    "minimum": "--min",
+    "maximum": "--max",
+    "no_regression": "--no-regression",
+    **{name: f"--{name}" for name in ("margin", "seed", "confidence")},
+}
+"""What arguments of `gate()` are called on the command line."""
 _MISTAKE = 2
 """The exit code where nothing was decided."""
 
@@ -99,21 +106,26 @@ def _decide(request: Request) -> Outcome:
         _Unfinished: a run has not been measured whole.
         RagliftError: nothing can be decided.
     """
+    _check_request(request)
     minimum, maximum = _bounds("--min", request.minimum), _bounds("--max", request.maximum)
     evaluation = _opened(request.run)
     baseline = None if request.baseline is None else _opened(request.baseline)
-    result = gate(
-        evaluation,
-        minimum=minimum,
-        maximum=maximum,
-        baseline=baseline,
-        no_regression=request.no_regression,
-        margin=request.margin,
-        dataset=_dataset(request),
-        seed=request.seed,
-        confidence=request.confidence,
-        name=request.name or distinct_names([request.run], [evaluation])[0],
-    )
+    dataset = _dataset(request)
+    try:
+        result = gate(
+            evaluation,
+            minimum=minimum,
+            maximum=maximum,
+            baseline=baseline,
+            no_regression=request.no_regression,
+            margin=request.margin,
+            dataset=dataset,
+            seed=request.seed,
+            confidence=request.confidence,
+            name=request.name or distinct_names([request.run], [evaluation])[0],
+        )
+    except ConfigurationError as error:
+        raise ConfigurationError(_in_options(str(error))) from None
     try:
         _print(result, request)
         sys.stdout.flush()
@@ -205,6 +217,36 @@ def _dataset(request: Request) -> Dataset | None:
             raise ConfigurationError("--documents: found it without --dataset; expected the labels that need them")
         return None
     return load_dataset(request.dataset, documents=request.documents)
+
+
+def _in_options(message: str) -> str:
+    """Return a message that begins with an argument of Python's with the option in its place."""
+    argument, colon, rest = message.partition(": ")
+    return f"{_OPTIONS[argument]}: {rest}" if colon and argument in _OPTIONS else message
+
+
+def _check_request(request: Request) -> None:
+    """Raise where options do not go together.
+
+    Raises:
+        ConfigurationError: nothing to check; a baseline or what to compare with it alone; or JUnit XML and Markdown in
+            the same file.
+    """
+    if request.no_regression and request.baseline is None:
+        raise ConfigurationError("--no-regression: found no baseline; expected one to compare with: --baseline RUN")
+    if request.baseline is not None and not request.no_regression:
+        raise ConfigurationError(
+            "--baseline: found no metric that must not be worse; expected one, as --no-regression ndcg@10"
+        )
+    if not (request.minimum or request.maximum or request.no_regression):
+        raise ConfigurationError(
+            "gate: found nothing to check; expected a bound, as --min ndcg@10=0.75 or --max failures=0, or --baseline "
+            "RUN with --no-regression ndcg@10"
+        )
+    if request.junit is None or request.markdown is None:
+        return
+    if request.junit.expanduser().resolve() == request.markdown.expanduser().resolve():
+        raise ConfigurationError(f"--markdown: found {request.markdown}, as for --junit; expected a file of its own")
 
 
 def _write_files(result: GateResult | Undecided, request: Request) -> None:

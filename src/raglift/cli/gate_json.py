@@ -26,6 +26,7 @@ def gate_json(result: GateResult) -> dict[str, Any]:
         "queries": len(evaluation.dataset),
         "expected": result.expected,
         "missing": result.missing,
+        "dropped": result.dropped,
         "failed": [{"query_id": one.query_id, "error": one.error} for one in result.failed],
         "checks": [_check_json(check) for check in result.checks],
         "regressions": [_regression_json(one) for one in result.regressions],

@@ -124,9 +124,10 @@ def check_same_queries(
         changed = [key for key, query, other in shared if not is_same(query, other)]
         if changed:
             ours, others = LabelSources.of(common.values()), LabelSources.of(theirs.values())
-            whose = f" ({_whose(baseline, ours)}; {_whose(name, others)})" if ours != others else ""
+            whose = f" ({_whose(baseline, ours)}; {_whose(name, others)})" if str(ours) != str(others) else ""
+            differ = "differ" if what == "labels" else "differs"
             raise ConfigurationError(
-                f"compare: the {what} of {_queries(len(changed))} differ between "
+                f"compare: the {what} of {_queries(len(changed))} {differ} between "
                 f"{baseline!r} and {name!r}: found {named(changed)}{whose if what == 'labels' else ''}; "
                 f"expected the same {what} for a fair pair: {relabelled if what == 'labels' else _ASK_AGAIN}"
             )

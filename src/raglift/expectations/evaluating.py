@@ -134,6 +134,7 @@ class Evaluate:
         needed = expected.metrics(each_query=is_split(self._item))
         more = [metric for metric in needed if metric not in wanted]
         settings: dict[str, Any] = {"progress": False, **options}
+        self._require_candidates(options.get("candidates"))
         if more:
             settings["metrics"] = (*wanted, *more)
         if expected.bounds_latency:
@@ -141,6 +142,17 @@ class Evaluate:
         if expected.maximum["failures"] == 0 and not is_split(self._item):
             settings.setdefault("on_error", "raise")
         return settings
+
+    def _require_candidates(self, given: object) -> None:
+        """Raise where the mark needs more candidates than the test asks for: it would be measured with others."""
+        if not isinstance(given, int):
+            return
+        for metric in self._expectation.metrics(each_query=False):
+            if metric.k is not None and metric.k > given:
+                raise ConfigurationError(
+                    f"{self._item.nodeid}: found candidates={given}, and {metric} in its mark; expected {metric.k} "
+                    "candidates or more, or a metric that is no deeper"
+                )
 
 
 def evaluate_for(request: pytest.FixtureRequest, query: str | None) -> Evaluate:

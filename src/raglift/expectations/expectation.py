@@ -137,6 +137,7 @@ def expectation_of(marks: Iterable[pytest.Mark], where: str) -> Expectation:
     )
     try:
         found.metrics(each_query=True)  # all together, where two names may mean one figure
+        checked_margin(found.margin, _compared(found.no_regression))
     except ConfigurationError as error:
         raise ConfigurationError(f"{where}: the mark cannot be used\n  {MARK}: {error}") from None
     return found

@@ -17,12 +17,14 @@ from raglift.records import Metric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["COUNTS", "LATENCIES", "Bound", "bounds_of", "checked_margin", "compared_metrics"]
+__all__ = ["COUNTS", "LATENCIES", "Bound", "bounds_of", "check_power", "checked_margin", "compared_metrics"]
 
 LATENCIES = {"p50_latency": "p50", "p95_latency": "p95"}
 """Figures in seconds, and the field of a stage's latency that holds each."""
 COUNTS = ("failures", "empty", "unlabelled")
 """Figures that count queries."""
+_RESAMPLES = 10_000
+"""How many assignments of signs the paired test draws where there are too many to try all."""
 _SECONDS = re.compile(r"\s*(?P<number>[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*(?P<unit>s|ms)?\s*")
 
 
@@ -69,10 +71,11 @@ def bounds_of(
 
 
 def compared_metrics(metrics: Sequence[Metric | str]) -> tuple[Metric, ...]:
-    """Return the metrics that must not be worse than the baseline's, each once.
+    """Return the metrics that must not be worse than the baseline's.
 
     Raises:
-        ConfigurationError: something that is no measure of quality, or a stage.
+        ConfigurationError: something that is no measure of quality, a stage, or a metric twice, as p is corrected over
+            how many there are.
     """
     given = [metrics] if isinstance(metrics, (str, Metric)) else list(metrics)
     found: dict[Metric, None] = {}
@@ -86,20 +89,51 @@ def compared_metrics(metrics: Sequence[Metric | str]) -> tuple[Metric, ...]:
             raise ConfigurationError(
                 f"no_regression: found {metric}; expected a measure of quality, of which more is better, as ndcg@10"
             )
+        if metric in found:
+            raise ConfigurationError(f"no_regression: found {metric} twice; expected each metric once")
         found[metric] = None
     return tuple(found)
 
 
-def checked_margin(margin: float) -> float:
+def checked_margin(margin: float, metrics: Sequence[Metric] = ()) -> float:
     """Return how large a drop may be.
 
+    Args:
+        margin: as it was given.
+        metrics: those whose drops are held against it.
+
     Raises:
-        ConfigurationError: not a number of 0 or more.
+        ConfigurationError: not a number of 0 or more, or so large that no drop could pass it.
     """
     is_number = isinstance(margin, (int, float)) and not isinstance(margin, bool)
     if not is_number or not math.isfinite(margin) or margin < 0.0:
         raise ConfigurationError(f"margin: found {margin!r}; expected a number of 0 or more, as 0.01")
+    bounded = [metric for metric in metrics if is_bounded(metric)]
+    if bounded and margin >= 1.0:
+        raise ConfigurationError(
+            f"margin: found {margin:g}; expected a share below 1, as 0.03 for 3 points: {bounded[0]} lies between 0 "
+            "and 1, so no drop of it is larger, and the gate could never fail"
+        )
     return float(margin)
+
+
+def check_power(confidence: float, tests: int) -> None:
+    """Raise where a drop could not come out as real, however large and over however many queries.
+
+    Args:
+        confidence: a drop is real where p is at most 1 minus it.
+        tests: how many metrics p is corrected over.
+
+    Raises:
+        ConfigurationError: the least p that the permutation test has is larger.
+    """
+    least = tests / (_RESAMPLES + 1)
+    if tests and 1.0 - confidence < least:
+        corrected = f", corrected over {tests:,} metrics" if tests > 1 else ""
+        raise ConfigurationError(
+            f"confidence: found {confidence!r}; expected at most {math.floor((1.0 - least) * 1e4) / 1e4:g}: no p of a "
+            f"permutation test with {_RESAMPLES:,} draws is below {least:.2g}{corrected}, so the gate could never fail"
+        )
 
 
 def _identity(bound: Bound) -> tuple[str | None, str, bool]:

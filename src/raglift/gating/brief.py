@@ -10,6 +10,7 @@ from raglift.gating.text import checks_table
 from raglift.gating.words import (
     check_notes,
     cut,
+    dropped_sentence,
     failed_sentence,
     hit_words,
     method_sentence,
@@ -46,7 +47,7 @@ def gate_brief(result: GateResult) -> Document:
         lead=" ".join(f"{sentence}." for sentence in (missing_sentence(result), failed_sentence(result)) if sentence),
         headline=checks_table(result, _PASSED, _FAILED),
         measured=tuple(_measured(result)),
-        warnings=result.warnings,
+        warnings=tuple(told for told in (dropped_sentence(result), *result.warnings) if told),
         notes=tuple(note for check in result.checks for note in check_notes(check)) + result.notes,
         sections=tuple(_sections(result)),
         labels=str(result.evaluation.label_sources),

@@ -8,7 +8,7 @@ from raglift.comparison.same_queries import check_same_queries, named
 from raglift.comparison.statistics import method_of
 from raglift.comparison.systems import system_name
 from raglift.errors import ConfigurationError
-from raglift.gating.bounds import bounds_of, checked_margin, compared_metrics
+from raglift.gating.bounds import bounds_of, check_power, checked_margin, compared_metrics
 from raglift.gating.figures import check_of, with_metrics
 from raglift.gating.records import FailedQuery, GateResult, Outcome
 from raglift.gating.regressions import regressions_of
@@ -53,7 +53,7 @@ def gate(
             a stage; or how many queries there may be of `failures`, `empty` (no hit came back) and `unlabelled`.
         baseline: an evaluation of the same queries.
         no_regression: the metrics that must not be worse than the baseline's, at the last stage of each.
-        margin: how large a drop of the mean may be before it counts.
+        margin: how large a drop of the mean may be before it counts; of metrics between 0 and 1 a share, as 0.03.
         dataset: the labelled set that the run should have answered whole, by the same labels.
         seed: of the permutation tests.
         confidence: a drop is real where p is at most 1 minus it.
@@ -61,18 +61,20 @@ def gate(
 
     Raises:
         ConfigurationError: nothing to check, no such figure or stage, a bound that it cannot have, a metric deeper than
-            the run's candidates, a latency that was not measured; or a baseline or dataset with other labels or another
-            match rule.
+            the run's candidates, a latency that was not measured; a margin or confidence by which nothing could fail;
+            or a baseline or dataset with no query of the run, other labels or another match rule.
     """
     _check_given(evaluation, baseline, dataset)
     method_of(seed, confidence)
     bounds = bounds_of(minimum, maximum, evaluation.scores.stages)
     compared = compared_metrics(no_regression)
-    allowed = checked_margin(margin)
+    allowed = checked_margin(margin, compared)
+    check_power(confidence, len(compared))
     _check_request(bool(bounds), baseline is not None, bool(compared))
     called = system_name(evaluation) if name is None else name
     whole = dataset if dataset is not None else None if baseline is None else baseline.dataset
     if dataset is not None:
+        _check_overlap(evaluation.dataset, dataset, called)
         check_same_queries("dataset", dataset.query_by_id, called, evaluation.dataset.query_by_id, _RESCORE)
     missing = () if whole is None else _missing(evaluation.dataset, whole)
     wanted = [bound.metric for bound in bounds if bound.metric is not None]
@@ -104,6 +106,7 @@ def gate(
         None if against is None else against.method,
         () if against is None else against.warnings,
         (*notes, *_beyond(scored.dataset, dataset), *(() if against is None else against.notes)),
+        () if baseline is None or dataset is None else _dropped(evaluation.dataset, baseline.dataset, dataset),
     )
 
 
@@ -143,9 +146,25 @@ def _check_request(has_bounds: bool, has_baseline: bool, has_metrics: bool) -> N
         )
 
 
+def _check_overlap(asked: Dataset, dataset: Dataset, called: str) -> None:
+    """Raise for the labelled set of another run: it is not that all of its queries are missing."""
+    theirs, ours = list(dataset.query_by_id), list(asked.query_by_id)
+    if set(theirs).isdisjoint(ours):
+        raise ConfigurationError(
+            f"gate: dataset: {dataset.name!r} and {called!r} share no query id: found {named(theirs)} and {named(ours)}"
+            "; expected the labelled set that the run should have answered"
+        )
+
+
 def _missing(asked: Dataset, whole: Dataset) -> tuple[str, ...]:
     """Return the queries of the whole that a run was not asked."""
     return tuple(query.id for query in whole.queries if query.id not in asked.query_by_id)
+
+
+def _dropped(asked: Dataset, baseline: Dataset, dataset: Dataset) -> tuple[str, ...]:
+    """Return the queries of a baseline that neither the run nor the labelled set has: whoever took them out."""
+    known = asked.query_by_id.keys() | dataset.query_by_id.keys()
+    return tuple(query.id for query in baseline.queries if query.id not in known)
 
 
 def _beyond(asked: Dataset, dataset: Dataset | None) -> list[str]:

@@ -154,6 +154,8 @@ class GateResult:
     """Why the differences may not mean what they seem to."""
     notes: tuple[str, ...] = ()
     """What else the reader should know of the run, and of the queries that were compared."""
+    dropped: tuple[str, ...] = ()
+    """Queries that only the baseline has, the labelled set that was given having them no more: nothing holds them."""
 
     @property
     def passed(self) -> bool:

@@ -9,6 +9,7 @@ from raglift.gating.words import (
     bound_text,
     check_notes,
     cut,
+    dropped_sentence,
     failed_sentence,
     found_text,
     hit_words,
@@ -56,6 +57,7 @@ def _parts(result: GateResult) -> Iterator[Part]:
     yield f"{result.name}: {verdict_sentence(result)}"
     whole = ", none missing" if result.expected is not None and not result.missing else ""
     yield f"{dataset.name}: {counted(len(dataset), 'query')}{whole}"
+    yield from (f"! {told}" for told in (dropped_sentence(result),) if told)
     yield from labels_line(result.evaluation.label_sources)
     if result.checks:
         yield ""
