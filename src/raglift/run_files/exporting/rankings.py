@@ -26,18 +26,12 @@ class ScoredIds(NamedTuple):
 
 
 _Given = tuple[str, list[str], "list[float | None] | None"]
-"""A query's id, the ids in order, and their scores; None for no scores at all."""
-
-
-class _Source:
-    """Where rankings come from; walked through more than once, so that no other form of them is whole in memory."""
-
-    def __iter__(self) -> Iterator[_Given]:
-        raise NotImplementedError
+"""A query's id, the ids in order, and their scores; None for no scores at all. Where they come from is walked through
+more than once, so that no other form of them is whole in memory."""
 
 
 @dataclass(frozen=True, eq=False)
-class _OfStage(_Source):
+class _OfStage:
     run: Run
     stage: str
 
@@ -48,7 +42,7 @@ class _OfStage(_Source):
 
 
 @dataclass(frozen=True, eq=False)
-class _OfIds(_Source):
+class _OfIds:
     rankings: Mapping[str, Iterable[str]]
     scores: Mapping[str, Iterable[float]] | None
 
@@ -67,7 +61,7 @@ class IdRankings:
 
     name: str
     """The stage; the tag of a TREC run."""
-    source: _Source
+    source: Iterable[_Given]
     own_scores: bool
     """Whether the scores are the stage's own."""
     lowered: int
@@ -93,7 +87,7 @@ class IdRankings:
         return cls._surveyed(name, _OfIds(rankings, scores))
 
     @classmethod
-    def _surveyed(cls, name: str, source: _Source) -> IdRankings:
+    def _surveyed(cls, name: str, source: Iterable[_Given]) -> IdRankings:
         queries = hits = lowered = 0
         own_scores = True
         repeated: dict[str, int] = {}
