@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all: written beside their place, then moved there."""
+"""Files and folders that appear whole or not at all: written beside their place, then moved there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TextIO
 
-__all__ = ["NOTHING_WRITTEN", "replacing_file"]
+__all__ = ["NOTHING_WRITTEN", "put_folder", "replacing_file"]
 
 NOTHING_WRITTEN = "nothing was written"
 """What a DatasetError ends its first line with when it stops a writer."""
@@ -42,3 +42,24 @@ def replacing_file(path: Path) -> Iterator[TextIO]:
     except OSError as error:
         fault = Fault(str(path), f"a file that cannot be written ({error.strerror or error})", "a place to write to")
         raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from error
+
+
+def put_folder(written: Path, target: Path, retired: Path) -> None:
+    """Move a folder to its place; whatever stands there comes back when that fails.
+
+    Args:
+        written: the whole folder, on the same file system.
+        target: its place.
+        retired: where what stands at its place goes.
+
+    Raises:
+        OSError: it cannot be moved.
+    """
+    if target.exists():
+        target.replace(retired)
+    try:
+        written.replace(target)
+    except BaseException:
+        if retired.exists():
+            retired.replace(target)
+        raise

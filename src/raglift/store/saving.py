@@ -8,6 +8,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from raglift.dataset.replacing import put_folder
 from raglift.errors import RunError
 from raglift.metrics import describe_own
 from raglift.records import Chunk, Evaluation, Inventory, Passage, Query, Trace
@@ -44,7 +45,7 @@ def save_evaluation(evaluation: Evaluation, folder: str | Path, *, overwrite: bo
             written = Path(temporary) / "run"
             written.mkdir()
             _write(evaluation, written)
-            _put(written, target, Path(temporary) / "retired")
+            put_folder(written, target, Path(temporary) / "retired")
     except (OSError, TypeError, ValueError, RecursionError) as error:
         raise RunError(f"{target}: cannot be written: {error}; nothing was changed there") from error
     return target
@@ -74,18 +75,6 @@ def _is_evaluation(folder: Path) -> bool:
     """Whether a folder holds a saved evaluation and nothing else that replacing it would destroy."""
     names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
     return RUN in names and names <= {RUN, QUERIES, CHUNKS, TRACES, SCORES}
-
-
-def _put(written: Path, target: Path, retired: Path) -> None:
-    """Move a folder to its place; whatever stands there comes back when that fails."""
-    if target.exists():
-        target.replace(retired)
-    try:
-        written.replace(target)
-    except BaseException:
-        if retired.exists():
-            retired.replace(target)
-        raise
 
 
 def _write(evaluation: Evaluation, folder: Path) -> None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from raglift.dataset.replacing import NOTHING_WRITTEN
+from raglift.dataset.replacing import NOTHING_WRITTEN, put_folder
 from raglift.errors import DatasetError, Fault
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def replacing_folder(folder: Path, *, overwrite: bool) -> Iterator[Path]:
             written.mkdir()
             yield written
             check_free(folder, overwrite=overwrite)  # whoever came meanwhile was first
-            _put(written, folder, Path(temporary) / "retired")
+            put_folder(written, folder, Path(temporary) / "retired")
     except OSError as error:
         fault = Fault(str(folder), f"a place that cannot be written ({error.strerror or error})", "a place to write to")
         raise DatasetError(str(folder), [fault], NOTHING_WRITTEN) from error
@@ -79,15 +79,3 @@ def _is_export(folder: Path) -> bool:
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
     return all(path.name in known and path.is_file() and not path.is_symlink() for path in folder.iterdir())
-
-
-def _put(written: Path, target: Path, retired: Path) -> None:
-    """Move a folder to its place; whatever stands there comes back when that fails."""
-    if target.exists():
-        target.replace(retired)
-    try:
-        written.replace(target)
-    except BaseException:
-        if retired.exists():
-            retired.replace(target)
-        raise
