@@ -30,7 +30,7 @@ def is_secret_name(name: str) -> bool:
 
 def secrets_of(client: Any) -> list[str]:
     """Return the keys that a client of LangChain or LlamaIndex holds."""
-    held = getattr(client, "__dict__", {})
+    held = dict(getattr(client, "__dict__", {}))  # a copy: another thread's first request makes the client keep more
     hidden = [value.get_secret_value() for value in held.values() if hasattr(value, "get_secret_value")]
     plain = [value for name, value in held.items() if is_secret_name(name)]
     headers = [inner for value in plain if isinstance(value, Mapping) for inner in value.values()]

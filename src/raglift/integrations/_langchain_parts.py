@@ -86,7 +86,7 @@ def child_fields(part: Any) -> dict[str, Any]:
                 return False
         return any(_is_part(part, field, item) for item in members(value))
 
-    held = {name: value for name, value in vars(part).items() if name in type(part).model_fields}
+    held = {name: value for name, value in dict(vars(part)).items() if name in type(part).model_fields}
     held |= part.__pydantic_private__ or {}
     return {field: value for field, value in held.items() if holds_parts(field, value)}
 

@@ -54,7 +54,7 @@ def node_of(chunk: Chunk) -> Any:
 
     origin = chunk.origin
     if isinstance(origin, BaseNode) and _text_of(origin) == chunk.text:
-        fields = vars(origin).items()
+        fields = dict(vars(origin)).items()
         fresh = {name: copy(value) for name, value in fields if isinstance(value, dict | list)}
         return origin.model_copy(update={**fresh, "id_": chunk.id})
     metadata = {str(key): value for key, value in chunk.metadata.items()}
