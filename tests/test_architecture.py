@@ -18,6 +18,7 @@ ORDER = (
     "text",
     "records",
     "progress",
+    "event_loop",
     "work",
     "batches",
     "cache",
