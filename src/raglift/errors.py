@@ -15,6 +15,7 @@
     ├── CostLimitReached        asking a provider on would cost more than was allowed; what was answered is kept
     ├── CacheError              the cache file cannot be read or written
     ├── RunError                a saved run is missing, damaged, or from a newer version
+    ├── TrackingFailed          an experiment tracker cannot be reached, or refused what it was told
     └── QueryFailed             a query failed and the caller asked to stop on the first failure
         └── QueryTimeout        a query took longer than its timeout
 
@@ -44,6 +45,7 @@ __all__ = [
     "RagliftError",
     "RunError",
     "SweepError",
+    "TrackingFailed",
     "UnsupportedSystem",
 ]
 
@@ -200,6 +202,10 @@ class CacheError(RagliftError):
 
 class RunError(RagliftError):
     """A saved run is missing, damaged, or from a newer version of raglift."""
+
+
+class TrackingFailed(RagliftError):
+    """An experiment tracker cannot be reached, or refused what it was told. What was measured is not lost by it."""
 
 
 class QueryFailed(RagliftError):
