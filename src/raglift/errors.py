@@ -17,6 +17,7 @@
     ├── CostLimitReached        asking a provider on would cost more than was allowed; what was answered is kept
     ├── CacheError              the cache file cannot be read or written
     ├── RunError                a saved run is missing, damaged, or from a newer version
+    ├── TrackingFailed          an experiment tracker cannot be reached, or refused what it was told
     └── QueryFailed             a query failed and the caller asked to stop on the first failure
         ├── QueryTimeout        a query took longer than its timeout
         └── ServiceFailed       an HTTP service gave no usable answer to a query
@@ -53,6 +54,7 @@ __all__ = [
     "ServiceFailed",
     "ServiceUnusable",
     "SweepError",
+    "TrackingFailed",
     "UnsupportedSystem",
 ]
 
@@ -229,6 +231,10 @@ class CacheError(RagliftError):
 
 class RunError(RagliftError):
     """A saved run is missing, damaged, or from a newer version of raglift."""
+
+
+class TrackingFailed(RagliftError):
+    """An experiment tracker cannot be reached, or refused what it was told. What was measured is not lost by it."""
 
 
 class QueryFailed(RagliftError):
