@@ -1,0 +1,15 @@
+"""All readers."""
+
+from __future__ import annotations
+
+from . import readers_corpora, readers_datasets, readers_run_files
+from .reader import Reader
+
+__all__ = ["READERS"]
+
+READERS: tuple[Reader, ...] = (
+    *readers_datasets.READERS,
+    *readers_corpora.READERS,
+    *readers_run_files.READERS,
+)
+"""In the order of the table."""
