@@ -87,7 +87,11 @@ def _used(folder: Path) -> object:
     found = load_evaluation(folder / "run")
     told = [str(found), found.to_markdown(), found.per_query(), found.loss(), found.headroom(), found.by_tag()]
     told += [found.explain(query.id) for query in found.dataset if found.dataset.query(query.id) is query]
-    told += [str(rescore(found, metrics=[*map(str, found.scores.metrics)])), str(compare([found, found], names=["a", "b"])), found.label_sources]
+    told += [
+        str(rescore(found, metrics=[*map(str, found.scores.metrics)])),
+        str(compare([found, found], names=["a", "b"])),
+        found.label_sources,
+    ]
     return told
 
 
