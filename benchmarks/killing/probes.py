@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +44,7 @@ class _Log:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
     def __call__(self, kind: str, items: Sequence[str] = ()) -> None:
-        os.write(self._file, (json.dumps([os.getpid(), kind, list(items)]) + "\n").encode())
+        os.write(self._file, (json.dumps([os.getpid(), kind, list(items), time.monotonic()]) + "\n").encode())
 
 
 def install(command: Command) -> None:
@@ -71,7 +72,7 @@ def _watch_models(log: _Log) -> None:
         log(kind, names)
 
     def embed_logged(self: Any, texts: Sequence[str], kind: Any) -> Any:
-        begin("embeds", [(kind, text) for text in texts])
+        begin("embeds", [(self.identity, kind, text) for text in texts])
         return embed(self, texts, kind)
 
     def put_logged(self: Any, entries: Mapping[bytes, bytes]) -> None:

@@ -137,7 +137,7 @@ def call(function: Callable[..., object], *arguments: Any) -> BaseProcess:
 
 
 def events_of(command: Command) -> list[list[Any]]:
-    """Return what all processes that shared the command's folder wrote down, in order: process, kind, items."""
+    """Return what all processes that shared the command's folder wrote down, in order: process, kind, items, time."""
     lines = command.log.read_bytes().splitlines() if command.log.exists() else []
     return [json.loads(line) for line in lines]
 

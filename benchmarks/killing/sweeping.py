@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from killing.corpus import write_part
-from killing.job import Fault
-from killing.process import Command
+from killing.job import Count, Fault, left_over, twice
+from killing.process import Command, events_of
 from raglift.errors import RunError
 from raglift.sweep import load_sweep_result
 
@@ -47,13 +47,16 @@ class Sweeping:
         place.mkdir(parents=True, exist_ok=True)
         self._file.write_text(SWEEP.format(dataset=write_part(place / "island")), encoding="utf-8")
 
+    def begin(self, folder: Path) -> None:
+        """A sweep needs nothing but its file."""
+
     def command(self, folder: Path, number: int) -> Command:
         """Return the same command, with `--resume` from the second start on."""
         resume = () if number == 0 else ("--resume",)
         arguments = ("sweep", str(self._file), "--out", "sweep", "--engine", self._engine, *resume)
         return Command(arguments, folder, {"RAGLIFT_CACHE": str(folder / "cache")})
 
-    def look(self, folder: Path) -> None:
+    def look(self, folder: Path, whole: Path) -> None:  # noqa: ARG002 — of every job
         """Every cell that has its name is whole."""
         if not (folder / "sweep" / "sweep.json").exists():
             return
@@ -74,9 +77,14 @@ class Sweeping:
                 raise Fault(f"{left.cell.name}: found {right.cell.name}")
             if not is_same(left.evaluation, right.evaluation):
                 raise Fault(f"{left.cell.name}: other rankings or figures than without a kill")
-        left_over = [*(folder / "sweep").rglob(".*")]
-        if left_over:
-            raise Fault(f"left over: {left_over[0]}")
+        left_over(folder)
+
+    def count(self, folder: Path, killed: int) -> Count:
+        """Count texts and pairs: a killed process loses the batch that it was at."""
+        found = twice(events_of(self.command(folder, 0)))
+        if found.again > killed * found.most:
+            raise Fault(f"{found.again} items were computed again after {killed} kills")
+        return found
 
 
 def is_same(one: Evaluation, other: Evaluation) -> bool:
