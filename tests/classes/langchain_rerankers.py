@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+
+from raglift.models import embedded_model_path
+from raglift.testing import Answer
 
 from .case import Case
 from .corpus import Corpus
@@ -83,6 +87,52 @@ def splitter(name: str, **options: Any) -> Any:
     return make
 
 
+def sentences(corpus: Corpus) -> Any:
+    import llama_index.core
+    import nltk
+    from langchain_text_splitters import NLTKTextSplitter
+
+    data = str(Path(llama_index.core.__file__).parent / "_static" / "nltk_cache")  # which NLTK itself would fetch
+    if data not in nltk.data.path:
+        nltk.data.path.append(data)
+    return NLTKTextSplitter(chunk_size=200, chunk_overlap=0)
+
+
+def model_tokens(corpus: Corpus) -> Any:
+    from langchain_text_splitters import SentenceTransformersTokenTextSplitter
+
+    model = str(embedded_model_path())
+    return SentenceTransformersTokenTextSplitter(model_name=model, tokens_per_chunk=50, chunk_overlap=0)
+
+
+def tagger(corpus: Corpus) -> Any:
+    from langchain_community.document_transformers.openai_functions import create_metadata_tagger
+
+    schema = {"properties": {"topic": {"type": "string"}}, "required": ["topic"]}
+    return create_metadata_tagger(schema, model())
+
+
+def call_function(messages: Any, schema: Any) -> Answer:
+    """A function's arguments as OpenAI's models gave them before there were tools."""
+    call = {"name": "information_extraction", "arguments": '{"topic": "the island"}'}
+    message = {"role": "assistant", "content": None, "function_call": call}
+    choice = {"index": 0, "finish_reason": "stop", "message": message}
+    return Answer(
+        body={"id": "1", "object": "chat.completion", "created": 1, "model": "gpt-4o-mini", "choices": [choice]}
+    )
+
+
+def links(corpus: Corpus) -> Any:
+    from langchain_community.graph_vectorstores.extractors import LinkExtractor, LinkExtractorTransformer
+    from langchain_community.graph_vectorstores.links import Link
+
+    class Source(LinkExtractor):
+        def extract_one(self, input: Any) -> set[Any]:  # noqa: A002
+            return {Link.bidir(kind="document", tag=input.metadata["source"])}
+
+    return LinkExtractorTransformer([Source()])
+
+
 def of_dense(path: str, make: Any, ask: Any, **options: Any) -> Case:
     kind: Any = "compressor" if ask is compress else "transformer"
     return Case(path, make, kind, ask, base=dense, **options)
@@ -134,6 +184,12 @@ RERANKERS: tuple[Case, ...] = (
         fewer="keeps one of each cluster",
     ),
     of_dense(f"{TRANSFORMERS}.long_context_reorder.LongContextReorder", reorder, transform),
+    of_dense(f"{TRANSFORMERS}.openai_functions.OpenAIMetadataTagger", tagger, transform, replies=call_function),
+    of_dense(
+        "langchain_community.graph_vectorstores.extractors.link_extractor_transformer.LinkExtractorTransformer",
+        links,
+        transform,
+    ),
     *(
         of_dense(f"{SPLITTERS}.{module}.{name}", splitter(name, **options), transform, rewrites=CUT)
         for module, name, options in (
@@ -143,6 +199,14 @@ RERANKERS: tuple[Case, ...] = (
             ("markdown", "MarkdownTextSplitter", {}),
             ("python", "PythonCodeTextSplitter", {}),
             ("jsx", "JSFrameworkTextSplitter", {}),
+            ("base", "TokenTextSplitter", {"encoding_name": "cl100k_base", "chunk_size": 50}),
         )
+    ),
+    of_dense(f"{SPLITTERS}.nltk.NLTKTextSplitter", sentences, transform, rewrites=CUT),
+    of_dense(
+        f"{SPLITTERS}.sentence_transformers.SentenceTransformersTokenTextSplitter",
+        model_tokens,
+        transform,
+        rewrites=CUT,
     ),
 )
