@@ -14,7 +14,9 @@ from .corpus import Corpus
 OWN = 4
 """How many results every object returns by itself: what `make` sets, or leaves to a default of four."""
 
-Kind = Literal["retriever", "vector store", "compressor", "transformer", "index", "query engine", "postprocessor"]
+Kind = Literal[
+    "retriever", "vector store", "runnable", "compressor", "transformer", "index", "query engine", "postprocessor"
+]
 RERANKERS = ("compressor", "transformer", "postprocessor")
 """The kinds that go in as `reranker=`, behind the retriever of `base`."""
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import llama_index.core
 import pytest
 
 from raglift.testing import OpenAIServer
@@ -13,6 +14,9 @@ from .frameworks import CASES, FRAMEWORKS
 from .running import Row
 from .table import WRITE, generated, write
 
+TOKENS = Path(llama_index.core.__file__).parent / "_static" / "tiktoken_cache"
+"""LlamaIndex's copy of an encoding, which tiktoken itself would fetch."""
+
 
 @pytest.fixture(scope="session")
 def corpus(tiny_cross_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Corpus]:
@@ -20,6 +24,7 @@ def corpus(tiny_cross_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -
     with OpenAIServer(key="test") as server, pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_API_KEY", "test")
         patch.setenv("OPENAI_BASE_URL", server.base_url)
+        patch.setenv("TIKTOKEN_CACHE_DIR", str(TOKENS))
         yield Corpus.build(server, tiny_cross_encoder, tmp_path_factory.mktemp("classes"))
 
 

@@ -14,7 +14,7 @@ from raglift.records import Chunk, Evaluation
 
 from .case import OWN, RERANKERS, Case
 from .corpus import Corpus
-from .snapshots import snapshot
+from .snapshots import difference, snapshot
 
 DEPTHS = (12, 24)
 
@@ -59,7 +59,7 @@ def run(case: Case, corpus: Corpus) -> Row:
     shallow, deep = (_evaluated(case, made, corpus, depth) for depth in DEPTHS)
     at_once = _evaluated(case, made, corpus, DEPTHS[-1], concurrency=4)
     deployed = _evaluated(case, made, corpus, OWN, as_deployed=True)
-    assert snapshot(made) == before, f"{case.name}: the user's object was changed"
+    assert (changed := difference(before, snapshot(made))) is None, f"{case.name}: the user's object: {changed}"
     assert [_texts(trace) for trace in at_once.run.traces] == [_texts(trace) for trace in deep.run.traces]
     _assert_as_asked_directly(case, corpus, deployed)
     _assert_fair(case, deep)
@@ -104,6 +104,8 @@ def _assert_as_asked_directly(case: Case, corpus: Corpus, deployed: Evaluation) 
     for query, trace in zip(corpus.dataset.queries, deployed.run.traces, strict=True):
         candidates: tuple[Chunk, ...] = trace.stages[0].ranking.chunks if case.kind in RERANKERS else ()
         direct = list(case.ask(made, query.text, candidates))
+        if len(trace.stages) == 1:  # some return more than they were made with, as what two retrievers found
+            direct = direct[:OWN]
         assert [chunk.text for chunk in trace.stages[-1].ranking.chunks] == direct, f"{case.name}: {query.text}"
 
 
@@ -122,13 +124,14 @@ def _assert_fair(case: Case, deep: Evaluation) -> None:
 
 def _depth(case: Case, shallow: Evaluation, deep: Evaluation) -> str:
     """Say whether the class returned what was asked, which must agree with what raglift says of it."""
-    most = tuple(max(len(trace.stages[-1].ranking) for trace in found.run.traces) for found in (shallow, deep))
+    most = [max(len(trace.stages[-1].ranking) for trace in found.run.traces) for found in (shallow, deep)]
+    follows = all(found >= asked for found, asked in zip(most, DEPTHS, strict=True))
     fixed = [part for stage in _own_stages(case, deep) for part in stage.depth_fixed]
-    if fixed:
-        assert most != DEPTHS or case.fewer, f"{case.name}: followed the depth, yet raglift says it could not: {fixed}"
-        return f"no: {most[0]}, {most[1]}"
-    assert most == DEPTHS or case.fewer, f"{case.name}: asked for {DEPTHS}, it returned {most}, and nothing says why"
-    return "yes" if most == DEPTHS else f"yes: {most[0]}, {most[1]}"
+    certain = [part for part in fixed if not part.endswith(")")]  # "(after the retriever)" may cut, or not
+    assert not (certain and follows), f"{case.name}: followed the depth, yet raglift says that it could not: {certain}"
+    said = fixed or case.fewer
+    assert follows or said, f"{case.name}: asked for {DEPTHS}, it returned {most}, and nothing says why"
+    return "yes" if follows else f"{'in part' if most[0] < most[1] else 'no'}: {most[0]}, {most[1]}"
 
 
 def _offsets(deep: Evaluation, corpus: Corpus) -> str:

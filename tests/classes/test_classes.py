@@ -12,9 +12,9 @@ from .frameworks import CASES, FRAMEWORKS
 from .running import Row, run
 from .table import WRITE, generated, lines_on_page, read_generated
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::DeprecationWarning:langchain.*"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning:llama_index.*"),
+pytestmark = [  # what these packages say of their own future
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::langchain_core._api.beta_decorator.LangChainBetaWarning"),
 ]
 writing = pytest.mark.skipif(WRITE in os.environ, reason="the page is being written")
 
