@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from raglift.chunking import make_chunker
 from raglift.cli.json_output import labels_json, print_json, records
 from raglift.cli.tracking import saved_first
-from raglift.errors import ConfigurationError, QueryFailed
+from raglift.errors import ConfigurationError, MetricFailed, QueryFailed
 from raglift.evaluation import DEFAULT_METRICS, Options, evaluate
 from raglift.integrations.adapt import check_reranker
 from raglift.metrics import parse_depth, split_metrics
@@ -64,16 +65,20 @@ def run(request: Request) -> None:
     check_reranker(request.reranker)  # what is wrong with it is better said before the documents are embedded
     own = None if request.system is None and request.mapping is None else load_system(request.system, request.mapping)
     system = build_retriever(dataset, request.parts) if own is None else own
-    evaluation = evaluate(
-        system,
-        dataset,
-        reranker=request.reranker,
-        ks=request.ks,
-        candidates=request.candidates,
-        match=request.match,
-        profile=request.profile,
-        **request.options,
-    )
+    try:
+        evaluation = evaluate(
+            system,
+            dataset,
+            reranker=request.reranker,
+            ks=request.ks,
+            candidates=request.candidates,
+            match=request.match,
+            profile=request.profile,
+            **request.options,
+        )
+    except MetricFailed as error:
+        _keep(error, request)
+        raise
     if request.system is None:
         evaluation = _with_parts(evaluation, request)
     # Before anything is printed: whoever reads the table may stop reading, as `head` does
@@ -84,6 +89,24 @@ def run(request: Request) -> None:
     request.tracking.tell(evaluation, saved_first(evaluation, request.save, request.tracking))
     if all(trace.error is not None for trace in evaluation.run.traces):
         raise QueryFailed(f"every query failed; the first: {evaluation.run.traces[0].error}")
+
+
+def _keep(error: MetricFailed, request: Request) -> None:
+    """Save what was retrieved, where a metric of the user's failed on it."""
+    if request.save is not None and error.evaluation is not None:
+        error.evaluation.save(request.save, overwrite=request.overwrite)
+        folder, metrics, ks = (
+            shlex.quote(text)
+            for text in (
+                str(request.save),
+                ",".join(map(str, request.options["metrics"])),
+                ",".join(map(str, request.ks)),
+            )
+        )
+        sys.stderr.write(
+            f"saved to {request.save}, without {error.metric}; when it is mended: "
+            f"raglift rescore {folder} --metrics {metrics} --ks {ks}\n"
+        )
 
 
 def _with_parts(evaluation: Evaluation, request: Request) -> Evaluation:
