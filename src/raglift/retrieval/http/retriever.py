@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import time
 import weakref
 from collections.abc import Mapping
@@ -19,8 +20,6 @@ from raglift.retrieval.http.mapping import HttpMapping, load_mapping, mapping_of
 from raglift.retrieval.http.template import filled, resolved
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import httpx
 
     from raglift.retrieval.http.exchange import Exchange, NoConnection
@@ -54,7 +53,9 @@ class HttpRetriever:
         MissingKey: an environment variable that the mapping names is not set.
     """
 
-    def __init__(self, address: str, mapping: HttpMapping | Mapping[str, Any] | str | Path | None = None) -> None:
+    def __init__(
+        self, address: str, mapping: HttpMapping | Mapping[str, Any] | str | os.PathLike[str] | None = None
+    ) -> None:
         self._address = checked_address(address)
         self.mapping = _mapping_of(mapping)
         headers, in_headers = resolved(self.mapping.headers, "the header")
