@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import time
 import weakref
 from collections.abc import Mapping
@@ -20,6 +19,8 @@ from raglift.retrieval.http.mapping import HttpMapping, load_mapping, mapping_of
 from raglift.retrieval.http.template import filled, resolved
 
 if TYPE_CHECKING:
+    import os
+
     import httpx
 
     from raglift.retrieval.http.exchange import Exchange, NoConnection
