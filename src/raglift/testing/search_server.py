@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import threading
+import time
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["SearchAnswer", "SearchRequest", "SearchServer"]
 
 _PIECE = 65_536
+_LOOKS_UP = 0.02
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,7 @@ class SearchServer:
                 self._under_way += 1
                 self.counts["under way"] = max(self.counts["under way"], self._under_way)
                 try:
-                    if not await _write(writer, self._reply(request)):
+                    if not await _write(reader, writer, self._reply(request)):
                         break
                 finally:
                     self._under_way -= 1
@@ -145,11 +147,14 @@ async def _read(reader: asyncio.StreamReader) -> SearchRequest | None:
     return SearchRequest(method, rest.rpartition(" ")[0], headers, body)
 
 
-async def _write(writer: asyncio.StreamWriter, given: Any) -> bool:
+async def _write(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, given: Any) -> bool:
     """Send an answer; return whether the connection goes on."""
     answer = given if isinstance(given, SearchAnswer) else SearchAnswer(body=given)
-    if answer.seconds:
-        await asyncio.sleep(answer.seconds)
+    until = time.monotonic() + answer.seconds
+    while (left := until - time.monotonic()) > 0:
+        await asyncio.sleep(min(left, _LOOKS_UP))
+        if reader.at_eof():  # whoever asked has gone
+            return False
     body = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()
     if answer.status == 204 or answer.body is None:
         body = b""
