@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import weakref
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -21,6 +22,14 @@ _LONGEST_CONNECT = 10.0
 _KEPT_OPEN = 30.0
 
 
+@functools.cache
+def _trusted() -> ssl.SSLContext:
+    """Return whose certificates are trusted: reading them takes longer than a request."""
+    import httpx
+
+    return httpx.create_ssl_context()
+
+
 class Connections:
     """Clients with a connection each, lent to one request at a time.
 
@@ -35,7 +44,6 @@ class Connections:
     def __init__(self, address: str, seconds: float) -> None:
         self._address = address
         self._seconds = min(seconds, _LONGEST_CONNECT)
-        self._trusted: ssl.SSLContext | None = None
         self._idle: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, list[httpx.AsyncClient]] = (
             weakref.WeakKeyDictionary()
         )
@@ -64,10 +72,8 @@ class Connections:
     def _new(self) -> httpx.AsyncClient:
         import httpx
 
-        if self._trusted is None:  # reading the certificates takes longer than a request
-            self._trusted = httpx.create_ssl_context()
         return httpx.AsyncClient(
-            verify=self._trusted,
+            verify=_trusted(),
             timeout=httpx.Timeout(None, connect=self._seconds),  # the whole request has a limit of its own
             limits=httpx.Limits(max_connections=1, keepalive_expiry=_KEPT_OPEN),
             follow_redirects=False,
