@@ -52,9 +52,6 @@ def offline(place: Path, proxy: list[bytes]) -> Iterator[Path]:
             patch.setenv(f"WANDB_{name}", str(place / name))
         patch.delenv("WANDB_API_KEY", raising=False)
         yield place
-        import wandb
-
-        wandb.teardown()
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +62,9 @@ def kept(offline: Path, reranked: Evaluation) -> TrackedRun:
 @pytest.fixture(scope="module")
 def found(kept: TrackedRun) -> list[Any]:
     """The records of the run, in order."""
+    import wandb
+
+    wandb.teardown()  # as at the end of a program: until then some may not have been written
     (path,) = Path(kept.where).glob("*.wandb")
     return list(records_of(path))
 

@@ -39,12 +39,16 @@ _LONGEST_KEY = 240
 class MlflowTracker:
     """Keeps records in the store that MLflow's own settings name: `MLFLOW_TRACKING_URI`, else `sqlite:///mlflow.db`.
 
+    Args:
+        project: the experiment; None for that of `MLFLOW_EXPERIMENT_NAME` or `_ID`, else `raglift`.
+
     Raises:
         MissingDependency: MLflow is not installed.
         TrackingFailed: the store cannot be opened.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, project: str | None) -> None:
+        self._project = project
         for name, value in _SETTINGS.items():
             os.environ.setdefault(name, value)
         try:
@@ -62,7 +66,6 @@ class MlflowTracker:
         record: Record,
         files: Path | None,
         *,
-        project: str | None,
         tags: Mapping[str, str],
         parent: TrackedRun | None,
     ) -> TrackedRun:
@@ -73,7 +76,7 @@ class MlflowTracker:
                 as it came.
         """
         with _quiet(), _told_of(self._address):
-            experiment = self._experiment(project)
+            experiment = self._experiment(self._project)
             marks = {"raglift.kind": record.kind, **tags}
             if parent is not None:
                 marks["mlflow.parentRunId"] = parent.id
