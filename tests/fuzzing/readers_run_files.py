@@ -96,6 +96,7 @@ _BARE = [{"query_id": query, "hits": list(hits)} for query, hits in _HITS.items(
 
 _RUNS = {
     "run.trec": _write(_TREC_RUN, "run.trec"),
+    "uneven.trec": _write(_TREC_RUN.replace(" 2.0 ", " +2. "), "uneven.trec"),  # Arrow knows no number with a plus
     "run.trec.gz": _write(_TREC_RUN, "run.trec.gz"),
     "run.jsonl": _write(_lines(_each(_HITS, "score")), "run.jsonl"),
     "lists.jsonl": _write(_lines(_LISTS), "lists.jsonl"),
@@ -113,10 +114,7 @@ _OF_ANYTHING = (DatasetError, CorpusError, ConfigurationError)
 """Qrels may be any dataset, so damaged ones may be taken for one."""
 
 READERS: tuple[Reader, ...] = (
-    *(
-        Reader(f"rankings, {name}", write, partial(_run, name), check=_valid_run, modules=("run_files.reading",))
-        for name, write in _RUNS.items()
-    ),
+    *(Reader(f"rankings, {name}", write, partial(_run, name), check=_valid_run) for name, write in _RUNS.items()),
     *(
         Reader(f"judgements, {name}", write, partial(_qrels, name), _OF_ANYTHING, _valid_qrels)
         for name, write in _LABELS.items()
