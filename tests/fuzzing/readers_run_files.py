@@ -96,7 +96,6 @@ _BARE = [{"query_id": query, "hits": list(hits)} for query, hits in _HITS.items(
 
 _RUNS = {
     "run.trec": _write(_TREC_RUN, "run.trec"),
-    "uneven.trec": _write(_TREC_RUN.replace(" 2.0 ", " +2. "), "uneven.trec"),  # Arrow knows no number with a plus
     "run.trec.gz": _write(_TREC_RUN, "run.trec.gz"),
     "run.jsonl": _write(_lines(_each(_HITS, "score")), "run.jsonl"),
     "lists.jsonl": _write(_lines(_LISTS), "lists.jsonl"),
@@ -106,6 +105,7 @@ _RUNS = {
 }
 _LABELS = {
     "qrels.trec": _write(_TREC_QRELS, "qrels.trec"),
+    "twice.trec": _write(_TREC_QRELS * 2, "twice.trec"),  # which is not read in bulk
     "qrels.tsv": _write(_BEIR_QRELS, "qrels.tsv"),
     "qrels.jsonl": _write(_lines(_each(_GRADES, "grade")), "qrels.jsonl"),
     "qrels.parquet": _parquet(_each(_GRADES, "grade"), "qrels.parquet"),
