@@ -12,6 +12,7 @@ from raglift.dataset.decoding import decode_lines, read_bytes
 from raglift.dataset.faults import Place
 from raglift.dataset.labels import read_query
 from raglift.dataset.replacing import NOTHING_WRITTEN, replacing_file
+from raglift.dataset.strict_json import parse_object
 from raglift.errors import ConfigurationError, DatasetError
 from raglift.records import Document, Passage
 from raglift.text import NormalizedText, normalize, normalize_with_offsets
@@ -128,16 +129,10 @@ def _read(path: Path, documents: Sequence[Document]) -> tuple[list[dict[str, Any
     sources = Sources(documents)
     entries, queries = [], []
     for here, line in decode_lines(read_bytes(path, place) or b"", place):
-        try:
-            entry = json.loads(line)
-        except ValueError as error:
-            here.fault(f"a line that is not JSON ({error})", "one JSON object on each line")
-            continue
-        if not isinstance(entry, dict):
-            here.fault("a line that is no object", "one JSON object on each line")
-            continue
-        queries.append(read_query(entry, here, sources))
-        entries.append(entry)
+        entry = parse_object(line, here)
+        if entry is not None:
+            queries.append(read_query(entry, here, sources))
+            entries.append(entry)
     if place.faults:
         raise DatasetError(str(path), place.faults, NOTHING_WRITTEN)
     return entries, queries
