@@ -35,5 +35,5 @@ def brief(value: object, most: int = 200) -> str:
     try:
         said = repr(value)
     except ValueError:  # an integer of more digits than Python writes out
-        said = f"a {type(value).__name__} too long to show"
+        said = f"something of the type {type(value).__name__} that is too long to show"
     return said if len(said) <= most else f"{said[: most // 2]}…{said[-most // 2 :]}"
