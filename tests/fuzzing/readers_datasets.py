@@ -39,7 +39,7 @@ _QUERIES: tuple[dict[str, Any], ...] = (
         "id": 5,
         "query": "When do dogs sleep?",
         "relevant": [{"text": "Hunde", "doc": "dog.md", "start": 0, "end": 5}],
-        "annotator": {"model": "m", "prompt": "p", "instructions": "i"},
+        "annotator": {"model": "m", "prompt": "p", "date": "2026-01-31"},
     },
 )
 
@@ -82,6 +82,18 @@ def _chunking_evaluation(folder: Path) -> None:
         rows.writerow(("When do dogs sleep?", "[]", "dog"))
 
 
+def _table(folder: Path) -> None:
+    rows = (
+        "id,query,fact,passage,doc,start,end,chunk,grade,tags,answerable",
+        'q1,"Where, then, did it sit?",a,on the mat,cat.txt,,,,2,cats;easy,',
+        'q1,"Where, then, did it sit?",a,,cat.txt,0,23,,1,cats;easy,true',
+        "q2,How warm?,,,cat.txt,,,,,,",
+        "q3,Which?,,,,,,c-7,0,,",
+        "q4,Who won?,,,,,,,,,false",
+    )
+    (folder / "labels.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+
+
 def _documents(folder: Path) -> None:
     _texts(folder / "texts")
     (folder / "texts" / "below").mkdir()
@@ -112,6 +124,14 @@ def _read_documents(folder: Path, name: str) -> tuple[Document, ...]:
     return read_documents(folder / name)
 
 
+_COLUMNS = {
+    "id": "No.",
+    "query": "Question",
+    "passage": "Evidence",
+    "doc": "Source",
+    "grade": "Helps",
+    "fact": "Group",
+}
 _LAYOUT = (DatasetError, ConfigurationError, CorpusError)
 """Without a file, what a folder is can no longer be told, and an option may be missing."""
 _dataset = partial(Reader, errors=_LAYOUT, check=valid_dataset)
@@ -133,7 +153,8 @@ READERS: tuple[Reader, ...] = (
         codecs={"topics*": "bytes"},
     ),
     _dataset("squad", _copied("squad"), _loaded("dev-v2.0.json"), modules=("dataset.formats.squad",)),
-    _dataset("csv", _copied("csv"), _loaded("labels.csv"), modules=("dataset.formats.csv_table",)),
+    _dataset("csv, own columns", _table, _loaded("labels.csv", documents={"cat.txt": _CAT})),
+    _dataset("csv", _copied("csv"), _loaded("labels.csv", columns=_COLUMNS), modules=("dataset.formats.csv_table",)),
     _dataset("autorag", _copied("autorag"), _loaded(), modules=("dataset.formats.autorag",)),
     _dataset("autorag, ids", _copied("autorag", "qa.parquet"), _loaded("qa.parquet")),
     _dataset(
