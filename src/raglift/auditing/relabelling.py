@@ -132,10 +132,6 @@ def _read(path: Path, documents: Sequence[Document]) -> tuple[list[dict[str, Any
     for here, line in decode_lines(read_bytes(path, place) or b"", place):
         entry = parse_object(line, here)
         if entry is not None:
-<<<<<<< HEAD
-            queries.append(read_query(entry, here, sources))
-            entries.append(entry)
-=======
             query = read_query(entry, here, sources)
             if query.id and query.id in queries:
                 (here / "id").fault(f"the id {quoted(query.id)} again", "a unique id")
@@ -143,7 +139,6 @@ def _read(path: Path, documents: Sequence[Document]) -> tuple[list[dict[str, Any
             entries.append(entry)
     if not entries and not place.faults:
         place.fault("no queries", "one JSON object on each line")
->>>>>>> main
     if place.faults:
         raise DatasetError(str(path), place.faults, NOTHING_WRITTEN)
     return entries, list(queries.values())
