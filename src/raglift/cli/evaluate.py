@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+import tempfile
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from raglift.chunking import make_chunker
 from raglift.cli.json_output import labels_json, print_json, records
-from raglift.errors import ConfigurationError, QueryFailed
+from raglift.errors import ConfigurationError, QueryFailed, RunError
 from raglift.evaluation import DEFAULT_METRICS, Options, evaluate
 from raglift.integrations.adapt import check_reranker
 from raglift.metrics import parse_depth, split_metrics
@@ -18,14 +21,26 @@ from raglift.store.costs import cost_line
 from raglift.systems import LocalSystem, build_retriever
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from raglift.chunking import Chunker
     from raglift.matching import MatchRule
     from raglift.models import Dtype
     from raglift.records import Evaluation, Tokens
 
-__all__ = ["Request", "as_json", "depths", "make_chunker", "numbers_of_hits", "options", "parts", "print_result", "run"]
+__all__ = [
+    "Request",
+    "as_json",
+    "depths",
+    "keep_and_print",
+    "make_chunker",
+    "numbers_of_hits",
+    "options",
+    "parts",
+    "print_result",
+    "run",
+]
+
+
+_MOST_COPIES = 1000
 
 
 @dataclass(frozen=True)
@@ -67,13 +82,46 @@ def run(request: Request) -> None:
         profile=request.profile,
         **request.options,
     )
-    # Before anything is printed: whoever reads the table may stop reading, as `head` does
-    if request.save is not None:
-        evaluation.save(request.save, overwrite=request.overwrite)
-        sys.stderr.write(f"saved to {request.save}\n")
-    print_result(evaluation, json=request.as_json)
+    keep_and_print(evaluation, request.save, overwrite=request.overwrite, json=request.as_json)
     if all(trace.error is not None for trace in evaluation.run.traces):
         raise QueryFailed(f"every query failed; the first: {evaluation.run.traces[0].error}")
+
+
+def keep_and_print(evaluation: Evaluation, folder: Path | None, *, overwrite: bool, json: bool) -> None:
+    """Save an evaluation where that is asked for, and print it; what cannot be saved is printed all the same.
+
+    Raises:
+        RunError: it cannot be saved; it is printed.
+    """
+    # Before anything is printed: whoever reads the table may stop reading, as `head` does
+    if folder is not None:
+        try:
+            evaluation.save(folder, overwrite=overwrite)
+        except RunError as error:
+            print_result(evaluation, json=json)  # it may have taken hours
+            sys.stdout.flush()
+            raise RunError(f"{error}; {_rescued(evaluation, folder)}") from error
+        sys.stderr.write(f"saved to {folder}\n")
+    print_result(evaluation, json=json)
+
+
+def _rescued(evaluation: Evaluation, folder: Path) -> str:
+    """Save an evaluation where there is a place for it, and return in words what became of it."""
+    beside = (folder.with_name(f"{folder.name}.unsaved-{number}") for number in range(1, _MOST_COPIES))
+    free = next((place for place in beside if not place.exists()), folder)
+    for above in (None, tempfile.gettempdir()):
+        try:
+            place = free if above is None else Path(tempfile.mkdtemp(prefix=f"{folder.name}.unsaved-", dir=above))
+        except OSError:
+            continue
+        try:
+            evaluation.save(place)
+        except RunError:
+            with suppress(OSError):
+                place.rmdir()
+            continue
+        return f"what was measured is in {place}"
+    return "what was measured is printed and nowhere else; what the models computed is in the cache"
 
 
 def print_result(evaluation: Evaluation, *, json: bool) -> None:

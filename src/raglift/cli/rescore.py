@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from raglift.cli.evaluate import depths, print_result
+from raglift.cli.evaluate import depths, keep_and_print
 from raglift.errors import ConfigurationError
 from raglift.evaluation import rescore
 from raglift.evaluation.options import DEFAULT_KS
@@ -47,10 +47,7 @@ def run(request: Request) -> None:
     if request.save is not None:
         check_free(request.save, overwrite=request.overwrite)
     evaluation = _rescored(load_evaluation(request.run), request)
-    if request.save is not None:
-        evaluation.save(request.save, overwrite=request.overwrite)
-        sys.stderr.write(f"saved to {request.save}\n")
-    print_result(evaluation, json=request.as_json)
+    keep_and_print(evaluation, request.save, overwrite=request.overwrite, json=request.as_json)
 
 
 def _rescored(evaluation: Evaluation, request: Request) -> Evaluation:
