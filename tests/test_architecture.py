@@ -19,6 +19,7 @@ ORDER = (
     "text",
     "records",
     "progress",
+    "event_loop",
     "work",
     "batches",
     "cache",

@@ -6,6 +6,8 @@ fails is shrunk to few and small edits.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import strategies as st
@@ -18,7 +20,6 @@ __all__ = ["damages"]
 
 _MOST_EDITS = 3
 _BYTE_EDITS = ("flip", "delete", "insert", "overwrite", "repeat", "truncate", "token", "move")
-_TREE_EDITS = ("replace", "drop", "repeat", "rename", "graft", "nest", "extend", "many", "change")
 _WAYS = ("bytes", "tree", "tree", "tree", "both", "file")
 
 
@@ -74,13 +75,15 @@ def _edited_bytes(draw: st.DrawFn, data: bytes) -> bytes:
 def _paths(tree: Any) -> list[tuple[int, ...]]:
     """Return where each node of a tree is: the numbers of the items on the way; the root's is empty."""
     found: list[tuple[int, ...]] = [()]
-    if isinstance(tree, Pairs):
-        children = [item for _, item in tree]
-    else:
-        children = tree if isinstance(tree, list) else []
-    for index, item in enumerate(children):
+    for index, item in enumerate(_children(tree)):
         found += [(index, *path) for path in _paths(item)]
     return found
+
+
+def _children(tree: Any) -> list[Any]:
+    if isinstance(tree, Pairs):
+        return [item for _, item in tree]
+    return tree if isinstance(tree, list) else []
 
 
 def _at(tree: Any, path: tuple[int, ...]) -> Any:
@@ -105,59 +108,90 @@ def _with(tree: Any, path: tuple[int, ...], new: list[Any]) -> Any:
 
 
 def _edited_tree(draw: st.DrawFn, tree: Any) -> Any:
-    edit = draw(st.sampled_from(_TREE_EDITS))
     paths = _paths(tree)
     path = paths[draw(st.integers(0, len(paths) - 1))]
-    value = _at(tree, path)
     parent = _at(tree, path[:-1]) if path else None
-    name = parent[path[-1]][0] if isinstance(parent, Pairs) else None
+    spot = _Spot(tree, _at(tree, path), parent[path[-1]][0] if isinstance(parent, Pairs) else None)
+    edit = _TREE_EDITS[draw(st.sampled_from(tuple(_TREE_EDITS)))]
+    return _with(tree, path, edit(draw, spot))
 
-    def entry(new: Any) -> Any:
-        return new if name is None else (name, new)
 
-    match edit:
-        case "drop":
-            return _with(tree, path, [])
-        case "repeat":
-            return _with(tree, path, [entry(value), entry(value)])
-        case "many":
-            return _with(tree, path, [entry(value)] * draw(st.sampled_from((10, 300))))
-        case "rename" if name is not None:
-            return _with(tree, path, [(draw(_names(tree)), value)])
-        case "graft":
-            return _with(tree, path, [entry(_at(tree, draw(st.sampled_from(paths))))])
-        case "nest":
-            return _with(tree, path, [entry(_nested(draw, value))])
-        case "extend" if isinstance(value, Pairs):
-            return _with(tree, path, [entry(Pairs([*value, (draw(_names(tree)), draw(VALUES))]))])
-        case "extend" if isinstance(value, list):
-            return _with(tree, path, [entry([*value, draw(VALUES)])])
-        case "change":
-            return _with(tree, path, [entry(_changed(draw, value))])
-        case _:
-            return _with(tree, path, [entry(draw(VALUES))])
+@dataclass(frozen=True)
+class _Spot:
+    """A node of a tree that is to be edited."""
+
+    tree: Any
+    value: Any
+    name: str | None
+    """The name of the field that it is the value of."""
+
+    def entry(self, value: Any) -> Any:
+        """Return what stands in the parent in the place of the node."""
+        return value if self.name is None else (self.name, value)
+
+
+def _replace(draw: st.DrawFn, spot: _Spot) -> list[Any]:
+    return [spot.entry(draw(VALUES))]
+
+
+def _drop(_: st.DrawFn, __: _Spot) -> list[Any]:
+    return []
+
+
+def _repeat(draw: st.DrawFn, spot: _Spot) -> list[Any]:
+    return [spot.entry(spot.value)] * draw(st.sampled_from((2, 2, 10, 300)))
+
+
+def _rename(draw: st.DrawFn, spot: _Spot) -> list[Any]:
+    return _replace(draw, spot) if spot.name is None else [(draw(_names(spot.tree)), spot.value)]
+
+
+def _graft(draw: st.DrawFn, spot: _Spot) -> list[Any]:
+    return [spot.entry(_at(spot.tree, draw(st.sampled_from(_paths(spot.tree)))))]
+
+
+def _nest(draw: st.DrawFn, spot: _Spot) -> list[Any]:
+    value = spot.value
+    for _ in range(draw(st.sampled_from((1, 1, 2, 60)))):
+        value = [value] if draw(st.booleans()) else Pairs([("a", value)])
+    return [spot.entry(value)]
+
+
+def _extend(draw: st.DrawFn, spot: _Spot) -> list[Any]:
+    if isinstance(spot.value, Pairs):
+        return [spot.entry(Pairs([*spot.value, (draw(_names(spot.tree)), draw(VALUES))]))]
+    return [spot.entry([*spot.value, draw(VALUES)])] if isinstance(spot.value, list) else _replace(draw, spot)
+
+
+def _change(draw: st.DrawFn, spot: _Spot) -> list[Any]:
+    """Make of a value one of the same type that is a little, or much, another."""
+    value = spot.value
+    if isinstance(value, bool):
+        return [spot.entry(not value)]
+    if isinstance(value, (int, float)):
+        others = (-value, value + 1, value - 1, value * 10**6, value / 3, str(value))
+        return [spot.entry(draw(st.sampled_from(others)))]
+    if isinstance(value, str):
+        token = draw(st.sampled_from(TOKENS)).decode("utf-8", "surrogateescape")
+        at = draw(st.integers(0, len(value)))
+        return [spot.entry(value[:at] + token + value[at:])]
+    return _replace(draw, spot)
+
+
+_TREE_EDITS: dict[str, Callable[[st.DrawFn, _Spot], list[Any]]] = {
+    "replace": _replace,
+    "drop": _drop,
+    "repeat": _repeat,
+    "rename": _rename,
+    "graft": _graft,
+    "nest": _nest,
+    "extend": _extend,
+    "change": _change,
+}
+"""Each returns what stands in the place of a node: a value, or a field with its name; several, or nothing."""
 
 
 def _names(tree: Any) -> st.SearchStrategy[str]:
     """Return names of fields: those that stand elsewhere in the tree, and others."""
     known = {name for path in _paths(tree) if isinstance(node := _at(tree, path), Pairs) for name, _ in node}
     return st.sampled_from((*sorted(known), *NAMES))
-
-
-def _nested(draw: st.DrawFn, value: Any) -> Any:
-    for _ in range(draw(st.sampled_from((1, 1, 2, 60)))):
-        value = [value] if draw(st.booleans()) else Pairs([("a", value)])
-    return value
-
-
-def _changed(draw: st.DrawFn, value: Any) -> Any:
-    """Return a value of the same type that is a little, or much, another."""
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, (int, float)):
-        return draw(st.sampled_from((-value, value + 1, value - 1, value * 10**6, value / 3, str(value))))
-    if isinstance(value, str):
-        token = draw(st.sampled_from(TOKENS)).decode("utf-8", "surrogateescape")
-        at = draw(st.integers(0, len(value)))
-        return value[:at] + token + value[at:]
-    return draw(VALUES)

@@ -67,8 +67,6 @@ class Reader:
     """So much processor time may an attempt take."""
     megabytes: int = 400
     """So much more memory than before may it hold at a time."""
-    modules: tuple[str, ...] = ()
-    """Which modules of raglift it drives that open or parse files, as `dataset.jsonl`."""
 
 
 class Bench:

@@ -39,7 +39,7 @@ _QUERIES: tuple[dict[str, Any], ...] = (
         "id": 5,
         "query": "When do dogs sleep?",
         "relevant": [{"text": "Hunde", "doc": "dog.md", "start": 0, "end": 5}],
-        "annotator": {"model": "m", "prompt": "p", "instructions": "i"},
+        "annotator": {"model": "m", "prompt": "p", "date": "2026-01-31"},
     },
 )
 
@@ -82,6 +82,18 @@ def _chunking_evaluation(folder: Path) -> None:
         rows.writerow(("When do dogs sleep?", "[]", "dog"))
 
 
+def _table(folder: Path) -> None:
+    rows = (
+        "id,query,fact,passage,doc,start,end,chunk,grade,tags,answerable",
+        'q1,"Where, then, did it sit?",a,on the mat,cat.txt,,,,2,cats;easy,',
+        'q1,"Where, then, did it sit?",a,,cat.txt,0,23,,1,cats;easy,true',
+        "q2,How warm?,,,cat.txt,,,,,,",
+        "q3,Which?,,,,,,c-7,0,,",
+        "q4,Who won?,,,,,,,,,false",
+    )
+    (folder / "labels.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+
+
 def _documents(folder: Path) -> None:
     _texts(folder / "texts")
     (folder / "texts" / "below").mkdir()
@@ -112,19 +124,26 @@ def _read_documents(folder: Path, name: str) -> tuple[Document, ...]:
     return read_documents(folder / name)
 
 
+_COLUMNS = {
+    "id": "No.",
+    "query": "Question",
+    "passage": "Evidence",
+    "doc": "Source",
+    "grade": "Helps",
+    "fact": "Group",
+}
 _LAYOUT = (DatasetError, ConfigurationError, CorpusError)
 """Without a file, what a folder is can no longer be told, and an option may be missing."""
 _dataset = partial(Reader, errors=_LAYOUT, check=valid_dataset)
 
 READERS: tuple[Reader, ...] = (
-    _dataset("jsonl", _own, _loaded(), modules=("dataset.jsonl", "dataset.decoding", "dataset.strict_json")),
-    _dataset("beir", _copied("beir"), _loaded(), modules=("dataset.formats.beir", "dataset.document_lines")),
-    _dataset("trec", _copied("trec"), _loaded(), modules=("dataset.formats.trec",)),
+    _dataset("jsonl", _own, _loaded()),
+    _dataset("beir", _copied("beir"), _loaded()),
+    _dataset("trec", _copied("trec"), _loaded()),
     _dataset(
         "trec topics, jsonl",
         _copied("trec", "qrels.txt", "topics.jsonl"),
         _loaded("qrels.txt", topics="topics.jsonl"),
-        modules=("dataset.formats.topics",),
     ),
     _dataset(
         "trec topics, classic",
@@ -132,25 +151,24 @@ READERS: tuple[Reader, ...] = (
         _loaded("qrels.txt", topics="topics.301-303.txt"),
         codecs={"topics*": "bytes"},
     ),
-    _dataset("squad", _copied("squad"), _loaded("dev-v2.0.json"), modules=("dataset.formats.squad",)),
-    _dataset("csv", _copied("csv"), _loaded("labels.csv"), modules=("dataset.formats.csv_table",)),
-    _dataset("autorag", _copied("autorag"), _loaded(), modules=("dataset.formats.autorag",)),
+    _dataset("squad", _copied("squad"), _loaded("dev-v2.0.json")),
+    _dataset("csv, own columns", _table, _loaded("labels.csv", documents={"cat.txt": _CAT})),
+    _dataset("csv", _copied("csv"), _loaded("labels.csv", columns=_COLUMNS)),
+    _dataset("autorag", _copied("autorag"), _loaded()),
     _dataset("autorag, ids", _copied("autorag", "qa.parquet"), _loaded("qa.parquet")),
     _dataset(
         "llama-index, pairs",
         _copied("llama-index", "qa_dataset.json"),
         _loaded("qa_dataset.json"),
-        modules=("dataset.formats.llama_index", "dataset.formats.catalogue"),
     ),
     _dataset("llama-index, examples", _copied("llama-index", "rag_dataset.json"), _loaded("rag_dataset.json")),
-    _dataset("chunking evaluation", _chunking_evaluation, _loaded(), modules=("dataset.chunking_evaluation",)),
+    _dataset("chunking evaluation", _chunking_evaluation, _loaded()),
     Reader(
         "documents, texts",
         _documents,
         partial(_read_documents, name="texts"),
         check=valid_documents,
         codecs={"*.txt": "bytes"},
-        modules=("dataset.documents",),
     ),
     Reader(
         "documents, jsonl",

@@ -65,21 +65,22 @@ def _qrels(name: str, folder: Path) -> dict[str, dict[str, int]]:
 
 def _valid_run(rankings: FileRankings) -> None:
     assert sum(len(rankings[query]) for query in rankings) == rankings.hits
-    assert _is_text(rankings.tag)
+    assert _is_word(rankings.tag)
     for query in rankings:
         ids = rankings[query]
         assert len(ids) == len(set(ids)) == rankings.length(query)
-        assert all(_is_text(id_) for id_ in (query, *ids))
+        assert all(_is_word(id_) for id_ in (query, *ids))
+
+
+def _is_word(value: object) -> bool:
+    """Whether a value is what trec_eval takes for an id: white space that C does not know may stand in one."""
+    return isinstance(value, str) and bool(value.strip(" \t\v\f\r\n")) and value.encode() is not None
 
 
 def _valid_qrels(labels: dict[str, dict[str, int]]) -> None:
     for query, of_query in labels.items():
-        assert all(_is_text(id_) for id_ in (query, *of_query))
+        assert all(_is_word(id_) for id_ in (query, *of_query))
         assert all(type(grade) is int and grade <= 1000 for grade in of_query.values())
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip()) and value.encode() is not None
 
 
 _TREC_RUN = "".join(f"{hit['query_id']} Q0 {hit['id']} 1 {hit['score']} tag\n" for hit in _each(_HITS, "score"))
@@ -104,6 +105,7 @@ _RUNS = {
 }
 _LABELS = {
     "qrels.trec": _write(_TREC_QRELS, "qrels.trec"),
+    "twice.trec": _write(_TREC_QRELS * 2, "twice.trec"),  # which is not read in bulk
     "qrels.tsv": _write(_BEIR_QRELS, "qrels.tsv"),
     "qrels.jsonl": _write(_lines(_each(_GRADES, "grade")), "qrels.jsonl"),
     "qrels.parquet": _parquet(_each(_GRADES, "grade"), "qrels.parquet"),
@@ -112,10 +114,7 @@ _OF_ANYTHING = (DatasetError, CorpusError, ConfigurationError)
 """Qrels may be any dataset, so damaged ones may be taken for one."""
 
 READERS: tuple[Reader, ...] = (
-    *(
-        Reader(f"rankings, {name}", write, partial(_run, name), check=_valid_run, modules=("run_files.reading",))
-        for name, write in _RUNS.items()
-    ),
+    *(Reader(f"rankings, {name}", write, partial(_run, name), check=_valid_run) for name, write in _RUNS.items()),
     *(
         Reader(f"judgements, {name}", write, partial(_qrels, name), _OF_ANYTHING, _valid_qrels)
         for name, write in _LABELS.items()

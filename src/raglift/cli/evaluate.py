@@ -49,6 +49,7 @@ class Request:
 
     dataset: str
     system: str | None
+    mapping: Path | None
     documents: Path | None
     parts: LocalSystem
     reranker: str
@@ -71,7 +72,8 @@ def run(request: Request) -> None:
     if request.save is not None:
         check_free(request.save, overwrite=request.overwrite)
     check_reranker(request.reranker)  # what is wrong with it is better said before the documents are embedded
-    system = build_retriever(dataset, request.parts) if request.system is None else load_system(request.system)
+    own = None if request.system is None and request.mapping is None else load_system(request.system, request.mapping)
+    system = build_retriever(dataset, request.parts) if own is None else own
     evaluation = evaluate(
         system,
         dataset,
@@ -187,6 +189,7 @@ def as_json(evaluation: Evaluation) -> dict[str, Any]:
         "metrics": records(evaluation.to_frame()),
         "loss": _loss_as_json(evaluation),
         "headroom": _headroom_as_json(evaluation),
+        "failures": [asdict(failure) for failure in evaluation.failures()],
         "cost": cost_line(evaluation.run.cost),
         "notes": list(evaluation.notes),
     }
