@@ -46,7 +46,7 @@ def test_an_evaluation_that_cannot_be_saved_is_printed_and_kept_elsewhere(
     saved = evaluation.save(tmp_path / "run")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     if not disk.is_own:  # a limit on the size of files knows no place with more room
-        monkeypatch.setattr("raglift.cli.evaluate._rescued", lambda *_: "what was measured is printed")
+        monkeypatch.setattr("raglift.cli.keeping._rescued", lambda *_: "what was measured is printed")
     with disk.full():
         code, out, err = run("rescore", saved, "--save", disk.path / "rescored")
     assert code == 2

@@ -2,45 +2,35 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-import tempfile
-from contextlib import suppress
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from raglift.chunking import make_chunker
 from raglift.cli.json_output import labels_json, print_json, records
-from raglift.errors import ConfigurationError, QueryFailed, RunError
+from raglift.cli.tracking import saved_first
+from raglift.errors import ConfigurationError, MetricFailed, QueryFailed
 from raglift.evaluation import DEFAULT_METRICS, Options, evaluate
 from raglift.integrations.adapt import check_reranker
 from raglift.metrics import parse_depth, split_metrics
 from raglift.models import resolve_dtype
 from raglift.references import load_system
+from raglift.retrieval import parse_retriever
 from raglift.store.costs import cost_line
 from raglift.systems import LocalSystem, build_retriever
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from raglift.chunking import Chunker
+    from raglift.cli.tracking import Tracking
     from raglift.matching import MatchRule
     from raglift.models import Dtype
     from raglift.records import Evaluation, Tokens
 
-__all__ = [
-    "Request",
-    "as_json",
-    "depths",
-    "keep_and_print",
-    "make_chunker",
-    "numbers_of_hits",
-    "options",
-    "parts",
-    "print_result",
-    "run",
-]
-
-
-_MOST_COPIES = 1000
+__all__ = ["Request", "as_json", "depths", "make_chunker", "numbers_of_hits", "options", "parts", "print_result", "run"]
 
 
 @dataclass(frozen=True)
@@ -60,6 +50,7 @@ class Request:
     options: Options
     save: Path | None
     overwrite: bool
+    tracking: Tracking
     as_json: bool
 
 
@@ -71,59 +62,61 @@ def run(request: Request) -> None:
     dataset = load_dataset(request.dataset, documents=request.documents)
     if request.save is not None:
         check_free(request.save, overwrite=request.overwrite)
+    request.tracking.check()
     check_reranker(request.reranker)  # what is wrong with it is better said before the documents are embedded
     own = None if request.system is None and request.mapping is None else load_system(request.system, request.mapping)
     system = build_retriever(dataset, request.parts) if own is None else own
-    evaluation = evaluate(
-        system,
-        dataset,
-        reranker=request.reranker,
-        ks=request.ks,
-        candidates=request.candidates,
-        match=request.match,
-        profile=request.profile,
-        **request.options,
-    )
-    keep_and_print(evaluation, request.save, overwrite=request.overwrite, json=request.as_json)
+    try:
+        evaluation = evaluate(
+            system,
+            dataset,
+            reranker=request.reranker,
+            ks=request.ks,
+            candidates=request.candidates,
+            match=request.match,
+            profile=request.profile,
+            **request.options,
+        )
+    except MetricFailed as error:
+        _keep(error, request)
+        raise
+    if request.system is None:
+        evaluation = _with_parts(evaluation, request)
+    # Before anything is printed: whoever reads the table may stop reading, as `head` does
+    show = partial(print_result, evaluation, json=request.as_json)
+    keep(evaluation, request.save, overwrite=request.overwrite, show=show)
+    show()
+    request.tracking.tell(evaluation, saved_first(evaluation, request.save, request.tracking))
     if all(trace.error is not None for trace in evaluation.run.traces):
         raise QueryFailed(f"every query failed; the first: {evaluation.run.traces[0].error}")
 
 
-def keep_and_print(evaluation: Evaluation, folder: Path | None, *, overwrite: bool, json: bool) -> None:
-    """Save an evaluation where that is asked for, and print it; what cannot be saved is printed all the same.
+def _keep(error: MetricFailed, request: Request) -> None:
+    """Save what was retrieved, where a metric of the user's failed on it."""
+    if request.save is not None and error.evaluation is not None:
+        error.evaluation.save(request.save, overwrite=request.overwrite)
+        folder, metrics, ks = (
+            shlex.quote(text)
+            for text in (
+                str(request.save),
+                ",".join(map(str, request.options["metrics"])),
+                ",".join(map(str, request.ks)),
+            )
+        )
+        sys.stderr.write(
+            f"saved to {request.save}, without {error.metric}; when it is mended: "
+            f"raglift rescore {folder} --metrics {metrics} --ks {ks}\n"
+        )
 
-    Raises:
-        RunError: it cannot be saved; it is printed.
-    """
-    # Before anything is printed: whoever reads the table may stop reading, as `head` does
-    if folder is not None:
-        try:
-            evaluation.save(folder, overwrite=overwrite)
-        except RunError as error:
-            print_result(evaluation, json=json)  # it may have taken hours
-            sys.stdout.flush()
-            raise RunError(f"{error}; {_rescued(evaluation, folder)}") from error
-        sys.stderr.write(f"saved to {folder}\n")
-    print_result(evaluation, json=json)
 
-
-def _rescued(evaluation: Evaluation, folder: Path) -> str:
-    """Save an evaluation where there is a place for it, and return in words what became of it."""
-    beside = (folder.with_name(f"{folder.name}.unsaved-{number}") for number in range(1, _MOST_COPIES))
-    free = next((place for place in beside if not place.exists()), folder)
-    for above in (None, tempfile.gettempdir()):
-        try:
-            place = free if above is None else Path(tempfile.mkdtemp(prefix=f"{folder.name}.unsaved-", dir=above))
-        except OSError:
-            continue
-        try:
-            evaluation.save(place)
-        except RunError:
-            with suppress(OSError):
-                place.rmdir()
-            continue
-        return f"what was measured is in {place}"
-    return "what was measured is printed and nowhere else; what the models computed is in the cache"
+def _with_parts(evaluation: Evaluation, request: Request) -> Evaluation:
+    """Return an evaluation that remembers what its system of raglift's own was made of."""
+    own = request.parts
+    found = {"retriever": own.retriever, "chunker": str(own.chunker)}
+    if parse_retriever(own.retriever).needs_embedding:
+        found["embedding"] = own.embedding
+    found["reranker"] = request.reranker
+    return replace(evaluation, run=replace(evaluation.run, spec={**evaluation.run.spec, "parts": found}))
 
 
 def print_result(evaluation: Evaluation, *, json: bool) -> None:
@@ -189,7 +182,6 @@ def as_json(evaluation: Evaluation) -> dict[str, Any]:
         "metrics": records(evaluation.to_frame()),
         "loss": _loss_as_json(evaluation),
         "headroom": _headroom_as_json(evaluation),
-        "failures": [asdict(failure) for failure in evaluation.failures()],
         "cost": cost_line(evaluation.run.cost),
         "notes": list(evaluation.notes),
     }
