@@ -36,6 +36,7 @@ def keep(
     """
     if folder is None:
         return
+    # Before anything is printed: whoever reads the table may stop reading, as `head` does
     try:
         evaluation.save(folder, overwrite=overwrite)
     except RunError as error:
