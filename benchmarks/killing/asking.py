@@ -163,7 +163,9 @@ def answer(messages: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     if "question" in data:
         words = set(_WORD.findall(data["question"])) - {"beside"}
         return {"answerable": all(word in data["passages"] for word in words)}
-    quotes = [max(_SENTENCE.findall(text), key=lambda found: len(_WORD.findall(found))).strip() for text in data.values()]
+    quotes = [
+        max(_SENTENCE.findall(text), key=lambda found: len(_WORD.findall(found))).strip() for text in data.values()
+    ]
     words = [" ".join(sorted(set(_WORD.findall(quote)), key=lambda word: (len(word), word))[-5:]) for quote in quotes]
     question = f"What is told of {' beside '.join(words)}?"
     if "whether a search engine over a collection of documents knows" in messages[0]["content"]:

@@ -117,11 +117,12 @@ def kill_often(job: Job, place: Path, kills: int, seed: int) -> Tally:
         Fault: something was lost, damaged or done twice; the message names the seed and the folder, which stays.
     """
     prepare()
+    chance = random.Random(seed)  # noqa: S311 — when to kill
     whole = place / "whole"
     whole.mkdir(parents=True)
     job.begin(whole)
     tally = Tally(job.name, start(job.command(whole, 0)).finish())
-    moments = _Moments(random.Random(seed), tally.seconds, events_of(job.command(whole, 0)))
+    moments = _Moments(chance, tally.seconds, events_of(job.command(whole, 0)))
     while len(tally.kills) < kills:
         folder = place / f"chain-{tally.chains}"
         folder.mkdir()

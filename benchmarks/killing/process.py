@@ -181,7 +181,7 @@ def _code_of(arguments: tuple[str, ...]) -> int:
         main()
     except SystemExit as stopped:
         return stopped.code if isinstance(stopped.code, int) else int(stopped.code is not None)
-    except BaseException:
+    except BaseException:  # noqa: BLE001 — the process ends here, and says why
         traceback.print_exc()
         return 1
     return 0

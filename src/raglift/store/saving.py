@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from raglift.dataset.replacing import put_folder
+from raglift.dataset.replacing import beside, put_folder
 from raglift.errors import RunError
 from raglift.metrics import describe_own
 from raglift.records import Chunk, Evaluation, Inventory, Passage, Query, Trace
@@ -41,11 +40,11 @@ def save_evaluation(evaluation: Evaluation, folder: str | Path, *, overwrite: bo
     try:
         check_free(target, overwrite=overwrite)
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as temporary:
-            written = Path(temporary) / "run"
+        with beside(target) as temporary:
+            written = temporary / "run"
             written.mkdir()
             _write(evaluation, written)
-            put_folder(written, target, Path(temporary) / "retired")
+            put_folder(written, target)
     except (OSError, TypeError, ValueError, RecursionError) as error:
         raise RunError(f"{target}: cannot be written: {error}; nothing was changed there") from error
     return target
