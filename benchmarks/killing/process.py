@@ -16,6 +16,7 @@ import time
 import traceback
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,8 +104,9 @@ class Started:
         return (self.command.folder / "stderr").read_text("utf-8", "replace")
 
 
+@cache
 def prepare() -> None:
-    """Start the server that processes are forked from, with the libraries imported."""
+    """Start the server that processes are forked from, with the libraries imported, unless it runs."""
     before = dict(os.environ)
     os.environ.update(_QUIET)
     # The server does not look where this process finds modules, and leaves out silently what it does not find

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from killing.corpus import part_of_lighthouse
-from killing.job import Count, Fault, Kill, Tally, left_over, moments_of
+from killing.job import Count, Fault, Kill, Moments, Tally, left_over
 from killing.process import Command, Started, events_of, prepare, start
 from raglift.chunking import make_chunker
 from raglift.dataset import read_queries, write_queries
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Reviewing", "review_often"]
 
-DECISIONS = 100
+DECISIONS = 60
 DEPTH = 5
 LONGEST_CHAIN = 5
 _PATIENCE = 60.0
@@ -157,7 +157,8 @@ def review_often(job: Reviewing, place: Path, kills: int, seed: int) -> Tally:
     tally = Tally(job.name, time.monotonic() - started.at)
     if len(whole.states) != DECISIONS + 1:
         raise Fault(f"a review without kills ended after {len(whole.states) - 1} decisions: {started.said()[-500:]}")
-    moments = moments_of(random.Random(seed))  # noqa: S311 — when to kill
+    chance = random.Random(seed)  # noqa: S311 — when to kill
+    moments = Moments(chance, tally.seconds, events_of(started.command))
     while len(tally.kills) < kills:
         work = job.begin(place / f"chain-{tally.chains}")
         work.states = whole.states
@@ -169,14 +170,14 @@ def review_often(job: Reviewing, place: Path, kills: int, seed: int) -> Tally:
     return tally
 
 
-def _chain(job: Reviewing, work: _Work, moments: Iterator[float], kills: int, tally: Tally) -> None:
+def _chain(job: Reviewing, work: _Work, moments: Moments, kills: int, tally: Tally) -> None:
     for number in range(LONGEST_CHAIN):
         if len(tally.kills) >= kills:
             break
-        started, moment = job.start(work), next(moments)
+        started = job.start(work)
         asking = threading.Thread(target=_all, args=(job, work))
         asking.start()
-        time.sleep(moment * tally.seconds)
+        moments.wait(started)
         if not asking.is_alive():
             _stop(started)
             tally.ended_first += 1
