@@ -137,7 +137,7 @@ def test_a_damaged_model_is_made_again(distilled: list[str], cache_folder: Path,
     assert distilled == ["distilled"] * 2
 
 
-@pytest.mark.parametrize("record", ["[]", "{}", "null", '{"model.safetensors": 3}', "\udcff"])
+@pytest.mark.parametrize("record", ["[]", "{}", "null", '{"model.safetensors": 3}', "\udcff", "[" * 100_000])
 def test_a_record_that_is_no_record_is_none(distilled: list[str], cache_folder: Path, record: str) -> None:
     static_identity()
     (folder,) = folders(cache_folder)
