@@ -31,8 +31,9 @@ from killing.sweeping import Sweeping
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-PARTS = {"sweep": 0.3, "ray": 0.05, "grade": 0.15, "generate": 0.15, "review": 0.15, "save": 0.2}
+PARTS = {"ray": 0.02, "sweep": 0.3, "review": 0.16, "save": 0.2, "grade": 0.16, "generate": 0.16}
 """Which part of the kills each kind of work gets."""
+COLUMNS = {"seconds": 8, "kills": 7, "resumed": 9, "compared": 10, "items": 8, "again": 7, "at most": 9}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -86,9 +87,8 @@ def _asking(job: Grading | Generating, place: Path, kills: int, seed: int) -> Ta
 
 def table(tallies: Sequence[Tally]) -> list[str]:
     """Return a line for each kind of work."""
-    lines = [
-        f"{'work':30}{'seconds':>8}{'kills':>7}{'resumed':>9}{'compared':>10}{'items':>8}{'again':>7}{'at most':>9}"
-    ]
+    heads = "".join(f"{head:>{width}}" for head, width in COLUMNS.items())
+    lines = [f"{'work':30}{heads}"]
     for each in tallies:
         resumed = sum(kill.resumed > 0 for kill in each.kills)
         items, again = (sum(getattr(count, name) for count in each.counts) for name in ("items", "again"))

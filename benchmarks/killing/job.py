@@ -142,7 +142,7 @@ def _chain(job: Job, folder: Path, whole: Path, moments: Moments, kills: int, ta
         if len(tally.kills) >= kills:
             break
         started = start(job.command(folder, number))
-        moments.wait(started)
+        moments.wait(started, number)
         seconds = time.monotonic() - started.at
         if not started.kill():
             started.finish()  # raises where it failed by itself
@@ -172,11 +172,11 @@ class Moments:
         self._even = _even(chance)
         self._writing = [kind for _, kind, *_ in events if kind in WRITES]
 
-    def wait(self, started: Started) -> None:
-        """Wait for the next moment."""
+    def wait(self, started: Started, resumed: int) -> None:
+        """Wait for the next moment; work that was killed before has less to go."""
         self._drawn += 1
         if self._drawn % 3 or not self._writing:
-            time.sleep(next(self._even) * self._seconds)
+            time.sleep(next(self._even) * self._seconds / (1 + resumed))
             return
         kind = self._chance.choice(sorted(set(self._writing)))
         which = self._chance.randint(1, self._writing.count(kind))

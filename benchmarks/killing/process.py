@@ -20,6 +20,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import raglift
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from multiprocessing.process import BaseProcess
@@ -110,7 +112,8 @@ def prepare() -> None:
     before = dict(os.environ)
     os.environ.update(_QUIET)
     # The server does not look where this process finds modules, and leaves out silently what it does not find
-    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([str(Path(__file__).parents[1]), *filter(None, sys.path)]))
+    places = [str(Path(__file__).parents[1]), str(Path(raglift.__file__).parents[1]), before.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, places))
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([LIBRARIES])
     try:
