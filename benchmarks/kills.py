@@ -7,6 +7,10 @@ processes after a random time, looked at, gone on with, killed again … until i
 rankings, figures and files, nothing finished computed or paid for again, nothing left lying about. Run it as
 
     python benchmarks/kills.py [--kills 200] [--seed 0] [--only sweep] [--workers 2]
+    python benchmarks/kills.py --operations [--step 1]
+
+The second line kills before each single operation on files of a saving, a sweep and a grading instead: random moments
+seldom hit the time between two of them.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from killing.asking import Generating, Grading
+from killing.files import stop_everywhere
 from killing.job import Fault, Tally, kill_often
 from killing.probes import PHASES
 from killing.process import prepare
@@ -30,6 +35,8 @@ from killing.sweeping import Sweeping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from killing.job import Job
 
 PARTS = {"ray": 0.02, "sweep": 0.3, "review": 0.16, "save": 0.2, "grade": 0.16, "generate": 0.16}
 """Which part of the kills each kind of work gets."""
@@ -43,7 +50,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", choices=PARTS, action="append", help="Only this kind of work; may be repeated.")
     parser.add_argument("--workers", type=int, default=2, help="How many kinds of work are killed at the same time.")
+    parser.add_argument("--operations", action="store_true", help="Kill before each operation on files instead.")
+    parser.add_argument("--step", type=int, default=1, help="Only before each first of so many operations.")
     asked = parser.parse_args(arguments)
+    if asked.operations:
+        return operations(Path(tempfile.mkdtemp(prefix="raglift-kills-")), asked.step)
     shares = {name: max(round(asked.kills * PARTS[name]), 1) for name in asked.only or PARTS}
     prepare()
     place = Path(tempfile.mkdtemp(prefix="raglift-kills-"))
@@ -57,6 +68,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     say(f"\n{sum(len(each.kills) for each in tallies)} kills, seed {asked.seed}, {time.monotonic() - begun:.0f} s")
     say("\n".join(faults) or "nothing was lost, nothing finished was done again, nothing was left over")
     return bool(faults)
+
+
+def operations(place: Path, step: int) -> int:
+    """Kill before each operation on files, and print before how many; 1 where anything was lost."""
+    grading = Grading(place / "grade" / "inputs")
+    jobs: list[tuple[Job, bool]] = [
+        (Saving(place / "save" / "inputs"), True),
+        (Sweeping(place / "sweep" / "inputs"), False),
+        (grading, True),
+    ]
+    say(f"{'work':30}{'operations on files':>21}{'killed before':>15}")
+    try:
+        for number, (job, over) in enumerate(jobs):
+            found = stop_everywhere(job, place / str(number), over=over, step=step)
+            say(f"{found.name:30}{found.operations:21}{found.kills:15}")
+    except Fault as fault:
+        say(str(fault))
+        return 1
+    finally:
+        grading.close()
+    say("each time, the work was gone on with, and was what it is without a kill")
+    return 0
 
 
 def killed(name: str, place: Path, kills: int, seed: int) -> Tally | str:

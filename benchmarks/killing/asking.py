@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from killing.corpus import part_of_lighthouse, write_part
 from killing.job import Count, Fault, left_over
-from killing.process import Command, call, events_of
+from killing.process import Command, call, events_of, prepare
 from raglift.chunking import make_chunker
 from raglift.evaluation import evaluate
 from raglift.systems import LocalSystem, build_retriever
@@ -45,6 +45,7 @@ class Asking:
     """The file that the command writes, and nothing else does."""
 
     def __init__(self, place: Path) -> None:
+        prepare()
         place.mkdir(parents=True, exist_ok=True)
         self._asked = place / "asked.log"
         self._begun: dict[Path, int] = {}
@@ -57,9 +58,9 @@ class Asking:
                 raise TimeoutError("the server on this machine does not start")
             time.sleep(0.01)
         self._address = address.read_text("utf-8")
-        self.arguments = self.prepare(place)
+        self.arguments = self.inputs(place)
 
-    def prepare(self, place: Path) -> tuple[str, ...]:
+    def inputs(self, place: Path) -> tuple[str, ...]:
         """Write the inputs, and return the command's arguments."""
         raise NotImplementedError
 
@@ -120,7 +121,7 @@ class Grading(Asking):
     name = "grade"
     output = "labels.jsonl"
 
-    def prepare(self, place: Path) -> tuple[str, ...]:
+    def inputs(self, place: Path) -> tuple[str, ...]:
         """Save two runs of BM25 over two ways of chunking."""
         data, runs = part_of_lighthouse(8, 8), []
         for size in (900, 400):
@@ -137,7 +138,7 @@ class Generating(Asking):
     name = "generate"
     output = "queries.jsonl"
 
-    def prepare(self, place: Path) -> tuple[str, ...]:
+    def inputs(self, place: Path) -> tuple[str, ...]:
         """Write the documents."""
         source = write_part(place / "texts", 8, 8) / "documents.jsonl"
         own = ("-n", "16", "--concurrency", str(CONCURRENCY), "--output", self.output, "--overwrite")
