@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from killing.job import Job
 
-PARTS = {"ray": 0.02, "sweep": 0.3, "review": 0.16, "save": 0.2, "grade": 0.16, "generate": 0.16}
+PARTS = {"ray": 0.01, "sweep": 0.31, "review": 0.16, "save": 0.2, "grade": 0.16, "generate": 0.16}
 """Which part of the kills each kind of work gets."""
 COLUMNS = {"seconds": 8, "kills": 7, "resumed": 9, "compared": 10, "items": 8, "again": 7, "at most": 9}
 
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", choices=PARTS, action="append", help="Only this kind of work; may be repeated.")
-    parser.add_argument("--workers", type=int, default=2, help="How many kinds of work are killed at the same time.")
+    parser.add_argument("--workers", type=int, default=3, help="How many kinds of work are killed at the same time.")
     parser.add_argument("--operations", action="store_true", help="Kill before each operation on files instead.")
     parser.add_argument("--step", type=int, default=1, help="Only before each first of so many operations.")
     asked = parser.parse_args(arguments)
