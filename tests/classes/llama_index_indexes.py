@@ -14,7 +14,7 @@ from raglift.records import Chunk
 
 from .case import OWN, Case
 from .corpus import Corpus
-from .llama_index_parts import Vectors, Words, answer_from, dense, index, model, nodes, retrieve, sources, texts
+from .llama_index_parts import Vectors, Words, answer_from, index, model, nodes, retrieve, sources, texts
 from .llama_index_player import answer
 
 CORE = "llama_index.core"

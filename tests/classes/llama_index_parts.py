@@ -131,7 +131,7 @@ def model(corpus: Corpus) -> Any:
         max_retries=0,
         callback_manager=Settings.callback_manager,  # others put it in as soon as they are asked
     )
-    made._get_client(), made._get_aclient()  # noqa: SLF001 — else they are made when they are first asked for
+    made._get_client(), made._get_aclient()  # else they are made when they are first asked for
     return made
 
 

@@ -16,7 +16,7 @@ def cross_encoder(corpus: Corpus) -> Any:
     from llama_index.core.postprocessor import SentenceTransformerRerank
 
     made = SentenceTransformerRerank(model=str(corpus.cross_encoder), top_n=3, device="cpu")
-    made._model.tokenizer.model_max_length = 64  # noqa: SLF001 — the class sets 512, the tiny model reads no more
+    made._model.tokenizer.model_max_length = 64  # the class sets 512, the tiny model reads no more
     return made
 
 

@@ -19,6 +19,8 @@ from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from raglift.integrations._llama_index_lookups import deepen_what_is_looked_up
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -59,6 +61,7 @@ UNLIMITED = frozenset(
 
 ANSWERED = frozenset({"_query_engine_dict", "object_map"})
 """Attributes whose query engines write an answer, which becomes one node: their depth is their own."""
+
 
 SEALED = frozenset({"RetrieverRouterQueryEngine"})
 """Systems that break when their retriever returns more: this one looks up a single engine with it."""
@@ -128,9 +131,14 @@ class _Walk:
                     self.fixed += [f"{place} ({field} as deployed)" for field, _ in _cuts(part)]
             else:
                 self._copies[id(part)] = deep = copy.copy(part)
-                if _is_sealed(part) or not self._deepen(deep, path):
+                looks_up = deepen_what_is_looked_up(deep, self._deeper)
+                if not (_is_sealed(part) or self._deepen(deep, path) or looks_up):
                     self.fixed.append(place)
         return self._copies[id(part)]
+
+    def _deeper(self, found: Any) -> Any:
+        """Return a copy of an engine or tool that a system looked up while it was asked."""
+        return deepen(found, self.k, as_deployed=self.as_deployed)[0]
 
     def _deepen(self, part: Any, path: str) -> bool:
         """Deepen a copy, and put deepened copies where it holds other parts; whether there was any depth."""
