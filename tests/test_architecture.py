@@ -18,6 +18,7 @@ ORDER = (
     "text",
     "records",
     "progress",
+    "event_loop",
     "work",
     "batches",
     "cache",
@@ -72,6 +73,7 @@ DOORS = {
     ("records/results.py", "report"),
     ("records/results.py", "store"),
     ("records/slices.py", "report"),
+    ("records/tracking.py", "integrations"),
     ("records/tradeoff.py", "report"),
     ("diagnosis/conventions/records.py", "report"),
     ("diagnosis/explanation.py", "report"),
@@ -82,10 +84,12 @@ DOORS = {
 FRAMEWORKS = {"faiss", "langchain", "langchain_core", "langchain_classic", "langchain_community", "llama_index"} | {
     "bm25s",
     "langchain_openai",
+    "mlflow",
     "langchain_text_splitters",
     "sentence_transformers",
     "torch",
     "transformers",
+    "wandb",
 }
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from .case import Case, NotRun
+from .case import NotRun
+from .llama_index_engines import CASES as ENGINES
+from .llama_index_postprocessors import CASES as POSTPROCESSORS
+from .llama_index_retrievers import CASES as RETRIEVERS
 
-CASES: tuple[Case, ...] = ()
+CASES = (*RETRIEVERS, *ENGINES, *POSTPROCESSORS)
 NOT_RUN: tuple[NotRun, ...] = ()

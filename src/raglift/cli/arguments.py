@@ -20,6 +20,7 @@ __all__ = [
     "Embedding",
     "HoldOut",
     "LanguageModelName",
+    "Mapping",
     "MaxCost",
     "Names",
     "Overwrite",
@@ -28,6 +29,9 @@ __all__ = [
     "Reranker",
     "Save",
     "Temperature",
+    "Track",
+    "TrackFiles",
+    "TrackProject",
     "UnicodeFolding",
 ]
 
@@ -41,6 +45,13 @@ DatasetSource = Annotated[
 Documents = Annotated[
     Path | None,
     typer.Option(help="The documents, when the dataset does not bring them: a file, a folder, or a corpus by name."),
+]
+Mapping = Annotated[
+    Path | None,
+    typer.Option(
+        help="With --system http://…: a YAML or JSON file that says what is sent to the service, and where the hits "
+        "are in its answer."
+    ),
 ]
 UnicodeFolding = Annotated[
     bool, typer.Option(help="Match also across compatibility forms, typographic quotes and dashes.")
@@ -98,4 +109,19 @@ MaxCost = Annotated[
 Price = Annotated[
     str | None,
     typer.Option(help="US dollars per million input and output tokens, as 0.15,0.60, for a model whose is not known."),
+]
+Track = Annotated[
+    list[str] | None,
+    typer.Option(help="Keep the result in an experiment tracker too, mlflow or wandb; repeatable."),
+]
+TrackProject = Annotated[
+    str | None,
+    typer.Option(help="With --track: MLflow's experiment, or the project at W&B; by default raglift."),
+]
+TrackFiles = Annotated[
+    bool,
+    typer.Option(
+        "--track-files/--no-track-files",
+        help="With --track: also keep the report and the saved run, which hold the texts of queries and chunks.",
+    ),
 ]

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from raglift.chunking import make_chunker
 from raglift.cli.json_output import labels_json, print_json, records
-from raglift.errors import ConfigurationError, QueryFailed
+from raglift.cli.tracking import saved_first
+from raglift.errors import ConfigurationError, MetricFailed, QueryFailed
 from raglift.evaluation import DEFAULT_METRICS, Options, evaluate
 from raglift.integrations.adapt import check_reranker
 from raglift.metrics import parse_depth, split_metrics
 from raglift.models import resolve_dtype
 from raglift.references import load_system
+from raglift.retrieval import parse_retriever
 from raglift.store.costs import cost_line
 from raglift.systems import LocalSystem, build_retriever
 
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.chunking import Chunker
+    from raglift.cli.tracking import Tracking
     from raglift.matching import MatchRule
     from raglift.models import Dtype
     from raglift.records import Evaluation, Tokens
@@ -34,6 +38,7 @@ class Request:
 
     dataset: str
     system: str | None
+    mapping: Path | None
     documents: Path | None
     parts: LocalSystem
     reranker: str
@@ -44,6 +49,7 @@ class Request:
     options: Options
     save: Path | None
     overwrite: bool
+    tracking: Tracking
     as_json: bool
 
 
@@ -55,25 +61,62 @@ def run(request: Request) -> None:
     dataset = load_dataset(request.dataset, documents=request.documents)
     if request.save is not None:
         check_free(request.save, overwrite=request.overwrite)
+    request.tracking.check()
     check_reranker(request.reranker)  # what is wrong with it is better said before the documents are embedded
-    system = build_retriever(dataset, request.parts) if request.system is None else load_system(request.system)
-    evaluation = evaluate(
-        system,
-        dataset,
-        reranker=request.reranker,
-        ks=request.ks,
-        candidates=request.candidates,
-        match=request.match,
-        profile=request.profile,
-        **request.options,
-    )
+    own = None if request.system is None and request.mapping is None else load_system(request.system, request.mapping)
+    system = build_retriever(dataset, request.parts) if own is None else own
+    try:
+        evaluation = evaluate(
+            system,
+            dataset,
+            reranker=request.reranker,
+            ks=request.ks,
+            candidates=request.candidates,
+            match=request.match,
+            profile=request.profile,
+            **request.options,
+        )
+    except MetricFailed as error:
+        _keep(error, request)
+        raise
+    if request.system is None:
+        evaluation = _with_parts(evaluation, request)
     # Before anything is printed: whoever reads the table may stop reading, as `head` does
     if request.save is not None:
         evaluation.save(request.save, overwrite=request.overwrite)
         sys.stderr.write(f"saved to {request.save}\n")
     print_result(evaluation, json=request.as_json)
+    request.tracking.tell(evaluation, saved_first(evaluation, request.save, request.tracking))
     if all(trace.error is not None for trace in evaluation.run.traces):
         raise QueryFailed(f"every query failed; the first: {evaluation.run.traces[0].error}")
+
+
+def _keep(error: MetricFailed, request: Request) -> None:
+    """Save what was retrieved, where a metric of the user's failed on it."""
+    if request.save is not None and error.evaluation is not None:
+        error.evaluation.save(request.save, overwrite=request.overwrite)
+        folder, metrics, ks = (
+            shlex.quote(text)
+            for text in (
+                str(request.save),
+                ",".join(map(str, request.options["metrics"])),
+                ",".join(map(str, request.ks)),
+            )
+        )
+        sys.stderr.write(
+            f"saved to {request.save}, without {error.metric}; when it is mended: "
+            f"raglift rescore {folder} --metrics {metrics} --ks {ks}\n"
+        )
+
+
+def _with_parts(evaluation: Evaluation, request: Request) -> Evaluation:
+    """Return an evaluation that remembers what its system of raglift's own was made of."""
+    own = request.parts
+    found = {"retriever": own.retriever, "chunker": str(own.chunker)}
+    if parse_retriever(own.retriever).needs_embedding:
+        found["embedding"] = own.embedding
+    found["reranker"] = request.reranker
+    return replace(evaluation, run=replace(evaluation.run, spec={**evaluation.run.spec, "parts": found}))
 
 
 def print_result(evaluation: Evaluation, *, json: bool) -> None:

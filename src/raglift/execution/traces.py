@@ -92,7 +92,8 @@ def run_stages(
         _stop_if_unusable(outcomes)
         for place, outcome in zip(alive, outcomes, strict=True):
             if outcome.value is None:
-                errors[place] = f"{stage.name}: {describe_error(outcome.error or QueryFailed('no ranking'))}"
+                tried = f" (tried {outcome.tries} times)" if outcome.tries > 1 else ""
+                errors[place] = f"{stage.name}: {describe_error(outcome.error or QueryFailed('no ranking'))}{tried}"
             else:
                 ranking = provenance.check(outcome.value)
                 done[place].append(StageTrace(stage.name, ranking, outcome.seconds))
@@ -124,7 +125,8 @@ def ask_stage(
     try:
         if step.batch is not None:
             return _run_batch(stage, step.batch, inputs, policy, advance)
-        if step.one_async is not None and (policy.concurrency > 1 or step.one is None):
+        always_async = isinstance(stage, RetrieveStage) and stage.asynchronous
+        if step.one_async is not None and (policy.concurrency > 1 or always_async or step.one is None):
             asynchronous = [partial(_checked_async, stage, step.one_async, *given) for given in inputs]
             return call_all_async(asynchronous, policy, advance)
         if step.one is not None:

@@ -243,6 +243,6 @@ def _read_record(folder: Path) -> dict[str, str]:
     """Return the hashes that were written beside the model; none where there is no readable record."""
     try:
         record = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return record if isinstance(record, dict) else {}

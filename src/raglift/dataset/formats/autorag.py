@@ -150,20 +150,26 @@ def _rows(
 
     try:
         with pq.ParquetFile(path) as file:
-            if not _has_columns(file.schema_arrow, needed, place):
+            names = file.schema_arrow.names
+            if not _has_columns(file.schema_arrow, needed, optional, place):
                 return
-            columns = [name for name in (*needed, *optional) if name in file.schema_arrow.names]
+            columns = [name for name in (*needed, *optional) if name in names]
             number = 0
             for batch in file.iter_batches(batch_size=4096, columns=columns):
                 for row in batch.to_pylist():
                     number += 1
                     yield row, place / f"row {number}"
     except (OSError, OverflowError, ValueError, pa.ArrowException) as error:  # ValueError: texts that are not UTF-8
-        place.fault(f"no readable Parquet file ({str(error).splitlines()[0]})", f"a Parquet file at {path}")
+        place.fault(f"no readable Parquet file ({str(error).partition(chr(10))[0]})", f"a Parquet file at {path}")
 
 
-def _has_columns(schema: pa.Schema, needed: Collection[str], place: Place) -> bool:
+def _has_columns(schema: pa.Schema, needed: Collection[str], optional: Collection[str], place: Place) -> bool:
     known = len(place.faults)
+    for name in (*needed, *optional):
+        if schema.names.count(name) > 1:
+            (place / name).fault(f"{schema.names.count(name)} columns of this name", "one column of each name")
+    if len(place.faults) > known:
+        return False
     for name in needed:
         if name not in schema.names:
             place.fault(f"the columns {', '.join(map(quoted, schema.names))}", f"a column {name}")

@@ -70,8 +70,10 @@ def blocks_of(file: IO[bytes], longest: int, size: int = BLOCK) -> Iterator[byte
                 yield None
                 return
             block += rest
-        yield block.removeprefix(b"\xef\xbb\xbf") if first else block
+        block = block.removeprefix(b"\xef\xbb\xbf") if first else block
         first = False
+        if block:
+            yield block
 
 
 def is_evenly_spaced(block: bytes) -> bool:

@@ -74,7 +74,9 @@ def _table(path: Path, place: Place, *, needed: tuple[str, ...], optional: tuple
                 place.fault(f"no column {quoted(name)}", nearest(name, schema.names))
         present = [name for name in (*needed, *optional) if name in schema.names]
         for name in present:
-            if not _is_of_kind(schema.field(name).type, _KINDS[name]):
+            if schema.names.count(name) > 1:
+                (place / name).fault(f"{schema.names.count(name)} columns of this name", "one column of each name")
+            elif not _is_of_kind(schema.field(name).type, _KINDS[name]):
                 (place / name).fault(f"a column of {schema.field(name).type}", f"a column of {_KINDS[name]}")
         if place.faults:
             return None
