@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["deepen", "definer", "describe", "raise_top_n"]
+__all__ = ["attributes_of", "deepen", "definer", "describe", "parts_of", "raise_top_n"]
 
 DEPTH_NAMES = frozenset(
     {
@@ -100,6 +100,14 @@ def definer(obj: Any, method: str) -> type[Any] | None:
     return next((cls for cls in type(obj).__mro__ if method in vars(cls)), None)
 
 
+def parts_of(part: Any) -> list[Any]:
+    """Return the retrievers, query engines, tools and postprocessors that one of them holds itself."""
+    held: list[Any] = []
+    for _, name, value in attributes_of(part):
+        _swap(value, "", _held_by(name), lambda child, _: held.append(child))
+    return held
+
+
 class _Walk:
     """One copy of a tree; a part that is held twice is copied once."""
 
@@ -134,7 +142,7 @@ class _Walk:
             reached = reached or isinstance(child, searching)
             return self.visit(child, place)
 
-        for space, name, value in _attributes(part):
+        for space, name, value in attributes_of(part):
             space[name] = _swap(value, f"{path}.{name.lstrip('_')}", _held_by(name), visit)
         return reached
 
@@ -161,8 +169,8 @@ def _held_by(name: str) -> tuple[type[Any], ...]:
     return tuple(cls for kind, cls in _kinds().items() if not (kind == "engine" and name in ANSWERED))
 
 
-def _attributes(part: Any) -> Iterator[tuple[dict[str, Any], str, Any]]:
-    """Every attribute of an object, with the dictionary it lives in: pydantic keeps private ones apart."""
+def attributes_of(part: Any) -> Iterator[tuple[dict[str, Any], str, Any]]:
+    """Yield every attribute of an object, with the dictionary it lives in: pydantic keeps private ones apart."""
     for space in (getattr(part, "__dict__", None), getattr(part, "__pydantic_private__", None)):
         for name, value in list((space or {}).items()):
             yield space, name, value  # type: ignore[misc]  # an empty space yields nothing
@@ -183,8 +191,8 @@ def _swap(value: Any, path: str, kinds: tuple[type[Any], ...], visit: Callable[[
 
 def _raise_depth(part: Any, k: int) -> bool:
     """Raise every depth of a copy to `k`; whether it has any. None stands for no limit, and stays."""
-    depths = [found for found in _attributes(part) if found[1].lstrip("_") in DEPTH_NAMES]
-    depths = depths or [found for found in _attributes(part) if found[1].lstrip("_") == BARE_DEPTH_NAME]
+    depths = [found for found in attributes_of(part) if found[1].lstrip("_") in DEPTH_NAMES]
+    depths = depths or [found for found in attributes_of(part) if found[1].lstrip("_") == BARE_DEPTH_NAME]
     k = min(k, _corpus_size(part, default=k))
     for space, name, value in depths:
         if _is_count(value) and value < k:
@@ -221,10 +229,7 @@ def _returns_everything(part: Any) -> bool:
 
 
 def _named(part: Any, above: frozenset[int], inside: list[str]) -> str:
-    children: list[Any] = []
-    for _, name, value in _attributes(part):
-        _swap(value, "", _held_by(name), lambda child, _: children.append(child))
-    names = inside + [_named(child, above | {id(part)}, []) for child in children if id(child) not in above]
+    names = inside + [_named(child, above | {id(part)}, []) for child in parts_of(part) if id(child) not in above]
     model = getattr(part, "model", None) if isinstance(part, _kinds()["postprocessor"]) else None
     if isinstance(model, str):
         names.append(PurePath(model).name if PurePath(model).is_absolute() else model)

@@ -3,7 +3,7 @@
 Nothing here asks an LLM to write an answer where the retrieved nodes can be had without one, and nothing here
 changes the object it is given: depth is set on copies (see `_llama_index_depth`).
 
-A stage is async where the class brings its own `_aretrieve` or `_apostprocess_nodes`; LlamaIndex's defaults
+A stage is async where the class brings its own `_aretrieve` or `_apostprocess_nodes` (see `_llama_index_async`); LlamaIndex's defaults
 for the others only run the sync code, so they would promise a concurrency that is not there.
 """
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.errors import UnsupportedSystem
 from raglift.execution import RerankStage, RetrieveStage
+from raglift.integrations._llama_index_async import is_async
 from raglift.integrations._llama_index_depth import deepen, definer, describe, raise_top_n
 from raglift.integrations._llama_index_nodes import Handover, chunk_of, node_of, ranking_of
 from raglift.records import Ranking
@@ -61,7 +62,8 @@ def retriever_stages(
     if isinstance(obj, CondenseQuestionChatEngine):
         return retriever_stages(vars(obj)["_query_engine"], as_deployed=as_deployed, doc_key=doc_key)
     if isinstance(obj, BaseRetriever):
-        return [_retrieve_stage(obj, _retriever_adapter(obj), as_deployed=as_deployed, doc_key=doc_key)]
+        adapter = AsyncLlamaIndexRetriever if is_async(obj) else LlamaIndexRetriever
+        return [_retrieve_stage(obj, adapter, as_deployed=as_deployed, doc_key=doc_key)]
     if _is_retriever_then_postprocessors(obj):
         retriever, postprocessors = vars(obj)["_retriever"], vars(obj)["_node_postprocessors"]
         stages = retriever_stages(retriever, as_deployed=as_deployed, doc_key=doc_key)
@@ -181,19 +183,6 @@ def _retrieve_stage(
 ) -> RetrieveStage:
     _, fixed = deepen(obj, 1, as_deployed=as_deployed)
     return RetrieveStage(adapter(obj, as_deployed=as_deployed, doc_key=doc_key), describe(obj), fixed)
-
-
-def _retriever_adapter(retriever: Any) -> type[LlamaIndexRetriever]:
-    """Choose by whether the class is async of its own, and was not told to run its parts in turn.
-
-    With `use_async=False` a fusion passes one query bundle through its retrievers, and the first embedding
-    stays in it: asking such a retriever in its other way could change the ranking.
-    """
-    from llama_index.core.base.base_retriever import BaseRetriever
-
-    has_own = definer(retriever, "_aretrieve") is not BaseRetriever
-    in_turn = getattr(retriever, "use_async", True) is False
-    return AsyncLlamaIndexRetriever if has_own and not in_turn else LlamaIndexRetriever
 
 
 def _is_retriever_then_postprocessors(obj: Any) -> bool:
