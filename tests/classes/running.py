@@ -16,7 +16,7 @@ from .case import OWN, RERANKERS, Case
 from .corpus import Corpus
 from .snapshots import difference, snapshot
 
-DEPTHS = (12, 24)
+DEPTHS = (6, 12)
 
 
 @dataclass(frozen=True)
