@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +29,11 @@ class Told:
 @pytest.fixture(scope="module")
 def client(place: Path, proxy: list[bytes]) -> Any:
     """MLflow's client of the store that it makes by default: SQLite in the working folder."""
-    import mlflow
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # MLflow's tables are described in a way that SQLAlchemy is about to drop
+        import mlflow
 
-    return mlflow.MlflowClient(tracking_uri=f"sqlite:///{place / 'mlflow.db'}")
+        return mlflow.MlflowClient(tracking_uri=f"sqlite:///{place / 'mlflow.db'}")
 
 
 @pytest.fixture(scope="module")
