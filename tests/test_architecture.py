@@ -14,10 +14,12 @@ PACKAGE = Path(__file__).parents[1] / "src" / "raglift"
 ORDER = (
     "errors",
     "printable",
+    "limits",
     "environment",
     "text",
     "records",
     "progress",
+    "event_loop",
     "work",
     "batches",
     "cache",

@@ -7,7 +7,10 @@
     ├── ConfigurationError      an argument, option or metric name that raglift cannot use
     │   ├── MissingDependency   an optional package is not installed; the message names the extra
     │   ├── MissingKey          a provider's API key is not set; the message names the variable
+    │   ├── MetricFailed        a metric of the user's own raised, or returned no number; what was retrieved is kept
     │   ├── UnsupportedSystem   an object that no adapter knows how to ask
+    │   ├── ServiceUnusable     an HTTP service that cannot be asked like this, or is not there
+    │   ├── MappingError        an HTTP service is not described as it must be; lists every fault at once
     │   └── SweepError          a sweep is not described as it must be; lists every fault at once
     ├── ModelError              a model cannot be loaded, or is not the one it claims to be
     │   └── ModelOutputError    a model gave no usable answer for an input
@@ -17,7 +20,8 @@
     ├── RunError                a saved run is missing, damaged, or from a newer version
     ├── TrackingFailed          an experiment tracker cannot be reached, or refused what it was told
     └── QueryFailed             a query failed and the caller asked to stop on the first failure
-        └── QueryTimeout        a query took longer than its timeout
+        ├── QueryTimeout        a query took longer than its timeout
+        └── ServiceFailed       an HTTP service gave no usable answer to a query
 
 A message says where, what was found, what was expected, and what to do.
 """
@@ -25,7 +29,10 @@ A message says where, what was found, what was expected, and what to do.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = [
     "CacheError",
@@ -35,6 +42,8 @@ __all__ = [
     "CostLimitReached",
     "DatasetError",
     "Fault",
+    "MappingError",
+    "MetricFailed",
     "MissingDependency",
     "MissingKey",
     "ModelError",
@@ -44,6 +53,8 @@ __all__ = [
     "QueryTimeout",
     "RagliftError",
     "RunError",
+    "ServiceFailed",
+    "ServiceUnusable",
     "SweepError",
     "TrackingFailed",
     "UnsupportedSystem",
@@ -147,6 +158,22 @@ class UnsupportedSystem(ConfigurationError):
     """An object that no adapter knows how to ask."""
 
 
+class MetricFailed(ConfigurationError):
+    """A metric of the user's own raised, or returned what is no value of it.
+
+    Attributes:
+        metric: the metric, a `Metric`.
+        evaluation: from `evaluate`, what was retrieved all the same, scored without that metric: save it, mend the
+            metric, and `rescore` it. None elsewhere.
+    """
+
+    evaluation: Any = None
+
+    def __init__(self, metric: Any, said: str) -> None:
+        self.metric = metric
+        super().__init__(f"{metric}{said}")
+
+
 class SweepError(ConfigurationError):
     """A sweep is not described as it must be. Nothing was run.
 
@@ -161,6 +188,26 @@ class SweepError(ConfigurationError):
         self.source = source
         self.faults = tuple(faults)
         super().__init__(_listed(source, faults, "nothing was run", self.SHOWN))
+
+
+class MappingError(ConfigurationError):
+    """An HTTP service is not described as it must be. Nothing was asked.
+
+    Attributes:
+        source: the file that was read, or `HttpMapping` for one made in Python.
+        faults: every fault found, in the order of the file.
+    """
+
+    SHOWN = 50
+
+    def __init__(self, source: str, faults: list[Fault]) -> None:
+        self.source = source
+        self.faults = tuple(faults)
+        super().__init__(_listed(source, faults, "nothing was asked", self.SHOWN))
+
+
+class ServiceUnusable(ConfigurationError):
+    """An HTTP service cannot be asked like this: the address, a header or the mapping is wrong, or nobody is there."""
 
 
 class ModelError(RagliftError):
@@ -214,3 +261,21 @@ class QueryFailed(RagliftError):
 
 class QueryTimeout(QueryFailed):
     """A query took longer than its timeout."""
+
+
+class ServiceFailed(QueryFailed):
+    """An HTTP service gave no usable answer to a query.
+
+    Its message is a cause, which other queries may share, and after a dash what is this query's own.
+
+    Attributes:
+        status_code: the HTTP status; None where no answer came.
+        headers: those of the answer that say how to go on: Retry-After.
+    """
+
+    def __init__(
+        self, message: str, *, status_code: int | None = None, headers: Mapping[str, str] | None = None
+    ) -> None:
+        self.status_code = status_code
+        self.headers = dict(headers or {})
+        super().__init__(message)

@@ -1,4 +1,4 @@
-"""Users' systems by reference: `module:name`."""
+"""Users' systems by reference: `module:name`, or the address of an HTTP service."""
 
 from __future__ import annotations
 
@@ -10,21 +10,37 @@ from typing import Any
 
 from raglift.errors import ConfigurationError
 from raglift.execution.policy import describe_error
+from raglift.integrations._keys import load_dot_env
+from raglift.retrieval.http import HttpRetriever, is_http_address
 
 __all__ = ["is_factory", "load_system"]
 
 
-def load_system(given: Any) -> Any:
+def load_system(given: Any, mapping: str | os.PathLike[str] | None = None) -> Any:
     """Return a system: what a reference names, or an object as it is.
 
     A function or class that can be called without arguments is called, to make the system.
 
     Args:
-        given: `module:name`, where the module is in the working folder or installed; or an object.
+        given: `module:name`, where the module is in the working folder or installed; the address of an HTTP service;
+            or an object.
+        mapping: the file that says what is sent to an HTTP service, and where its hits are in the answer.
 
     Raises:
-        ConfigurationError: the reference leads nowhere, or the function that makes the system failed.
+        ConfigurationError: the reference leads nowhere, the function that makes the system failed, or a mapping is
+            given for what is no HTTP service.
+        MappingError: the mapping is not described as it must be; every fault is listed.
+        MissingKey: an environment variable that the mapping names is not set.
     """
+    if isinstance(given, str) and is_http_address(given):
+        load_dot_env()
+        return HttpRetriever(given, mapping)
+    if mapping is not None:
+        found = repr(given) if isinstance(given, str) else f"a {type(given).__name__}" if given is not None else "none"
+        raise ConfigurationError(
+            f"mapping: found {os.fspath(mapping)!r} with the system {found}; expected it with the address of an HTTP "
+            "service, as --system http://localhost:8000/search"
+        )
     found = _imported(given) if isinstance(given, str) else given
     if not is_factory(found):
         return found

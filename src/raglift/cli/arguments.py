@@ -20,6 +20,7 @@ __all__ = [
     "Embedding",
     "HoldOut",
     "LanguageModelName",
+    "Mapping",
     "MaxCost",
     "Names",
     "Overwrite",
@@ -44,6 +45,13 @@ DatasetSource = Annotated[
 Documents = Annotated[
     Path | None,
     typer.Option(help="The documents, when the dataset does not bring them: a file, a folder, or a corpus by name."),
+]
+Mapping = Annotated[
+    Path | None,
+    typer.Option(
+        help="With --system http://…: a YAML or JSON file that says what is sent to the service, and where the hits "
+        "are in its answer."
+    ),
 ]
 UnicodeFolding = Annotated[
     bool, typer.Option(help="Match also across compatibility forms, typographic quotes and dashes.")

@@ -52,6 +52,7 @@ class Request:
     corpus: str | None
     documents: Path | None
     system: str | None
+    mapping: Path | None
     parts: LocalSystem
     reranker: str
     k: int
@@ -103,7 +104,8 @@ def _model(request: Request) -> LanguageModel | None:
 
 def _assistant(request: Request, model: LanguageModel | None) -> Assistant:
     dataset = _dataset(request)
-    system = build_retriever(dataset, request.parts) if request.system is None else load_system(request.system)
+    own = None if request.system is None and request.mapping is None else load_system(request.system, request.mapping)
+    system = build_retriever(dataset, request.parts) if own is None else own
     return Assistant(
         system,
         dataset,

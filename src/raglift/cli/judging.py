@@ -18,6 +18,7 @@ from raglift.cli.arguments import (
     DtypeOption,
     Embedding,
     LanguageModelName,
+    Mapping,
     MaxCost,
     Price,
     Reranker,
@@ -213,8 +214,11 @@ def chat(
     documents: Documents = None,
     system: Annotated[
         str | None,
-        typer.Option(help="Your own system, as in evaluate: module:name of it, or of a function that makes it."),
+        typer.Option(
+            help="Your own system, as in evaluate: module:name of it or of a function that makes it, or an address."
+        ),
     ] = None,
+    mapping: Mapping = None,
     question: Annotated[
         list[str] | None, typer.Option(help="Ask this, a text or a labelled question's id, and end; repeatable.")
     ] = None,
@@ -247,6 +251,7 @@ def chat(
             corpus=corpus,
             documents=documents,
             system=system,
+            mapping=mapping,
             parts=measuring.parts(
                 retriever, embedding, measuring.make_chunker(chunker, chunk_size, chunk_overlap, chunk_unit), dtype
             ),

@@ -18,6 +18,7 @@ from raglift.cli.arguments import (
     DtypeOption,
     Embedding,
     HoldOut,
+    Mapping,
     Names,
     Overwrite,
     Primary,
@@ -41,9 +42,10 @@ def evaluate(
         str | None,
         typer.Option(
             help="Your own system: module:name of a retriever, query engine or function, "
-            "or of a function without arguments that makes one."
+            "or of a function without arguments that makes one; or the address of an HTTP service."
         ),
     ] = None,
+    mapping: Mapping = None,
     documents: Documents = None,
     retriever: Annotated[
         str, typer.Option(help="raglift's own: dense, bm25, hybrid, or hybrid(dense=0.7,bm25=0.3).")
@@ -113,6 +115,7 @@ def evaluate(
         command.Request(
             dataset=dataset,
             system=system,
+            mapping=mapping,
             documents=documents,
             parts=command.parts(
                 retriever, embedding, command.make_chunker(chunker, chunk_size, chunk_overlap, chunk_unit), dtype

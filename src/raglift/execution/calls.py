@@ -8,22 +8,20 @@ the system is taken to hang, and the calls that remain fail without being made.
 from __future__ import annotations
 
 import asyncio
-import atexit
 import contextvars
 import functools
-import os
 import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import tenacity
 
 from raglift.errors import QueryTimeout
-from raglift.execution.policy import Policy, retry_settings
+from raglift.event_loop import event_loop
+from raglift.execution.policy import Policy, describe_error, retry_settings
 
 __all__ = ["Call", "FirstFailure", "Outcome", "call_all", "call_all_async"]
 
@@ -41,6 +39,8 @@ class Outcome(Generic[T]):
     value: T | None
     seconds: float
     error: BaseException | None = None
+    tries: int = 1
+    """How often the call was made."""
 
 
 class FirstFailure(Exception):
@@ -81,26 +81,12 @@ def call_all_async(calls: Sequence[AsyncCall[T]], policy: Policy, finished: Call
     Args and Raises: as `call_all`.
     """
     stopped = threading.Event()
-    work = asyncio.run_coroutine_threadsafe(_gather(calls, policy, finished, stopped), _event_loop(os.getpid()))
+    work = asyncio.run_coroutine_threadsafe(_gather(calls, policy, finished, stopped), event_loop())
     try:
         return work.result()
     finally:
         stopped.set()  # when this thread was interrupted, no further call is made
         work.cancel()
-
-
-@functools.cache
-def _event_loop(_process: int) -> asyncio.AbstractEventLoop:
-    """Return the loop of all asynchronous calls of a process.
-
-    There is one, because async clients keep connections that are tied to the loop they were made on: with a loop for
-    each run, the second run of the same system would find its connections dead.
-    """
-    loop = asyncio.new_event_loop()
-    loop.set_default_executor(_DaemonThreads())
-    threading.Thread(target=loop.run_forever, daemon=True, name="raglift-async").start()
-    atexit.register(loop.call_soon_threadsafe, loop.stop)
-    return loop
 
 
 def _outcome(call: Call[T], policy: Policy, given_up: Callable[[], bool] = lambda: False) -> Outcome[T]:
@@ -109,10 +95,12 @@ def _outcome(call: Call[T], policy: Policy, given_up: Callable[[], bool] = lambd
     settings = retry_settings(policy)
     enough = settings["stop"]
     settings["stop"] = lambda state: enough(state) or given_up()
+    retrying = tenacity.Retrying(**settings)
     try:
-        value = tenacity.Retrying(**settings)(call)
+        value = retrying(call)
     except BaseException as error:  # noqa: BLE001 — whatever the user's system raises is that query's result
-        return Outcome(None, time.perf_counter() - started, error)
+        tries = int(retrying.statistics.get("attempt_number", 1))
+        return Outcome(None, time.perf_counter() - started, error, tries)
     return Outcome(value, time.perf_counter() - started)
 
 
@@ -123,8 +111,10 @@ def _stop_if_asked(place: int, outcome: Outcome[T], policy: Policy) -> None:
         raise FirstFailure(place, error)
 
 
-def _timed_out(policy: Policy) -> QueryTimeout:
-    return QueryTimeout(f"no answer within the timeout of {policy.timeout:g} seconds")
+def _timed_out(policy: Policy, last: BaseException | None = None) -> QueryTimeout:
+    """Return the error of a query that took too long, with what went wrong before it was tried again."""
+    before = f"; before that, {describe_error(last)}" if last is not None else ""
+    return QueryTimeout(f"no answer within the timeout of {policy.timeout:g} seconds{before}")
 
 
 async def _gather(
@@ -154,8 +144,17 @@ async def _gather(
 
 
 async def _outcome_async(call: AsyncCall[T], policy: Policy) -> Outcome[T]:
+    tries = 0
+    last: BaseException | None = None
+
     async def attempt() -> T:  # tenacity awaits only what is declared async
-        return await call()
+        nonlocal tries, last
+        tries += 1
+        try:
+            return await call()
+        except Exception as error:
+            last = error
+            raise
 
     started = time.perf_counter()
     try:
@@ -166,26 +165,8 @@ async def _outcome_async(call: AsyncCall[T], policy: Policy) -> Outcome[T]:
         task = asyncio.current_task()
         if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
             raise  # the loop is closing; otherwise the user's system cancelled itself
-        reason = _timed_out(policy) if limit.expired() else error
-        return Outcome(None, time.perf_counter() - started, reason)
-
-
-class _DaemonThreads(ThreadPoolExecutor):
-    """Runs what an async system hands to threads: on daemon threads, so that a hanging one keeps nobody waiting."""
-
-    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-        context = contextvars.copy_context()
-
-        def run() -> None:
-            if future.set_running_or_notify_cancel():
-                try:
-                    future.set_result(context.run(function, *args, **kwargs))
-                except BaseException as error:  # noqa: BLE001 — raised again where the future is awaited
-                    future.set_exception(error)
-
-        threading.Thread(target=run, daemon=True, name="raglift-async-call").start()
-        return future
+        reason = _timed_out(policy, last) if limit.expired() else error
+        return Outcome(None, time.perf_counter() - started, reason, tries)
 
 
 class _Pool(Generic[T]):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from raglift.errors import ConfigurationError
+from raglift.errors import ConfigurationError, ServiceFailed, ServiceUnusable
 from raglift.printable import printable
 
 if TYPE_CHECKING:
@@ -109,11 +111,20 @@ def _wait(state: RetryCallState) -> float:
     error = state.outcome.exception() if state.outcome else None
     headers = getattr(getattr(error, "response", error), "headers", None) or {}
     try:
-        seconds = {name.lower(): value for name, value in headers.items()}["retry-after"]
-        return min(max(float(seconds), 0.0), _LONGEST_WAIT)
+        asked = {name.lower(): value for name, value in headers.items()}["retry-after"]
+        return min(max(_seconds_to(asked), 0.0), _LONGEST_WAIT)
     except (AttributeError, KeyError, TypeError, ValueError):
         exponential = tenacity.wait_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT)
         return (exponential + tenacity.wait_random(0, _FIRST_WAIT))(state)
+
+
+def _seconds_to(asked: str) -> float:
+    """Return the seconds that Retry-After asks for: a number of them, or a date."""
+    try:
+        return float(asked)
+    except ValueError:
+        when = parsedate_to_datetime(asked)
+        return ((when if when.tzinfo else when.replace(tzinfo=UTC)) - datetime.now(UTC)).total_seconds()
 
 
 def _status(error: BaseException) -> int | None:
@@ -141,4 +152,6 @@ def describe_error(error: BaseException, *, secrets: Iterable[str] = ()) -> str:
     message = printable(_SECRET_SHAPE.sub("***", " ".join(message.split())))
     if len(message) > _LONGEST_MESSAGE:
         message = message[:_LONGEST_MESSAGE] + "…"
+    if message and isinstance(error, (ServiceFailed, ServiceUnusable)):  # these are sentences about the service
+        return message
     return f"{type(error).__name__}: {message}" if message else type(error).__name__

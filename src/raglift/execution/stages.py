@@ -24,6 +24,8 @@ class RetrieveStage:
     """The parts whose depth (k) could not be set."""
     name: str = "retrieve"
     """The stage's name; made unique by the caller."""
+    asynchronous: bool = False
+    """Whether the async form is always used: a call of it that takes too long can be stopped."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from raglift.errors import ConfigurationError, MissingDependency, UnsupportedSystem
 from raglift.execution import RerankStage, RetrieveStage, Stage
 from raglift.integrations import langchain, llama_index, plain
+from raglift.retrieval.http import HttpRetriever, is_http_address
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,9 +47,13 @@ def adapt_system(system: Any, *, as_deployed: bool = False, doc_key: str | None 
         return list(langchain.retriever_stages(system, as_deployed=as_deployed, doc_key=doc_key))
     if llama_index.is_llama_index(system):
         return list(llama_index.retriever_stages(system, as_deployed=as_deployed, doc_key=doc_key))
+    if isinstance(system, HttpRetriever):
+        return [RetrieveStage(system, str(system), system.depth_fixed, asynchronous=True)]
     if any(callable(getattr(system, name, None)) for name in _RETRIEVE_METHODS):
         _require_two_arguments(system, _RETRIEVE_METHODS, "queries, k")
         return [RetrieveStage(system, _described(system))]
+    if isinstance(system, str) and is_http_address(system):
+        return adapt_system(HttpRetriever(system))
     if callable(system):
         return [plain.retriever_stage(system, doc_key=doc_key)]
     raise UnsupportedSystem(

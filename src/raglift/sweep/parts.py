@@ -168,7 +168,8 @@ class Parts:
     def system(self, name: str) -> Any:
         """Return a system of the user's, made once: making one may take as long as filling an index."""
         if name not in self._systems:
-            self._systems[name] = load_system(self.sweep.system(name).system)
+            given = self.sweep.system(name)
+            self._systems[name] = load_system(given.system, given.mapping)
         return self._systems[name]
 
     def _deployed(self, source: Cell) -> Any:

@@ -12,6 +12,7 @@ from raglift.matching.rule import MODES
 from raglift.metrics import PROFILES
 from raglift.models import EMBEDDED_MODEL, Dtype
 from raglift.records import Dataset
+from raglift.retrieval.http.address import is_http_address
 from raglift.retrieval.notation import RRF_CONSTANT, RetrieverSpec
 from raglift.sweep.specification import values
 from raglift.sweep.specification.cells import NO_RERANKER, Cell, Exclusion
@@ -145,25 +146,37 @@ def _system(value: Any) -> Any:
     return values.reference(values.text(value)) if isinstance(value, str) else value
 
 
+_MappingFile = Annotated[str | None, in_folder(values.mapping)]
+
+
+def _needs_address(system: Any, mapping: str | None) -> None:
+    if mapping is not None and not (isinstance(system, str) and is_http_address(system)):
+        raise values.wrong(f"a mapping with {values.kind(system)}", "one with the address of an HTTP service alone")
+
+
 class _NamedSystem(Model):
     """A system of the user's in a list."""
 
     name: Text | None = None
     system: Annotated[Any, PlainValidator(_system)]
+    mapping: _MappingFile = None
     rerankers: Annotated[list[_RerankerName], AsList, NotEmpty, Distinct] | None = None
 
     def read(self) -> SystemSpec:
+        _needs_address(self.system, self.mapping)
         name = self.system if self.name is None and isinstance(self.system, str) else self.name
         if name is None:
             raise values.wrong(f"a {type(self.system).__name__} without a name", "a name: systems={'mine': …}")
-        return SystemSpec(name, self.system, self.rerankers)
+        return SystemSpec(name, self.system, self.rerankers, self.mapping)
 
 
 _ListedSystem = Annotated[
     Annotated[
         Any,
         PlainValidator(_system),
-        AfterValidator(lambda system: _NamedSystem.model_construct(name=None, system=system, rerankers=None).read()),
+        AfterValidator(
+            lambda system: _NamedSystem.model_construct(name=None, system=system, mapping=None, rerankers=None).read()
+        ),
         Tag(AS_TEXT),
     ]
     | Annotated[_NamedSystem, AfterValidator(_NamedSystem.read), Tag(AS_MAPPING)],
@@ -176,23 +189,28 @@ class _MappedSystem(Model):
     """A system of the user's in a mapping of names."""
 
     system: Annotated[Any, PlainValidator(_system)]
+    mapping: _MappingFile = None
     rerankers: Annotated[list[_RerankerName], AsList, NotEmpty, Distinct] | None = None
+
+    def read(self) -> _MappedSystem:
+        _needs_address(self.system, self.mapping)
+        return self
 
 
 _SystemOfName = Annotated[
     Annotated[
         Any,
         PlainValidator(_system),
-        AfterValidator(lambda system: _MappedSystem.model_construct(system=system, rerankers=None)),
+        AfterValidator(lambda system: _MappedSystem.model_construct(system=system, mapping=None, rerankers=None)),
         Tag(AS_TEXT),
     ]
-    | Annotated[_MappedSystem, Tag(AS_MAPPING)],
+    | Annotated[_MappedSystem, AfterValidator(_MappedSystem.read), Tag(AS_MAPPING)],
     Discriminator(form),
 ]
 
 
 def _named(systems: dict[str, _MappedSystem]) -> tuple[SystemSpec, ...]:
-    return tuple(SystemSpec(name, each.system, each.rerankers) for name, each in systems.items())
+    return tuple(SystemSpec(name, each.system, each.rerankers, each.mapping) for name, each in systems.items())
 
 
 def _dataset(value: Any, folder: Any) -> Any:

@@ -35,13 +35,16 @@ class SystemSpec:
     name: str
     """What it is called; unique in the sweep."""
     system: Any
-    """`module:factory`, or a retriever, or a function without arguments that makes one."""
+    """`module:factory`, the address of an HTTP service, or a retriever, or a function without arguments that makes
+    one."""
     rerankers: Sequence[str] | None = None
     """What it is measured with; None for the sweep's rerankers."""
+    mapping: str | None = None
+    """Of an HTTP service: the file that says what is sent, and where its hits are in the answer."""
 
     @property
     def reference(self) -> str | None:
-        """The `module:factory`; None for an object."""
+        """The `module:factory`, or the address; None for an object."""
         return self.system if isinstance(self.system, str) else None
 
 
@@ -76,7 +79,8 @@ class Sweep:
     """Cells besides the grid: mappings from the same parts to one value each. Where this or `systems` is given, and no
     chunker, embedding or retriever, there is no grid."""
     systems: Any = ()
-    """Systems of the user's: `module:factory`, or a mapping from a name to one or to an object, or `SystemSpec`s."""
+    """Systems of the user's: `module:factory` or an address, or a mapping from a name to one or to an object, or
+    `SystemSpec`s."""
     candidates: int = 50
     """How many hits are retrieved for the rerankers."""
     ks: Sequence[int | str] = (1, 5, 10)
@@ -210,7 +214,8 @@ def _plain(value: Any) -> Any:
         return value.to_dict()
     if isinstance(value, SystemSpec):
         rerankers = None if value.rerankers is None else list(value.rerankers)
-        return {"name": value.name, "system": value.reference, "rerankers": rerankers}
+        mapping = {} if value.mapping is None else {"mapping": value.mapping}
+        return {"name": value.name, "system": value.reference, "rerankers": rerankers, **mapping}
     if isinstance(value, RetrieverSpec):
         return str(value)
     if isinstance(value, (list, tuple)):

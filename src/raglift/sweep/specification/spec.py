@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from raglift.dataset.faults import nearest, quoted
+from raglift.dataset.strict_yaml import path_text
 from raglift.errors import Fault, SweepError
 from raglift.records import Dataset
 from raglift.sweep.specification.kinds import TAGS
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
 
     from pydantic_core import ErrorDetails
 
-    from raglift.sweep.specification.together import Keys, Note
+    from raglift.dataset.strict_yaml import Keys
+    from raglift.sweep.specification.together import Note
 
-__all__ = ["Locate", "checked", "path_text"]
+__all__ = ["Locate", "checked"]
 
 Locate = Callable[["Keys"], str]
 """Says where a value is."""
@@ -69,14 +71,6 @@ def checked(
     if faults:
         raise SweepError(source, [fault for _, fault in sorted(faults, key=lambda each: each[0])])
     return values
-
-
-def path_text(keys: Keys) -> str:
-    """Return a path as it is read: `chunkers[1].size`."""
-    text = ""
-    for key in keys:
-        text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else key
-    return text
 
 
 def _fields(given: Mapping[str, Any], folder: Path | None, note: Note) -> tuple[dict[str, Any], set[str]]:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from raglift.comparison.statistics import is_quality, primary_of
 from raglift.dataset.faults import nearest, quoted
+from raglift.dataset.strict_yaml import Keys
 from raglift.errors import ConfigurationError
 from raglift.matching import MatchRule
 from raglift.metrics import parse
@@ -18,12 +19,10 @@ from raglift.records import Dataset
 from raglift.retrieval.notation import RetrieverSpec
 from raglift.sweep.specification.cells import NO_RERANKER, Exclusion, grid
 
-__all__ = ["DEFAULT_CHUNKER", "Keys", "Note", "note_disagreements"]
+__all__ = ["DEFAULT_CHUNKER", "Note", "note_disagreements"]
 
 DEFAULT_CHUNKER = "recursive:1000/100"
 
-Keys: TypeAlias = tuple[str | int, ...]
-"""The keys and list places that lead to a value."""
 Note: TypeAlias = Callable[[Keys, str, str], None]
 """Notes that something else was found at a place than was expected."""
 

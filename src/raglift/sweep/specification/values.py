@@ -14,12 +14,14 @@ from pydantic_core import PydanticCustomError
 from raglift.chunking import Chunker
 from raglift.corpora.catalogue import find_corpus
 from raglift.dataset.faults import quoted, shown
-from raglift.errors import ConfigurationError, CorpusError, MissingDependency
+from raglift.errors import ConfigurationError, CorpusError, MappingError, MissingDependency
 from raglift.integrations.adapt import adapt_reranker
 from raglift.integrations.splitters import chunker_by_name
 from raglift.metrics import parse, parse_depth
 from raglift.models import EMBEDDED_MODEL
 from raglift.records import Tokens
+from raglift.retrieval.http import load_mapping
+from raglift.retrieval.http.address import checked_address, is_http_address
 from raglift.retrieval.notation import RetrieverSpec, parse_retriever
 from raglift.sweep.specification.cells import NO_RERANKER
 
@@ -31,6 +33,7 @@ __all__ = [
     "existing",
     "integer",
     "kind",
+    "mapping",
     "metric",
     "no_mapping",
     "number",
@@ -224,10 +227,31 @@ def depth(value: Any) -> int | str:
 
 
 def reference(value: str) -> str:
-    """Read `module:name`; nothing is imported."""
+    """Read `module:name`, or the address of an HTTP service; nothing is imported or asked."""
+    if is_http_address(value):
+        try:
+            return checked_address(value)
+        except ConfigurationError as error:
+            raise told(error, value) from None
     if not _REFERENCE.fullmatch(value):
         raise wrong(quoted(value), "module:name of a retriever or of a function that makes one, as my_rag:retriever")
     return value
+
+
+def mapping(value: Any, folder: Path | None) -> str | None:
+    """Read the path of the file that describes an HTTP service, and look at what is in it."""
+    if value is None:
+        return None
+    path = existing(value, folder)
+    try:
+        load_mapping(path)
+    except ConfigurationError as error:
+        first, *more = error.faults if isinstance(error, MappingError) else [str(error)]
+        others = f" (and {len(more)} more)" if more else ""
+        raise wrong(
+            f"{quoted(str(value))}, of which {first}{others}", "a mapping, as docs/http.md describes it"
+        ) from None
+    return path
 
 
 def kind(value: Any) -> str:

@@ -1,0 +1,53 @@
+"""The event loop on which raglift makes all asynchronous calls of a process."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextvars
+import functools
+import os
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["event_loop"]
+
+
+def event_loop() -> asyncio.AbstractEventLoop:
+    """Return the loop of all asynchronous calls of this process, which runs on a thread of its own.
+
+    There is one, because async clients keep connections that are tied to the loop they were made on: with a loop for
+    each run, the second run of the same system would find its connections dead.
+    """
+    return _event_loop(os.getpid())
+
+
+@functools.cache
+def _event_loop(_process: int) -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    loop.set_default_executor(_DaemonThreads())
+    threading.Thread(target=loop.run_forever, daemon=True, name="raglift-async").start()
+    atexit.register(loop.call_soon_threadsafe, loop.stop)
+    return loop
+
+
+class _DaemonThreads(ThreadPoolExecutor):
+    """Runs what an async system hands to threads: on daemon threads, so that a hanging one keeps nobody waiting."""
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        context = contextvars.copy_context()
+
+        def run() -> None:
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(context.run(function, *args, **kwargs))
+                except BaseException as error:  # noqa: BLE001 — raised again where the future is awaited
+                    future.set_exception(error)
+
+        threading.Thread(target=run, daemon=True, name="raglift-async-call").start()
+        return future

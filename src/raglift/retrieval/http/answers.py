@@ -1,0 +1,253 @@
+"""From the JSON of an answer to chunks and scores: by the mapping's paths, else by the names that services use."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from raglift.errors import ServiceUnusable
+from raglift.records import Chunk
+from raglift.retrieval.http.paths import MISSING, follow, parse_path, path_text
+from raglift.retrieval.http.shapes import shape_of, suggestion
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from raglift.retrieval.http.mapping import ResponseFields
+
+__all__ = ["AnswerReader"]
+
+_LISTS = [
+    "results",
+    "result",
+    "hits",
+    "documents",
+    "docs",
+    "matches",
+    "items",
+    "points",
+    "chunks",
+    "passages",
+    "nodes",
+    "rows",
+    "data",
+    "value",
+    "response",
+    "root",
+    "children",
+]
+"""The usual names of a list of hits, and of what it lies in."""
+_INSIDE = ("", "_source", "payload", "fields", "document", "node", "chunk", "metadata")
+"""Where the fields of a hit may lie, as services nest them."""
+_NAMES = {
+    "text": ("text", "content", "page_content", "body", "passage", "chunk", "snippet", "document"),
+    "id": ("id", "_id", "chunk_id", "node_id", "uuid"),
+    "doc_id": ("doc_id", "document_id", "docid"),
+    "start": ("start", "start_char_idx", "start_index"),
+    "end": ("end", "end_char_idx", "end_index"),
+    "score": ("score", "_score", "relevance", "@search.score", "similarity"),
+}
+_METADATA = ("metadata", "payload", "_source", "fields")
+_DEEPEST = 3
+
+
+class _Other(Exception):
+    """An answer of another shape: what was found, and what was expected."""
+
+    def __init__(self, found: str, expected: str) -> None:
+        super().__init__(found)
+        self.found, self.expected = found, expected
+
+
+@dataclass(frozen=True)
+class AnswerReader:
+    """Reads answers by a mapping's paths."""
+
+    paths: ResponseFields
+
+    def read(self, answer: Any) -> list[tuple[Chunk, float | None]]:
+        """Return the hits of an answer, best first, as the service has them.
+
+        Raises:
+            ServiceUnusable: the answer has another shape; the message shows it, and what to write in the mapping.
+        """
+        try:
+            return self._hits(answer)
+        except _Other as other:
+            hint = suggestion(answer)
+            what_to_do = f"; perhaps, in the mapping, {hint}" if hint else ""
+            raise ServiceUnusable(
+                f"JSON of another shape: {other.found} — found {shape_of(answer)}; "
+                f"expected {other.expected}{what_to_do}"
+            ) from None
+
+    def _hits(self, answer: Any) -> list[tuple[Chunk, float | None]]:
+        hits = self._list(answer)
+        if not hits:
+            return []
+        columns = {name: self._column(hits, name) for name in _NAMES}
+        texts = [_text(value, place) for place, value in enumerate(columns["text"])]
+        scores = [_score(value, place) for place, value in enumerate(columns["score"])]
+        metadata = self._metadata(hits, texts)
+        chunks = [
+            Chunk(
+                text=text,
+                id=_identity(columns["id"][place], "id", place) or "",
+                doc_id=_identity(columns["doc_id"][place], "doc_id", place),
+                start=_offset(columns["start"][place], "start", place),
+                end=_offset(columns["end"][place], "end", place),
+                metadata=metadata[place],
+            )
+            for place, text in enumerate(texts)
+        ]
+        return list(zip(chunks, scores, strict=True))
+
+    def _list(self, answer: Any) -> Sequence[Any]:
+        if self.paths.hits is None:
+            found = answer if isinstance(answer, list) else _first_list(answer, 0)
+            if found is None:
+                raise _Other("no list of hits", f"a list, or one under {', '.join(_LISTS[:4])} or the like")
+            return _one_row(found)
+        path = parse_path(self.paths.hits)
+        found = follow(answer, path)
+        if found is None:  # as some languages write an empty list
+            return []
+        if not isinstance(found, list):
+            what = "nothing" if found is MISSING else _kind(found)
+            raise _Other(f"{what} at hits: {path_text(path)}", "a list of hits there")
+        return found
+
+    def _column(self, hits: Sequence[Any], name: str) -> list[Any]:
+        """Return a field of each hit; None where a hit does not have it."""
+        given = getattr(self.paths, name)
+        if given is None:
+            return [_usual(hit, name) for hit in hits]
+        path = parse_path(given)
+        column = [follow(hit, path) for hit in hits]
+        # Languages that leave out zeros and empty texts are no reason to refuse: one hit that has it shows it is there
+        if all(value is MISSING for value in column):
+            raise _Other(f"no hit has {name}: {path_text(path)}", f"{name} there")
+        return [None if value is MISSING else value for value in column]
+
+    def _metadata(self, hits: Sequence[Any], texts: Sequence[str]) -> list[dict[str, Any]]:
+        if self.paths.metadata is None:
+            return [_usual_metadata(hit, text) for hit, text in zip(hits, texts, strict=True)]
+        path = parse_path(self.paths.metadata)
+        found = [follow(hit, path) for hit in hits]
+        if all(value is MISSING for value in found):
+            raise _Other(f"no hit has metadata: {path_text(path)}", "metadata there")
+        for value in found:
+            if not (isinstance(value, dict) or value is None or value is MISSING):
+                raise _Other(f"{_kind(value)} at metadata: {path_text(path)}", "a mapping there")
+        return [dict(value) if isinstance(value, dict) else {} for value in found]
+
+
+def _first_list(value: Any, depth: int) -> list[Any] | None:
+    """Return the list under the first usual name, however these are nested; null under one is an empty list."""
+    if not isinstance(value, dict) or depth >= _DEEPEST:
+        return None
+    named = [value[name] for name in _LISTS if name in value]
+    for each in named:
+        if isinstance(each, list):
+            return each
+    for each in named:
+        found = _first_list(each, depth + 1)
+        if found is not None:
+            return found
+    return [] if any(each is None for each in named) else None
+
+
+def _one_row(found: list[Any]) -> list[Any]:
+    """Return the hits of the only query, where an answer has a list a query: `[[…]]`."""
+    return found[0] if len(found) == 1 and isinstance(found[0], list) else found
+
+
+def _usual(hit: Any, name: str) -> Any:
+    if isinstance(hit, str):
+        return hit if name == "text" else None
+    if not isinstance(hit, dict):
+        return None
+    for inside in _INSIDE:
+        place = hit if not inside else hit.get(inside)
+        if isinstance(place, dict):
+            for usual in _NAMES[name]:
+                value = place.get(usual)
+                if value is not None and _fits(name, value):
+                    return value
+    return None
+
+
+def _fits(name: str, value: Any) -> bool:
+    """Whether what stands under a usual name is what it is taken for: a guess that does not fit is none."""
+    if name == "text":
+        return isinstance(_unwrapped(value), str)
+    if name in ("id", "doc_id"):
+        return isinstance(value, str) or _is_integer(value)
+    if name == "score":
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return _is_integer(value)
+
+
+def _usual_metadata(hit: Any, text: str) -> dict[str, Any]:
+    """Return what else is known of a hit, without its text: that would be kept twice."""
+    if not isinstance(hit, dict):
+        return {}
+    found: dict[str, Any] = next((hit[name] for name in _METADATA if isinstance(hit.get(name), dict)), {})
+    return {name: value for name, value in found.items() if _unwrapped(value) != text}
+
+
+def _unwrapped(value: Any) -> Any:
+    """Return the only item of a list of one: so Elasticsearch and Solr return fields."""
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
+def _text(value: Any, place: int) -> str:
+    text = _unwrapped(value)
+    if not isinstance(text, str):
+        what = "no text" if text is None else f"{_kind(text)} for a text"
+        raise _Other(f"hit {place + 1} has {what}", "a text in every hit: name its field as text")
+    return text
+
+
+def _identity(value: Any, name: str, place: int) -> str | None:
+    value = _unwrapped(value)
+    if value is None or isinstance(value, str):
+        return value
+    if _is_integer(value):
+        return str(value)
+    raise _Other(f"hit {place + 1} has {_kind(value)} for {name}", "a text or an integer")
+
+
+def _offset(value: Any, name: str, place: int) -> int | None:
+    value = _unwrapped(value)
+    if value is None or _is_integer(value):
+        return None if value is None else int(value)
+    raise _Other(f"hit {place + 1} has {_kind(value)} for {name}", "an integer: a number of characters")
+
+
+def _score(value: Any, place: int) -> float | None:
+    value = _unwrapped(value)
+    if value is None:
+        return None
+    try:
+        number = math.nan if isinstance(value, (bool, list, dict)) else float(value)
+    except (ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise _Other(f"hit {place + 1} has {_kind(value)} for score", "a number")
+    return number
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return f"a list of {len(value):,}"
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "null"}[value]
+    return "a text" if isinstance(value, str) else "a number"

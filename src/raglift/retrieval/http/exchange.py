@@ -1,0 +1,222 @@
+"""One request and its answer: bounded in time and size, and what goes wrong said in plain words."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import zlib
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
+
+import httpx
+
+from raglift.dataset.faults import quoted
+from raglift.errors import ServiceFailed, ServiceUnusable
+from raglift.printable import printable
+from raglift.retrieval.http.address import shown_address
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Exchange", "NoConnection"]
+
+_SHOWN = 120
+_READ_OF_A_FAILURE = 2_000
+_MOST_REDIRECTS = 5
+_REDIRECTS = range(300, 400)
+_KEEPS_METHOD = (307, 308)
+_PASSING = (408, 409, 425, 429)
+"""Refusals that are about the moment, and not about what is asked."""
+_MEND = {
+    401: "the headers of the mapping say who asks",
+    403: "the headers of the mapping say who asks",
+    404: "look at the address",
+    405: "the method of the mapping may be another",
+}
+_MEND_REQUEST = "the mapping says what is sent"
+_PLAIN = ("", "identity")
+_ZIPPED = ("gzip", "x-gzip", "deflate")
+
+
+class NoConnection(Exception):
+    """Nobody could be reached; nothing was sent."""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """How one request is made."""
+
+    client: httpx.AsyncClient
+    """Follows no redirects by itself."""
+    seconds: float
+    """The most, from asking to the last byte."""
+    most_bytes: int
+    """The longest answer that is read."""
+    secrets: Sequence[str]
+    """What must not be shown in an error."""
+
+    async def json(self, request: httpx.Request) -> Any:
+        """Return what a request is answered with.
+
+        Raises:
+            NoConnection: nobody could be reached.
+            ServiceFailed: there was no usable answer: an error, none in time, one that broke off, no JSON.
+            ServiceUnusable: the service refuses such requests.
+        """
+        answer = _Answer()
+        try:
+            async with asyncio.timeout(self.seconds):
+                return self._read(await self._answered(request, answer))
+        except TimeoutError as error:
+            part = f" — {len(answer.body):,} bytes of it had come" if answer.body else ""
+            what = "the answer was not finished" if answer.began else "no answer"
+            raise ServiceFailed(f"{what} within {self.seconds:g} s{part}") from error
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            slow = isinstance(error, httpx.ConnectTimeout)
+            raise NoConnection("no answer to connecting" if slow else _reason(error)) from error
+        except httpx.HTTPError as error:
+            raise ServiceFailed(self._broken(error, answer)) from error
+
+    async def _answered(self, request: httpx.Request, answer: _Answer) -> _Answer:
+        """Send a request, follow redirects to the same place, and read the answer, no more of it than may be."""
+        for _ in range(_MOST_REDIRECTS + 1):
+            response = await self.client.send(request, stream=True)
+            try:
+                answer.begin(response)
+                if response.status_code not in _REDIRECTS:
+                    most = self.most_bytes if response.is_success else _READ_OF_A_FAILURE
+                    async for piece in response.aiter_raw():
+                        answer.body += piece
+                        if len(answer.body) > most:
+                            break
+                    return answer
+            finally:
+                await response.aclose()
+            request = self._redirected(request, response)
+        raise ServiceUnusable(f"more than {_MOST_REDIRECTS} redirects, the last to {shown_address(str(request.url))}")
+
+    def _redirected(self, request: httpx.Request, response: httpx.Response) -> httpx.Request:
+        """Return the request to where a redirect leads, on the same server only: a header may hold a key."""
+        status, location = response.status_code, response.headers.get("location", "")
+        target = urljoin(str(request.url), location)
+        shown = quoted(self._safe(shown_address(target)))
+        try:
+            url = httpx.URL(target)
+        except httpx.InvalidURL:
+            url = None
+        if not location or url is None:
+            raise ServiceUnusable(f"{_status(status)} without an address to go on to; expected an answer")
+        if (url.scheme, url.host, url.port) != (request.url.scheme, request.url.host, request.url.port):
+            raise ServiceUnusable(
+                f"{_status(status)}: a redirect to {shown}, which is another server and not followed; "
+                "expected an answer: give that address if it is right"
+            )
+        if status not in _KEEPS_METHOD and request.method != "GET":
+            raise ServiceUnusable(
+                f"{_status(status)}: a redirect to {shown} that would drop the query from the request; "
+                "expected an answer: give that address if it is right"
+            )
+        return self.client.build_request(request.method, url, headers=request.headers, content=request.content)
+
+    def _read(self, answer: _Answer) -> Any:
+        status = answer.status
+        if not HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+            said = self._beginning(answer.body)
+            message = _status(status) + (f" — {said}" if said else " — with an empty answer")
+            if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _PASSING:
+                raise ServiceUnusable(f"{message}; expected an answer: {_MEND.get(status, _MEND_REQUEST)}")
+            raise ServiceFailed(message, status_code=status, headers=answer.retry_after)
+        body = self._unpacked(answer)
+        if len(body) > self.most_bytes:
+            raise ServiceFailed(
+                f"an answer of more than {self.most_bytes:,} bytes: not read on; most_bytes in the mapping allows more",
+                status_code=status,
+            )
+        try:
+            return json.loads(body, parse_constant=_no_constant)
+        except UnicodeDecodeError as error:
+            message = f"the answer is not UTF-8 — at byte {error.start:,}: {self._beginning(body)}"
+        except json.JSONDecodeError as error:
+            what = "empty" if not body.strip() else "not JSON"
+            message = f"the answer is {what} — {error.msg} at character {error.pos:,}: {self._beginning(body)}"
+        except (ValueError, RecursionError) as error:  # numbers of thousands of digits, endless nesting
+            said = "lists nested too deeply" if isinstance(error, RecursionError) else str(error).partition(";")[0]
+            message = f"the answer is not JSON — {said}: {self._beginning(body)}"
+        raise ServiceFailed(message, status_code=status) from None
+
+    def _unpacked(self, answer: _Answer) -> bytes:
+        """Return the body, unpacked no further than may be: a few bytes may stand for any number of them."""
+        if answer.encoding in _PLAIN:
+            return bytes(answer.body)
+        if answer.encoding not in _ZIPPED:
+            raise ServiceUnusable(
+                f"an answer packed as {quoted(answer.encoding)}, which was not asked for; expected plain JSON"
+            )
+        packed = bytes(answer.body)
+        for window in (zlib.MAX_WBITS | 32, -zlib.MAX_WBITS):  # deflate comes with and without a frame
+            try:
+                return zlib.decompressobj(window).decompress(packed, self.most_bytes + 1)
+            except zlib.error:
+                continue
+        raise ServiceFailed(f"the answer says it is {answer.encoding}, and is not", status_code=answer.status)
+
+    def _broken(self, error: httpx.HTTPError, answer: _Answer) -> str:
+        reason = self._safe(_reason(error))[:_SHOWN]  # it may quote what was sent in place of a head
+        if isinstance(error, httpx.TransportError) and answer.began:
+            return f"the connection broke off in the answer — after {len(answer.body):,} bytes of it ({reason})"
+        if isinstance(error, (httpx.NetworkError, httpx.RemoteProtocolError)):
+            return f"the connection broke off before an answer — {reason}"
+        return f"the request failed — {reason}"
+
+    def _beginning(self, body: bytes | bytearray) -> str:
+        text = " ".join(bytes(body[: 4 * _SHOWN]).decode("utf-8", "replace").split())
+        return self._safe(text[:_SHOWN] + ("…" if len(text) > _SHOWN else ""))
+
+    def _safe(self, text: str) -> str:
+        for secret in self.secrets:
+            text = text.replace(secret, "***")
+        return printable(text)
+
+
+class _Answer:
+    """What has come of an answer so far."""
+
+    def __init__(self) -> None:
+        self.began = False
+        self.status = 0
+        self.encoding = ""
+        self.retry_after: dict[str, str] = {}
+        self.body = bytearray()
+
+    def begin(self, response: httpx.Response) -> None:
+        """Note what the head of an answer says."""
+        self.began, self.status = True, response.status_code
+        self.encoding = response.headers.get("content-encoding", "").strip().lower()
+        waiting = response.headers.get("retry-after")
+        self.retry_after = {} if waiting is None else {"retry-after": waiting}
+
+
+def _status(status: int) -> str:
+    try:
+        return f"HTTP {status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return f"HTTP {status}"
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name}, which JSON does not have")
+
+
+def _reason(error: BaseException) -> str:
+    """Return what lies at the bottom of an error: `Connection refused` rather than `All connection attempts failed`."""
+    deepest: BaseException = error
+    while (inner := deepest.__cause__ or deepest.__context__) is not None and str(inner):
+        deepest = inner
+    if isinstance(deepest, OSError) and deepest.errno is not None and deepest.errno > 0:
+        return os.strerror(deepest.errno)
+    if isinstance(deepest, OSError) and deepest.strerror:  # of names that cannot be resolved
+        return deepest.strerror
+    return str(error) or type(error).__name__
