@@ -21,9 +21,7 @@ __all__ = ["READERS"]
 
 _YAML = """\
 # What is compared
-title: Small
-dataset: queries.jsonl
-documents: texts
+dataset: lighthouse
 chunkers: [recursive:1000/100, "token:250/125"]
 embeddings:
   - minilm

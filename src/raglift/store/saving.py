@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from raglift.dataset.replacing import put_folder, unwritable
+from raglift.dataset.replacing import beside, put_folder, unwritable
 from raglift.errors import RunError
 from raglift.metrics import describe_own
 from raglift.records import Chunk, Evaluation, Inventory, Passage, Query, Trace
@@ -41,12 +40,12 @@ def save_evaluation(evaluation: Evaluation, folder: str | Path, *, overwrite: bo
     try:
         check_free(target, overwrite=overwrite)
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as temporary:
-            written = Path(temporary) / "run"
+        with beside(target) as temporary:
+            written = temporary / "run"
             written.mkdir()
             _write(evaluation, written)
             check_free(target, overwrite=overwrite)  # whoever came meanwhile was first
-            put_folder(written, target, Path(temporary) / "retired" if overwrite else None)
+            put_folder(written, target, overwrite=overwrite)
     except (OSError, TypeError, ValueError, RecursionError) as error:
         raise RunError(f"{target}: cannot be written: {error}; nothing was changed there") from error
     return target

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raglift.dataset.formats.catalogue import find_format
 from raglift.dataset.formats.fit import faults_of_fit, without
-from raglift.dataset.replacing import NOTHING_WRITTEN
+from raglift.dataset.replacing import NOTHING_WRITTEN, beside
 from raglift.errors import DatasetError, Fault
 
 if TYPE_CHECKING:
@@ -57,8 +56,8 @@ def write_dataset(
         raise DatasetError(f"{path} (as {chosen.title})", faults, NOTHING_WRITTEN)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name[:40]}.") as temporary:
-            made = Path(temporary) / "written"
+        with beside(path) as temporary:
+            made = temporary / "written"
             if chosen.is_folder:
                 made.mkdir()
             chosen.write(written, made)
