@@ -405,7 +405,8 @@ def set_line(number, line):
             "traces.jsonl",
             set_line(
                 0,
-                b'{"query_id": "q1", "stages": [{"stage": "retrieve", "seconds": 0, "hits": [[-1, 0]]}], "error": null}',
+                b'{"query_id": "q1", "stages": [{"stage": "retrieve", "seconds": 0, "hits": [[-1, 0]]}], '
+                b'"error": null}',
             ),
             r"traces\.jsonl:1: damaged: .*found the chunk -1",
         ),
