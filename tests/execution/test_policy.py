@@ -175,3 +175,19 @@ def test_an_error_cannot_take_over_the_terminal_or_a_file():
 
 def test_numpy_numbers_in_errors_are_no_statuses():
     assert not is_transient(HTTPError(code=np.float64(503)))
+
+
+def test_a_date_in_retry_after_is_waited_for() -> None:
+    state = SimpleNamespace(outcome=SimpleNamespace(exception=lambda: error), attempt_number=1)
+    for date, least, most in (
+        (datetime.now(UTC) + timedelta(seconds=20), 15, 20),
+        (datetime.now(UTC) + timedelta(hours=1), 30, 30),
+        (datetime.now(UTC) - timedelta(hours=1), 0, 0),
+    ):
+        error = ServiceFailed("HTTP 503", status_code=503, headers={"Retry-After": format_datetime(date, usegmt=True)})
+        assert least <= retry_settings(Policy())["wait"](state) <= most
+
+
+def test_a_service_speaks_for_itself() -> None:
+    assert describe_error(ServiceFailed("HTTP 500 — no index")) == "HTTP 500 — no index"
+    assert describe_error(ServiceUnusable("HTTP 404")) == "HTTP 404"
