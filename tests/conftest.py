@@ -7,7 +7,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -163,6 +166,44 @@ def loopback_only() -> Iterator[None]:
 def _is_loopback(host: str | bytes) -> bool:
     name = host.decode() if isinstance(host, bytes) else host
     return name in ("localhost", "::1") or name.startswith("127.")
+
+
+@pytest.fixture
+def no_openai_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No key, no proxy, no .env: nothing that the machine has set."""
+    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE", "OPENAI_ORG_ID"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def ctrl_c_when() -> Callable[[Callable[[], bool]], AbstractContextManager[None]]:
+    """Press Ctrl-C in this process as soon as something is so; what runs meanwhile must end by it, and soon."""
+
+    @contextmanager
+    def pressed(when: Callable[[], bool]) -> Iterator[None]:
+        def press() -> None:
+            while not when():
+                time.sleep(0.01)
+            time.sleep(0.1)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        thread = threading.Thread(target=press, daemon=True)
+        thread.start()
+        started = time.monotonic()
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                yield
+        finally:
+            thread.join()
+            signal.signal(signal.SIGINT, before)
+        assert time.monotonic() - started < 20
+
+    return pressed
 
 
 @pytest.fixture

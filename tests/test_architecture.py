@@ -14,6 +14,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "raglift"
 ORDER = (
     "errors",
     "printable",
+    "limits",
     "environment",
     "text",
     "records",
@@ -73,6 +74,7 @@ DOORS = {
     ("records/results.py", "report"),
     ("records/results.py", "store"),
     ("records/slices.py", "report"),
+    ("records/tracking.py", "integrations"),
     ("records/tradeoff.py", "report"),
     ("diagnosis/conventions/records.py", "report"),
     ("diagnosis/explanation.py", "report"),
@@ -83,10 +85,12 @@ DOORS = {
 FRAMEWORKS = {"faiss", "langchain", "langchain_core", "langchain_classic", "langchain_community", "llama_index"} | {
     "bm25s",
     "langchain_openai",
+    "mlflow",
     "langchain_text_splitters",
     "sentence_transformers",
     "torch",
     "transformers",
+    "wandb",
 }
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

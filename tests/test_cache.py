@@ -287,3 +287,41 @@ def test_what_is_removed_is_not_found_and_can_be_stored_anew(tmp_path):
     assert cache.get_many([b"a", b"b"]) == {b"b": b"2"}
     cache.put_many({b"a": b"3"})
     assert cache.get_many([b"a"]) == {b"a": b"3"}
+
+
+def test_a_value_that_was_damaged_in_the_file_is_forgotten_and_can_be_stored_anew(path):
+    cache = Cache(path)
+    cache.put_many({b"a": b"a vector of many bytes", b"b": b"another vector of bytes"})
+    cache.close()
+    rows = sqlite3.connect(path)
+    rows.execute("UPDATE entries SET value = CAST('a vectOr of many bytes' AS BLOB) WHERE key = CAST('a' AS BLOB)")
+    rows.commit()
+    rows.close()
+    cache = Cache(path)
+    assert cache.get_many([b"a", b"b"]) == {b"b": b"another vector of bytes"}
+    cache.put_many({b"a": b"made again"})
+    assert cache.get_many([b"a"]) == {b"a": b"made again"}
+
+
+def test_a_file_of_before_there_were_checksums_is_gone_on_with(path):
+    path.parent.mkdir()
+    rows = sqlite3.connect(path)
+    rows.execute("CREATE TABLE entries (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID")
+    rows.execute("INSERT INTO entries VALUES (?, ?)", (b"old", b"paid for"))
+    rows.commit()
+    rows.close()
+    for _ in range(2):
+        cache = Cache(path)
+        cache.put_many({b"new": b"value"})
+        assert cache.get_many([b"old", b"new"]) == {b"old": b"paid for", b"new": b"value"}
+        cache.close()
+
+
+def test_a_damaged_schema_is_told_in_words_that_can_be_printed(path):
+    cache = Cache(path)
+    cache.put_many({b"key": b"value"})
+    cache.close()
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE entries", b"CREATE \x17ABLE entries", 1))
+    with pytest.raises(CacheError, match="malformed database schema") as caught:
+        Cache(path)
+    assert "\x17" not in str(caught.value)

@@ -10,10 +10,11 @@ import hashlib
 import os
 import sqlite3
 import threading
+import zlib
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from raglift.errors import CacheError
 from raglift.printable import printable
@@ -121,9 +122,7 @@ class Cache:
             )
             _use_write_ahead_log(connection)
             connection.execute("PRAGMA synchronous=NORMAL")
-            connection.execute(
-                "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
-            )
+            _make_table(connection)
         except (sqlite3.Error, OSError) as error:
             if connection is not None:
                 connection.close()
@@ -131,22 +130,32 @@ class Cache:
         self._connection = connection
 
     def get_many(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Return the values of the keys that are there; none while caches are bypassed."""
+        """Return the values of the keys that are there; none while caches are bypassed.
+
+        A value that is not as it was written, since the file was damaged where SQLite does not notice, is forgotten.
+        """
         if _is_bypassed.get():
             return {}
         wanted = list(dict.fromkeys(keys))
         found: dict[bytes, bytes] = {}
+        damaged: list[bytes] = []
         try:
             for begin in range(0, len(wanted), _KEYS_PER_SELECT):
                 part = wanted[begin : begin + _KEYS_PER_SELECT]
                 marks = ",".join("?" * len(part))
                 rows = self._connection.execute(
-                    f"SELECT key, value FROM entries WHERE key IN ({marks})",  # noqa: S608 — only question marks
+                    f"SELECT key, value, checksum FROM entries WHERE key IN ({marks})",  # noqa: S608 — question marks
                     part,
                 )
-                found.update(rows.fetchall())
+                for key, value, checksum in rows.fetchall():
+                    if _is_whole(key, value, checksum):
+                        found[key] = value
+                    else:
+                        damaged.append(key)
         except sqlite3.Error as error:
             raise self._error("read", error) from error
+        if damaged:
+            self.remove_many(damaged)
         for lookups in _counting.get():
             lookups.add(len(wanted), len(found))
         return found
@@ -161,7 +170,7 @@ class Cache:
         try:
             with self._writing:  # threads share the connection, and it has one transaction at a time
                 self._write(list(entries.items()))
-        except sqlite3.Error as error:
+        except (sqlite3.Error, TypeError) as error:  # what is no bytes has no checksum
             raise self._error("write to", error) from error
 
     def remove_many(self, keys: Iterable[bytes]) -> None:
@@ -175,7 +184,10 @@ class Cache:
     def _write(self, rows: list[tuple[bytes, bytes]]) -> None:
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-            self._connection.executemany("INSERT OR IGNORE INTO entries (key, value) VALUES (?, ?)", rows)
+            self._connection.executemany(
+                "INSERT OR IGNORE INTO entries (key, value, checksum) VALUES (?, ?, ?)",
+                ((key, value, _checksum(key, value)) for key, value in rows),
+            )
             self._connection.execute("COMMIT")
         except BaseException:
             if self._connection.in_transaction:  # on a full disk, SQLite has rolled back by itself
@@ -187,8 +199,9 @@ class Cache:
         self._connection.close()
 
     def _error(self, action: str, error: Exception) -> CacheError:
+        said = printable(str(error))  # SQLite quotes what it found in a damaged file
         return CacheError(
-            f"cannot {action} the cache {self.path}: {error}. It holds nothing that cannot be made again: "
+            f"cannot {action} the cache {self.path}: {said}. It holds nothing that cannot be made again: "
             "free some space or delete the file and run again, or set RAGLIFT_CACHE to another folder"
         )
 
@@ -198,12 +211,44 @@ def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
     import tenacity
 
     again = tenacity.Retrying(
-        retry=tenacity.retry_if_exception_type(sqlite3.OperationalError),
+        retry=tenacity.retry_if_exception(_is_busy),  # a full disk is full however often it is tried
         stop=tenacity.stop_after_delay(_SWITCH_SECONDS),
         wait=tenacity.wait_random(0.01, 0.05),
         reraise=True,
     )
     again(connection.execute, "PRAGMA journal_mode=WAL")
+
+
+def _is_busy(error: BaseException) -> bool:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest says in what way
+    return isinstance(error, sqlite3.OperationalError) and code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _make_table(connection: sqlite3.Connection) -> None:
+    """Make the table where there is none, and the column of checksums where an older raglift made it."""
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, value BLOB NOT NULL, checksum INTEGER) WITHOUT ROWID"
+    )
+    if not _has_checksums(connection):
+        try:
+            connection.execute("ALTER TABLE entries ADD COLUMN checksum INTEGER")
+        except sqlite3.OperationalError:  # another process was first
+            if not _has_checksums(connection):
+                raise
+
+
+def _has_checksums(connection: sqlite3.Connection) -> bool:
+    return any(name == "checksum" for _, name, *_ in connection.execute("PRAGMA table_info(entries)"))
+
+
+def _checksum(key: bytes, value: bytes) -> int:
+    return zlib.crc32(value, zlib.crc32(key))
+
+
+def _is_whole(key: Any, value: Any, checksum: Any) -> bool:
+    """Whether an entry is as it was written; one of an older raglift has no checksum and is taken as it is."""
+    is_of_kind = isinstance(key, bytes) and isinstance(value, bytes)  # a damaged SQLite file may hold anything
+    return is_of_kind and (checksum is None or checksum == _checksum(key, value))
 
 
 _open: dict[Path, Cache] = {}

@@ -7,6 +7,7 @@
     ├── ConfigurationError      an argument, option or metric name that raglift cannot use
     │   ├── MissingDependency   an optional package is not installed; the message names the extra
     │   ├── MissingKey          a provider's API key is not set; the message names the variable
+    │   ├── MetricFailed        a metric of the user's own raised, or returned no number; what was retrieved is kept
     │   ├── UnsupportedSystem   an object that no adapter knows how to ask
     │   ├── ServiceUnusable     an HTTP service that cannot be asked like this, or is not there
     │   ├── MappingError        an HTTP service is not described as it must be; lists every fault at once
@@ -17,6 +18,7 @@
     ├── CostLimitReached        asking a provider on would cost more than was allowed; what was answered is kept
     ├── CacheError              the cache file cannot be read or written
     ├── RunError                a saved run is missing, damaged, or from a newer version
+    ├── TrackingFailed          an experiment tracker cannot be reached, or refused what it was told
     └── QueryFailed             a query failed and the caller asked to stop on the first failure
         ├── QueryTimeout        a query took longer than its timeout
         └── ServiceFailed       an HTTP service gave no usable answer to a query
@@ -41,6 +43,7 @@ __all__ = [
     "DatasetError",
     "Fault",
     "MappingError",
+    "MetricFailed",
     "MissingDependency",
     "MissingKey",
     "ModelError",
@@ -53,6 +56,7 @@ __all__ = [
     "ServiceFailed",
     "ServiceUnusable",
     "SweepError",
+    "TrackingFailed",
     "UnsupportedSystem",
 ]
 
@@ -154,6 +158,22 @@ class UnsupportedSystem(ConfigurationError):
     """An object that no adapter knows how to ask."""
 
 
+class MetricFailed(ConfigurationError):
+    """A metric of the user's own raised, or returned what is no value of it.
+
+    Attributes:
+        metric: the metric, a `Metric`.
+        evaluation: from `evaluate`, what was retrieved all the same, scored without that metric: save it, mend the
+            metric, and `rescore` it. None elsewhere.
+    """
+
+    evaluation: Any = None
+
+    def __init__(self, metric: Any, said: str) -> None:
+        self.metric = metric
+        super().__init__(f"{metric}{said}")
+
+
 class SweepError(ConfigurationError):
     """A sweep is not described as it must be. Nothing was run.
 
@@ -229,6 +249,10 @@ class CacheError(RagliftError):
 
 class RunError(RagliftError):
     """A saved run is missing, damaged, or from a newer version of raglift."""
+
+
+class TrackingFailed(RagliftError):
+    """An experiment tracker cannot be reached, or refused what it was told. What was measured is not lost by it."""
 
 
 class QueryFailed(RagliftError):

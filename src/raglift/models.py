@@ -242,11 +242,11 @@ def quiet_loading() -> Iterator[None]:
 
     state: dict[str, Any] = {"bars": transformers_logging.is_progress_bar_enabled()}
     level = transformers_logging.get_verbosity()
-    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    transformers_logging.disable_progress_bar()
     transformers_logging.set_verbosity(logging.ERROR)
     try:
         yield
     finally:
         transformers_logging.set_verbosity(level)
         if state["bars"]:
-            transformers_logging.enable_progress_bar()  # type: ignore[no-untyped-call]
+            transformers_logging.enable_progress_bar()

@@ -134,6 +134,23 @@ def test_a_file_that_cannot_be_read_is_told_with_every_fault(tmp_path: Path) -> 
     assert len(caught.value.faults) == 3
 
 
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ("", "no queries"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"id": "1", "query": "q"}\n{"id": "1", "query": "r"}\n', 'the id "1" again'),
+        ('{"id": "1", "query": "q", "query": "r"}\n', "twice in one object"),
+        ('{"id": "1", "query": "q", "relevant": [NaN]}\n', "NaN"),
+    ],
+)
+def test_what_could_not_be_loaded_is_not_moved(tmp_path: Path, content: str, found: str) -> None:
+    path = tmp_path / "queries.jsonl"
+    path.write_text(content)
+    with pytest.raises(DatasetError, match=found):
+        relabel(path, [DOCUMENT])
+
+
 @settings(deadline=None, max_examples=60)
 @given(st.data(), st.sampled_from(["anchors", "offsets"]))
 def test_every_label_leads_back_to_where_it_was_cut(

@@ -18,6 +18,12 @@ def test_faults_of_inner_places_are_noted_together() -> None:
     assert [str(fault) for fault in place.faults] == ["queries.jsonl:3: id: found 3; expected a text"]
 
 
+def test_what_a_terminal_would_act_on_is_in_no_fault() -> None:
+    place = Place("a\x1b[31m.txt", [])
+    (place / "b\u202e").fault("what another library says: \x0f", "\ud800")
+    assert [str(fault) for fault in place.faults] == ["a�[31m.txt: b�: found what another library says: �; expected �"]
+
+
 @pytest.mark.parametrize(
     ("value", "words"),
     [

@@ -137,7 +137,7 @@ def test_a_damaged_model_is_made_again(distilled: list[str], cache_folder: Path,
     assert distilled == ["distilled"] * 2
 
 
-@pytest.mark.parametrize("record", ["[]", "{}", "null", '{"model.safetensors": 3}', "\udcff"])
+@pytest.mark.parametrize("record", ["[]", "{}", "null", '{"model.safetensors": 3}', "\udcff", "[" * 100_000])
 def test_a_record_that_is_no_record_is_none(distilled: list[str], cache_folder: Path, record: str) -> None:
     static_identity()
     (folder,) = folders(cache_folder)
@@ -253,25 +253,36 @@ def test_the_wait_is_announced_and_model2vecs_own_bar_is_not_shown(
 
 
 THE_REAL_ONE = """
-from raglift.indexing.distillation import load_static_model, static_identity
+from raglift.indexing.distillation import load_static_model
 texts = ["How do I descale the coffee machine?", "Descaling: run the machine with citric acid", "Mind the fog horn"]
 question, answer, other = load_static_model().encode(texts, max_length=None)
 assert question @ answer > 0.4 > 0.2 > question @ other, (question @ answer, question @ other)
-print(static_identity())
+"""
+
+OF_FEWER_WORDS = r"""
+from raglift.indexing import distillation
+distillation._SETTINGS["token_remove_pattern"] = r"[^t[].*|\[unused.*"
+print(distillation.static_identity())
 """
 
 
 @pytest.mark.slow
-def test_the_real_model_is_distilled_the_same_in_two_processes(shared_cache: Path, tmp_path: Path) -> None:
-    """One of them is the first of this test run that needed it, whichever that was: it takes most of a minute."""
-    identities = set()
-    for threads, cache in (("1", shared_cache), ("2", tmp_path / "fresh")):
-        environment = {**os.environ, "RAGLIFT_CACHE": str(cache), "OMP_NUM_THREADS": threads}
-        run = subprocess.run(
-            [sys.executable, "-c", THE_REAL_ONE], env=environment, capture_output=True, text=True, check=True
-        )
-        identities.add(run.stdout)
-    assert len(identities) == 1
+def test_the_real_model_knows_what_texts_are_about(shared_cache: Path) -> None:
+    run_alone(THE_REAL_ONE, shared_cache)
+
+
+@pytest.mark.slow
+def test_two_processes_distil_the_same_whatever_their_threads(tmp_path: Path) -> None:
+    """Of the words with t, since all of them take most of a minute."""
+    assert run_alone(OF_FEWER_WORDS, tmp_path / "one", "1") == run_alone(OF_FEWER_WORDS, tmp_path / "two", "2")
+
+
+def run_alone(script: str, cache: Path, threads: str = "1") -> str:
+    """Return what a process of its own prints."""
+    environment = {**os.environ, "RAGLIFT_CACHE": str(cache), "OMP_NUM_THREADS": threads}
+    return subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+    ).stdout
 
 
 def test_distilling_counts_as_loading(distilled: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,8 @@ from raglift.errors import ConfigurationError, MissingDependency, MissingKey, Mo
 from raglift.integrations.language_models import DEFAULT_MODEL, FilledPrompt, Patience, Usage, language_model
 from raglift.testing import Answer, OpenAIServer
 
+pytestmark = pytest.mark.usefixtures("no_openai_settings")
+
 KEY = "sk-test-0123456789abcdef"
 PROMPT = FilledPrompt("relevance@3f9a1c07", "Grade {it}.", 'The {lamp} says {"grade": 1} and {{more}}.')
 QUICK = Patience(4, 5.0, first_wait=0.01)
@@ -34,17 +36,6 @@ class Grade(BaseModel):
 
 
 RIGHT = Answer(value={"grade": 3, "reason": "it says so"})
-
-
-@pytest.fixture(autouse=True)
-def _no_settings_of_the_machine(monkeypatch, tmp_path):
-    """No key, no proxy, no .env."""
-    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE", "OPENAI_ORG_ID"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture

@@ -2,10 +2,7 @@
 
 import itertools
 import logging
-import os
 import pickle
-import signal
-import threading
 import time
 import traceback
 
@@ -21,6 +18,8 @@ from raglift.integrations.embeddings import OpenAIEmbedder, Patience, embedder_b
 from raglift.integrations.prices import CostEstimate
 from raglift.testing import Answer, OpenAIServer
 
+pytestmark = pytest.mark.usefixtures("no_openai_settings")
+
 NAME = "openai:text-embedding-3-small"
 KEY = "sk-test-0123456789abcdef"
 TEXTS = [f"{'word ' * (number % 7)}Prince number {number}" for number in range(70)]
@@ -28,20 +27,12 @@ RATE_LIMIT = Answer(status=429, headers={"Retry-After": "0.05"})
 
 
 @pytest.fixture(autouse=True)
-def _no_settings_of_the_machine(monkeypatch, tmp_path):
-    """No key, no proxy, no .env; and tiktoken downloads nothing."""
-    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE", "OPENAI_ORG_ID"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
-
+def _no_download(monkeypatch):
     def refuse(*_):
         raise AssertionError("an encoding was looked for on the network")
 
     monkeypatch.setattr(tiktoken, "get_encoding", refuse)
     monkeypatch.setattr(tiktoken, "encoding_for_model", refuse)
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture
@@ -242,27 +233,11 @@ def test_finished_batches_are_kept_and_not_asked_for_again(server, tmp_path):
     assert sorted([*finished, *server.inputs]) == sorted(TEXTS)
 
 
-def test_ctrl_c_ends_a_wait_at_once_and_leaves_what_is_finished(server):
+def test_ctrl_c_ends_a_wait_at_once_and_leaves_what_is_finished(server, ctrl_c_when):
     cache = Cache(None)
     server.answer_next(Answer(), Answer(status=429, headers={"Retry-After": "60"}))
-
-    def interrupt():
-        while len(server.requests) < 2:
-            time.sleep(0.01)
-        time.sleep(0.1)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    thread = threading.Thread(target=interrupt, daemon=True)
-    thread.start()
-    started = time.monotonic()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            embed(OpenAIEmbedder("text-embedding-3-small", texts_per_request=40), TEXTS, "document", cache)
-    finally:
-        thread.join()
-        signal.signal(signal.SIGINT, before)
-    assert time.monotonic() - started < 20
+    with ctrl_c_when(lambda: len(server.requests) == 2):
+        embed(OpenAIEmbedder("text-embedding-3-small", texts_per_request=40), TEXTS, "document", cache)
     done = server.requests[0].body["input"]
     assert embed(quick(), done, "document", cache).computed == 0
 

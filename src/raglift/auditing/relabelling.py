@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from raglift.auditing.labels import find_whereabouts
 from raglift.dataset.anchors import Sources
 from raglift.dataset.decoding import decode_lines, read_bytes
-from raglift.dataset.faults import Place
+from raglift.dataset.faults import Place, quoted
 from raglift.dataset.labels import read_query
 from raglift.dataset.replacing import NOTHING_WRITTEN, replacing_file
+from raglift.dataset.strict_json import parse_object
 from raglift.errors import ConfigurationError, DatasetError
 from raglift.records import Document, Passage
 from raglift.text import NormalizedText, normalize, normalize_with_offsets
@@ -126,21 +127,21 @@ def _read(path: Path, documents: Sequence[Document]) -> tuple[list[dict[str, Any
     """Return the objects of the lines, and the queries that they are."""
     place = Place(path.name, [])
     sources = Sources(documents)
-    entries, queries = [], []
+    entries: list[dict[str, Any]] = []
+    queries: dict[str, Query] = {}
     for here, line in decode_lines(read_bytes(path, place) or b"", place):
-        try:
-            entry = json.loads(line)
-        except ValueError as error:
-            here.fault(f"a line that is not JSON ({error})", "one JSON object on each line")
-            continue
-        if not isinstance(entry, dict):
-            here.fault("a line that is no object", "one JSON object on each line")
-            continue
-        queries.append(read_query(entry, here, sources))
-        entries.append(entry)
+        entry = parse_object(line, here)
+        if entry is not None:
+            query = read_query(entry, here, sources)
+            if query.id and query.id in queries:
+                (here / "id").fault(f"the id {quoted(query.id)} again", "a unique id")
+            queries[query.id] = query
+            entries.append(entry)
+    if not entries and not place.faults:
+        place.fault("no queries", "one JSON object on each line")
     if place.faults:
         raise DatasetError(str(path), place.faults, NOTHING_WRITTEN)
-    return entries, queries
+    return entries, list(queries.values())
 
 
 def _literals(line: int, entry: dict[str, Any]) -> Iterator[_Literal]:

@@ -29,6 +29,9 @@ __all__ = [
     "Reranker",
     "Save",
     "Temperature",
+    "Track",
+    "TrackFiles",
+    "TrackProject",
     "UnicodeFolding",
 ]
 
@@ -106,4 +109,19 @@ MaxCost = Annotated[
 Price = Annotated[
     str | None,
     typer.Option(help="US dollars per million input and output tokens, as 0.15,0.60, for a model whose is not known."),
+]
+Track = Annotated[
+    list[str] | None,
+    typer.Option(help="Keep the result in an experiment tracker too, mlflow or wandb; repeatable."),
+]
+TrackProject = Annotated[
+    str | None,
+    typer.Option(help="With --track: MLflow's experiment, or the project at W&B; by default raglift."),
+]
+TrackFiles = Annotated[
+    bool,
+    typer.Option(
+        "--track-files/--no-track-files",
+        help="With --track: also keep the report and the saved run, which hold the texts of queries and chunks.",
+    ),
 ]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from raglift.cli.tracking import Tracking
     from raglift.records import Comparison, Lift, TagSlices
     from raglift.report.terminal.figures import Part
 
@@ -37,11 +38,13 @@ class Request:
     confidence: float
     hold_out: bool
     by_tag: bool
+    tracking: Tracking
     as_json: bool
 
 
 def run(request: Request) -> None:
     """Compare saved evaluations; of a single one, what its reranker changed."""
+    request.tracking.check()
     if len(request.runs) == 1:
         _one_run(request)
     else:
@@ -62,8 +65,9 @@ def _several_runs(request: Request) -> None:
     slices = comparison.by_tag() if request.by_tag else None
     if request.as_json:
         _print_json(_comparison_as_json(comparison), slices)
-        return
-    _print(comparison_parts(comparison), slices)
+    else:
+        _print(comparison_parts(comparison), slices)
+    request.tracking.tell(comparison, lambda _: "track it later with the same command: the runs are as they were")
 
 
 def _one_run(request: Request) -> None:
@@ -92,8 +96,9 @@ def _one_run(request: Request) -> None:
         slices = evaluation.by_tag(lift.primary, seed=request.seed, confidence=request.confidence)
     if request.as_json:
         _print_json(_lift_as_json(lift), slices)
-        return
-    _print(lift_parts(lift), slices)
+    else:
+        _print(lift_parts(lift), slices)
+    request.tracking.tell(evaluation, lambda trackers: request.tracking.command([folder], trackers))
 
 
 def _print(parts: Iterable[Part], slices: TagSlices | None) -> None:

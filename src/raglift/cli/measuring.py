@@ -24,6 +24,9 @@ from raglift.cli.arguments import (
     Primary,
     Reranker,
     Save,
+    Track,
+    TrackFiles,
+    TrackProject,
     UnicodeFolding,
 )
 
@@ -98,10 +101,14 @@ def evaluate(
     ] = 0,
     save: Save = None,
     overwrite: Overwrite = False,
+    track: Track = None,
+    track_project: TrackProject = None,
+    track_files: TrackFiles = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Evaluate a retrieval system on labelled queries, before and after reranking."""
     from raglift.cli import evaluate as command
+    from raglift.cli.tracking import Tracking
     from raglift.matching import MatchRule
 
     command.run(
@@ -131,6 +138,7 @@ def evaluate(
             ),
             save=save,
             overwrite=overwrite,
+            tracking=Tracking.asked(track, track_project, track_files),
             as_json=as_json,
         )
     )
@@ -148,10 +156,14 @@ def compare(
     confidence: Annotated[float, typer.Option(help="How often intervals hold the true value.")] = 0.95,
     hold_out: HoldOut = False,
     by_tag: Annotated[bool, typer.Option("--by-tag", help="Also show the queries of each tag.")] = False,
+    track: Track = None,
+    track_project: TrackProject = None,
+    track_files: TrackFiles = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Compare saved evaluations on the same queries: which differences are real. Of one: its reranker lift."""
     from raglift.cli import compare as command
+    from raglift.cli.tracking import Tracking
 
     command.run(
         command.Request(
@@ -163,6 +175,7 @@ def compare(
             confidence=confidence,
             hold_out=hold_out,
             by_tag=by_tag,
+            tracking=Tracking.asked(track, track_project, track_files),
             as_json=as_json,
         )
     )
@@ -190,13 +203,30 @@ def rescore(
     documents: Documents = None,
     save: Save = None,
     overwrite: Overwrite = False,
+    track: Track = None,
+    track_project: TrackProject = None,
+    track_files: TrackFiles = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Score a saved evaluation again, by another match rule, metrics or labels, without asking the system again."""
     from raglift.cli import rescore as command
+    from raglift.cli.tracking import Tracking
 
     command.run(
-        command.Request(run, ks, metrics, profile, match, match_threshold, labels, documents, save, overwrite, as_json)
+        command.Request(
+            run=run,
+            ks=ks,
+            metrics=metrics,
+            profile=profile,
+            match=match,
+            match_threshold=match_threshold,
+            labels=labels,
+            documents=documents,
+            save=save,
+            overwrite=overwrite,
+            tracking=Tracking.asked(track, track_project, track_files),
+            as_json=as_json,
+        )
     )
 
 
@@ -317,9 +347,14 @@ def sweep(
     include_cut: Annotated[
         bool, typer.Option(help="Let a cell be the best whose embedding model reads some chunks only in part.")
     ] = False,
+    track: Track = None,
+    track_project: TrackProject = None,
+    track_files: TrackFiles = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Measure many systems, sharing their work: chunk sizes, embedding models, retrievers, rerankers."""
     from raglift.cli import sweep as command
+    from raglift.cli.tracking import Tracking
 
-    command.run(command.Request(file, out, plan, resume, engine, address, include_cut, as_json))
+    tracking = Tracking.asked(track, track_project, track_files)
+    command.run(command.Request(file, out, plan, resume, engine, address, include_cut, tracking, as_json))

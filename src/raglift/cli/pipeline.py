@@ -178,3 +178,30 @@ def metrics(
     from raglift.cli.metrics import Request, run
 
     run(Request(name, as_json))
+
+
+@group.command()
+def track(
+    runs: Annotated[
+        list[Path], typer.Argument(help="Folders of saved evaluations or of sweeps; each is tracked by itself.")
+    ],
+    to: Annotated[list[str] | None, typer.Option(help="mlflow or wandb; repeatable.")] = None,
+    project: Annotated[
+        str | None, typer.Option(help="MLflow's experiment, or the project at W&B; by default raglift.")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="What to call the run; by default the dataset and what the stages do.")
+    ] = None,
+    files: Annotated[
+        bool,
+        typer.Option(
+            "--files/--no-files",
+            help="Also keep the report and the saved run, which hold the texts of queries and chunks.",
+        ),
+    ] = True,
+) -> None:
+    """Keep saved evaluations or sweeps in an experiment tracker: parameters, figures, the report and the run."""
+    from raglift.cli.tracking import Tracking, TrackRequest
+    from raglift.cli.tracking import run as run_track
+
+    run_track(TrackRequest(tuple(runs), Tracking(tuple(dict.fromkeys(to or ())), project, files, name)))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from raglift.cli.evaluate import depths, print_result
+from raglift.cli.keeping import keep
+from raglift.cli.tracking import saved_first
 from raglift.errors import ConfigurationError
 from raglift.evaluation import rescore
 from raglift.evaluation.options import DEFAULT_KS
@@ -20,6 +23,7 @@ from raglift.store import check_free, load_evaluation
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from raglift.cli.tracking import Tracking
     from raglift.records import Dataset, Evaluation
 
 __all__ = ["Request", "run"]
@@ -39,6 +43,7 @@ class Request:
     documents: Path | None
     save: Path | None
     overwrite: bool
+    tracking: Tracking
     as_json: bool
 
 
@@ -46,11 +51,12 @@ def run(request: Request) -> None:
     """Load, score again, save, print."""
     if request.save is not None:
         check_free(request.save, overwrite=request.overwrite)
+    request.tracking.check()
     evaluation = _rescored(load_evaluation(request.run), request)
-    if request.save is not None:
-        evaluation.save(request.save, overwrite=request.overwrite)
-        sys.stderr.write(f"saved to {request.save}\n")
-    print_result(evaluation, json=request.as_json)
+    show = partial(print_result, evaluation, json=request.as_json)
+    keep(evaluation, request.save, overwrite=request.overwrite, show=show)
+    show()
+    request.tracking.tell(evaluation, saved_first(evaluation, request.save, request.tracking))
 
 
 def _rescored(evaluation: Evaluation, request: Request) -> Evaluation:

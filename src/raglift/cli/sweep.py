@@ -15,6 +15,7 @@ from raglift.sweep.specification.yaml_file import load_sweep
 from raglift.sweep.terminal import print_plan, print_result, result_text
 
 if TYPE_CHECKING:
+    from raglift.cli.tracking import Tracking
     from raglift.sweep import SweepResult
     from raglift.sweep.plan import Plan
     from raglift.sweep.running import EngineName
@@ -36,6 +37,7 @@ class Request:
     engine: str
     address: str | None
     include_cut: bool
+    tracking: Tracking
     as_json: bool
 
     @property
@@ -45,9 +47,16 @@ class Request:
 
 
 def run(request: Request) -> None:
-    """Check, plan, run, print; of a sweep's folder, print what is there."""
+    """Check, plan, run, print; of a sweep's folder, print what is there.
+
+    Raises:
+        ConfigurationError: a sweep that is only planned is to be tracked.
+    """
     from rich.console import Console
 
+    if request.plan and request.tracking.trackers:
+        raise ConfigurationError("--track: found it with --plan, which measures nothing; leave one out")
+    request.tracking.check()
     if request.file.is_dir():
         show(request)
         return
@@ -73,6 +82,7 @@ def run(request: Request) -> None:
         raise Stopped(f"what is finished is kept in {request.folder}: go on with --resume") from None
     _print(result, include_cut=request.include_cut, as_json=request.as_json)
     sys.stderr.write(f"kept in {result.folder}\n")
+    _track(result, request)
     if not result.finished:
         raise QueryFailed(f"every cell failed; the first: {result.failed[0].error}")
     if result.failed:
@@ -91,7 +101,13 @@ def show(request: Request) -> None:
         raise ConfigurationError(
             f"{request.file}: found a folder with {wanted}; expected the sweep's YAML file, and the folder with --out"
         )
-    _print(load_sweep_result(request.file), include_cut=request.include_cut, as_json=request.as_json)
+    result = load_sweep_result(request.file)
+    _print(result, include_cut=request.include_cut, as_json=request.as_json)
+    _track(result, request)
+
+
+def _track(result: SweepResult, request: Request) -> None:
+    request.tracking.tell(result, lambda trackers: request.tracking.command([result.folder], trackers))
 
 
 def _print(result: SweepResult, *, include_cut: bool, as_json: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -12,6 +13,7 @@ from raglift.corpora.gutenberg import strip_gutenberg
 from raglift.dataset.decoding import decode_text, read_bytes
 from raglift.dataset.faults import Place, check_fields, shown
 from raglift.errors import DatasetError
+from raglift.printable import UNPRINTABLE
 from raglift.records import Document
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ __all__ = ["DESCRIPTOR", "CorpusText", "Descriptor", "read_descriptor"]
 DESCRIPTOR = "corpus.toml"
 FORMATS = ("gutenberg", "plain")
 _TEXTS = ("title", "description", "language", "licence")
+# Another system's path, what no file can be called, and what would reach a terminal wherever the path is told
+_NO_NAME = re.compile(rf"[\\:\n]|{UNPRINTABLE.pattern}")
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,7 @@ def _parse(path: Path, place: Place) -> dict[str, Any]:
     if text is not None:
         try:
             return tomllib.loads(text)
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:  # also an integer of thousands of digits
             place.fault(f"no valid TOML ({error})", "TOML")
     return {}
 
@@ -155,7 +159,7 @@ class _Table:
     def file_name(self, name: str) -> str:
         value = self.text(name)
         # a corpus may come from anyone: it names nothing outside its own folder
-        if value and (len(PurePosixPath(value).parts) != 1 or value.startswith(".") or "\\" in value or ":" in value):
+        if value and (len(PurePosixPath(value).parts) != 1 or value.startswith(".") or _NO_NAME.search(value)):
             (self.place / name).fault(shown(value), "a name in the folder of the corpus, without any path")
         return value
 

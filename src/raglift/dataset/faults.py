@@ -46,8 +46,11 @@ class Place:
         return Place(self.file, self.faults, line, self.field)
 
     def fault(self, found: str, expected: str) -> None:
-        """Note that something else was found here than was expected."""
-        self.faults.append(Fault(str(self), found, expected))
+        """Note that something else was found here than was expected.
+
+        What stands in a file may stand in any of the three, also by way of another library's message.
+        """
+        self.faults.append(Fault(printable(str(self)), printable(found), printable(expected)))
 
 
 def shown(value: Any) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
 from raglift.records.metric import as_metric
+from raglift.records.tracking import Tracking
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -102,7 +103,7 @@ class HeldOut:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Tracking):
     """Two or more systems on the same queries, each beside a baseline."""
 
     names: tuple[str, ...]

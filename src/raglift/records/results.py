@@ -10,6 +10,7 @@ import numpy as np
 from raglift.errors import ConfigurationError
 from raglift.records.exporting import Exporting
 from raglift.records.metric import as_metric
+from raglift.records.tracking import Tracking
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +34,7 @@ __all__ = ["Evaluation"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(Exporting):
+class Evaluation(Exporting, Tracking):
     """One system measured on one dataset, before and after reranking."""
 
     run: Run

@@ -6,6 +6,8 @@ from dataclasses import fields
 from typing import Any
 
 from raglift.records import Cost, IndexCost, StageLatency
+from raglift.store.fields import COST, INDEX_COST, LATENCY
+from raglift.store.kinds import check_record
 
 __all__ = ["cost_line", "read_cost"]
 
@@ -31,11 +33,14 @@ def read_cost(saved: dict[str, Any] | None) -> Cost | None:
         saved: from `cost_line`; None for a run without a cost.
 
     Raises:
-        KeyError, TypeError, ValueError: it is not what `cost_line` writes.
+        WrongKind: it is not what `cost_line` writes.
     """
     if saved is None:
         return None
+    check_record(saved, COST, "cost")
     whole, index = saved["whole"], saved["index"]
+    if index is not None:
+        check_record(index, INDEX_COST, "cost.index")
     return Cost(
         latencies=tuple(_latency(latency) for latency in saved["latencies"]),
         whole=None if whole is None else _latency(whole),
@@ -51,6 +56,7 @@ def _fields(record: StageLatency | IndexCost) -> dict[str, Any]:
 
 
 def _latency(saved: dict[str, Any]) -> StageLatency:
+    check_record(saved, LATENCY, "cost.latencies")
     return StageLatency(**{**saved, "p50": float(saved["p50"]), "p95": float(saved["p95"])})
 
 

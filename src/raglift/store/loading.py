@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from raglift.dataset.faults import quoted, shown
 from raglift.errors import RunError
-from raglift.matching import MatchRule
-from raglift.metrics import read_metric
+from raglift.limits import allowed, most_bytes
+from raglift.metrics import PROFILES, read_metric
 from raglift.records import (
     Annotator,
     Chunk,
@@ -18,7 +19,6 @@ from raglift.records import (
     Evaluation,
     Fact,
     Hit,
-    Inventory,
     Passage,
     Query,
     Ranking,
@@ -29,11 +29,14 @@ from raglift.records import (
     Trace,
 )
 from raglift.store.costs import read_cost
+from raglift.store.fields import ANNOTATOR, CHUNK, FACT, HEAD, PASSAGE, QUERY, STAGE, STAGE_TRACE, TRACE
+from raglift.store.kinds import NUMBER, WrongKind, check_record
 from raglift.store.layout import CHUNKS, FORMAT, QUERIES, RUN, SCORES, TRACES, score_keys
-from raglift.store.plain_files import DAMAGE, read_json, read_lines
+from raglift.store.parts import check_spec, chunk_at, read_inventory
+from raglift.store.plain_files import DAMAGE, read_json, read_lines, told
 
 if TYPE_CHECKING:
-    from raglift.records import Metric
+    from raglift.records import Inventory, Metric
 
 __all__ = ["load_evaluation"]
 
@@ -50,24 +53,24 @@ def load_evaluation(folder: str | Path) -> Evaluation:
     if not (source / RUN).is_file():
         raise RunError(_no_run(source))
     head = read_json(source / RUN)
-    if not isinstance(head, dict) or not isinstance(head.get("format"), int):
+    if not isinstance(head, dict) or type(head.get("format")) is not int:
         raise RunError(f"{source / RUN}: found no format number; expected the {RUN} of a saved evaluation")
     if head["format"] > FORMAT:
         raise RunError(
             f"{source / RUN}: found format {head['format']}; expected {FORMAT} or lower: "
             "it was written by a newer raglift; upgrade with pip install -U raglift"
         )
-    chunks = read_lines(source / CHUNKS, lambda line: Chunk(**line))
+    chunks = read_lines(source / CHUNKS, _chunk_of)
     queries = tuple(read_lines(source / QUERIES, _query))
     traces = tuple(read_lines(source / TRACES, partial(_trace, chunks)))
     if [trace.query_id for trace in traces] != [query.id for query in queries]:
         raise _damaged(source / TRACES, f"found other queries than in {QUERIES}")
     try:
-        return _evaluation(source, head, queries, traces, _inventory(head, chunks, queries))
+        return _evaluation(source, head, queries, traces, read_inventory(head.get("inventory"), chunks, queries))
+    except RunError:
+        raise
     except DAMAGE as error:
-        if isinstance(error, RunError):
-            raise
-        raise _damaged(source / RUN, f"{type(error).__name__}: {error}") from error
+        raise _damaged(source / RUN, told(error)) from error
 
 
 def _no_run(source: Path) -> str:
@@ -82,37 +85,48 @@ def _damaged(path: Path, found: str) -> RunError:
     return RunError(f"{path}: damaged: {found}; run the evaluation again")
 
 
-def _inventory(head: dict[str, Any], chunks: list[Chunk], queries: tuple[Query, ...]) -> Inventory | None:
-    saved = head.get("inventory")
-    if saved is None:
-        return None
-    touching = tuple(_chunk(chunks, number) for number in saved["touching"])
-    facts = [len(fact.passages) for query in queries if query.is_labelled for fact in query.facts]
-    touches = []
-    for query, fact, alternative, number in saved["touches"]:
-        known = 0 <= query < len(queries) and 0 <= fact < len(facts) and 0 <= alternative < facts[fact]
-        if not known or not 0 <= number < len(touching):
-            raise IndexError(f"found the touch {[query, fact, alternative, number]}; expected numbers of what is saved")
-        touches.append((query, fact, alternative, number))
-    looked_for = int(saved["minimum_length"]), bool(saved["unicode_folding"])
-    return Inventory(int(saved["chunks"]), touching, tuple(touches), *looked_for)
+def _check_size(path: Path, rows: int) -> None:
+    """Raise unless a file has as many rows as there are scores, and unpacks to no more than is taken into memory.
+
+    Raises:
+        RunError: it has other rows, or too much in them.
+        OSError: it cannot be read.
+    """
+    from pyarrow import parquet
+
+    metadata = parquet.read_metadata(path)
+    if metadata.num_rows != rows:
+        raise _damaged(path, f"found {metadata.num_rows:,} rows; expected {rows:,}, one a query, stage and metric")
+    size = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
+    if size > most_bytes():
+        raise RunError(f"{path}: found what unpacks to {size:,} bytes; expected {allowed()}")
 
 
 def _read_scores(
     path: Path, query_ids: tuple[str, ...], stages: tuple[str, ...], metrics: tuple[Metric, ...]
 ) -> Scores:
-    import pandas as pd
+    import pyarrow as pa
+    from pyarrow import parquet
 
-    keys = score_keys(query_ids, stages, metrics)
     try:
-        frame = pd.read_parquet(path)
-        # Compared as the column holds them: as Python's texts they take many times the memory
-        of_them = all(frame[name].equals(keys[name].astype(frame[name].dtype)) for name in keys.columns)
+        _check_size(path, len(query_ids) * len(stages) * len(metrics))
+        keys = score_keys(query_ids, stages, metrics)
+        names = list(keys.columns)
+        # As numbers of a dictionary, texts that are equal take no room of their own. What pandas wrote about its own
+        # types is not looked at: it is as untrusted as the rest
+        table = parquet.read_table(path, columns=[*names, "value"], partitioning=None, read_dictionary=names)
+        table.validate(full=True)  # a damaged file may hold texts that are no UTF-8
+        frame = table.to_pandas(ignore_metadata=True)
+        # Compared as the column holds them: as Python's texts they take many times the memory. What the column does not
+        # know becomes nothing there, and nothing equals nothing
+        of_them = not any(table.column(name).null_count for name in names) and all(
+            frame[name].equals(keys[name].astype(frame[name].dtype)) for name in names
+        )
         values = frame["value"].to_numpy(dtype=np.float64)
     except FileNotFoundError as error:  # pyarrow's says the path alone
         raise RunError(f"{path}: missing; run the evaluation again") from error
-    except (OSError, KeyError, TypeError, ValueError) as error:  # pyarrow's own errors are among these
-        raise RunError(f"{path}: cannot be read: {error}; run the evaluation again") from error
+    except (*DAMAGE, OSError, pa.ArrowException, MemoryError) as error:  # a damaged size can be that of any memory
+        raise RunError(f"{path}: cannot be read: {told(error)}; run the evaluation again") from error
     if not of_them:
         raise _damaged(path, "found other queries, stages or metrics than in the other files")
     return Scores(query_ids, stages, metrics, values.reshape(len(stages), len(metrics), len(query_ids)).copy())
@@ -125,10 +139,14 @@ def _evaluation(
     traces: tuple[Trace, ...],
     inventory: Inventory | None,
 ) -> Evaluation:
-    stages = tuple(StageInfo(**{**stage, "depth_fixed": tuple(stage["depth_fixed"])}) for stage in head["stages"])
+    check_record(head, HEAD, with_others=True)
+    check_spec(head["spec"])
+    if head["profile"] not in PROFILES:
+        raise WrongKind(f"profile: found {shown(head['profile'])}; expected one of {', '.join(PROFILES)}")
+    stages = tuple(_stage(stage, f"stages[{number}]") for number, stage in enumerate(head["stages"]))
     metrics = tuple(read_metric(metric, head.get("own_metrics", {})) for metric in head["metrics"])
-    MatchRule(**head["spec"]["match"])  # what cannot be a rule could not be matched again
     names = tuple(stage.name for stage in stages)
+    _check_stages(source, names, traces)
     return Evaluation(
         run=Run(stages, traces, head["spec"], tuple(head["run_notes"]), inventory, read_cost(head.get("cost"))),
         dataset=Dataset(queries, name=head["dataset"]),
@@ -140,41 +158,69 @@ def _evaluation(
     )
 
 
-def _trace(chunks: list[Chunk], line: dict[str, Any]) -> Trace:
-    stages = tuple(
-        StageTrace(
-            stage["stage"],
-            Ranking(tuple(_hit(chunks, rank, *hit) for rank, hit in enumerate(stage["hits"], start=1))),
-            stage["seconds"],
-        )
-        for stage in line["stages"]
-    )
-    return Trace(line["query_id"], stages, line["error"])
+def _stage(saved: dict[str, Any], where: str) -> StageInfo:
+    check_record(saved, STAGE, where)
+    return StageInfo(**{**saved, "depth_fixed": tuple(saved.get("depth_fixed", ()))})
+
+
+def _check_stages(source: Path, names: tuple[str, ...], traces: tuple[Trace, ...]) -> None:
+    """Raise unless the stages have names of their own, and each query went through them in order."""
+    if len(set(names)) < len(names):
+        raise WrongKind(f"stages: found {', '.join(map(quoted, names))}; expected each name once")
+    for number, trace in enumerate(traces, start=1):
+        done = tuple(stage.stage for stage in trace.stages)
+        if done != names[: len(done)]:
+            told_stages = f"found the stages {', '.join(map(quoted, done))}; expected them as in {RUN}"
+            raise RunError(f"{source / TRACES}:{number}: damaged: {told_stages}; run the evaluation again")
+
+
+def _trace(chunks: list[Chunk], line: Any) -> Trace:
+    check_record(line, TRACE)
+    return Trace(line["query_id"], tuple(_stage_trace(chunks, stage) for stage in line["stages"]), line["error"])
+
+
+def _stage_trace(chunks: list[Chunk], saved: dict[str, Any]) -> StageTrace:
+    check_record(saved, STAGE_TRACE, "stages")
+    hits = tuple(_hit(chunks, rank, *hit) for rank, hit in enumerate(saved["hits"], start=1))
+    return StageTrace(saved["stage"], Ranking(hits), float(saved["seconds"]))
 
 
 def _hit(chunks: list[Chunk], rank: int, number: int, score: float | str | None) -> Hit:
-    return Hit(_chunk(chunks, number), rank, None if score is None else float(score))
+    if score is not None and type(score) is not float:
+        if not NUMBER.fits(score):
+            raise WrongKind(f"hits: found the score {shown(score)}; expected {NUMBER.words} or null")
+        score = float(score)
+    return Hit(chunk_at(chunks, number), rank, score)
 
 
-def _chunk(chunks: list[Chunk], number: int) -> Chunk:
-    if not 0 <= number < len(chunks):
-        raise IndexError(f"found the chunk {number}; expected one of the {len(chunks)} in {CHUNKS}")
-    return chunks[number]
+def _chunk_of(line: Any) -> Chunk:
+    check_record(line, CHUNK)
+    return Chunk(**line)
 
 
-def _query(line: dict[str, Any]) -> Query:
-    facts = tuple(Fact(tuple(_passage(passage) for passage in fact["passages"])) for fact in line.pop("facts", ()))
-    irrelevant = tuple(_passage(passage) for passage in line.pop("judged_irrelevant", ()))
-    annotator = _annotator(line)
+def _query(line: Any) -> Query:
+    check_record(line, QUERY)
+    facts = tuple(_fact(fact) for fact in line.pop("facts", ()))
+    irrelevant = tuple(_passage(passage, "judged_irrelevant") for passage in line.pop("judged_irrelevant", ()))
+    annotator = _annotator(line, "annotator")
     return Query(
         facts=facts, judged_irrelevant=irrelevant, tags=tuple(line.pop("tags", ())), annotator=annotator, **line
     )
 
 
-def _passage(value: dict[str, Any]) -> Passage:
-    return Passage(annotator=_annotator(value), **value)
+def _fact(value: dict[str, Any]) -> Fact:
+    check_record(value, FACT, "facts")
+    return Fact(tuple(_passage(passage, "passages") for passage in value["passages"]))
 
 
-def _annotator(value: dict[str, Any]) -> Annotator | None:
+def _passage(value: dict[str, Any], where: str) -> Passage:
+    check_record(value, PASSAGE, where)
+    return Passage(annotator=_annotator(value, f"{where}.annotator"), **value)
+
+
+def _annotator(value: dict[str, Any], where: str) -> Annotator | None:
     annotator = value.pop("annotator", None)
-    return None if annotator is None else Annotator(**annotator)
+    if annotator is None:
+        return None
+    check_record(annotator, ANNOTATOR, where)
+    return Annotator(**annotator)

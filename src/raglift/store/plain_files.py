@@ -11,16 +11,26 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from raglift.errors import RagliftError, RunError
+from raglift.printable import printable
+from raglift.store.kinds import WrongKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-__all__ = ["DAMAGE", "plain", "read_json", "read_lines", "write_json", "write_lines"]
+__all__ = ["DAMAGE", "plain", "read_json", "read_lines", "told", "write_json", "write_lines"]
 
 T = TypeVar("T")
-DAMAGE = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError, RagliftError)
+_LONGEST_WORDS = 500
+DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, RagliftError)
 """What reading a record raises when a file is not what was written."""
+
+
+def told(error: Exception) -> str:
+    """Return what an error of `DAMAGE` says, on one line; one that no check has worded comes with its kind."""
+    said = printable(" ".join(str(error).split()))
+    said = said if len(said) <= _LONGEST_WORDS else said[:_LONGEST_WORDS] + "…"
+    return said if isinstance(error, (WrongKind, RagliftError)) else f"{type(error).__name__}: {said}"
 
 
 def plain(value: Any) -> Any:
@@ -64,16 +74,16 @@ def read_json(path: Path) -> Any:
     """
     try:
         return json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise RunError(f"{path}: cannot be read: {error}; run the evaluation again") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise RunError(f"{path}: cannot be read: {told(error)}; run the evaluation again") from error
 
 
-def read_lines(path: Path, build: Callable[[dict[str, Any]], T]) -> list[T]:
+def read_lines(path: Path, build: Callable[[Any], T]) -> list[T]:
     """Read one record a line.
 
     Args:
         path: the file.
-        build: makes the record from the line's object.
+        build: makes the record from the line's value.
 
     Raises:
         RunError: the file cannot be read, or a line is not what was written; the message names it.
@@ -83,14 +93,9 @@ def read_lines(path: Path, build: Callable[[dict[str, Any]], T]) -> list[T]:
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):  # noqa: B007 — for the message
-                record = json.loads(line)
-                if not isinstance(record, dict):
-                    raise TypeError(f"found a {type(record).__name__}; expected an object")
-                records.append(build(record))
+                records.append(build(json.loads(line)))
     except OSError as error:
         raise RunError(f"{path}: cannot be read: {error}; run the evaluation again") from error
     except DAMAGE as error:
-        raise RunError(
-            f"{path}:{number}: damaged: {type(error).__name__}: {error}; run the evaluation again"
-        ) from error
+        raise RunError(f"{path}:{number}: damaged: {told(error)}; run the evaluation again") from error
     return records

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
 from raglift.records import PEOPLE, LabelSources
+from raglift.records.tracking import Tracking
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from raglift.integrations.tracking import Record
     from raglift.records import Comparison, Evaluation, Metric, Tradeoff
     from raglift.sweep.charts import SweepPlots
 
@@ -47,7 +49,7 @@ class CellResult:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SweepResult:
+class SweepResult(Tracking):
     """Every cell of a sweep, measured or failed."""
 
     title: str
@@ -208,6 +210,12 @@ class SweepResult:
         from raglift.sweep.page import sweep_document
 
         return write_page(sweep_document(self, baseline=baseline, include_cut=include_cut), path, overwrite=overwrite)
+
+    def tracking_record(self) -> Record:
+        """Return what experiment trackers are told: the sweep, and under it each cell as a run of its own."""
+        from raglift.sweep.tracking import sweep_record
+
+        return sweep_record(self)
 
     def to_markdown(self, *, include_cut: bool = False) -> str:
         """Return the sweep in short as GitHub's Markdown, for a pull request.

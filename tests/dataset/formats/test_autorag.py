@@ -167,3 +167,15 @@ def test_metadata_that_parquet_cannot_hold(metadata: dict[str, Any], tmp_path: P
     with pytest.raises(DatasetError, match=r"corpus\.parquet: metadata"):
         write_dataset(Dataset((Query("q", "?"),), documents), tmp_path / "written", format="autorag")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("name", "column"), [("qa", "qid"), ("corpus", "doc_id"), ("corpus", "metadata")])
+def test_a_column_that_is_there_twice_is_said(
+    name: str, column: str, tmp_path: Path, faults: Callable[..., str]
+) -> None:
+    path = qa(tmp_path, CORPUS) / f"{name}.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.append_column(column, table.column(column)), path)
+    assert f"{name}.parquet: {column}: found 2 columns of this name; expected one column of each name" in faults(
+        tmp_path
+    )

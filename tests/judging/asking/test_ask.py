@@ -439,26 +439,10 @@ def test_ctrl_c_stops_at_once_and_the_next_call_asks_only_what_is_missing(server
     assert reasons(answers) == [f"passage {number}" for number in range(30)]
 
 
-def test_ctrl_c_ends_a_wait(server, cache):
+def test_ctrl_c_ends_a_wait(server, cache, ctrl_c_when):
     server.answer_next(Answer(status=429, headers={"Retry-After": "60"}))
-
-    def interrupt():
-        while not server.requests:
-            time.sleep(0.01)
-        time.sleep(0.1)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    thread = threading.Thread(target=interrupt, daemon=True)
-    thread.start()
-    started = time.monotonic()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            ask_all(language_model(), prompts(1), Grade, cache=cache)
-    finally:
-        thread.join()
-        signal.signal(signal.SIGINT, before)
-    assert time.monotonic() - started < 20
+    with ctrl_c_when(lambda: bool(server.requests)):
+        ask_all(language_model(), prompts(1), Grade, cache=cache)
 
 
 def test_what_many_threads_are_billed_is_counted_once(server, model):

@@ -16,10 +16,10 @@ from raglift.run_files.reading.labels import ids_of
 def test_a_beir_file_of_qrels(tmp_path: Path) -> None:
     (tmp_path / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq 1\td 1\t2\nq2\td2\t0\n")
     assert read_qrels(tmp_path / "test.tsv") == {"q 1": {"d 1": 2}, "q2": {"d2": 0}}
-    (tmp_path / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1 d1 2\nq1\td1\tx\n")
+    (tmp_path / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1 d1 2\nq1\td1\tx\n\td1\t1\n")
     with pytest.raises(DatasetError) as error:
         read_qrels(tmp_path / "test.tsv")
-    assert [fault.where for fault in error.value.faults] == ["test.tsv:2", "test.tsv:3: score"]
+    assert [fault.where for fault in error.value.faults] == ["test.tsv:2", "test.tsv:3: score", "test.tsv:4: query-id"]
 
 
 def test_a_beir_folder(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from pyarrow import parquet
 
 from raglift.errors import DatasetError
+from raglift.printable import UNPRINTABLE
 from raglift.run_files import read_qrels, read_run
 
 
@@ -107,3 +108,22 @@ def test_texts_that_are_no_utf_8_are_said(file) -> None:
     path.write_bytes(path.read_bytes().replace(b"wrecked-id", b"wrecked-\xff\xff"))
     (fault,) = faults_of(path)
     assert "run.parquet: found no Parquet file that can be read" in fault
+
+
+@pytest.mark.parametrize("name", ["query_id", "id", "score"])
+def test_a_column_that_is_there_twice_is_said(tmp_path: Path, name: str) -> None:
+    columns = {"query_id": pa.array(["q"]), "id": pa.array(["a"]), "score": pa.array([1.0])}
+    table = pa.Table.from_arrays([*columns.values(), columns[name]], names=[*columns, name])
+    path = tmp_path / "run.parquet"
+    parquet.write_table(table, path)
+    assert faults_of(path) == [f"run.parquet: {name}: found 2 columns of this name; expected one column of each name"]
+
+
+def test_what_arrow_says_of_a_damaged_file_can_be_printed(file) -> None:
+    path = file(query_id=QUERIES, id=IDS)
+    data = path.read_bytes()
+    begin = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    path.write_bytes(data[:begin] + data[begin + 2 :])  # of what describes the columns
+    with pytest.raises(DatasetError, match="no Parquet file that can be read") as error:
+        read_run(path)
+    assert UNPRINTABLE.search(str(error.value)) is None

@@ -118,6 +118,7 @@ def test_the_list_of_faults_has_an_end(file) -> None:
     [
         (b"", "found no lines"),
         (b"\n \n", "found no lines"),
+        (b"\xef\xbb\xbf", "found no lines"),
         (b"q1 Q0 a 1 2 t\nq1 Q0 b\x00 2 1 t\n", "NUL byte"),
         (b"\xff\xfeq\x001\x00", "UTF-16"),
         (b"q1 Q0 \xff 1 2 t\n", "0xff at byte 6"),

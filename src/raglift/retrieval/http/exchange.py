@@ -164,7 +164,7 @@ class Exchange:
         raise ServiceFailed(f"the answer says it is {answer.encoding}, and is not", status_code=answer.status)
 
     def _broken(self, error: httpx.HTTPError, answer: _Answer) -> str:
-        reason = self._safe(_reason(error))
+        reason = self._safe(_reason(error))[:_SHOWN]  # it may quote what was sent in place of a head
         if isinstance(error, httpx.TransportError) and answer.began:
             return f"the connection broke off in the answer — after {len(answer.body):,} bytes of it ({reason})"
         if isinstance(error, (httpx.NetworkError, httpx.RemoteProtocolError)):

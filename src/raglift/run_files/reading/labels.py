@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from raglift.dataset.decoding import lines_of
 from raglift.dataset.faults import Place
 from raglift.dataset.formats.whole_documents import judged_document
+from raglift.dataset.passages import read_string
 from raglift.errors import DatasetError
 from raglift.loading import load_dataset
 from raglift.run_files.forms import QUERY_ID, form_of
@@ -122,8 +123,15 @@ def _read_beir_qrels(path: Path, place: Place) -> dict[str, dict[str, int]] | No
                 continue
             if len(columns) != len(_BEIR_HEADER):
                 here.fault(f"{len(columns)} columns", expected)
-            elif (grade := read_grade(grade_of(columns[2].strip()), here / "score")) is not None:
-                found.add(here, columns[0], columns[1], grade)
+            else:
+                _add_judgement(columns, here, found)
             if enough(here, expected):
                 break
     return None if place.faults else found.grades
+
+
+def _add_judgement(columns: list[str], here: Place, found: Labels) -> None:
+    query, id_ = (read_string(columns[number], here / _BEIR_HEADER[number]) for number in (0, 1))
+    grade = read_grade(grade_of(columns[2].strip()), here / _BEIR_HEADER[2])
+    if query is not None and id_ is not None and grade is not None:
+        found.add(here, query, id_, grade)

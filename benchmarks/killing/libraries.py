@@ -1,0 +1,37 @@
+"""What every process of raglift imports sooner or later; the server that processes are forked from imports it once."""
+
+import bm25s
+import faiss
+import langchain_openai
+import pyarrow.parquet
+import rich.console
+import sentence_transformers
+import torch
+import uvicorn
+
+import raglift.cli.app
+import raglift.cli.evaluate
+import raglift.cli.generate
+import raglift.cli.grade
+import raglift.cli.review
+import raglift.cli.sweep
+import raglift.evaluation
+import raglift.indexing
+import raglift.judging.generating
+import raglift.judging.grading
+import raglift.report
+import raglift.reranking
+import raglift.review.server
+import raglift.systems
+
+__all__ = [
+    "bm25s",
+    "faiss",
+    "langchain_openai",
+    "pyarrow",
+    "raglift",
+    "rich",
+    "sentence_transformers",
+    "torch",
+    "uvicorn",
+]

@@ -1,0 +1,170 @@
+"""`--track` and `raglift track`: results to experiment trackers, after they are saved and printed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from raglift.errors import ConfigurationError, RagliftError, TrackingFailed
+from raglift.integrations.tracking import TrackedRun, open_tracker, track
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from raglift.records import Comparison, Evaluation
+    from raglift.sweep import SweepResult
+
+__all__ = ["TrackRequest", "Tracking", "run", "saved_first"]
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+@dataclass(frozen=True)
+class Tracking:
+    """Where a command is to track its result."""
+
+    trackers: tuple[str, ...] = ()
+    """By name, each once."""
+    project: str | None = None
+    """MLflow's experiment, or the project at W&B."""
+    files: bool = True
+    """Whether the report and the saved run go with the figures."""
+    name: str | None = None
+    """What to call the run."""
+
+    @classmethod
+    def asked(cls, trackers: Sequence[str] | None, project: str | None, files: bool) -> Tracking:
+        """Return what the options of a command say.
+
+        Raises:
+            ConfigurationError: a project, or no files, and no tracker.
+        """
+        wanted = tuple(dict.fromkeys(trackers or ()))
+        if not wanted and (project is not None or not files):
+            given = "--track-project" if project is not None else "--no-track-files"
+            raise ConfigurationError(f"{given}: found it without --track; expected both, as --track mlflow {given} …")
+        return cls(wanted, project, files)
+
+    def check(self) -> None:
+        """Raise now what would fail after hours of work: a package that is not there, a key that is not set.
+
+        Raises:
+            RagliftError: as `open_tracker` does.
+        """
+        for tracker in self.trackers:
+            open_tracker(tracker, self.project)
+
+    def tell(self, result: Evaluation | Comparison | SweepResult, later: Callable[[Sequence[str]], str]) -> None:
+        """Track a result that is saved or printed; each tracker is told, whether or not another fails.
+
+        Args:
+            result: what to track.
+            later: returns how to track it later, by the trackers that failed; it may save the result for that.
+
+        Raises:
+            TrackingFailed: a tracker failed; with how to track the result later.
+        """
+        failures: dict[str, RagliftError] = {}
+        for tracker in self.trackers:
+            try:
+                _say(track(result, tracker, project=self.project, name=self.name, files=self.files))
+            except RagliftError as error:
+                failures[tracker] = error
+        if failures:
+            told = "\n".join(map(str, failures.values()))
+            raise TrackingFailed(f"{told}\n{later(tuple(failures))}") from next(iter(failures.values()))
+
+    def command(self, folders: Sequence[Path], trackers: Sequence[str]) -> str:
+        """Return the command that tracks saved runs."""
+        words = ["raglift", "track", *map(str, folders), *(word for name in trackers for word in ("--to", name))]
+        words += ["--project", self.project] if self.project is not None else []
+        words += ["--name", self.name] if self.name is not None else []
+        words += [] if self.files else ["--no-files"]
+        return f"track it later with: {shlex.join(words)}"
+
+
+def saved_first(evaluation: Evaluation, folder: Path | None, tracking: Tracking) -> Callable[[Sequence[str]], str]:
+    """Return how an evaluation is tracked later: one that was not saved is, so that it is not lost."""
+
+    def later(trackers: Sequence[str]) -> str:
+        if folder is not None:
+            return tracking.command([folder], trackers)
+        kept = _kept(evaluation)
+        return f"the evaluation is saved in {kept}; {tracking.command([kept], trackers)}"
+
+    return later
+
+
+def _kept(evaluation: Evaluation) -> Path:
+    """Save an evaluation to a new folder: under `runs/`, or where that cannot be written, in the temporary folder."""
+    started = str(evaluation.run.spec.get("started", "")).partition("+")[0]
+    name = _UNSAFE.sub("-", f"{evaluation.dataset.name}-{started}").strip("-.") or "evaluation"
+    try:
+        return evaluation.save(Path(_free(Path("runs"), name)))
+    except RagliftError:
+        return evaluation.save(Path(tempfile.mkdtemp(prefix="raglift-")) / name)
+
+
+def _free(parent: Path, name: str) -> Path:
+    return next(path for path in _numbered(parent, name) if not os.path.lexists(path))
+
+
+def _numbered(parent: Path, name: str) -> Iterator[Path]:
+    number = 2
+    yield parent / name
+    while True:
+        yield parent / f"{name}-{number}"
+        number += 1
+
+
+def _say(kept: TrackedRun) -> None:
+    lines = [f"tracked by {kept}", *kept.notes]
+    sys.stderr.write("".join(f"{line}\n" for line in lines))
+
+
+@dataclass(frozen=True)
+class TrackRequest:
+    """The command line of `raglift track`, parsed."""
+
+    runs: tuple[Path, ...]
+    tracking: Tracking
+
+
+def run(request: TrackRequest) -> None:
+    """Track saved evaluations, and sweeps, each as it is; every one, whether or not another fails.
+
+    Raises:
+        ConfigurationError: no tracker.
+        RunError: a folder that holds no evaluation and no sweep; nothing was tracked.
+        TrackingFailed: a tracker failed.
+    """
+    from raglift.store import load_evaluation
+    from raglift.sweep import load_sweep_result
+    from raglift.sweep.folder import SweepFolder
+
+    tracking = request.tracking
+    if not tracking.trackers:
+        raise ConfigurationError("--to: found none; expected at least one, as --to mlflow")
+    tracking.check()
+    opened = [
+        load_sweep_result(folder) if SweepFolder(folder.expanduser()).exists() else load_evaluation(folder)
+        for folder in request.runs
+    ]
+    failures = [failure for pair in zip(request.runs, opened, strict=True) if (failure := _told(*pair, tracking))]
+    if failures:
+        raise TrackingFailed("\n".join(map(str, failures))) from failures[0]
+
+
+def _told(folder: Path, result: Evaluation | SweepResult, tracking: Tracking) -> TrackingFailed | None:
+    """Track one saved result; return what failed."""
+    try:
+        tracking.tell(result, lambda trackers: tracking.command([folder], trackers))
+    except TrackingFailed as error:
+        return error
+    return None

@@ -1,0 +1,223 @@
+"""What trackers are told of an evaluation and of a comparison."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from raglift.comparison.statistics import interval_of, primary_of
+from raglift.comparison.systems import system_name
+from raglift.errors import ConfigurationError, MissingDependency
+from raglift.integrations.tracking.names import distinct, metric_name, run_name
+from raglift.integrations.tracking.records import Curve, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from raglift.records import Comparison, Cost, Evaluation, Metric
+
+__all__ = ["comparison_record", "evaluation_record", "page_or_why_not"]
+
+_CONFIDENCE = 0.95
+_GROUPS = ("lift", "primary", "queries", "facts", "latency", "throughput", "index", "cost")
+"""The figures that belong to no stage."""
+
+
+def evaluation_record(evaluation: Evaluation, *, kind: str = "evaluation", name: str = "", page: bool = True) -> Record:
+    """Return what trackers are told of one evaluation.
+
+    Args:
+        evaluation: what was measured.
+        kind: `evaluation`, or `cell` of a sweep.
+        name: what to call it; by default the dataset and what its stages do.
+        page: whether its report is among its files.
+    """
+    stages = distinct(evaluation.scores.stages, _GROUPS)
+    figures = dict(_finite([*_scores(evaluation, stages), *_primary(evaluation), *_counts(evaluation)]))
+    if evaluation.run.cost is not None:
+        figures |= dict(_finite(_costs(evaluation.run.cost, stages)))
+    return Record(
+        kind=kind,
+        name=run_name(name or f"{evaluation.dataset.name}: {system_name(evaluation)}"),
+        parameters={"kind": kind, **_parameters(evaluation)},
+        figures=figures,
+        curves=tuple(_curves(evaluation, stages)),
+        summary=evaluation.to_markdown() if _has_primary(evaluation) else "",
+        write_files=lambda folder: _evaluation_files(evaluation, folder, page=page),
+    )
+
+
+def comparison_record(comparison: Comparison) -> Record:
+    """Return what trackers are told of a comparison: each system beside the baseline."""
+    names = distinct(comparison.names, _GROUPS)
+    systems = [
+        {"name": name, "stages": _stages(evaluation), "hash": evaluation.run.spec.get("dataset", {}).get("hash")}
+        for name, evaluation in zip(comparison.names, comparison.evaluations, strict=True)
+    ]
+    dataset = comparison.evaluation(comparison.baseline).dataset
+    return Record(
+        kind="comparison",
+        name=run_name(f"{dataset.name}: {' against '.join([*comparison.others, comparison.baseline])}"),
+        parameters={
+            "kind": "comparison",
+            "dataset": {"name": dataset.name, "queries": len(comparison.query_ids)},
+            "baseline": comparison.baseline,
+            "primary": str(comparison.primary),
+            "seed": comparison.method.seed,
+            "confidence": comparison.method.confidence,
+            "method": comparison.method.text,
+            "systems": {names[str(system["name"])]: system for system in systems},
+        },
+        figures=dict(_finite(_compared(comparison, names))),
+        summary=comparison.to_markdown(),
+        write_files=lambda folder: _comparison_files(comparison, names, folder),
+    )
+
+
+def page_or_why_not(write_page: Callable[[], object]) -> tuple[str, ...]:
+    """Write a page, and return why it was left out: what pages are made with may not be installed."""
+    try:
+        write_page()
+    except MissingDependency as error:
+        return (f"report.html was left out: {error}",)
+    return ()
+
+
+def _parameters(evaluation: Evaluation) -> dict[str, Any]:
+    """Return the spec as it is saved, in the order in which people look for it, with the stages and what was found."""
+    spec = evaluation.run.spec
+    found: dict[str, Any] = {
+        "dataset": spec.get("dataset", {"name": evaluation.dataset.name}),
+        "stages": _stages(evaluation),
+        "metrics": ", ".join(map(str, evaluation.scores.metrics)),
+        "profile": evaluation.profile,
+    }
+    if evaluation.truncated:
+        found["truncated"] = dict(evaluation.truncated)
+    if evaluation.label_sources.by_model:
+        found["labels"] = evaluation.label_sources.to_dict()
+    return found | {name: value for name, value in spec.items() if name not in found}
+
+
+def _stages(evaluation: Evaluation) -> dict[str, str]:
+    return {stage.name: stage.system for stage in evaluation.run.stages}
+
+
+def _scores(evaluation: Evaluation, stages: Mapping[str, str]) -> Iterator[tuple[str, float]]:
+    """Yield each metric's mean at each stage, and its lift where there is a fair pair."""
+    for metric in evaluation.scores.metrics:
+        for stage, group in stages.items():
+            yield f"{group}/{metric_name(metric)}", evaluation.scores.mean(stage, metric)
+        lift = evaluation.mean_lift(metric)
+        if lift is not None:
+            yield f"lift/{metric_name(metric)}", lift
+
+
+def _curves(evaluation: Evaluation, stages: Mapping[str, str]) -> Iterator[Curve]:
+    """Yield each measure over the depths at which it was scored, where these are more than one."""
+    measures: dict[tuple[str, tuple[tuple[str, str], ...]], list[Metric]] = {}
+    for metric in evaluation.scores.metrics:
+        if metric.k is not None:
+            measures.setdefault((metric.name, metric.parameters), []).append(metric)
+    for metrics in measures.values():
+        if len(metrics) < 2:
+            continue
+        name = metric_name(replace(metrics[0], depth=None))
+        for stage, group in stages.items():
+            means = sorted((metric.k or 0, evaluation.scores.mean(stage, metric)) for metric in metrics)
+            values = tuple((k, mean) for k, mean in means if math.isfinite(mean))
+            if values:
+                yield Curve(f"{group}_over_k/{name}", values)
+
+
+def _has_primary(evaluation: Evaluation) -> bool:
+    """Whether there is a metric that decides: not where only costs or what nobody judged were scored."""
+    try:
+        primary_of(None, evaluation.scores.metrics)
+    except ConfigurationError:
+        return False
+    return True
+
+
+def _primary(evaluation: Evaluation) -> Iterator[tuple[str, float]]:
+    """Yield the metric that decides, with its interval, under names that are the same for every system."""
+    if not _has_primary(evaluation):
+        return
+    primary = primary_of(None, evaluation.scores.metrics)
+    stage = evaluation.after
+    interval = interval_of(primary, evaluation.scores.of(stage, primary), _CONFIDENCE)
+    yield "primary/value", evaluation.scores.mean(stage, primary)
+    yield "primary/queries", evaluation.scores.n(stage, primary)
+    if interval is not None:
+        yield from (("primary/low", interval.low), ("primary/high", interval.high))
+    if len(evaluation.scores.stages) == 1:
+        return
+    difference = evaluation.reranker_lift(primary, confidence=_CONFIDENCE).row().difference
+    if difference is not None:
+        yield from (("primary/lift", difference.mean), ("primary/lift_p", difference.p))
+        yield from (("primary/lift_low", difference.low), ("primary/lift_high", difference.high))
+
+
+def _counts(evaluation: Evaluation) -> Iterator[tuple[str, float]]:
+    traces = evaluation.run.traces
+    yield "queries/asked", len(traces)
+    yield "queries/failed", sum(trace.error is not None for trace in traces)
+    yield "queries/unlabelled", sum(not query.facts for query in evaluation.dataset.queries)
+    losses = evaluation.loss()
+    yield "facts/all", losses.facts
+    for outcome in dict.fromkeys(loss.outcome for loss in losses.losses):
+        yield f"facts/{outcome}", sum(loss.facts for loss in losses.losses if loss.outcome == outcome)
+
+
+def _costs(cost: Cost, stages: Mapping[str, str]) -> Iterator[tuple[str, float | None]]:
+    """Yield seconds, bytes, tokens and dollars; None where something is not known."""
+    for latency in cost.latencies:
+        group = stages.get(latency.stage, "stage")
+        yield from ((f"latency/{group}_p50_seconds", latency.p50), (f"latency/{group}_p95_seconds", latency.p95))
+    if cost.whole is not None:
+        yield from (("latency/p50_seconds", cost.whole.p50), ("latency/p95_seconds", cost.whole.p95))
+    for stage, rate in cost.throughput.items():
+        yield f"throughput/{stages.get(stage, 'stage')}_queries_per_second", rate
+    if cost.index is not None:
+        yield from (("index/chunks", cost.index.chunks), ("index/bytes", cost.index.bytes))
+        yield "index/seconds", cost.index.seconds
+    yield from (("cost/tokens_billed", cost.tokens_billed), ("cost/dollars", cost.dollars))
+
+
+def _compared(comparison: Comparison, names: Mapping[str, str]) -> Iterator[tuple[str, float | None]]:
+    """Yield each system's means and, on the primary metric, what it differs from the baseline by."""
+    yield "queries/shared", len(comparison.query_ids)
+    for row in comparison.rows:
+        group, metric = names[row.system], metric_name(row.metric)
+        yield f"{group}/{metric}", row.mean
+        if row.difference is None or row.exploratory:
+            continue
+        yield f"{group}/primary_difference", row.difference.mean
+        yield from ((f"{group}/primary_low", row.difference.low), (f"{group}/primary_high", row.difference.high))
+        yield from ((f"{group}/primary_p", row.difference.p), (f"{group}/primary_p_holm", row.p_holm))
+
+
+def _finite(pairs: Iterable[tuple[str, float | None]]) -> Iterator[tuple[str, float]]:
+    """Yield what is a number: trackers draw a NaN as if it were one."""
+    for name, value in pairs:
+        if value is not None and math.isfinite(value):
+            yield name, float(value)
+
+
+def _evaluation_files(evaluation: Evaluation, folder: Path, *, page: bool) -> tuple[str, ...]:
+    evaluation.save(folder / "run")
+    evaluation.to_frame().to_csv(folder / "figures.csv", index=False)
+    if not page or not _has_primary(evaluation):
+        return ()
+    (folder / "summary.md").write_text(evaluation.to_markdown(), encoding="utf-8", newline="\n")
+    return page_or_why_not(lambda: evaluation.report(folder / "report.html"))
+
+
+def _comparison_files(comparison: Comparison, names: Mapping[str, str], folder: Path) -> tuple[str, ...]:
+    for name, evaluation in zip(comparison.names, comparison.evaluations, strict=True):
+        evaluation.save(folder / "runs" / names[name])
+    comparison.to_frame().to_csv(folder / "figures.csv", index=False)
+    (folder / "summary.md").write_text(comparison.to_markdown(), encoding="utf-8", newline="\n")
+    return page_or_why_not(lambda: comparison.report(folder / "report.html"))

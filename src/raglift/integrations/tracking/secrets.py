@@ -1,0 +1,37 @@
+"""What must not be shown of addresses and messages: passwords in addresses, and keys of the environment."""
+
+from __future__ import annotations
+
+import os
+import re
+from urllib.parse import urlsplit, urlunsplit
+
+from raglift.integrations._keys import is_secret_name
+from raglift.integrations.tracking.names import shortened
+
+__all__ = ["place_of", "reason_of", "without_secrets"]
+
+_USER = re.compile(r"(?<=//)[^/\s@]*@")
+_SHORTEST_SECRET = 8  # a shorter one would hide common words in messages
+
+
+def without_secrets(text: str) -> str:
+    """Return a message without users and passwords in addresses, and without the values of secret variables."""
+    values = [value for name, value in os.environ.items() if is_secret_name(name) and len(value) >= _SHORTEST_SECRET]
+    for value in sorted(values, key=len, reverse=True):
+        text = text.replace(value, "***")
+    return _USER.sub("", text)
+
+
+def place_of(address: str) -> str:
+    """Return an address without user, password, query and fragment, any of which may hold a secret."""
+    parts = urlsplit(address)
+    shown = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    # urlunsplit writes sqlite:////data/x.db with two of its slashes only
+    return without_secrets(address.partition("?")[0] if not parts.netloc else shown)
+
+
+def reason_of(error: BaseException) -> str:
+    """Return what went wrong in one line, without what may be secret."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return shortened(without_secrets(lines[0] if lines else type(error).__name__).rstrip(".:"), 500)

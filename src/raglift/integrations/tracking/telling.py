@@ -1,0 +1,152 @@
+"""`track()`: a result to a tracker, all of it, or an error that says what is there."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from raglift.errors import ConfigurationError, RagliftError, TrackingFailed
+from raglift.integrations._keys import load_dot_env
+from raglift.integrations.tracking.describing import comparison_record, evaluation_record
+from raglift.integrations.tracking.names import run_name
+from raglift.integrations.tracking.secrets import reason_of
+from raglift.records import Comparison, Evaluation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from raglift.integrations.tracking.records import Record, Trackable, TrackedRun
+
+__all__ = ["TRACKERS", "Tracker", "open_tracker", "track"]
+
+
+class Tracker(Protocol):
+    """Keeps records as runs; made when its package is installed and its settings can be used."""
+
+    def keep(
+        self,
+        record: Record,
+        files: Path | None,
+        *,
+        tags: Mapping[str, str],
+        parent: TrackedRun | None,
+    ) -> TrackedRun:
+        """Keep one record, without those under it.
+
+        Args:
+            record: what to tell.
+            files: a folder of files to keep with it, which is deleted afterwards; None for none.
+            tags: words of the user's to find it by.
+            parent: the run that it is under.
+        """
+        ...
+
+
+def _mlflow(project: str | None) -> Tracker:
+    from raglift.integrations.tracking._mlflow import MlflowTracker
+
+    return MlflowTracker(project)
+
+
+def _wandb(project: str | None) -> Tracker:
+    from raglift.integrations.tracking._wandb import WandbTracker
+
+    return WandbTracker(project)
+
+
+TRACKERS: Mapping[str, Callable[[str | None], Tracker]] = {"mlflow": _mlflow, "wandb": _wandb}
+"""The trackers by name."""
+
+
+def open_tracker(name: str, project: str | None = None) -> Tracker:
+    """Return a tracker, ready: nothing is sent yet, but what is sure to fail fails here, before hours of work.
+
+    Args:
+        name: one of `TRACKERS`.
+        project: where it is to keep records; None for what the tracker's own settings say, else `raglift`.
+
+    Raises:
+        ConfigurationError: no tracker has that name, or its settings cannot be used.
+        MissingDependency: its package is not installed.
+        MissingKey: it wants an API key, and has none.
+    """
+    if name not in TRACKERS:
+        raise ConfigurationError(f"tracker: found {name!r}; expected one of {', '.join(TRACKERS)}")
+    load_dot_env()
+    return TRACKERS[name](project)
+
+
+def track(
+    result: Evaluation | Comparison | Trackable,
+    tracker: str,
+    *,
+    project: str | None = None,
+    name: str | None = None,
+    tags: Mapping[str, str] | None = None,
+    files: bool = True,
+) -> TrackedRun:
+    """Keep a result in an experiment tracker: parameters, figures for each stage and k, the report and the run.
+
+    Args:
+        result: an evaluation, a comparison, or what a sweep found, of which each cell is a run of its own under it.
+        tracker: `mlflow` or `wandb`; each is set up as ever, by its own environment variables.
+        project: MLflow's experiment, or the project at Weights & Biases; by default what the tracker's environment
+            variable says, else `raglift`.
+        name: what to call the run; by default the dataset and what the stages do.
+        tags: words to find it by, as `{"team": "search"}`.
+        files: whether to keep the report and the saved run with it. They hold the texts of queries and chunks: leave
+            them out where these must not leave the machine.
+
+    Returns:
+        Where it is kept.
+
+    Raises:
+        ConfigurationError: no tracker has that name, or its settings cannot be used.
+        MissingDependency: its package is not installed.
+        MissingKey: it wants an API key, and has none.
+        TrackingFailed: it cannot be reached, or refused what it was told; the result itself is as it was.
+    """
+    opened = open_tracker(tracker, project)
+    record = _record_of(result)
+    if name is not None:
+        record = replace(record, name=run_name(name))
+    try:
+        return _keep(opened, record, tags=tags or {}, files=files, parent=None)
+    except RagliftError:
+        raise
+    except Exception as error:
+        raise TrackingFailed(f"{tracker}: {reason_of(error)}; nothing of what was measured is lost") from error
+
+
+def _record_of(result: Evaluation | Comparison | Trackable) -> Record:
+    if isinstance(result, Evaluation):
+        return evaluation_record(result)
+    if isinstance(result, Comparison):
+        return comparison_record(result)
+    if not hasattr(result, "tracking_record"):
+        raise ConfigurationError(
+            f"track: found a {type(result).__name__}; expected an evaluation, a comparison or what a sweep found"
+        )
+    return result.tracking_record()
+
+
+def _keep(
+    tracker: Tracker,
+    record: Record,
+    *,
+    tags: Mapping[str, str],
+    files: bool,
+    parent: TrackedRun | None,
+) -> TrackedRun:
+    """Keep a record, then those under it."""
+    with tempfile.TemporaryDirectory(prefix="raglift-track-") as temporary:
+        folder: Path | None = None
+        notes: tuple[str, ...] = ()
+        if files and record.write_files is not None:
+            folder = Path(temporary)
+            notes = record.write_files(folder)
+        kept = tracker.keep(record, folder, tags=tags, parent=parent)
+    children = tuple(_keep(tracker, child, tags=tags, files=files, parent=kept) for child in record.children)
+    return replace(kept, notes=(*notes, *kept.notes), children=children)

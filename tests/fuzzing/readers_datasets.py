@@ -1,0 +1,180 @@
+"""Every format of labelled queries and of documents."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import raglift as rl
+from raglift.dataset import read_documents
+from raglift.errors import ConfigurationError, CorpusError, DatasetError
+from raglift.records import Document
+
+from .reader import Reader
+from .valid import valid_dataset, valid_documents
+
+__all__ = ["READERS"]
+
+_FIXTURES = Path(__file__).parents[1] / "dataset" / "fixtures"
+_CAT = "The cat sat on the mat.\nIt was warm there, and it stayed until the evening.\n"
+_DOG = "Hunde schlafen am Tag.\r\nSie wachen über das Haus, wenn es dunkel wird: ein Glück.\n"
+_QUERIES: tuple[dict[str, Any], ...] = (
+    {"id": "q1", "query": "Where did the cat sit?", "relevant": ["The cat sat on the mat."], "tags": ["cats", "easy"]},
+    {
+        "id": "q2",
+        "query": "Until when did it stay?",
+        "relevant": [
+            [{"doc": "cat.txt", "start": 24, "end": 42, "grade": 2}, {"text": "until the evening", "doc": "cat.txt"}],
+            {"doc": "cat.txt", "from": "It was warm", "to": "the evening"},
+        ],
+        "judged_irrelevant": [{"text": "Sie wachen", "doc": "dog.md"}],
+    },
+    {"id": "q3", "query": "Wer wacht über das Haus?", "relevant": [{"chunk": "dog-1", "grade": 3}]},
+    {"id": "q4", "query": "Who won?", "answerable": False},
+    {
+        "id": 5,
+        "query": "When do dogs sleep?",
+        "relevant": [{"text": "Hunde", "doc": "dog.md", "start": 0, "end": 5}],
+        "annotator": {"model": "m", "prompt": "p", "date": "2026-01-31"},
+    },
+)
+
+
+def _texts(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "cat.txt").write_bytes(_CAT.encode())
+    (folder / "dog.md").write_bytes(_DOG.encode())
+
+
+def _own(folder: Path) -> None:
+    _texts(folder / "documents")
+    lines = "".join(json.dumps(query, ensure_ascii=False) + "\n" for query in _QUERIES)
+    (folder / "queries.jsonl").write_text(lines, encoding="utf-8")
+
+
+def _copied(name: str, *files: str) -> Callable[[Path], None]:
+    """Return what copies a fixture into a folder: all of it, or some of its files."""
+
+    def copy(folder: Path) -> None:
+        for path in sorted((_FIXTURES / name).rglob("*")):
+            relative = path.relative_to(_FIXTURES / name)
+            if path.is_file() and (not files or relative.as_posix() in files):
+                (folder / relative).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, folder / relative)
+
+    return copy
+
+
+def _chunking_evaluation(folder: Path) -> None:
+    import csv
+
+    _texts(folder / "corpora")
+    (folder / "corpora" / "cat.txt").rename(folder / "corpora" / "cat.md")
+    references = [{"content": _CAT[:23], "start_index": 0, "end_index": 23}]
+    with (folder / "questions_df.csv").open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(("question", "references", "corpus_id"))
+        rows.writerow(("Where did the cat sit?", json.dumps(references), "cat"))
+        rows.writerow(("When do dogs sleep?", "[]", "dog"))
+
+
+def _table(folder: Path) -> None:
+    rows = (
+        "id,query,fact,passage,doc,start,end,chunk,grade,tags,answerable",
+        'q1,"Where, then, did it sit?",a,on the mat,cat.txt,,,,2,cats;easy,',
+        'q1,"Where, then, did it sit?",a,,cat.txt,0,23,,1,cats;easy,true',
+        "q2,How warm?,,,cat.txt,,,,,,",
+        "q3,Which?,,,,,,c-7,0,,",
+        "q4,Who won?,,,,,,,,,false",
+    )
+    (folder / "labels.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+
+
+def _documents(folder: Path) -> None:
+    _texts(folder / "texts")
+    (folder / "texts" / "below").mkdir()
+    (folder / "texts" / "below" / "third.txt").write_text("A third one.", encoding="utf-8")
+
+
+def _document_lines(folder: Path) -> None:
+    entries: list[dict[str, Any]] = [
+        {"_id": "cat", "title": "Cats", "text": _CAT, "metadata": {"year": 2001, "tags": ["a", None]}},
+        {"_id": 7, "title": "", "text": _DOG},
+        {"_id": "empty", "text": ""},
+    ]
+    lines = "".join(json.dumps(entry) + "\n" for entry in entries)
+    (folder / "documents.jsonl").write_text(lines, encoding="utf-8")
+
+
+def _loaded(name: str = "", **options: Any) -> Callable[[Path], object]:
+    """Return what loads the folder, or a file in it; options that begin with `in_` are files in it, too."""
+
+    def load(folder: Path) -> object:
+        given = {key: folder / value if key == "topics" else value for key, value in options.items()}
+        return rl.load_dataset(folder / name, **given)
+
+    return load
+
+
+def _read_documents(folder: Path, name: str) -> tuple[Document, ...]:
+    return read_documents(folder / name)
+
+
+_COLUMNS = {
+    "id": "No.",
+    "query": "Question",
+    "passage": "Evidence",
+    "doc": "Source",
+    "grade": "Helps",
+    "fact": "Group",
+}
+_LAYOUT = (DatasetError, ConfigurationError, CorpusError)
+"""Without a file, what a folder is can no longer be told, and an option may be missing."""
+_dataset = partial(Reader, errors=_LAYOUT, check=valid_dataset)
+
+READERS: tuple[Reader, ...] = (
+    _dataset("jsonl", _own, _loaded()),
+    _dataset("beir", _copied("beir"), _loaded()),
+    _dataset("trec", _copied("trec"), _loaded()),
+    _dataset(
+        "trec topics, jsonl",
+        _copied("trec", "qrels.txt", "topics.jsonl"),
+        _loaded("qrels.txt", topics="topics.jsonl"),
+    ),
+    _dataset(
+        "trec topics, classic",
+        _copied("trec", "qrels.txt", "topics.301-303.txt"),
+        _loaded("qrels.txt", topics="topics.301-303.txt"),
+        codecs={"topics*": "bytes"},
+    ),
+    _dataset("squad", _copied("squad"), _loaded("dev-v2.0.json")),
+    _dataset("csv, own columns", _table, _loaded("labels.csv", documents={"cat.txt": _CAT})),
+    _dataset("csv", _copied("csv"), _loaded("labels.csv", columns=_COLUMNS)),
+    _dataset("autorag", _copied("autorag"), _loaded()),
+    _dataset("autorag, ids", _copied("autorag", "qa.parquet"), _loaded("qa.parquet")),
+    _dataset(
+        "llama-index, pairs",
+        _copied("llama-index", "qa_dataset.json"),
+        _loaded("qa_dataset.json"),
+    ),
+    _dataset("llama-index, examples", _copied("llama-index", "rag_dataset.json"), _loaded("rag_dataset.json")),
+    _dataset("chunking evaluation", _chunking_evaluation, _loaded()),
+    Reader(
+        "documents, texts",
+        _documents,
+        partial(_read_documents, name="texts"),
+        check=valid_documents,
+        codecs={"*.txt": "bytes"},
+    ),
+    Reader(
+        "documents, jsonl",
+        _document_lines,
+        partial(_read_documents, name="documents.jsonl"),
+        check=valid_documents,
+    ),
+)
+"""All of the readers here."""

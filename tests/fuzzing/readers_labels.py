@@ -1,0 +1,98 @@
+"""Files beside the labels: answers, rubrics, labels that are written anew, marks of what may be replaced."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from raglift.auditing import relabel
+from raglift.auditing.relabelling import Relabelling
+from raglift.dataset import read_queries
+from raglift.errors import ConfigurationError, DatasetError
+from raglift.indexing.distillation import _read_record
+from raglift.judging.grading.rubrics import silent_grades
+from raglift.judging.usefulness.answers import read_answers
+from raglift.records import Document
+from raglift.run_files.exporting.folder import check_free
+
+from .reader import Reader
+
+__all__ = ["READERS"]
+
+_TEXT = "The cat sat on the mat. It was warm there, and it stayed until the evening. Then it left."
+_DOCUMENTS = (Document("cat.txt", _TEXT), Document("dog.txt", "Dogs sleep by day. Then they wake."))
+_QUERIES: tuple[dict[str, Any], ...] = (
+    {"id": "q1", "query": "Where?", "relevant": ["The cat sat on the mat.", [{"text": "warm there", "grade": 2}]]},
+    {"id": "q2", "query": "When?", "relevant": [{"text": "until the evening", "doc": "cat.txt"}], "tags": ["time"]},
+    {"id": "q3", "query": "And dogs?", "relevant": ["Then"], "judged_irrelevant": ["they wake"]},
+)
+_RUBRIC = "3: answers in full\n2: answers in part\n1: speaks of it\n0: of something else\n"
+
+
+def _lines(name: str, *entries: dict[str, Any]) -> Callable[[Path], object]:
+    text = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
+    return lambda folder: (folder / name).write_text(text, encoding="utf-8")
+
+
+def _text(name: str, text: str) -> Callable[[Path], object]:
+    return lambda folder: (folder / name).write_text(text, encoding="utf-8")
+
+
+def _relabel(folder: Path) -> Relabelling:
+    return relabel(folder / "queries.jsonl", _DOCUMENTS)
+
+
+def _still_labels(found: Relabelling) -> None:
+    """Assert that what would be written can be read."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "queries.jsonl"
+        path.write_text("".join(line + "\n" for line in found.lines), encoding="utf-8")
+        assert len(read_queries(path, _DOCUMENTS)) == len(found.lines)
+
+
+def _export(folder: Path) -> None:
+    (folder / "run.trec").write_text("q1 Q0 c1 1 1.0 t\n", encoding="utf-8")
+    manifest = {"files": [{"name": "run.trec", "holds": "rankings"}], "raglift": "1.0"}
+    (folder / "export.json").write_text(json.dumps(manifest), encoding="utf-8")
+
+
+def _answers(found: dict[str, str]) -> None:
+    assert found
+    assert all(text.strip() for item in found.items() for text in item)
+
+
+READERS: tuple[Reader, ...] = (
+    Reader(
+        "answers",
+        _lines("answers.jsonl", {"id": "q1", "answer": "On the mat."}, {"id": "q2", "answer": "It stayed: é."}),
+        lambda folder: read_answers(folder / "answers.jsonl"),
+        check=_answers,
+    ),
+    Reader("labels to be moved", _lines("queries.jsonl", *_QUERIES), _relabel, check=_still_labels),
+    Reader(
+        "rubric",
+        _text("rubric.txt", _RUBRIC),
+        lambda folder: silent_grades(folder / "rubric.txt", 3),
+        (ConfigurationError,),
+        codecs={"*": "bytes"},
+    ),
+    Reader(
+        "manifest of an export",
+        _export,
+        lambda folder: check_free(folder, overwrite=True),
+        (DatasetError,),
+        targets=("export.json",),
+    ),
+    Reader(
+        "hashes of a distilled model",
+        _text("sha256.json", json.dumps({"model.safetensors": "ab", "tokenizer.json": "cd"})),
+        _read_record,
+        (),
+        lambda found: isinstance(found, dict),
+    ),
+)
+"""All of the readers here."""

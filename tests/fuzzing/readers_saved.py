@@ -1,0 +1,102 @@
+"""Saved evaluations, and what is done with one that was loaded."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from raglift.comparison import compare
+from raglift.errors import ConfigurationError, RunError
+from raglift.evaluation import evaluate, rescore
+from raglift.records import Annotator, Chunk, Dataset, Document, Evaluation, Fact, IndexCost, Passage, Query
+from raglift.store import load_evaluation, save_evaluation
+from raglift.testing import FakeReranker, FakeRetriever
+
+from .reader import Reader
+
+__all__ = ["READERS", "saved_evaluation", "the_same"]
+
+_TEXT = "Anna said so then, and a span of it stands here; the rest is quiet."
+_MODEL = Annotator("openai:gpt-4o-mini", "relevance@3f9a1c07", "2026-11-21")
+
+
+@cache
+def saved_evaluation() -> Evaluation:
+    """Return an evaluation of two stages with something in every field that is saved."""
+    facts = (
+        Fact((Passage("Anna said so then"), Passage(_TEXT[23:35], "d", 23, 35, grade=2))),
+        Fact((Passage(chunk_id="c7", annotator=_MODEL),)),
+    )
+    queries = (
+        Query("q1", "Who?", facts, ("easy", "names"), judged_irrelevant=(Passage("not that", annotator=_MODEL),)),
+        Query("q2", "fails", (Fact((Passage("never found"),)),)),
+        Query("q3", "unlabelled", annotator=_MODEL),
+        Query("q4", "no answer", answerable=False),
+    )
+    chunks = [
+        Chunk(_TEXT[:23], "c1", "d", 0, 23, metadata={"page": 3, "deep": {"list": [1, None, "x"]}}),
+        Chunk(_TEXT[20:40], "c2", "d", 20, 40),
+        Chunk("text", "c7"),
+    ]
+    hits = [(chunks[0], 0.5), (chunks[2], float("nan")), (chunks[1], float("-inf"))]
+    results = {"Who?": hits, "fails": RuntimeError("no index"), "unlabelled": [("the same", None)]}
+    data = Dataset(queries, (Document("d", _TEXT),), name="small")
+    found = evaluate(
+        FakeRetriever(results),
+        data,
+        reranker=FakeReranker({"text": 1.0}, top_n=2),
+        metrics=["ndcg@5", "recall@1", "rbp(p=0.5)@5"],
+        candidates=5,
+        chunks=chunks,
+        latency=2,
+    )
+    assert found.run.cost is not None
+    cost = replace(found.run.cost, index=IndexCost(3, 3, 2, 0.5, 100), tokens_billed=30, dollars=0.01)
+    return replace(found, run=replace(found.run, cost=cost))
+
+
+def the_same(one: Evaluation, other: Evaluation) -> None:
+    """Assert that two evaluations say the same, whether or not they were saved and loaded in between."""
+    assert repr(one.run) == repr(other.run)  # NaN is not equal to itself, but looks like itself
+    assert one.dataset.queries == other.dataset.queries
+    assert one.scores.metrics == other.scores.metrics
+    assert one.scores.values.tobytes() == other.scores.values.tobytes()
+    shown = [(each.notes, each.profile, dict(each.truncated), dict(each.truncated_tokens)) for each in (one, other)]
+    assert shown[0] == shown[1]
+
+
+def _write(folder: Path) -> None:
+    save_evaluation(saved_evaluation(), folder / "run")
+
+
+def _read(folder: Path) -> Evaluation:
+    return load_evaluation(folder / "run")
+
+
+def _again(found: Evaluation) -> None:
+    """Assert that it is saved as it is, once numbers that JSON has none of (a NaN in metadata) have become texts."""
+    with tempfile.TemporaryDirectory() as elsewhere:
+        plain = load_evaluation(save_evaluation(found, Path(elsewhere) / "plain"))
+        the_same(load_evaluation(save_evaluation(plain, Path(elsewhere) / "again")), plain)
+
+
+def _used(folder: Path) -> object:
+    """Load it, and do with it what commands do."""
+    found = load_evaluation(folder / "run")
+    told = [str(found), found.to_markdown(), found.per_query(), found.loss(), found.headroom(), found.by_tag()]
+    told += [found.explain(query.id) for query in found.dataset if found.dataset.query(query.id) is query]
+    told += [
+        str(rescore(found, metrics=[*map(str, found.scores.metrics)])),
+        str(compare([found, found], names=["a", "b"])),
+        found.label_sources,
+    ]
+    return told
+
+
+READERS: tuple[Reader, ...] = (
+    Reader("saved evaluation", _write, _read, (RunError,), _again),
+    Reader("saved evaluation, used", _write, _used, (RunError, ConfigurationError), seconds=10.0),
+)
+"""All of the readers here."""
