@@ -19,7 +19,7 @@ from raglift.gating.annotations import without_commands
 from raglift.gating.text import gate_parts
 from raglift.gating.undecided import Undecided
 from raglift.loading import load_dataset
-from raglift.printable import printable
+from raglift.printable import brief, printable
 from raglift.report.terminal.figures import as_text, write
 from raglift.store import load_evaluation
 from raglift.sweep.folder import SweepFolder
@@ -155,9 +155,9 @@ def _bounds(option: str, given: tuple[str, ...]) -> dict[str, str]:
         name, _, bound = (part.strip() for part in text.rpartition("="))
         if not name or not bound:
             example = "ndcg@10=0.75" if option == "--min" else "p95_latency=0.5s or failures=0"
-            raise ConfigurationError(f"{option}: found {text!r}; expected NAME=BOUND, as {example}")
+            raise ConfigurationError(f"{option}: found {brief(text)}; expected NAME=BOUND, as {example}")
         if name in found:
-            raise ConfigurationError(f"{option}: found {name!r} twice; expected one bound for it")
+            raise ConfigurationError(f"{option}: found {brief(name)} twice; expected one bound for it")
         found[name] = bound
     return found
 
