@@ -42,7 +42,6 @@ EXCUSED = {
     "report/page/rendering.py": "looks for a mark in the first bytes, whatever they say",
     "review/reviewing.py": "opens what `review/labels_file.py` reads",
     "review/labels_file.py": "its reader follows",
-    "sweep/specification/yaml_file.py": "its reader follows",
     "review/session.py _rescued": "decisions of this process",
     "run_files/exporting/writing.py": "opens files to write them",
     "store/saving.py": "metadata of this process",

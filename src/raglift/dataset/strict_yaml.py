@@ -21,15 +21,23 @@ Keys: TypeAlias = tuple[str | int, ...]
 _MOST_BYTES = 100_000
 _MOST_VALUES = 10_000
 _DEEPEST = 20
+_LONGEST_NAME = 100
 _PLAIN_TAGS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 
 
 def path_text(keys: Keys) -> str:
-    """Return a path as it is read: `chunkers[1].size`."""
+    """Return a path as it is read: `chunkers[1].size`; of a name that cannot be printed, the codes."""
     text = ""
     for key in keys:
-        text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else key
+        if isinstance(key, int):
+            text += f"[{key}]"
+        else:
+            text += f".{_name(key)}" if text else _name(key)
     return text
+
+
+def _name(key: str) -> str:
+    return key if key.isprintable() and len(key) <= _LONGEST_NAME else quoted(key)[1:-1]
 
 
 class NotYaml(Exception):
