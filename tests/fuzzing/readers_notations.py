@@ -135,7 +135,7 @@ def _rule(given: Mapping[str, Any]) -> object:
 
 
 READERS: Sequence[Reader] = (
-    _notation("metric", parse, *_METRICS, check=partial(_back, parse), modules=("metrics.parsing",)),
+    _notation("metric", parse, *_METRICS, check=partial(_back, parse)),
     _notation("metrics", _metrics, ", ".join(_METRICS)),
     _notation("depths", depths, "1,3,5", "10, tokens(2000)", check=_check_depths),
     _notation(
@@ -144,7 +144,6 @@ READERS: Sequence[Reader] = (
         "hybrid(dense=0.7,bm25=0.3,constant=60)",
         "bm25",
         check=partial(_back, parse_retriever),
-        modules=("retrieval.notation",),
     ),
     _notation("chunker", parse_chunker, "recursive:1000/100", "token:250/125:tokens:cl100k_base"),
     _notation("chunker by name", chunker_by_name, "recursive:100/10:tokens:cl100k_base", "token:250/125"),
@@ -166,7 +165,6 @@ READERS: Sequence[Reader] = (
         _written("3 answers it\n2 helps\n1 is near\n0 does not help\n"),
         lambda folder: read_rubric(folder / "0.txt"),
         (ConfigurationError,),
-        modules=("judging.grading.rubrics",),
     ),
 )
 """All of the readers here."""

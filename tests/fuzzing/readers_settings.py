@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Sequence
 from contextlib import chdir
@@ -52,6 +53,7 @@ def _written(name: str, text: str) -> Callable[[Path], None]:
 def _environment(folder: Path) -> dict[str, str]:
     """Load the folder's `.env`; return what it set, and take that back."""
     before = dict(os.environ)
+    logging.getLogger("dotenv").setLevel(logging.ERROR)  # it warns of each line that it cannot read
     try:
         with chdir(folder):
             load_dot_env()
@@ -80,7 +82,6 @@ READERS: Sequence[Reader] = (
         _environment,
         (ConfigurationError,),
         targets=(".env",),
-        modules=("integrations._keys",),
     ),
     Reader(
         "http mapping, yaml",
@@ -88,7 +89,6 @@ READERS: Sequence[Reader] = (
         _mapped("mapping.yaml"),
         (MappingError,),
         _check,
-        modules=("retrieval.http.mapping", "dataset.strict_yaml"),
     ),
     Reader("http mapping, json", _written("mapping.json", _JSON), _mapped("mapping.json"), (MappingError,), _check),
 )
