@@ -67,6 +67,8 @@ class Reader:
     """So much processor time may an attempt take."""
     megabytes: int = 400
     """So much more memory than before may it hold at a time."""
+    modules: tuple[str, ...] = ()
+    """What of raglift it is there for, to tell readers of this file; `test_reach.py` measures what it drives."""
 
 
 class Bench:

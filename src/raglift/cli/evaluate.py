@@ -5,10 +5,12 @@ from __future__ import annotations
 import shlex
 import sys
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from raglift.chunking import make_chunker
 from raglift.cli.json_output import labels_json, print_json, records
+from raglift.cli.keeping import keep
 from raglift.cli.tracking import saved_first
 from raglift.errors import ConfigurationError, MetricFailed, QueryFailed
 from raglift.evaluation import DEFAULT_METRICS, Options, evaluate
@@ -82,11 +84,9 @@ def run(request: Request) -> None:
         raise
     if request.system is None:
         evaluation = _with_parts(evaluation, request)
-    # Before anything is printed: whoever reads the table may stop reading, as `head` does
-    if request.save is not None:
-        evaluation.save(request.save, overwrite=request.overwrite)
-        sys.stderr.write(f"saved to {request.save}\n")
-    print_result(evaluation, json=request.as_json)
+    show = partial(print_result, evaluation, json=request.as_json)
+    keep(evaluation, request.save, overwrite=request.overwrite, show=show)
+    show()
     request.tracking.tell(evaluation, saved_first(evaluation, request.save, request.tracking))
     if all(trace.error is not None for trace in evaluation.run.traces):
         raise QueryFailed(f"every query failed; the first: {evaluation.run.traces[0].error}")
@@ -95,7 +95,7 @@ def run(request: Request) -> None:
 def _keep(error: MetricFailed, request: Request) -> None:
     """Save what was retrieved, where a metric of the user's failed on it."""
     if request.save is not None and error.evaluation is not None:
-        error.evaluation.save(request.save, overwrite=request.overwrite)
+        keep(error.evaluation, request.save, overwrite=request.overwrite)
         folder, metrics, ks = (
             shlex.quote(text)
             for text in (
@@ -105,8 +105,7 @@ def _keep(error: MetricFailed, request: Request) -> None:
             )
         )
         sys.stderr.write(
-            f"saved to {request.save}, without {error.metric}; when it is mended: "
-            f"raglift rescore {folder} --metrics {metrics} --ks {ks}\n"
+            f"without {error.metric}; when it is mended: raglift rescore {folder} --metrics {metrics} --ks {ks}\n"
         )
 
 

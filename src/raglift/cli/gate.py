@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from raglift.cli import drop_output
 from raglift.cli.gate_json import gate_json, undecided_json
 from raglift.cli.json_output import print_json
 from raglift.comparison import distinct_names
@@ -131,7 +132,11 @@ def _decide(request: Request) -> Outcome:
         sys.stdout.flush()
     except BrokenPipeError:
         # Who reads our output has gone, as with `raglift gate … | head`: the verdict is the exit code all the same
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
+    except OSError as error:
+        drop_output()
+        _write_files(result, request)
+        raise _Unwritten(f"what is printed cannot be written: {error.strerror or error}") from error
     _write_files(result, request)
     return result.outcome
 
