@@ -9,6 +9,7 @@ import yaml
 
 from raglift.dataset.faults import quoted
 from raglift.errors import Fault
+from raglift.printable import printable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,23 +22,15 @@ Keys: TypeAlias = tuple[str | int, ...]
 _MOST_BYTES = 100_000
 _MOST_VALUES = 10_000
 _DEEPEST = 20
-_LONGEST_NAME = 100
 _PLAIN_TAGS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 
 
 def path_text(keys: Keys) -> str:
-    """Return a path as it is read: `chunkers[1].size`; of a name that cannot be printed, the codes."""
+    """Return a path as it is read, and can be printed: `chunkers[1].size`."""
     text = ""
     for key in keys:
-        if isinstance(key, int):
-            text += f"[{key}]"
-        else:
-            text += f".{_name(key)}" if text else _name(key)
-    return text
-
-
-def _name(key: str) -> str:
-    return key if key.isprintable() and len(key) <= _LONGEST_NAME else quoted(key)[1:-1]
+        text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else key
+    return printable(text)
 
 
 class NotYaml(Exception):
