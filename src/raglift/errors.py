@@ -7,6 +7,7 @@
     ├── ConfigurationError      an argument, option or metric name that raglift cannot use
     │   ├── MissingDependency   an optional package is not installed; the message names the extra
     │   ├── MissingKey          a provider's API key is not set; the message names the variable
+    │   ├── MetricFailed        a metric of the user's own raised, or returned no number; what was retrieved is kept
     │   ├── UnsupportedSystem   an object that no adapter knows how to ask
     │   ├── ServiceUnusable     an HTTP service that cannot be asked like this, or is not there
     │   ├── MappingError        an HTTP service is not described as it must be; lists every fault at once
@@ -42,6 +43,7 @@ __all__ = [
     "DatasetError",
     "Fault",
     "MappingError",
+    "MetricFailed",
     "MissingDependency",
     "MissingKey",
     "ModelError",
@@ -154,6 +156,22 @@ class MissingKey(ConfigurationError):
 
 class UnsupportedSystem(ConfigurationError):
     """An object that no adapter knows how to ask."""
+
+
+class MetricFailed(ConfigurationError):
+    """A metric of the user's own raised, or returned what is no value of it.
+
+    Attributes:
+        metric: the metric, a `Metric`.
+        evaluation: from `evaluate`, what was retrieved all the same, scored without that metric: save it, mend the
+            metric, and `rescore` it. None elsewhere.
+    """
+
+    evaluation: Any = None
+
+    def __init__(self, metric: Any, said: str) -> None:
+        self.metric = metric
+        super().__init__(f"{metric}{said}")
 
 
 class SweepError(ConfigurationError):

@@ -15,7 +15,15 @@ OWN = 4
 """How many results every object returns by itself: what `make` sets, or leaves to a default of four."""
 
 Kind = Literal[
-    "retriever", "vector store", "runnable", "compressor", "transformer", "index", "query engine", "postprocessor"
+    "retriever",
+    "vector store",
+    "runnable",
+    "compressor",
+    "transformer",
+    "index",
+    "query engine",
+    "chat engine",
+    "postprocessor",
 ]
 RERANKERS = ("compressor", "transformer", "postprocessor")
 """The kinds that go in as `reranker=`, behind the retriever of `base`."""
@@ -51,8 +59,13 @@ class Case:
 
     @property
     def name(self) -> str:
-        """The class, and its setting where there is one: unique."""
+        """The class, and its setting where there is one."""
         return self.path.rpartition(".")[2] + (f" ({self.setting})" if self.setting else "")
+
+    @property
+    def key(self) -> str:
+        """The package and the name: frameworks share names, as `BM25Retriever`."""
+        return f"{self.package} {self.name}"
 
     @property
     def package(self) -> str:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import llama_index.core
 import pytest
+from llama_index.core import MockEmbedding, Settings
+from llama_index.core.llms import MockLLM
 
 from raglift.testing import OpenAIServer
 
@@ -28,10 +30,17 @@ def corpus(tiny_cross_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -
         yield Corpus.build(server, tiny_cross_encoder, tmp_path_factory.mktemp("classes"))
 
 
+@pytest.fixture(autouse=True)
+def llama_index_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What LlamaIndex uses where nothing is given: by itself OpenAI, in the world."""
+    monkeypatch.setattr(Settings, "_llm", MockLLM())
+    monkeypatch.setattr(Settings, "_embed_model", MockEmbedding(embed_dim=8))
+
+
 @pytest.fixture(scope="session")
 def rows() -> Iterator[dict[str, Row]]:
     """The rows that were measured; the page is written from them where that was asked for."""
     measured: dict[str, Row] = {}
     yield measured
     if os.environ.get(WRITE) and len(measured) == len(CASES):
-        write(generated({name: row.line for name, row in measured.items()}, FRAMEWORKS))
+        write(generated({key: row.line for key, row in measured.items()}, FRAMEWORKS))

@@ -25,5 +25,18 @@ INVENTORY = {
         ),
         ("BaseRetriever", "BaseDocumentCompressor", "BaseDocumentTransformer", "VectorStore"),
     ),
+    "LlamaIndex": (
+        (
+            "llama_index.core",
+            "llama_index.embeddings.huggingface",
+            "llama_index.embeddings.langchain",
+            "llama_index.embeddings.openai",
+            "llama_index.llms.openai",
+            "llama_index.retrievers.bm25",
+            "llama_index.vector_stores.faiss",
+            "llama_index.vector_stores.qdrant",
+        ),
+        ("BaseRetriever", "BaseQueryEngine", "BaseNodePostprocessor", "BaseChatEngine", "BaseIndex"),
+    ),
 }
 """The packages that are searched, and the bases below which every class is run or has a reason why not."""

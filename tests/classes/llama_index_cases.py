@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from .case import NotRun
 from .llama_index_engines import CASES as ENGINES
+from .llama_index_indexes import CASES as INDEXES
+from .llama_index_not_run import NOT_RUN
 from .llama_index_postprocessors import CASES as POSTPROCESSORS
 from .llama_index_retrievers import CASES as RETRIEVERS
 
-CASES = (*RETRIEVERS, *ENGINES, *POSTPROCESSORS)
-NOT_RUN: tuple[NotRun, ...] = ()
+__all__ = ["CASES", "NOT_RUN"]
+
+CASES = (*RETRIEVERS, *INDEXES, *ENGINES, *POSTPROCESSORS)

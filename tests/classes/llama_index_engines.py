@@ -7,16 +7,17 @@ from typing import Any
 from .case import OWN, Case
 from .corpus import Corpus
 from .llama_index_parts import (
+    Vectors,
     answer_from,
     chat,
     dense,
     halves,
     index,
     model,
-    nodes,
     retrieve_by_engine,
 )
 from .llama_index_player import answer
+from .llama_index_postprocessors import cross_encoder
 from .llama_index_retrievers import of_images
 
 ENGINES = "llama_index.core.query_engine"
@@ -29,10 +30,9 @@ def plain(corpus: Corpus, **options: Any) -> Any:
 
 
 def reranking(corpus: Corpus) -> Any:
-    from llama_index.core.postprocessor import LongContextReorder, SentenceTransformerRerank
+    from llama_index.core.postprocessor import LongContextReorder
 
-    reranker = SentenceTransformerRerank(model=str(corpus.cross_encoder), top_n=3, device="cpu")
-    return plain(corpus, node_postprocessors=[reranker, LongContextReorder()])
+    return plain(corpus, node_postprocessors=[cross_encoder(corpus), LongContextReorder()])
 
 
 def citing(corpus: Corpus) -> Any:
@@ -61,8 +61,6 @@ def router(corpus: Corpus, selector: str) -> Any:
 def router_by_tools(corpus: Corpus) -> Any:
     from llama_index.core.objects import ObjectIndex
     from llama_index.core.query_engine import ToolRetrieverRouterQueryEngine
-
-    from .llama_index_parts import Vectors
 
     found = ObjectIndex.from_objects(tools(corpus), embed_model=Vectors(corpus))
     return ToolRetrieverRouterQueryEngine(found.as_retriever(similarity_top_k=1), llm=model(corpus))
@@ -127,7 +125,7 @@ def retrying(corpus: Corpus, name: str) -> Any:
 
 def by_guidelines(corpus: Corpus) -> Any:
     from llama_index.core.evaluation import GuidelineEvaluator
-    from llama_index.core.indices.query.query_transform import FeedbackQueryTransformation
+    from llama_index.core.indices.query.query_transform.feedback_transform import FeedbackQueryTransformation
     from llama_index.core.query_engine import RetryGuidelineQueryEngine
 
     judging = GuidelineEvaluator(model(corpus), guidelines="Answer from the handbook.")
@@ -147,29 +145,30 @@ def of_images_engine(corpus: Corpus) -> Any:
     return SimpleMultiModalQueryEngine(of_images(corpus), model(corpus))
 
 
+def memory() -> Any:
+    """By default an engine would leave a database open."""
+    from llama_index.core.memory import ChatMemoryBuffer
+
+    return ChatMemoryBuffer.from_defaults()
+
+
 def chat_engine(corpus: Corpus, name: str) -> Any:
     from llama_index.core import chat_engine as engines
 
-    return getattr(engines, name).from_defaults(dense(corpus), llm=model(corpus))
+    return getattr(engines, name).from_defaults(dense(corpus), llm=model(corpus), memory=memory())
 
 
 def condensing(corpus: Corpus) -> Any:
     from llama_index.core.chat_engine import CondenseQuestionChatEngine
 
-    return CondenseQuestionChatEngine.from_defaults(plain(corpus), llm=model(corpus))
+    return CondenseQuestionChatEngine.from_defaults(plain(corpus), llm=model(corpus), memory=memory())
 
 
 def chat_of_images(corpus: Corpus, module: str, name: str) -> Any:
     from importlib import import_module
 
     made = getattr(import_module(f"{CHATS}.{module}"), name)
-    return made.from_defaults(of_images(corpus), multi_modal_llm=model(corpus))
-
-
-def summary_index(corpus: Corpus) -> Any:
-    from llama_index.core import SummaryIndex
-
-    return SummaryIndex(nodes(corpus))
+    return made.from_defaults(of_images(corpus), multi_modal_llm=model(corpus), memory=memory())
 
 
 CASES = (
@@ -299,22 +298,22 @@ CASES = (
     Case(
         f"{CHATS}.context.ContextChatEngine",
         lambda corpus: chat_engine(corpus, "ContextChatEngine"),
-        "query engine",
+        "chat engine",
         chat,
         replies=answer,
     ),
     Case(
         f"{CHATS}.condense_plus_context.CondensePlusContextChatEngine",
         lambda corpus: chat_engine(corpus, "CondensePlusContextChatEngine"),
-        "query engine",
+        "chat engine",
         chat,
         replies=answer,
     ),
-    Case(f"{CHATS}.condense_question.CondenseQuestionChatEngine", condensing, "query engine", chat, replies=answer),
+    Case(f"{CHATS}.condense_question.CondenseQuestionChatEngine", condensing, "chat engine", chat, replies=answer),
     Case(
         f"{CHATS}.multi_modal_context.MultiModalContextChatEngine",
         lambda corpus: chat_of_images(corpus, "multi_modal_context", "MultiModalContextChatEngine"),
-        "query engine",
+        "chat engine",
         chat,
         replies=answer,
     ),
@@ -323,7 +322,7 @@ CASES = (
         lambda corpus: chat_of_images(
             corpus, "multi_modal_condense_plus_context", "MultiModalCondensePlusContextChatEngine"
         ),
-        "query engine",
+        "chat engine",
         chat,
         replies=answer,
     ),

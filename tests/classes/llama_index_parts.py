@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
+from math import hypot
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
+from zlib import crc32
 
-from llama_index.core import Document, StorageContext, VectorStoreIndex
+from llama_index.core import Document, Settings, StorageContext, VectorStoreIndex
 from llama_index.core.embeddings import BaseEmbedding
-from llama_index.core.schema import MetadataMode, NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
+from llama_index.core.schema import (
+    MetadataMode,
+    NodeRelationship,
+    NodeWithScore,
+    QueryBundle,
+    RelatedNodeInfo,
+    TextNode,
+)
 from pydantic import PrivateAttr
 
 from raglift.records import Chunk
@@ -38,6 +47,23 @@ class Vectors(BaseEmbedding):
 
     async def _aget_query_embedding(self, query: str) -> list[float]:
         return self._corpus.embed([query])[0]
+
+
+class Words(BaseEmbedding):
+    """Counts words in 64 hashed places: for classes that embed every sentence."""
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        vector = [0.01] * 64
+        for word in text.lower().split():
+            vector[crc32(word.encode()) % 64] += 1.0
+        length = hypot(*vector)
+        return [value / length for value in vector]
+
+    def _get_query_embedding(self, query: str) -> list[float]:
+        return self._get_text_embedding(query)
+
+    async def _aget_query_embedding(self, query: str) -> list[float]:
+        return self._get_text_embedding(query)
 
 
 def sources(corpus: Corpus) -> list[Document]:
@@ -98,8 +124,14 @@ def model(corpus: Corpus) -> Any:
     """OpenAI's client, on loopback."""
     from llama_index.llms.openai import OpenAI
 
-    made = OpenAI(model="gpt-4o-mini", api_base=corpus.server.base_url, api_key="test", max_retries=0)
-    made.complete("Are you there?")  # it makes its client when it is first asked
+    made = OpenAI(
+        model="gpt-4o-mini",
+        api_base=corpus.server.base_url,
+        api_key="test",
+        max_retries=0,
+        callback_manager=Settings.callback_manager,  # others put it in as soon as they are asked
+    )
+    made._get_client(), made._get_aclient()  # else they are made when they are first asked for
     return made
 
 
@@ -122,6 +154,7 @@ def answer_from(made: Any, query: str, candidates: Sequence[Chunk]) -> list[str]
 
 def chat(made: Any, query: str, candidates: Sequence[Chunk]) -> list[str]:
     """What the answer to a first message was written from."""
+    made.reset()
     return texts(made.chat(query).source_nodes)
 
 

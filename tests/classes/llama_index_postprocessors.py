@@ -6,7 +6,7 @@ from typing import Any
 
 from .case import Case
 from .corpus import Corpus
-from .llama_index_parts import Behind, Vectors, dense, index, model
+from .llama_index_parts import Behind, Words, dense, index, model
 from .llama_index_player import answer
 
 MODULE = "llama_index.core.postprocessor"
@@ -15,7 +15,9 @@ MODULE = "llama_index.core.postprocessor"
 def cross_encoder(corpus: Corpus) -> Any:
     from llama_index.core.postprocessor import SentenceTransformerRerank
 
-    return SentenceTransformerRerank(model=str(corpus.cross_encoder), top_n=3, device="cpu")
+    made = SentenceTransformerRerank(model=str(corpus.cross_encoder), top_n=3, device="cpu")
+    made._model.tokenizer.model_max_length = 64  # the class sets 512, the tiny model reads no more
+    return made
 
 
 def by_model(name: str) -> Any:
@@ -72,7 +74,9 @@ def newest(corpus: Corpus) -> Any:
 def newest_of_alike(corpus: Corpus) -> Any:
     from llama_index.core.postprocessor import EmbeddingRecencyPostprocessor
 
-    return EmbeddingRecencyPostprocessor(embed_model=Vectors(corpus))
+    return EmbeddingRecencyPostprocessor(
+        embed_model=Words(model_name="words"), similarity_cutoff=0.8, query_embedding_tmpl="{context_str}"
+    )
 
 
 def by_last_use(corpus: Corpus) -> Any:
@@ -84,7 +88,7 @@ def by_last_use(corpus: Corpus) -> Any:
 def shortened(corpus: Corpus) -> Any:
     from llama_index.core.postprocessor import SentenceEmbeddingOptimizer
 
-    return SentenceEmbeddingOptimizer(embed_model=Vectors(corpus), threshold_cutoff=-1.0, percentile_cutoff=0.7)
+    return SentenceEmbeddingOptimizer(embed_model=Words(model_name="words"), percentile_cutoff=0.7)
 
 
 def masked(corpus: Corpus) -> Any:

@@ -87,7 +87,8 @@ def document_summary(corpus: Corpus, mode: str) -> Any:
         embed_model=Vectors(corpus),
         transformations=[SentenceSplitter(chunk_size=128, chunk_overlap=0, id_func=numbered)],
     )
-    return made.as_retriever(mode)
+    depth = {"llm": "choice_top_k", "embedding": "similarity_top_k"}[mode]
+    return made.as_retriever(mode, **{depth: OWN})
 
 
 def numbered(number: int, source: Any) -> str:

@@ -19,14 +19,14 @@ def generated(lines: Mapping[str, str], frameworks: Mapping[str, tuple[Sequence,
     """Return the generated part of the page.
 
     Args:
-        lines: of the classes that were run, by name.
+        lines: of the classes that were run, by `Case.key`.
         frameworks: the cases, and the classes not run, of each framework.
     """
     parts = []
     for framework, (cases, not_run) in frameworks.items():
         parts += [f"## {framework}", f"{len({case.path for case in cases})} classes were run."]
         for package in dict.fromkeys(case.package for case in cases):
-            rows = [lines[case.name] for case in cases if case.package == package]
+            rows = [lines[case.key] for case in cases if case.package == package]
             parts += [f"### {package}", "\n".join([*_HEADS, *rows])]
         if not_run:
             parts += [f"### Not run: {framework}", f"{len(not_run)} classes were not run, and why.", _reasons(not_run)]
@@ -48,9 +48,14 @@ def read_generated() -> str:
 
 
 def lines_on_page() -> dict[str, str]:
-    """Return the lines of the classes that were run, by name, as the page has them."""
-    lines = [line for line in read_generated().splitlines() if line.startswith("| `")]
-    return {line.split("`")[1]: line for line in lines}
+    """Return the lines of the classes that were run, by `Case.key`, as the page has them."""
+    found, package = {}, ""
+    for line in read_generated().splitlines():
+        if line.startswith("### "):
+            package = line.removeprefix("### ")
+        elif line.startswith("| `"):
+            found[f"{package} {line.split('`')[1]}"] = line
+    return found
 
 
 def write(text: str) -> None:

@@ -21,10 +21,10 @@ writing = pytest.mark.skipif(WRITE in os.environ, reason="the page is being writ
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.package}-{case.name}")
 def test_a_class_is_run_and_its_row_is_what_was_seen(case: Case, corpus: Corpus, rows: dict[str, Row]) -> None:
-    rows[case.name] = run(case, corpus)
+    rows[case.key] = run(case, corpus)
     if WRITE not in os.environ:
-        found = lines_on_page().get(case.name)
-        assert found == rows[case.name].line, "docs/classes.md is written anew by `python tests/classes/table.py`"
+        found = lines_on_page().get(case.key)
+        assert found == rows[case.key].line, "docs/classes.md is written anew by `python tests/classes/table.py`"
 
 
 @writing
@@ -33,5 +33,5 @@ def test_the_page_lists_exactly_the_cases() -> None:
 
 
 def test_cases_have_names_of_their_own() -> None:
-    names = [case.name for case in CASES]
+    names = [case.key for case in CASES]
     assert sorted(set(names)) == sorted(names)

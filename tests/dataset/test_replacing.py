@@ -26,7 +26,7 @@ def folder_with(path: Path, text: str) -> Path:
 
 def replace_folder(target: Path, text: str) -> None:
     with beside(target) as temporary:
-        put_folder(folder_with(temporary / "written", text), target)
+        put_folder(folder_with(temporary / "written", text), target, overwrite=True)
 
 
 @pytest.fixture(params=["exchange", "two renames"])
@@ -82,7 +82,7 @@ with replacing.beside(target) as temporary:
     (temporary / "written").mkdir()
     if moment == "writing":
         os.kill(os.getpid(), signal.SIGKILL)
-    replacing.put_folder(temporary / "written", target)
+    replacing.put_folder(temporary / "written", target, overwrite=True)
 """
 
 

@@ -29,7 +29,7 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.language_models import FakeListLLM
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import ConfigurableField, RunnableLambda
+from langchain_core.runnables import ConfigurableField, RunnableBranch, RunnableLambda
 from langchain_core.stores import InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_text_splitters import CharacterTextSplitter
@@ -206,6 +206,8 @@ def test_depth_is_never_lowered_and_the_ranking_is_cut(bm25, dense):
         lambda bm25: bm25.with_retry(),
         lambda bm25: bm25.with_config(tags=["tagged"]),
         lambda bm25: bm25.with_fallbacks([FirstLines()]),
+        lambda bm25: RunnableBranch((lambda query: True, bm25), FirstLines()),
+        lambda bm25: RunnableBranch((lambda query: False, FirstLines()), bm25) | list,
         lambda bm25: MergerRetriever(retrievers=[bm25, bm25]),
         lambda bm25: RePhraseQueryRetriever.from_llm(bm25, FakeListLLM(responses=["Prince"])),
         lambda bm25: MultiQueryRetriever.from_llm(bm25, FakeListLLM(responses=["Prince\nFrench"])),
@@ -217,6 +219,12 @@ def test_depth_is_never_lowered_and_the_ranking_is_cut(bm25, dense):
 def test_wrappers_let_the_depth_through(bm25, wrap):
     assert len(retrieve(wrap(bm25), k=9)) == 9
     assert bm25.k == 2
+
+
+def test_a_way_whose_depth_is_fixed_is_named_by_its_branch(bm25):
+    stage = only_stage(RunnableBranch((lambda query: True, FirstLines()), bm25))
+    assert stage.depth_fixed == ("RunnableBranch.branches[0]: FirstLines",)
+    assert stage.system == "RunnableBranch(FirstLines + BM25Retriever)"
 
 
 def test_a_bound_k_is_raised_too(dense):

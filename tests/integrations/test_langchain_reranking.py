@@ -169,7 +169,7 @@ def test_an_old_score_in_the_metadata_is_not_a_new_one():
     assert rerank(Rebuilding(), before)[0].score == 1.0
 
 
-def test_changed_text_keeps_id_and_document_but_not_the_offsets():
+def test_changed_text_keeps_id_and_document_and_has_no_offsets_where_it_is_not_in_the_old_one():
     extractor = LLMChainExtractor.from_llm(FakeListLLM(responses=["la grippe", "NO_OUTPUT"]))
     extracted = rerank(extractor)
     assert ids(extracted) == ["line-0", "line-2", "line-4"]
@@ -183,6 +183,16 @@ def test_pieces_of_one_chunk_get_ids_of_their_own():
     assert len(set(ids(pieces))) == len(pieces) > 6
     assert {chunk.doc_id for chunk in pieces.chunks} == {"war.txt"}
     assert {chunk.id for chunk in CANDIDATES.chunks} < set(ids(pieces))
+
+
+def test_a_piece_has_offsets_where_it_stands_once_in_its_candidate():
+    pieces = rerank(CharacterTextSplitter(separator=" ", chunk_size=24, chunk_overlap=0)).chunks
+    placed = [chunk for chunk in pieces if chunk.start is not None]
+    assert len(placed) > 6
+    assert all(LINES[chunk.start // 60][chunk.start % 60 :].startswith(chunk.text) for chunk in placed)
+    assert all(chunk.end - chunk.start == len(chunk.text) for chunk in placed)
+    first = rerank(Passing(lambda documents: [documents[0].model_copy(update={"page_content": "had"})])).chunks[0]
+    assert (first.text, first.doc_id, first.start, first.end) == ("had", "war.txt", None, None)
 
 
 def test_the_id_goes_to_the_whole_text_before_a_piece_of_it():

@@ -130,3 +130,17 @@ def test_a_chat_engine_without_retrieval_is_refused_by_name():
 def test_what_cannot_rerank_is_refused_by_name(index):
     with pytest.raises(UnsupportedSystem, match=r"VectorIndexRetriever.*BaseNodePostprocessor"):
         reranker_stages(index.as_retriever())
+
+
+def test_an_index_without_a_retriever_is_refused_with_what_to_pass():
+    from llama_index.core import SQLDatabase
+    from llama_index.core.indices.struct_store import SQLStructStoreIndex
+    from sqlalchemy import create_engine, text
+
+    engine = create_engine("sqlite://")
+    with engine.begin() as connection:
+        connection.execute(text("CREATE TABLE logs (entry TEXT)"))
+    index = SQLStructStoreIndex([], sql_database=SQLDatabase(engine), table_name="logs")
+    with pytest.raises(UnsupportedSystem, match="SQLStructStoreIndex has no retriever; pass a query engine over it"):
+        retriever_stages(index)
+    engine.dispose()

@@ -13,7 +13,6 @@ from llama_index.core.query_engine import (
     CitationQueryEngine,
     CustomQueryEngine,
     RetrieverQueryEngine,
-    RetrieverRouterQueryEngine,
     RouterQueryEngine,
     TransformQueryEngine,
 )
@@ -194,15 +193,6 @@ def test_an_engine_that_answers_with_a_string_has_no_sources():
     (stage,) = retriever_stages(Speaks())
     assert stage.retriever.retrieve_one(QUERY, 5) == Ranking()
     assert stage.depth_fixed == ("Speaks",)
-
-
-def test_a_router_by_retrieval_keeps_its_one_choice(index, nodes):
-    choose = VectorStoreIndex(nodes).as_retriever(similarity_top_k=1)
-    engine = RetrieverRouterQueryEngine(choose, lambda node: index.as_query_engine())
-    (stage,) = retriever_stages(engine)
-
-    assert len(stage.retriever.retrieve_one(QUERY, 6)) == 2
-    assert stage.depth_fixed == ("RetrieverRouterQueryEngine",)
 
 
 def test_chat_engines_are_evaluated_at_their_first_message(index):

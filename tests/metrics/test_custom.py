@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import raglift as rl
 from raglift.comparison.statistics import is_quality
 from raglift.diagnosis.conventions import explain_metrics
-from raglift.errors import ConfigurationError
+from raglift.errors import ConfigurationError, MetricFailed
 from raglift.metrics import MEASURES, Choice, Metric, Number, QueryRanking, compute, metric, parse, tokens
 from raglift.metrics.satisfied import per_query, relevant_hits, sum_by
 from raglift.testing import FakeRetriever
@@ -186,6 +186,28 @@ def test_what_a_function_may_not_do(function: Callable[[QueryRanking], Any], mes
     bad = metric("bad")(function)
     with pytest.raises(ConfigurationError, match=f"bad@1, query 'q7': {message}"):
         rl.score_rankings({"q7": ["a"], "q1": []}, {"q1": ["a"], "q7": ["a"]}, [bad @ 1])
+
+
+def test_what_was_retrieved_is_kept_when_metrics_fail(tmp_path: Path) -> None:
+    data = rl.Dataset.from_dict({"Who keeps the lamp?": ["the keeper"]})
+    asked = []
+
+    def system(question: str) -> list[str]:
+        asked.append(question)
+        return ["the keeper", "x"]
+
+    metric("late")(lambda ranking: ranking.relevant[9])
+    metric("bad")(divide_by_zero)
+    with pytest.raises(MetricFailed, match=r"late@2, query .*: the metric's own function failed") as failure:
+        rl.evaluate(system, data, metrics=["late", "ndcg", "bad"], ks=(2,))
+    kept = failure.value.evaluation
+    assert list(map(str, kept.scores.metrics)) == ["ndcg@2"]
+    with pytest.raises(MetricFailed) as failure:
+        rl.evaluate(system, data, metrics=["late"], ks=(2,))
+    folder = failure.value.evaluation.save(tmp_path / "run")
+    again = rl.rescore(rl.load_evaluation(folder), metrics=["ndcg"], ks=(2,))
+    assert again.scores.mean("retrieve", "ndcg@2") == kept.scores.mean("retrieve", "ndcg@2") == 1.0
+    assert len(asked) == 2
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,25 @@ def test_the_command_line_lists_and_uses_them(run: Run, tmp_path: Path) -> None:
     assert "Lead@2" in run("import raglift as rl; print(rl.load_evaluation('saved'))", installed=False).stdout
 
 
+def test_what_was_retrieved_survives_a_metric_that_fails(run: Run, site: Path, tmp_path: Path) -> None:
+    (tmp_path / "queries.jsonl").write_text(LINE + "\n", encoding="utf-8")
+    (tmp_path / "rag.py").write_text(
+        "def search(question): return ['the keeper trims the lamp', 'x']", encoding="utf-8"
+    )
+    broken = "from raglift.metrics import metric\n@metric('first')\ndef first(ranking): return ranking.relevant[7]"
+    install(site, "first-metrics", "first_metrics", broken, "first = first_metrics:first")
+    asked = ("evaluate", "queries.jsonl", "--system", "rag:search", "--metrics", "first", "-k", "2", "--save", "saved")
+    refused = run(CLI, *asked)
+    assert refused.returncode == 2
+    assert "first@2, query 'q1': the metric's own function failed: IndexError" in refused.stderr
+    again = "raglift rescore saved --metrics first --ks 2"
+    assert again in refused.stderr
+    (site / "first_metrics.py").write_text(broken.replace("[7]", "[0]"), encoding="utf-8")
+    scored = run(CLI, *again.split()[1:])
+    assert (scored.returncode, scored.stderr) == (0, "")
+    assert "first@2" in scored.stdout
+
+
 def test_one_that_cannot_be_imported_is_warned_of_once_and_breaks_nothing(run: Run, site: Path) -> None:
     install(site, "broken-metrics", "broken_metrics", "import nothing_like_it", "early = broken_metrics:early")
     install(site, "rude-metrics", "rude_metrics", "raise SystemExit(3)", "rude = rude_metrics:rude")

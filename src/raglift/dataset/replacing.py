@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TextIO
 
-__all__ = ["NOTHING_WRITTEN", "beside", "put_folder", "replacing_file"]
+__all__ = ["NOTHING_WRITTEN", "beside", "put_folder", "replacing_file", "unwritable"]
 
 NOTHING_WRITTEN = "nothing was written"
 """What a DatasetError ends its first line with when it stops a writer."""
@@ -46,15 +46,26 @@ else:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+def unwritable(path: Path) -> Path | None:
+    """Return the folder in which `path` would be made where that cannot be written; None where it can.
+
+    Args:
+        path: a file or folder that may not be there yet, nor the folders above it.
+    """
+    above = next(folder for folder in path.absolute().parents if folder.exists())
+    return None if above.is_dir() and os.access(above, os.W_OK | os.X_OK) else above
+
+
 @contextmanager
-def replacing_file(path: Path) -> Iterator[TextIO]:
+def replacing_file(path: Path, *, overwrite: bool = True) -> Iterator[TextIO]:
     """Open a text file that takes the place of `path` when the block ends, and never if it fails.
 
     Args:
         path: the file; its parents are made when missing.
+        overwrite: whether a file that is there when the block ends may be replaced.
 
     Raises:
-        DatasetError: it cannot be written; what was there is unchanged.
+        DatasetError: it cannot be written, or is there and may not be replaced; what was there is unchanged.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -64,10 +75,27 @@ def replacing_file(path: Path) -> Iterator[TextIO]:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            written.replace(path)
+            _move(written, path, overwrite=overwrite)
+    except FileExistsError as error:
+        fault = Fault(str(path), "a file that another program wrote meanwhile", "a free name: choose another")
+        raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from error
     except OSError as error:
         fault = Fault(str(path), f"a file that cannot be written ({error.strerror or error})", "a place to write to")
         raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from error
+
+
+def _move(written: Path, path: Path, *, overwrite: bool) -> None:
+    if not overwrite:
+        try:
+            os.link(written, path)  # in one step, so that of two programs one is told
+        except FileExistsError:
+            raise
+        except OSError:  # some file systems have no links
+            if path.exists():
+                raise FileExistsError(path) from None
+        else:
+            return
+    written.replace(path)
 
 
 @contextmanager
@@ -99,7 +127,7 @@ def beside(target: Path) -> Iterator[Path]:
             os.close(lock)
 
 
-def put_folder(written: Path, target: Path) -> None:
+def put_folder(written: Path, target: Path, *, overwrite: bool) -> None:
     """Move a folder to its place; whatever stands there comes back when that fails.
 
     Where the system can exchange two folders (Linux, macOS), there is one at the place at every moment. Elsewhere a
@@ -108,10 +136,16 @@ def put_folder(written: Path, target: Path) -> None:
     Args:
         written: the whole folder, in one of `beside`.
         target: its place.
+        overwrite: whether what stands there may be replaced; an empty folder always may.
 
     Raises:
         OSError: it cannot be moved.
     """
+    if not overwrite:
+        if target.is_dir():
+            target.rmdir()  # Windows puts no folder in an empty one's place
+        written.replace(target)  # what another program put there in between is not replaced
+        return
     retired = written.with_name(_RETIRED)
     if target.exists():
         if _exchange(written, target):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Unpack
 
 from raglift.chunking.token_counts import TokenCounts
-from raglift.errors import ConfigurationError
+from raglift.errors import ConfigurationError, MetricFailed
 from raglift.evaluation.notes import run_notes
 from raglift.evaluation.options import DEFAULT_KS, Config, Options, positive
 from raglift.evaluation.scored import checked_rule, evaluation_of, require_chunks, require_encoding
@@ -20,10 +20,10 @@ from raglift.metrics.choosing import choose_metrics
 from raglift.records import Dataset, Evaluation, Run, StageInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from raglift.execution import Stage
-    from raglift.records import Inventory, Tokens
+    from raglift.records import Inventory, Metric, Tokens
 
 __all__ = ["evaluate"]
 
@@ -64,6 +64,7 @@ def evaluate(
         MissingDependency: tokens are to be counted, and tiktoken is not installed.
         ModelError: a model cannot be loaded.
         QueryFailed: a query failed and `on_error="raise"`.
+        MetricFailed: a metric of your own failed; its `.evaluation` holds what was retrieved, scored by the others.
     """
     config = Config.of(options)
     _check_queries(dataset)
@@ -92,7 +93,21 @@ def evaluate(
     if config.timeout is not None and batched:
         notes.append(f"{', '.join(batched)}: takes all queries at once, so the timeout of one query does not apply")
     run = Run(infos, traces, spec_of(dataset, config, depth), tuple(notes), inventory, meter.cost(traces))
-    return evaluation_of(run, dataset, metrics, rule, profile, TokenCounts(progress=config.progress))
+    counter = TokenCounts(progress=config.progress)
+    return _scored(metrics, lambda chosen: evaluation_of(run, dataset, chosen, rule, profile, counter))
+
+
+def _scored(metrics: tuple[Metric, ...], score: Callable[[tuple[Metric, ...]], Evaluation]) -> Evaluation:
+    """Score a run; where a metric of the user's fails, its error brings what was retrieved, scored by the others."""
+    try:
+        return score(metrics)
+    except MetricFailed as error:
+        others = tuple(metric for metric in metrics if metric.name != error.metric.name)
+        try:
+            error.evaluation = _scored(others, score)
+        except MetricFailed as another:
+            error.evaluation = another.evaluation
+        raise
 
 
 def _check_queries(dataset: Any) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from raglift.integrations._langchain_parts import (
     child_fields,
+    is_branch,
     is_wrapper,
     mapped,
     members,
@@ -85,6 +86,8 @@ class _Deepening:
             return _copied(part, self._bound_arguments(part) | self._nested(part, path))
         if (place := retrieving_step(part)) is not None:
             return _copied(part, self._steps(part, place, path))
+        if is_branch(part):
+            return _copied(part, self._ways(part, path))
         own = self._depth(part)
         nested = self._nested(part, path) if isinstance(part, BaseRetriever) else {}
         inner = [item for value in nested.values() for item in members(value) if isinstance(item, Runnable)]
@@ -134,6 +137,15 @@ class _Deepening:
         later = list(enumerate(steps))[place + 1 :]
         self.fixed += [f"{owner}.steps[{at}]: {type(step).__name__} (after the retriever)" for at, step in later]
         return {"first": steps[0], "middle": steps[1:-1], "last": steps[-1]}
+
+    def _ways(self, part: Any, path: str) -> dict[str, Any]:
+        """The fields of a branch, with each way deepened."""
+        owner = path or type(part).__name__
+        ways = [
+            (condition, self.of(way, f"{owner}.branches[{place}]"))
+            for place, (condition, way) in enumerate(part.branches)
+        ]
+        return {"branches": ways, "default": self.of(part.default, f"{owner}.default")}
 
     def _search_kwargs(self, part: Any, given: dict[str, Any]) -> dict[str, Any]:
         """The arguments of a vector search, with `k` and, where it would cap the result, `fetch_k` raised."""

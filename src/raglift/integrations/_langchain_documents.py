@@ -140,8 +140,9 @@ class Candidates:
         """Return what the compressor made of the candidates, in its order.
 
         - A candidate whose text is unchanged is the same chunk, with its id, offsets and document.
-        - A candidate whose text was changed keeps id and document, and loses its offsets; if the compressor
-          made several pieces of it, the further ones get ids of their own.
+        - A candidate whose text was changed keeps id and document, and has offsets only where the new text
+          stands in the old one, once; if the compressor made several pieces of it, the further ones get ids of
+          their own.
         - Anything else is a new chunk.
 
         The same piece of a candidate is kept once.
@@ -186,13 +187,24 @@ class Candidates:
                 return chunk
             # the next compressor finds what this one noted on the document, as it would inside LangChain
             return dataclasses.replace(chunk, origin=clean)
+        start, end = _place_in(chunk, document.page_content)
         return Chunk(
             text=document.page_content,
             id=chunk.id if first else "",
             doc_id=chunk.doc_id,
+            start=start,
+            end=end,
             metadata=dict(clean.metadata),
             origin=clean,
         )
+
+
+def _place_in(chunk: Chunk, piece: str) -> tuple[int | None, int | None]:
+    """Return the offsets of a piece that was cut out of a chunk; none where it may stand at several places."""
+    at = chunk.text.find(piece) if piece else -1
+    if chunk.start is None or at < 0 or chunk.text.find(piece, at + 1) >= 0:
+        return None, None
+    return chunk.start + at, chunk.start + at + len(piece)
 
 
 def _unmarked(document: Document) -> Document:

@@ -16,6 +16,7 @@ __all__ = [
     "child_fields",
     "children",
     "describe",
+    "is_branch",
     "is_wrapper",
     "mapped",
     "members",
@@ -33,6 +34,13 @@ def is_wrapper(part: Any) -> bool:
     from langchain_core.runnables.base import RunnableBindingBase
 
     return isinstance(part, RunnableBindingBase | RunnableWithFallbacks)
+
+
+def is_branch(part: Any) -> bool:
+    """Whether a Runnable chooses one of several by a condition."""
+    from langchain_core.runnables import RunnableBranch
+
+    return isinstance(part, RunnableBranch)
 
 
 def resolved(part: Any) -> Any:
@@ -66,7 +74,7 @@ def _retrieves(part: Any) -> bool:
 
     if isinstance(part, BaseRetriever) or retrieving_step(part) is not None:
         return True
-    return is_wrapper(part) and any(_retrieves(child) for child in children(part))
+    return (is_wrapper(part) or is_branch(part)) and any(_retrieves(child) for child in children(part))
 
 
 def child_fields(part: Any) -> dict[str, Any]:
@@ -117,6 +125,8 @@ def children(part: Any) -> list[Any]:
 
     if (place := retrieving_step(part)) is not None:
         return [resolved(part.steps[place])]
+    if is_branch(part):
+        return [resolved(way) for way in (*(way for _, way in part.branches), part.default)]
     if not isinstance(part, BaseModel):
         return []
     return [

@@ -19,10 +19,12 @@ from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from raglift.integrations._llama_index_lookups import deepen_what_is_looked_up
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["deepen", "definer", "describe", "raise_top_n"]
+__all__ = ["attributes_of", "deepen", "definer", "describe", "parts_of", "raise_top_n"]
 
 DEPTH_NAMES = frozenset(
     {
@@ -59,6 +61,7 @@ UNLIMITED = frozenset(
 
 ANSWERED = frozenset({"_query_engine_dict", "object_map"})
 """Attributes whose query engines write an answer, which becomes one node: their depth is their own."""
+
 
 SEALED = frozenset({"RetrieverRouterQueryEngine"})
 """Systems that break when their retriever returns more: this one looks up a single engine with it."""
@@ -100,6 +103,14 @@ def definer(obj: Any, method: str) -> type[Any] | None:
     return next((cls for cls in type(obj).__mro__ if method in vars(cls)), None)
 
 
+def parts_of(part: Any) -> list[Any]:
+    """Return the retrievers, query engines, tools and postprocessors that one of them holds itself."""
+    held: list[Any] = []
+    for _, name, value in attributes_of(part):
+        _swap(value, "", _held_by(name), lambda child, _: held.append(child))
+    return held
+
+
 class _Walk:
     """One copy of a tree; a part that is held twice is copied once."""
 
@@ -120,9 +131,14 @@ class _Walk:
                     self.fixed += [f"{place} ({field} as deployed)" for field, _ in _cuts(part)]
             else:
                 self._copies[id(part)] = deep = copy.copy(part)
-                if _is_sealed(part) or not self._deepen(deep, path):
+                looks_up = deepen_what_is_looked_up(deep, self._deeper)
+                if not (_is_sealed(part) or self._deepen(deep, path) or looks_up):
                     self.fixed.append(place)
         return self._copies[id(part)]
+
+    def _deeper(self, found: Any) -> Any:
+        """Return a copy of an engine or tool that a system looked up while it was asked."""
+        return deepen(found, self.k, as_deployed=self.as_deployed)[0]
 
     def _deepen(self, part: Any, path: str) -> bool:
         """Deepen a copy, and put deepened copies where it holds other parts; whether there was any depth."""
@@ -134,7 +150,7 @@ class _Walk:
             reached = reached or isinstance(child, searching)
             return self.visit(child, place)
 
-        for space, name, value in _attributes(part):
+        for space, name, value in attributes_of(part):
             space[name] = _swap(value, f"{path}.{name.lstrip('_')}", _held_by(name), visit)
         return reached
 
@@ -161,8 +177,8 @@ def _held_by(name: str) -> tuple[type[Any], ...]:
     return tuple(cls for kind, cls in _kinds().items() if not (kind == "engine" and name in ANSWERED))
 
 
-def _attributes(part: Any) -> Iterator[tuple[dict[str, Any], str, Any]]:
-    """Every attribute of an object, with the dictionary it lives in: pydantic keeps private ones apart."""
+def attributes_of(part: Any) -> Iterator[tuple[dict[str, Any], str, Any]]:
+    """Yield every attribute of an object, with the dictionary it lives in: pydantic keeps private ones apart."""
     for space in (getattr(part, "__dict__", None), getattr(part, "__pydantic_private__", None)):
         for name, value in list((space or {}).items()):
             yield space, name, value  # type: ignore[misc]  # an empty space yields nothing
@@ -183,8 +199,8 @@ def _swap(value: Any, path: str, kinds: tuple[type[Any], ...], visit: Callable[[
 
 def _raise_depth(part: Any, k: int) -> bool:
     """Raise every depth of a copy to `k`; whether it has any. None stands for no limit, and stays."""
-    depths = [found for found in _attributes(part) if found[1].lstrip("_") in DEPTH_NAMES]
-    depths = depths or [found for found in _attributes(part) if found[1].lstrip("_") == BARE_DEPTH_NAME]
+    depths = [found for found in attributes_of(part) if found[1].lstrip("_") in DEPTH_NAMES]
+    depths = depths or [found for found in attributes_of(part) if found[1].lstrip("_") == BARE_DEPTH_NAME]
     k = min(k, _corpus_size(part, default=k))
     for space, name, value in depths:
         if _is_count(value) and value < k:
@@ -221,10 +237,7 @@ def _returns_everything(part: Any) -> bool:
 
 
 def _named(part: Any, above: frozenset[int], inside: list[str]) -> str:
-    children: list[Any] = []
-    for _, name, value in _attributes(part):
-        _swap(value, "", _held_by(name), lambda child, _: children.append(child))
-    names = inside + [_named(child, above | {id(part)}, []) for child in children if id(child) not in above]
+    names = inside + [_named(child, above | {id(part)}, []) for child in parts_of(part) if id(child) not in above]
     model = getattr(part, "model", None) if isinstance(part, _kinds()["postprocessor"]) else None
     if isinstance(model, str):
         names.append(PurePath(model).name if PurePath(model).is_absolute() else model)

@@ -3,8 +3,8 @@
 Nothing here asks an LLM to write an answer where the retrieved nodes can be had without one, and nothing here
 changes the object it is given: depth is set on copies (see `_llama_index_depth`).
 
-A stage is async where the class brings its own `_aretrieve` or `_apostprocess_nodes`; LlamaIndex's defaults
-for the others only run the sync code, so they would promise a concurrency that is not there.
+A stage is async where the class brings its own `_aretrieve` (see `_llama_index_async`) or `_apostprocess_nodes`;
+LlamaIndex's defaults for the others only run the sync code, so they would promise a concurrency that is not there.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.errors import UnsupportedSystem
 from raglift.execution import RerankStage, RetrieveStage
+from raglift.integrations._llama_index_async import is_async
 from raglift.integrations._llama_index_depth import deepen, definer, describe, raise_top_n
 from raglift.integrations._llama_index_nodes import Handover, chunk_of, node_of, ranking_of
 from raglift.records import Ranking
@@ -57,11 +58,12 @@ def retriever_stages(
     from llama_index.core.indices.base import BaseIndex
 
     if isinstance(obj, BaseIndex):
-        obj = obj.as_retriever()
+        obj = _retriever_of(obj)
     if isinstance(obj, CondenseQuestionChatEngine):
         return retriever_stages(vars(obj)["_query_engine"], as_deployed=as_deployed, doc_key=doc_key)
     if isinstance(obj, BaseRetriever):
-        return [_retrieve_stage(obj, _retriever_adapter(obj), as_deployed=as_deployed, doc_key=doc_key)]
+        adapter = AsyncLlamaIndexRetriever if is_async(obj) else LlamaIndexRetriever
+        return [_retrieve_stage(obj, adapter, as_deployed=as_deployed, doc_key=doc_key)]
     if _is_retriever_then_postprocessors(obj):
         retriever, postprocessors = vars(obj)["_retriever"], vars(obj)["_node_postprocessors"]
         stages = retriever_stages(retriever, as_deployed=as_deployed, doc_key=doc_key)
@@ -183,19 +185,6 @@ def _retrieve_stage(
     return RetrieveStage(adapter(obj, as_deployed=as_deployed, doc_key=doc_key), describe(obj), fixed)
 
 
-def _retriever_adapter(retriever: Any) -> type[LlamaIndexRetriever]:
-    """Choose by whether the class is async of its own, and was not told to run its parts in turn.
-
-    With `use_async=False` a fusion passes one query bundle through its retrievers, and the first embedding
-    stays in it: asking such a retriever in its other way could change the ranking.
-    """
-    from llama_index.core.base.base_retriever import BaseRetriever
-
-    has_own = definer(retriever, "_aretrieve") is not BaseRetriever
-    in_turn = getattr(retriever, "use_async", True) is False
-    return AsyncLlamaIndexRetriever if has_own and not in_turn else LlamaIndexRetriever
-
-
 def _is_retriever_then_postprocessors(obj: Any) -> bool:
     """Whether a system is known to retrieve and then postprocess, with no step of a subclass's own."""
     from llama_index.core.chat_engine.types import BaseChatEngine
@@ -220,12 +209,24 @@ def _sources(engine: Any, query: Any) -> list[Any]:
     A router's choice and a query transform are steps of retrieval, so they are made here, as the classes make
     them; the engine below is then asked in the same way.
     """
-    from llama_index.core.query_engine import RouterQueryEngine, TransformQueryEngine
+    from llama_index.core.query_engine import (
+        RetrieverRouterQueryEngine,
+        RouterQueryEngine,
+        ToolRetrieverRouterQueryEngine,
+        TransformQueryEngine,
+    )
 
     held = vars(engine)
     if definer(engine, "_query") is RouterQueryEngine:
         chosen = held["_selector"].select(held["_metadatas"], query).inds
         return [node for place in chosen for node in _sources(held["_query_engines"][place], query)]
+    if definer(engine, "_query") is ToolRetrieverRouterQueryEngine:
+        tools = held["_retriever"].retrieve(query)
+        return [node for tool in tools for node in _sources(tool.query_engine, query)]
+    if definer(engine, "_query") is RetrieverRouterQueryEngine:
+        found = held["_retriever"].retrieve(query)
+        if len(found) == 1:  # of any other number it says itself what is wrong
+            return _sources(held["_node_to_query_engine_fn"](found[0].node), query)
     if definer(engine, "retrieve") is TransformQueryEngine:
         transformed = held["_query_transform"].run(query, metadata=held["_transform_metadata"])
         return _sources(held["_query_engine"], transformed)
@@ -233,6 +234,15 @@ def _sources(engine: Any, query: Any) -> list[Any]:
         return list(engine.retrieve(query))
     except NotImplementedError:
         return list(engine.query(query).source_nodes)
+
+
+def _retriever_of(index: Any) -> Any:
+    try:
+        return index.as_retriever()
+    except NotImplementedError:
+        raise UnsupportedSystem(
+            f"{_found(index)} has no retriever; pass a query engine over it, or another index"
+        ) from None
 
 
 def _found(obj: Any) -> str:

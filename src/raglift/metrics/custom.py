@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, Unpack
 
 import numpy as np
 
-from raglift.errors import ConfigurationError
+from raglift.errors import ConfigurationError, MetricFailed
 from raglift.metrics.measure import Measure
 from raglift.metrics.query_ranking import query_rankings
 from raglift.metrics.registry import register
@@ -178,8 +178,8 @@ def _all_at_once(function: Callable[..., Any]) -> Function:
         except Exception as error:
             raise _failed(metric, f"{judgements.queries} queries at once", error) from error
         if found.shape != (judgements.queries,):
-            raise ConfigurationError(
-                f"{metric}: found values of the shape {found.shape}; expected one a query, {(judgements.queries,)}"
+            raise MetricFailed(
+                metric, f": found values of the shape {found.shape}; expected one a query, {(judgements.queries,)}"
             )
         counts = (judgements.hits > 0) & (count_by_query(judgements.facts.query, judgements) > 0)
         return _within_range(np.where(counts, found, 0.0), judgements, metric)
@@ -206,13 +206,13 @@ def _refuse(metric: Metric, query_id: str, value: object) -> NoReturn:
     if MEASURES[metric.name].is_bounded:
         expected = "a number from 0 to 1"
         hint = " (is_bounded=False says that it has another range)" if _is_finite(value) else ""
-    raise ConfigurationError(f"{metric}, query {printable(query_id)!r}: found {value!r}; expected {expected}{hint}")
+    raise MetricFailed(metric, f", query {printable(query_id)!r}: found {value!r}; expected {expected}{hint}")
 
 
 def _is_finite(value: object) -> bool:
     return isinstance(value, (int, float)) and math.isfinite(value)
 
 
-def _failed(metric: Metric, where: str, error: Exception) -> ConfigurationError:
+def _failed(metric: Metric, where: str, error: Exception) -> MetricFailed:
     told = printable(f"{type(error).__name__}: {error}")
-    return ConfigurationError(f"{metric}, {printable(where)}: the metric's own function failed: {told}")
+    return MetricFailed(metric, f", {printable(where)}: the metric's own function failed: {told}")

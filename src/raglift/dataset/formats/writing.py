@@ -64,8 +64,15 @@ def write_dataset(
             if path.is_dir():
                 path.rmdir()  # Windows puts no folder in an empty one's place
             made.replace(path)
-    except OSError as error:
-        fault = Fault(str(path), f"a place that cannot be written ({error.strerror or error})", "a place to write to")
+    except UnicodeEncodeError as error:
+        fault = Fault(str(path), f"half a surrogate pair ({error.object[error.start]!a})", "text that UTF-8 can write")
+        raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from error
+    except (OSError, DatasetError) as error:
+        # A writer of a part names where it wrote, which is gone: the place is what the user knows
+        cause = error.__cause__ if isinstance(error, DatasetError) else error
+        if not isinstance(cause, OSError):
+            raise
+        fault = Fault(str(path), f"a place that cannot be written ({cause.strerror or cause})", "a place to write to")
         raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from error
     return path
 

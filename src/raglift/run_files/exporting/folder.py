@@ -62,7 +62,7 @@ def replacing_folder(folder: Path, *, overwrite: bool) -> Iterator[Path]:
             written.mkdir()
             yield written
             check_free(folder, overwrite=overwrite)  # whoever came meanwhile was first
-            put_folder(written, folder)
+            put_folder(written, folder, overwrite=overwrite)
     except OSError as error:
         fault = Fault(str(folder), f"a place that cannot be written ({error.strerror or error})", "a place to write to")
         raise DatasetError(str(folder), [fault], NOTHING_WRITTEN) from error
