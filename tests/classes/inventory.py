@@ -56,15 +56,16 @@ def _read_classes(package: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
 
 
 def imported_by(path: str) -> set[str]:
-    """Return the top-level modules that the module of a class imports, anywhere in it."""
+    """Return the top-level modules that the module of a class imports, anywhere in it, or `utils` beside it."""
     module = path.rpartition(".")[0]
     package = importlib.util.find_spec(module.split(".")[0])
     assert package is not None
     (folder,) = package.submodule_search_locations or ()
     base = Path(folder).joinpath(*module.split(".")[1:])
     file = base.with_suffix(".py") if base.with_suffix(".py").is_file() else base / "__init__.py"
+    files = [one for one in (file, file.with_name("utils.py")) if one.is_file()]
     names: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in (node for one in files for node in ast.walk(ast.parse(one.read_text(encoding="utf-8")))):
         if isinstance(node, ast.Import):
             names |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level and node.module:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from raglift.dataset.replacing import put_folder
+from raglift.dataset.replacing import beside, put_folder, unwritable
 from raglift.errors import RunError
 from raglift.metrics import describe_own
 from raglift.records import Chunk, Evaluation, Inventory, Passage, Query, Trace
@@ -41,11 +40,12 @@ def save_evaluation(evaluation: Evaluation, folder: str | Path, *, overwrite: bo
     try:
         check_free(target, overwrite=overwrite)
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as temporary:
-            written = Path(temporary) / "run"
+        with beside(target) as temporary:
+            written = temporary / "run"
             written.mkdir()
             _write(evaluation, written)
-            put_folder(written, target, Path(temporary) / "retired")
+            check_free(target, overwrite=overwrite)  # whoever came meanwhile was first
+            put_folder(written, target, overwrite=overwrite)
     except (OSError, TypeError, ValueError, RecursionError) as error:
         raise RunError(f"{target}: cannot be written: {error}; nothing was changed there") from error
     return target
@@ -59,7 +59,8 @@ def check_free(folder: Path, *, overwrite: bool) -> None:
         overwrite: whether an evaluation that is already there may be replaced.
 
     Raises:
-        RunError: the folder holds something; an evaluation counts as something unless it may be replaced.
+        RunError: the folder holds something, where an evaluation counts as something unless it may be replaced; or
+            there is no right to write there.
     """
     occupied = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
     if occupied and not (overwrite and _is_evaluation(folder)):
@@ -69,6 +70,9 @@ def check_free(folder: Path, *, overwrite: bool) -> None:
         elif overwrite:
             found = "something there already that is not a saved evaluation alone, and so is not overwritten"
         raise RunError(f"{folder}: found {found}; expected a new or empty folder: {hint}")
+    above = unwritable(folder)
+    if above is not None:
+        raise RunError(f"{folder}: cannot be written: found no right to write in {above}; choose another folder")
 
 
 def _is_evaluation(folder: Path) -> bool:

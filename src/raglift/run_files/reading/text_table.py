@@ -66,6 +66,8 @@ def _evenly_spaced(block: bytes) -> bytes | None:
     lines = block.translate(_TO_SPACES)
     while b"  " in lines:
         lines = lines.replace(b"  ", b" ")
+    if not lines.strip(b" \n"):  # nothing but white space, of which a small file can hold a lot
+        return b""
     return lines.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" \n")
 
 
