@@ -69,7 +69,7 @@ def run(case: Case, corpus: Corpus) -> Row:
         case.kind,
         tuple(f"{stage.name}: {stage.system.partition('(')[0]}" for stage in _own_stages(case, deep)),
         _depth(case, shallow, deep),
-        _offsets(deep, corpus),
+        _offsets(case, deep, corpus),
         "; ".join(text for text in (case.fewer, case.rewrites, case.note) if text),
     )
 
@@ -136,11 +136,11 @@ def _depth(case: Case, shallow: Evaluation, deep: Evaluation) -> str:
     return word if follows or case.varies else f"{word}: {most[0]}, {most[1]}"
 
 
-def _offsets(deep: Evaluation, corpus: Corpus) -> str:
+def _offsets(case: Case, deep: Evaluation, corpus: Corpus) -> str:
     texts = {document.id: document.text for document in corpus.dataset.documents}
     chunks = [chunk for trace in deep.run.traces for chunk in trace.stages[-1].ranking.chunks]
     placed = [chunk for chunk in chunks if chunk.start is not None]
     assert all(texts[chunk.doc_id or ""][chunk.start : chunk.end] == chunk.text for chunk in placed)
     if len(placed) in (0, len(chunks)):
         return "yes" if placed else "no"
-    return f"{len(placed)} of {len(chunks)}"
+    return "in part" if case.varies else f"{len(placed)} of {len(chunks)}"
