@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from killing.corpus import part_of_lighthouse, write_part
 from killing.job import Count, Fault, left_over
-from killing.process import Command, call, events_of
+from killing.process import Command, call, events_of, prepare
 from raglift.chunking import make_chunker
 from raglift.evaluation import evaluate
 from raglift.systems import LocalSystem, build_retriever
@@ -45,9 +45,11 @@ class Asking:
     """The file that the command writes, and nothing else does."""
 
     def __init__(self, place: Path) -> None:
+        prepare()
         place.mkdir(parents=True, exist_ok=True)
         self._asked = place / "asked.log"
         self._begun: dict[Path, int] = {}
+        self._lost: dict[Path, list[int]] = {}
         address = place / "address"
         self._server = call(serve, str(address), str(self._asked))
         end = time.monotonic() + _PATIENCE
@@ -56,15 +58,16 @@ class Asking:
                 raise TimeoutError("the server on this machine does not start")
             time.sleep(0.01)
         self._address = address.read_text("utf-8")
-        self.arguments = self.prepare(place)
+        self.arguments = self.inputs(place)
 
-    def prepare(self, place: Path) -> tuple[str, ...]:
+    def inputs(self, place: Path) -> tuple[str, ...]:
         """Write the inputs, and return the command's arguments."""
         raise NotImplementedError
 
     def begin(self, folder: Path) -> None:
         """Note what the server was asked before."""
         self._begun[folder] = len(self._requests(None))
+        self._lost[folder] = []
 
     def command(self, folder: Path, number: int) -> Command:  # noqa: ARG002 — the same command goes on
         """Return the command."""
@@ -72,7 +75,14 @@ class Asking:
         return Command(self.arguments, folder, own)
 
     def look(self, folder: Path, whole: Path) -> None:
-        """The file is there whole, or not at all."""
+        """The file is there whole, or not at all; what was asked and not kept is at most what was under way."""
+        lost = len(self._requests(folder)) - self._kept(folder) - sum(self._lost[folder])
+        self._lost[folder].append(lost)
+        if lost > CONCURRENCY:
+            raise Fault(f"{lost} answers were lost by one kill, with {CONCURRENCY} at a time")
+        self._check_output(folder, whole)
+
+    def _check_output(self, folder: Path, whole: Path) -> None:
         written = folder / self.output
         if written.exists() and written.read_bytes() != (whole / self.output).read_bytes():
             raise Fault(f"{self.output}: found {written.stat().st_size} bytes that are not those without a kill")
@@ -81,24 +91,24 @@ class Asking:
         """The same file, byte for byte, and nothing beside it."""
         if not (folder / self.output).exists():
             raise Fault(f"{self.output}: found none")
-        self.look(folder, whole)
+        self._check_output(folder, whole)
         left_over(folder)
 
     def count(self, folder: Path, killed: int) -> Count:
         """Count prompts: a killed process loses the answers that were under way."""
         asked = Counter(self._requests(folder))
-        kept = sum(kind == "kept" for _, kind, *_ in events_of(self.command(folder, 0)))
         again = asked.total() - len(asked)
         if again > killed * CONCURRENCY:
             raise Fault(f"{again} prompts were paid for again after {killed} kills with {CONCURRENCY} at a time")
-        if kept < len(asked) - killed * CONCURRENCY:
-            raise Fault(f"{kept} of {len(asked)} answers were kept")
-        return Count(len(asked), again, max(asked.values(), default=1) - 1)
+        return Count(len(asked), again, max(self._lost[folder], default=0))
 
     def close(self) -> None:
         """End the server."""
         self._server.kill()
         self._server.join()
+
+    def _kept(self, folder: Path) -> int:
+        return sum(kind == "kept" for _, kind, *_ in events_of(self.command(folder, 0)))
 
     def _requests(self, folder: Path | None) -> list[str]:
         lines = self._asked.read_text("utf-8").splitlines() if self._asked.exists() else []
@@ -111,7 +121,7 @@ class Grading(Asking):
     name = "grade"
     output = "labels.jsonl"
 
-    def prepare(self, place: Path) -> tuple[str, ...]:
+    def inputs(self, place: Path) -> tuple[str, ...]:
         """Save two runs of BM25 over two ways of chunking."""
         data, runs = part_of_lighthouse(8, 8), []
         for size in (900, 400):
@@ -128,7 +138,7 @@ class Generating(Asking):
     name = "generate"
     output = "queries.jsonl"
 
-    def prepare(self, place: Path) -> tuple[str, ...]:
+    def inputs(self, place: Path) -> tuple[str, ...]:
         """Write the documents."""
         source = write_part(place / "texts", 8, 8) / "documents.jsonl"
         own = ("-n", "16", "--concurrency", str(CONCURRENCY), "--output", self.output, "--overwrite")
@@ -163,7 +173,9 @@ def answer(messages: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     if "question" in data:
         words = set(_WORD.findall(data["question"])) - {"beside"}
         return {"answerable": all(word in data["passages"] for word in words)}
-    quotes = [max(_SENTENCE.findall(text), key=lambda found: len(_WORD.findall(found))).strip() for text in data.values()]
+    quotes = [
+        max(_SENTENCE.findall(text), key=lambda found: len(_WORD.findall(found))).strip() for text in data.values()
+    ]
     words = [" ".join(sorted(set(_WORD.findall(quote)), key=lambda word: (len(word), word))[-5:]) for quote in quotes]
     question = f"What is told of {' beside '.join(words)}?"
     if "whether a search engine over a collection of documents knows" in messages[0]["content"]:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from killing.process import Started, events_of, prepare, start
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from killing.process import Command
 
-__all__ = ["Count", "Fault", "Job", "Kill", "Tally", "kill_often", "left_over", "moments_of", "twice"]
+__all__ = ["Count", "Fault", "Job", "Kill", "Moments", "Tally", "kill_often", "left_over", "twice"]
 
 LONGEST_CHAIN = 6
 WRITES = ("saves", "keeps", "writes")
@@ -117,11 +117,12 @@ def kill_often(job: Job, place: Path, kills: int, seed: int) -> Tally:
         Fault: something was lost, damaged or done twice; the message names the seed and the folder, which stays.
     """
     prepare()
+    chance = random.Random(seed)  # noqa: S311 — when to kill
     whole = place / "whole"
     whole.mkdir(parents=True)
     job.begin(whole)
     tally = Tally(job.name, start(job.command(whole, 0)).finish())
-    moments = _Moments(random.Random(seed), tally.seconds, events_of(job.command(whole, 0)))
+    moments = Moments(chance, tally.seconds, events_of(job.command(whole, 0)))
     while len(tally.kills) < kills:
         folder = place / f"chain-{tally.chains}"
         folder.mkdir()
@@ -133,7 +134,7 @@ def kill_often(job: Job, place: Path, kills: int, seed: int) -> Tally:
     return tally
 
 
-def _chain(job: Job, folder: Path, whole: Path, moments: _Moments, kills: int, tally: Tally) -> None:
+def _chain(job: Job, folder: Path, whole: Path, moments: Moments, kills: int, tally: Tally) -> None:
     """Begin, kill, go on, kill … until the work is finished, and compare."""
     job.begin(folder)
     killed = 0
@@ -141,7 +142,7 @@ def _chain(job: Job, folder: Path, whole: Path, moments: _Moments, kills: int, t
         if len(tally.kills) >= kills:
             break
         started = start(job.command(folder, number))
-        moments.wait(started)
+        moments.wait(started, number)
         seconds = time.monotonic() - started.at
         if not started.kill():
             started.finish()  # raises where it failed by itself
@@ -157,23 +158,36 @@ def _chain(job: Job, folder: Path, whole: Path, moments: _Moments, kills: int, t
     tally.chains += 1
 
 
-class _Moments:
-    """When to kill."""
+class Moments:
+    """When to kill: two of three moments are anywhere in the time of the whole work, the third while it writes.
+
+    Args:
+        chance: draws them.
+        seconds: how long the whole work takes.
+        events: what its process wrote down.
+    """
 
     def __init__(self, chance: random.Random, seconds: float, events: Sequence[Sequence[Any]]) -> None:
         self._chance, self._seconds, self._drawn = chance, seconds, 0
-        self._even = moments_of(chance)
+        self._even = _even(chance)
         self._writing = [kind for _, kind, *_ in events if kind in WRITES]
 
-    def wait(self, started: Started) -> None:
-        """Wait for the next moment."""
+    def wait(self, started: Started, resumed: int, goes_on: Callable[[], bool] | None = None) -> None:
+        """Wait for the next moment, or until the work is over.
+
+        Args:
+            started: who works.
+            resumed: how often the work was killed before: it has less to go.
+            goes_on: whether there is work left, where its process does not end by itself.
+        """
+        goes_on = goes_on or (lambda: started.is_running)
         self._drawn += 1
         if self._drawn % 3 or not self._writing:
-            time.sleep(next(self._even) * self._seconds)
+            time.sleep(next(self._even) * self._seconds / (1 + resumed))
             return
         kind = self._chance.choice(sorted(set(self._writing)))
         which = self._chance.randint(1, self._writing.count(kind))
-        while started.is_running and self._count(started, kind) < which:
+        while goes_on() and self._count(started, kind) < which:
             time.sleep(_STEP)
         time.sleep(self._chance.uniform(0.0, 0.03))
 
@@ -182,7 +196,7 @@ class _Moments:
         return sum(found == kind and process == own for process, found, *_ in events_of(started.command))
 
 
-def moments_of(chance: random.Random) -> Iterator[float]:
+def _even(chance: random.Random) -> Iterator[float]:
     """Yield moments between 0 and 1, ten tenths in turn in random order, so that none of them is left out."""
     while True:
         for tenth in chance.sample(range(10), 10):

@@ -9,11 +9,11 @@ import signal
 import sys
 import threading
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from killing.process import Command
 
@@ -140,9 +140,14 @@ def _changes(event: str, given: tuple[Any, ...], inside: str) -> bool:
         writes = isinstance(mode, str) and any(letter in mode for letter in "wax+")
         if not writes and not (isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)):
             return False
-        return isinstance(path, (str, bytes, os.PathLike)) and os.path.abspath(os.fsdecode(path)).startswith(inside)
+        return isinstance(path, (str, bytes, os.PathLike)) and _is_inside(path, inside)
     if event not in _CHANGING:
         return False
     if given[-1] not in (-1, None):  # relative to an open folder, as a tree is removed
         return True
-    return os.path.abspath(os.fsdecode(given[0])).startswith(inside)
+    return _is_inside(given[0], inside)
+
+
+def _is_inside(path: Any, folder: str) -> bool:
+    # without following links, and without asking the file system, which would be an event of its own
+    return os.path.abspath(os.fsdecode(path)).startswith(folder)  # noqa: PTH100

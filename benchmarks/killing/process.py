@@ -16,8 +16,11 @@ import time
 import traceback
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import raglift
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -103,12 +106,14 @@ class Started:
         return (self.command.folder / "stderr").read_text("utf-8", "replace")
 
 
+@cache
 def prepare() -> None:
-    """Start the server that processes are forked from, with the libraries imported."""
+    """Start the server that processes are forked from, with the libraries imported, unless it runs."""
     before = dict(os.environ)
     os.environ.update(_QUIET)
     # The server does not look where this process finds modules, and leaves out silently what it does not find
-    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([str(Path(__file__).parents[1]), *filter(None, sys.path)]))
+    places = [str(Path(__file__).parents[1]), str(Path(raglift.__file__).parents[1]), before.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, places))
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([LIBRARIES])
     try:
@@ -181,7 +186,7 @@ def _code_of(arguments: tuple[str, ...]) -> int:
         main()
     except SystemExit as stopped:
         return stopped.code if isinstance(stopped.code, int) else int(stopped.code is not None)
-    except BaseException:
+    except BaseException:  # noqa: BLE001 — the process ends here, and says why
         traceback.print_exc()
         return 1
     return 0

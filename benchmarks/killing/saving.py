@@ -1,4 +1,4 @@
-"""`evaluate --save --overwrite`: two processes in one group, one cache, and a folder each that is replaced each time."""
+"""`evaluate --save --overwrite`: two processes in one group with one cache, and a folder each that is replaced."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class Saving:
     def command(self, folder: Path, number: int) -> Command:
         """Return the commands; every second time, the chunks are those of the other."""
         sizes = SIZES if number % 2 == 0 else SIZES[::-1]
+        settings = ("--embedding", "minilm", "--dtype", "float32", "--reranker", "none", "--chunk-overlap", "0")
         first, second = (
-            ("evaluate", self._data, "--retriever", retriever, "--embedding", "minilm", "--dtype", "float32")
-            + ("--reranker", "none", "--chunk-size", str(size), "--chunk-overlap", "0")
-            + ("--save", run, "--overwrite")
+            ("evaluate", self._data, "--retriever", retriever, "--chunk-size", str(size), "--save", run, "--overwrite")
             for retriever, size, run in zip(RETRIEVERS, sizes, RUNS, strict=True)
         )
-        return Command(first, folder, {"RAGLIFT_CACHE": str(folder / "cache")}, beside=(second,))
+        own = {"RAGLIFT_CACHE": str(folder / "cache")}
+        return Command((*first, *settings), folder, own, beside=((*second, *settings),))
 
     def look(self, folder: Path, whole: Path) -> None:
         """What was saved before is there, or what takes its place: whole."""

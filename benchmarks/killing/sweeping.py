@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +13,8 @@ from raglift.errors import RunError
 from raglift.sweep import load_sweep_result
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from raglift.records import Evaluation
 
 __all__ = ["Sweeping", "is_same"]

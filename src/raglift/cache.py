@@ -211,12 +211,17 @@ def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
     import tenacity
 
     again = tenacity.Retrying(
-        retry=tenacity.retry_if_exception_type(sqlite3.OperationalError),
+        retry=tenacity.retry_if_exception(_is_busy),  # a full disk is full however often it is tried
         stop=tenacity.stop_after_delay(_SWITCH_SECONDS),
         wait=tenacity.wait_random(0.01, 0.05),
         reraise=True,
     )
     again(connection.execute, "PRAGMA journal_mode=WAL")
+
+
+def _is_busy(error: BaseException) -> bool:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest says in what way
+    return isinstance(error, sqlite3.OperationalError) and code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def _make_table(connection: sqlite3.Connection) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["UNPRINTABLE", "encodable", "printable"]
+__all__ = ["UNPRINTABLE", "brief", "encodable", "printable"]
 
 UNPRINTABLE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """What could move a terminal's cursor, change its colours or reorder a line, or has no UTF-8; never a line end."""
@@ -23,3 +23,17 @@ def printable(text: str) -> str:
     and lone surrogates come out as �.
     """
     return UNPRINTABLE.sub("�", text)
+
+
+def brief(value: object, most: int = 200) -> str:
+    """Return what `repr` says of something that a user wrote, on one line and never endless.
+
+    Args:
+        value: it.
+        most: where it has more characters than so many, its middle is left out.
+    """
+    try:
+        said = repr(value)
+    except ValueError:  # an integer of more digits than Python writes out
+        said = f"something of the type {type(value).__name__} that is too long to show"
+    return said if len(said) <= most else f"{said[: most // 2]}…{said[-most // 2 :]}"

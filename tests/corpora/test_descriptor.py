@@ -76,6 +76,7 @@ def test_text(tmp_path: Path) -> None:
         (HEAD + "documents = '/etc'", "corpus.toml: documents", '"/etc"', "without any path"),
         (HEAD + r'documents = "a\u0000b"', "corpus.toml: documents", r'"a\u0000b"', "without any path"),
         (HEAD + TEXT.replace("tides.txt", r"a\u001b[31m", 1), "corpus.toml: text.file", "[31m", "a name in the folder"),
+        (HEAD + "documents = " + "9" * 5000, "corpus.toml", "no valid TOML", "TOML"),
         (HEAD + "documents = '..'", "corpus.toml: documents", '".."', "without any path"),
         (
             HEAD + TEXT.replace("tides.txt", "a/b.txt", 1),

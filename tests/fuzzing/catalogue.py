@@ -1,16 +1,17 @@
-"""All readers."""
+"""All readers: those of each module beside this one whose name begins with `readers_`."""
 
 from __future__ import annotations
 
-from . import readers_corpora, readers_datasets, readers_labels, readers_run_files
+from importlib import import_module
+from pathlib import Path
+
 from .reader import Reader
 
 __all__ = ["READERS"]
 
-READERS: tuple[Reader, ...] = (
-    *readers_datasets.READERS,
-    *readers_corpora.READERS,
-    *readers_run_files.READERS,
-    *readers_labels.READERS,
+_MODULES = sorted(path.stem for path in Path(__file__).parent.glob("readers_*.py"))
+
+READERS: tuple[Reader, ...] = tuple(
+    reader for name in _MODULES for reader in import_module(f".{name}", __package__).READERS
 )
 """In the order of the table."""

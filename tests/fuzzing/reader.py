@@ -68,7 +68,7 @@ class Reader:
     megabytes: int = 400
     """So much more memory than before may it hold at a time."""
     modules: tuple[str, ...] = ()
-    """Which modules of raglift it drives that open or parse files, as `dataset.jsonl`."""
+    """What of raglift it is there for, to tell readers of this file; `test_reach.py` measures what it drives."""
 
 
 class Bench:
@@ -140,6 +140,10 @@ class Bench:
             except AssertionError as error:
                 where = traceback.extract_tb(error.__traceback__)[-1]
                 raise BrokenError(f"a result that is not valid: {where.line}", f"{error}\n{result!r:.2000}") from error
+            except Exception as error:
+                raise BrokenError(
+                    f"what became of a result: {type(error).__name__} {_where(error)}", _told(error)
+                ) from error
         if CANARY in repr(result):
             raise BrokenError("a file outside the folder was read", f"{result!r:.2000}")
         return "returned"

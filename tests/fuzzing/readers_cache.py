@@ -50,7 +50,6 @@ READERS: Sequence[Reader] = (
         _check,
         targets=("cache.sqlite",),
         changes=("cache.sqlite", "cache.sqlite-wal", "cache.sqlite-shm", "cache.sqlite-journal"),
-        modules=("cache",),
     ),
 )
 """All of the readers here."""

@@ -58,7 +58,7 @@ def _places(folder: Path) -> object:
 _ERRORS = (DatasetError, CorpusError, CorpusMissing, ConfigurationError)
 
 READERS: tuple[Reader, ...] = (
-    Reader("corpus.toml", _book, _places, targets=(DESCRIPTOR,), modules=("corpora.descriptor", "corpora.catalogue")),
+    Reader("corpus.toml", _book, _places, targets=(DESCRIPTOR,)),
     Reader("corpus with a text", _book, rl.load_dataset, _ERRORS, valid_dataset, codecs={"*.txt": "bytes"}),
     Reader("corpus with a folder", _folder, rl.load_dataset, _ERRORS, valid_dataset, codecs={"*.txt": "bytes"}),
 )

@@ -137,14 +137,13 @@ _LAYOUT = (DatasetError, ConfigurationError, CorpusError)
 _dataset = partial(Reader, errors=_LAYOUT, check=valid_dataset)
 
 READERS: tuple[Reader, ...] = (
-    _dataset("jsonl", _own, _loaded(), modules=("dataset.jsonl", "dataset.decoding", "dataset.strict_json")),
-    _dataset("beir", _copied("beir"), _loaded(), modules=("dataset.formats.beir", "dataset.document_lines")),
-    _dataset("trec", _copied("trec"), _loaded(), modules=("dataset.formats.trec",)),
+    _dataset("jsonl", _own, _loaded()),
+    _dataset("beir", _copied("beir"), _loaded()),
+    _dataset("trec", _copied("trec"), _loaded()),
     _dataset(
         "trec topics, jsonl",
         _copied("trec", "qrels.txt", "topics.jsonl"),
         _loaded("qrels.txt", topics="topics.jsonl"),
-        modules=("dataset.formats.topics",),
     ),
     _dataset(
         "trec topics, classic",
@@ -152,26 +151,24 @@ READERS: tuple[Reader, ...] = (
         _loaded("qrels.txt", topics="topics.301-303.txt"),
         codecs={"topics*": "bytes"},
     ),
-    _dataset("squad", _copied("squad"), _loaded("dev-v2.0.json"), modules=("dataset.formats.squad",)),
+    _dataset("squad", _copied("squad"), _loaded("dev-v2.0.json")),
     _dataset("csv, own columns", _table, _loaded("labels.csv", documents={"cat.txt": _CAT})),
-    _dataset("csv", _copied("csv"), _loaded("labels.csv", columns=_COLUMNS), modules=("dataset.formats.csv_table",)),
-    _dataset("autorag", _copied("autorag"), _loaded(), modules=("dataset.formats.autorag",)),
+    _dataset("csv", _copied("csv"), _loaded("labels.csv", columns=_COLUMNS)),
+    _dataset("autorag", _copied("autorag"), _loaded()),
     _dataset("autorag, ids", _copied("autorag", "qa.parquet"), _loaded("qa.parquet")),
     _dataset(
         "llama-index, pairs",
         _copied("llama-index", "qa_dataset.json"),
         _loaded("qa_dataset.json"),
-        modules=("dataset.formats.llama_index", "dataset.formats.catalogue"),
     ),
     _dataset("llama-index, examples", _copied("llama-index", "rag_dataset.json"), _loaded("rag_dataset.json")),
-    _dataset("chunking evaluation", _chunking_evaluation, _loaded(), modules=("dataset.chunking_evaluation",)),
+    _dataset("chunking evaluation", _chunking_evaluation, _loaded()),
     Reader(
         "documents, texts",
         _documents,
         partial(_read_documents, name="texts"),
         check=valid_documents,
         codecs={"*.txt": "bytes"},
-        modules=("dataset.documents",),
     ),
     Reader(
         "documents, jsonl",

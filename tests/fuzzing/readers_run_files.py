@@ -105,6 +105,7 @@ _RUNS = {
 }
 _LABELS = {
     "qrels.trec": _write(_TREC_QRELS, "qrels.trec"),
+    "twice.trec": _write(_TREC_QRELS * 2, "twice.trec"),  # which is not read in bulk
     "qrels.tsv": _write(_BEIR_QRELS, "qrels.tsv"),
     "qrels.jsonl": _write(_lines(_each(_GRADES, "grade")), "qrels.jsonl"),
     "qrels.parquet": _parquet(_each(_GRADES, "grade"), "qrels.parquet"),
@@ -113,10 +114,7 @@ _OF_ANYTHING = (DatasetError, CorpusError, ConfigurationError)
 """Qrels may be any dataset, so damaged ones may be taken for one."""
 
 READERS: tuple[Reader, ...] = (
-    *(
-        Reader(f"rankings, {name}", write, partial(_run, name), check=_valid_run, modules=("run_files.reading",))
-        for name, write in _RUNS.items()
-    ),
+    *(Reader(f"rankings, {name}", write, partial(_run, name), check=_valid_run) for name, write in _RUNS.items()),
     *(
         Reader(f"judgements, {name}", write, partial(_qrels, name), _OF_ANYTHING, _valid_qrels)
         for name, write in _LABELS.items()

@@ -96,7 +96,7 @@ def _used(folder: Path) -> object:
 
 
 READERS: tuple[Reader, ...] = (
-    Reader("saved evaluation", _write, _read, (RunError,), _again, modules=("store.loading",)),
+    Reader("saved evaluation", _write, _read, (RunError,), _again),
     Reader("saved evaluation, used", _write, _used, (RunError, ConfigurationError), seconds=10.0),
 )
 """All of the readers here."""

@@ -60,6 +60,9 @@ def test_seconds(text: str | float, seconds: float) -> None:
         (None, {"p95_latency": 0}, r"expected seconds above 0"),
         ([("ndcg@10", 0.5)], None, r"minimum: found a list; expected a mapping"),
         ({10: 0.5}, None, r"found 10; expected the name of a figure"),
+        (None, {"p95_latency": ["0.5s"]}, r"p95_latency: found \['0.5s'\]; expected seconds above 0"),
+        ({"ndcg@10": 10**400}, None, r"ndcg@10: found 1000.*; expected a number"),
+        ({"x\ud800:ndcg@10": 0.5}, None, r"minimum: found the stage 'x\\ud800'; expected one of"),
     ],
 )
 def test_what_cannot_be_asked_is_told(minimum, maximum, told: str) -> None:
@@ -69,6 +72,17 @@ def test_what_cannot_be_asked_is_told(minimum, maximum, told: str) -> None:
 
 def test_a_range_may_be_asked_and_tokens_have_no_upper_end() -> None:
     assert len(bounds_of({"ndcg@10": 0.5}, {"ndcg@10": 0.9, "context_tokens@10": 2000}, STAGES)) == 3
+
+
+def test_what_is_no_list_of_metrics_is_told() -> None:
+    with pytest.raises(ConfigurationError, match=r"no_regression: metric: found '0.5'"):
+        compared_metrics(0.5)  # type: ignore[arg-type]
+
+
+def test_a_name_without_end_is_told_in_short() -> None:
+    with pytest.raises(ConfigurationError, match=r"found the stage '\[\[") as caught:
+        bounds_of({"[" * 100_000 + ":ndcg@10": 0.5}, {}, STAGES)
+    assert len(str(caught.value)) < 1000
 
 
 def test_metrics_that_are_compared() -> None:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
-__all__ = ["Stopped", "main"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Stopped", "drop_output", "main"]
 
 _INTERRUPTED = 130
 _HOW_TO_GO_ON = "what the models finished is kept: the same command goes on from there"
+_DISK = {errno.EACCES, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC, errno.EPERM, errno.EROFS}
+"""What a disk that is full, broken or not ours answers."""
 
 
 class Stopped(SystemExit):
@@ -29,10 +38,9 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):  # a Windows pipe cannot encode → or ─: print ? rather than stop
             stream.reconfigure(errors="replace")
     try:
-        app(prog_name="raglift", standalone_mode=True)
+        _run(app)
     except RagliftError as error:
-        sys.stderr.write(f"raglift: error: {printable(str(error))}\n")
-        sys.exit(2)
+        _stop(str(error))
     except SystemExit as end:
         if end.code == _INTERRUPTED:  # typer turns Ctrl-C into this exit code without a word
             told = printable(getattr(end, "how_to_go_on", _HOW_TO_GO_ON))
@@ -42,3 +50,37 @@ def main() -> None:
         # The reader of our output has gone, as with `raglift … | head`
         sys.stderr.close()
         sys.exit(0)
+    except MemoryError:
+        _stop("found less memory than this takes; expected more, or a smaller input: SECURITY.md says what is limited")
+    except OSError as error:
+        if error.errno not in _DISK:
+            raise
+        where = "what is printed" if error.filename is None else str(error.filename)
+        drop_output()
+        _stop(f"{where}: cannot be written or read: {error.strerror}; expected a place with room, and the right to it")
+
+
+def _run(app: Callable[..., object]) -> None:
+    """Run a command, and send on what it printed: Python's own last flush tells of a full disk by a traceback."""
+    try:
+        app(prog_name="raglift", standalone_mode=True)
+    except SystemExit:
+        sys.stdout.flush()
+        raise
+
+
+def _stop(message: str) -> None:
+    from raglift.printable import printable
+
+    try:
+        sys.stdout.flush()
+    except OSError:
+        drop_output()
+    sys.stderr.write(f"raglift: error: {printable(message)}\n")
+    sys.exit(2)
+
+
+def drop_output() -> None:
+    """Let what is still to be printed go nowhere: there is no place for it."""
+    with suppress(OSError):  # a test's output has no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -5,16 +5,19 @@ from __future__ import annotations
 import shlex
 import sys
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from raglift.chunking import make_chunker
 from raglift.cli.json_output import labels_json, print_json, records
+from raglift.cli.keeping import keep
 from raglift.cli.tracking import saved_first
 from raglift.errors import ConfigurationError, MetricFailed, QueryFailed
 from raglift.evaluation import DEFAULT_METRICS, Options, evaluate
 from raglift.integrations.adapt import check_reranker
 from raglift.metrics import parse_depth, split_metrics
 from raglift.models import resolve_dtype
+from raglift.printable import brief
 from raglift.references import load_system
 from raglift.retrieval import parse_retriever
 from raglift.store.costs import cost_line
@@ -81,11 +84,9 @@ def run(request: Request) -> None:
         raise
     if request.system is None:
         evaluation = _with_parts(evaluation, request)
-    # Before anything is printed: whoever reads the table may stop reading, as `head` does
-    if request.save is not None:
-        evaluation.save(request.save, overwrite=request.overwrite)
-        sys.stderr.write(f"saved to {request.save}\n")
-    print_result(evaluation, json=request.as_json)
+    show = partial(print_result, evaluation, json=request.as_json)
+    keep(evaluation, request.save, overwrite=request.overwrite, show=show)
+    show()
     request.tracking.tell(evaluation, saved_first(evaluation, request.save, request.tracking))
     if all(trace.error is not None for trace in evaluation.run.traces):
         raise QueryFailed(f"every query failed; the first: {evaluation.run.traces[0].error}")
@@ -94,7 +95,7 @@ def run(request: Request) -> None:
 def _keep(error: MetricFailed, request: Request) -> None:
     """Save what was retrieved, where a metric of the user's failed on it."""
     if request.save is not None and error.evaluation is not None:
-        error.evaluation.save(request.save, overwrite=request.overwrite)
+        keep(error.evaluation, request.save, overwrite=request.overwrite)
         folder, metrics, ks = (
             shlex.quote(text)
             for text in (
@@ -104,8 +105,7 @@ def _keep(error: MetricFailed, request: Request) -> None:
             )
         )
         sys.stderr.write(
-            f"saved to {request.save}, without {error.metric}; when it is mended: "
-            f"raglift rescore {folder} --metrics {metrics} --ks {ks}\n"
+            f"without {error.metric}; when it is mended: raglift rescore {folder} --metrics {metrics} --ks {ks}\n"
         )
 
 
@@ -153,7 +153,7 @@ def depths(text: str) -> tuple[int | Tokens, ...]:
     found = tuple(k for k in ks if k is not None)
     if not ks or len(found) < len(ks):
         raise ConfigurationError(
-            f"--ks: found {text!r}; expected integers of 1 or more with commas, as 1,3,5,10, or tokens(2000)"
+            f"--ks: found {brief(text)}; expected integers of 1 or more with commas, as 1,3,5,10, or tokens(2000)"
         )
     return found
 
@@ -167,7 +167,7 @@ def numbers_of_hits(text: str) -> tuple[int, ...]:
     found = depths(text)
     numbers = tuple(k for k in found if isinstance(k, int))
     if len(numbers) < len(found):
-        raise ConfigurationError(f"--ks: found {text!r}; expected integers with commas, as 1,3,5,10")
+        raise ConfigurationError(f"--ks: found {brief(text)}; expected integers with commas, as 1,3,5,10")
     return numbers
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from raglift.cli import drop_output
 from raglift.cli.gate_json import gate_json, undecided_json
 from raglift.cli.json_output import print_json
 from raglift.comparison import distinct_names
@@ -19,7 +20,7 @@ from raglift.gating.annotations import without_commands
 from raglift.gating.text import gate_parts
 from raglift.gating.undecided import Undecided
 from raglift.loading import load_dataset
-from raglift.printable import printable
+from raglift.printable import brief, printable
 from raglift.report.terminal.figures import as_text, write
 from raglift.store import load_evaluation
 from raglift.sweep.folder import SweepFolder
@@ -131,7 +132,11 @@ def _decide(request: Request) -> Outcome:
         sys.stdout.flush()
     except BrokenPipeError:
         # Who reads our output has gone, as with `raglift gate … | head`: the verdict is the exit code all the same
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
+    except OSError as error:
+        drop_output()
+        _write_files(result, request)
+        raise _Unwritten(f"what is printed cannot be written: {error.strerror or error}") from error
     _write_files(result, request)
     return result.outcome
 
@@ -155,9 +160,9 @@ def _bounds(option: str, given: tuple[str, ...]) -> dict[str, str]:
         name, _, bound = (part.strip() for part in text.rpartition("="))
         if not name or not bound:
             example = "ndcg@10=0.75" if option == "--min" else "p95_latency=0.5s or failures=0"
-            raise ConfigurationError(f"{option}: found {text!r}; expected NAME=BOUND, as {example}")
+            raise ConfigurationError(f"{option}: found {brief(text)}; expected NAME=BOUND, as {example}")
         if name in found:
-            raise ConfigurationError(f"{option}: found {name!r} twice; expected one bound for it")
+            raise ConfigurationError(f"{option}: found {brief(name)} twice; expected one bound for it")
         found[name] = bound
     return found
 

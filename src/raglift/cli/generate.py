@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.cli.json_output import print_json
 from raglift.cli.model_options import limited, print_estimate, stoppable
-from raglift.dataset.replacing import replacing_file
-from raglift.errors import ConfigurationError, ModelError
+from raglift.dataset.replacing import replacing_file, unwritable
+from raglift.errors import ConfigurationError, DatasetError, ModelError
 from raglift.judging.generating import MOST_TRIES, estimate_generation, generate, parse_styles, print_generation
 from raglift.loading import load_documents
 from raglift.records import Dataset
@@ -70,11 +70,24 @@ def run(request: Request) -> None:
     if request.report is not None:
         _write_report(generation, request.report)
     if len(generation.dataset):
-        generation.write(output)
+        _write(generation, output, overwrite=request.overwrite)
         sys.stderr.write(f"wrote {counted(len(generation.dataset), 'query')} to {output}\n")
     _print(generation, as_json=request.as_json)
     if not len(generation.dataset):
         raise ModelError(f"no question was kept, so {output} was not written: the report says what was thrown away")
+
+
+def _write(generation: Generation, output: Path, *, overwrite: bool) -> None:
+    """Write the questions.
+
+    Raises:
+        DatasetError: they cannot be written; the model's answers are in the cache, which is said.
+    """
+    try:
+        generation.write(output, overwrite=overwrite)
+    except DatasetError:
+        sys.stderr.write("the answers are kept in the cache: the same command with another --output asks nothing\n")
+        raise
 
 
 def _checked_output(request: Request) -> Path:
@@ -92,6 +105,9 @@ def _checked_output(request: Request) -> Path:
     if output.exists() and not (request.overwrite and is_file):
         way = "--overwrite" if is_file else "a folder that is not there yet: none is replaced"
         raise ConfigurationError(f"{output}: found something that is already there; expected a new name, or {way}")
+    folder = unwritable(output)
+    if folder is not None:
+        raise ConfigurationError(f"--output: found {output}; expected a place that can be written to: {folder} is none")
     return output
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from raglift.cli.json_output import print_json
 from raglift.cli.model_options import limited, print_estimate, stoppable
 from raglift.cli.saved_runs import load_runs
 from raglift.dataset import write_queries
-from raglift.errors import ConfigurationError, ModelOutputError
+from raglift.dataset.replacing import unwritable
+from raglift.errors import ConfigurationError, DatasetError, ModelOutputError
 from raglift.judging.asking.ask import NoAnswer
 from raglift.judging.grading.brief import print_grading
 from raglift.judging.grading.graded import estimate_grading, grade
@@ -86,7 +86,7 @@ def _finish(request: Request, summary: GradingSummary, documents: Sequence[Docum
     from rich.console import Console
 
     if request.output is not None:
-        write_queries(summary.labels, request.output, documents)
+        _write(request, summary, documents)
     if request.as_json:
         print_json(_as_json(summary))
     else:
@@ -100,6 +100,20 @@ def _finish(request: Request, summary: GradingSummary, documents: Sequence[Docum
         _say(f"  raglift rescore {first} --labels {output}{places}    figures under these labels")
         scale = "" if summary.graded.scale == _USUAL_SCALE else f" --scale {summary.graded.scale}"
         _say(f"  raglift review {output} {runs}{places}{scale}    look at them, one by one")
+
+
+def _write(request: Request, summary: GradingSummary, documents: Sequence[Document]) -> None:
+    """Write the labels.
+
+    Raises:
+        DatasetError: they cannot be written; the grades are in the cache, which the message says.
+    """
+    output = cast("Path", request.output)
+    try:
+        write_queries(summary.labels, output, documents, overwrite=request.overwrite)
+    except DatasetError as error:
+        _say("the grades are kept in the cache: the same command with another --output writes them, and asks nothing")
+        raise error from None
 
 
 def _check_any(graded: Graded) -> None:
@@ -120,8 +134,8 @@ def _check_output(request: Request) -> None:
         raise ConfigurationError(f"--output: found {output}; expected a .jsonl file: labels are JSON Lines")
     if output.is_dir() or (output.exists() and not request.overwrite):
         raise ConfigurationError(f"{output}: found something there; expected a free name, or --overwrite")
-    folder = next(each for each in output.absolute().parents if each.exists())
-    if not (folder.is_dir() and os.access(folder, os.W_OK)):
+    folder = unwritable(output)
+    if folder is not None:
         raise ConfigurationError(f"--output: found {output}; expected a place that can be written to: {folder} is none")
 
 

@@ -14,7 +14,7 @@ from raglift.cli import Stopped
 from raglift.errors import ConfigurationError, CostLimitReached
 from raglift.integrations.language_models import language_model
 from raglift.judging.asking.ask import Limits
-from raglift.printable import printable
+from raglift.printable import brief, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +75,7 @@ def parse_price(text: str) -> tuple[float, float]:
         given = answered = math.nan
     if not (0 <= given < math.inf and 0 <= answered < math.inf):
         raise ConfigurationError(
-            f"--price: found {printable(text)!r}; expected US dollars per million input and output tokens, as 0.15,0.60"
+            f"--price: found {brief(text)}; expected US dollars per million input and output tokens, as 0.15,0.60"
         )
     return given, answered
 
@@ -122,5 +122,5 @@ def _temperature(text: str) -> float | None:
     except ValueError:
         temperature = math.nan
     if not 0 <= temperature <= 2:
-        raise ConfigurationError(f"--temperature: found {printable(text)!r}; expected 0 to 2, or 'default'")
+        raise ConfigurationError(f"--temperature: found {brief(text)}; expected 0 to 2, or 'default'")
     return temperature

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from raglift.comparison import compare
 from raglift.comparison.statistics import primary_of
+from raglift.dataset.replacing import replacing_file
 from raglift.errors import ConfigurationError
 from raglift.records import Comparison, Evaluation
 from raglift.store import load_evaluation
@@ -132,8 +133,6 @@ def _write_markdown(text: str, request: Request) -> None:
         return
     if request.output.exists() and not request.overwrite:
         raise ConfigurationError(f"{request.output}: found something there; expected a free name, or --overwrite")
-    try:
-        request.output.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise ConfigurationError(f"{request.output}: cannot be written: {error.strerror or error}") from error
+    with replacing_file(request.output.expanduser()) as file:
+        file.write(text)
     sys.stderr.write(f"written to {request.output}\n")

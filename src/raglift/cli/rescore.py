@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from raglift.cli.evaluate import depths, print_result
+from raglift.cli.keeping import keep
 from raglift.cli.tracking import saved_first
 from raglift.errors import ConfigurationError
 from raglift.evaluation import rescore
@@ -51,10 +53,9 @@ def run(request: Request) -> None:
         check_free(request.save, overwrite=request.overwrite)
     request.tracking.check()
     evaluation = _rescored(load_evaluation(request.run), request)
-    if request.save is not None:
-        evaluation.save(request.save, overwrite=request.overwrite)
-        sys.stderr.write(f"saved to {request.save}\n")
-    print_result(evaluation, json=request.as_json)
+    show = partial(print_result, evaluation, json=request.as_json)
+    keep(evaluation, request.save, overwrite=request.overwrite, show=show)
+    show()
     request.tracking.tell(evaluation, saved_first(evaluation, request.save, request.tracking))
 
 

@@ -58,7 +58,7 @@ class Tracking:
             RagliftError: as `open_tracker` does.
         """
         for tracker in self.trackers:
-            open_tracker(tracker)
+            open_tracker(tracker, self.project)
 
     def tell(self, result: Evaluation | Comparison | SweepResult, later: Callable[[Sequence[str]], str]) -> None:
         """Track a result that is saved or printed; each tracker is told, whether or not another fails.

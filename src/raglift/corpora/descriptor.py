@@ -112,7 +112,7 @@ def _parse(path: Path, place: Place) -> dict[str, Any]:
     if text is not None:
         try:
             return tomllib.loads(text)
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:  # also an integer of thousands of digits
             place.fault(f"no valid TOML ({error})", "TOML")
     return {}
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raglift.corpora.catalogue import Corpus, find_corpus
 from raglift.dataset import read_queries
 from raglift.dataset.faults import Place
+from raglift.dataset.replacing import beside
 from raglift.errors import CorpusError, DatasetError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from raglift.corpora.descriptor import CorpusText
     from raglift.corpora.download import Progress
 
@@ -86,17 +87,13 @@ def _put(data: bytes, target: Path) -> None:
     """Write a file whole or not at all."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-        temporary = Path(name)
-        try:
-            with os.fdopen(handle, "wb") as file:
+        with beside(target) as temporary:
+            written = temporary / "written"
+            with written.open("wb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            temporary.replace(target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+            written.replace(target)
     except OSError as error:
         raise CorpusError(
             f"the text cannot be written to {target}: {error}; set RAGLIFT_CACHE to a folder that can"

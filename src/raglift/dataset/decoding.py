@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from functools import partial
 from typing import TYPE_CHECKING
 
+from raglift.limits import allowed, most_bytes
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from io import BufferedReader
     from pathlib import Path
     from typing import IO
 
@@ -19,16 +24,38 @@ _BOM = "\ufeff"
 _OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 # Not str.splitlines: U+2028 and its like may stand inside a JSON string.
 _LINE = re.compile(rb"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
+_PIECE = 2**20
+_MOST_BLANK = 10_000_000
+"""So many blank lines in a row are no file that anybody wrote."""
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
 def read_bytes(path: Path, place: Place) -> bytes | None:
-    """Return what a file holds; None, and a fault, when it cannot be read."""
+    """Return what a file holds; None, and a fault, when it cannot be read or is larger than what is taken."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            data = _read_whole(file)
     except OSError as error:
         place.fault(f"no readable file ({error.strerror or error})", f"a readable file at {path}")
         return None
+    if data is None:
+        place.fault(f"more than {most_bytes():,} bytes", allowed())
+    return data
+
+
+def _read_whole(file: BufferedReader) -> bytes | None:
+    """Return all that a file holds; None where that is more than what is taken."""
+    most = most_bytes()
+    status = os.fstat(file.fileno())
+    if stat.S_ISREG(status.st_mode):
+        return None if status.st_size > most else file.read()
+    pieces = []  # a pipe, or a device that never ends: nobody knows how much will come
+    while piece := file.read(_PIECE):
+        pieces.append(piece)
+        most -= len(piece)
+        if most < 0:
+            return None
+    return b"".join(pieces)
 
 
 def decode_text(data: bytes, place: Place) -> str | None:
@@ -95,12 +122,19 @@ def lines_of(file: IO[bytes], place: Place, *, longest: int | None = None) -> It
         place: the file, for faults.
         longest: how many bytes a line may have; one that has more is a fault, and nothing is read after it.
     """
-    begin = 0
+    begin = blank = 0
     lines = file if longest is None else iter(partial(file.readline, longest + 1), b"")
     for number, raw in enumerate(lines, start=1):
         if raw == b"\n":
             begin += 1
+            blank += 1
+            if blank > _MOST_BLANK:
+                place.at_line(number).fault(
+                    f"more than {_MOST_BLANK:,} blank lines in a row", "lines with something in them"
+                )
+                return
             continue
+        blank = 0
         here = place.at_line(number)
         if longest is not None and len(raw) > longest:
             here.fault(f"a line of more than {longest:,} bytes", "shorter lines")

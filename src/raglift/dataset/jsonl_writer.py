@@ -91,10 +91,11 @@ def write_queries(
     documents: Sequence[Document] = (),
     *,
     passage_value: Callable[..., Any] | None = None,
+    overwrite: bool = True,
 ) -> Path:
     """Write queries as raglift's own `queries.jsonl`, all of them or nothing.
 
-    `read_queries(path, documents)` gives equal queries back. An existing file is replaced.
+    `read_queries(path, documents)` gives equal queries back.
 
     Args:
         queries: the queries, at least one.
@@ -103,6 +104,7 @@ def write_queries(
             anything is written; without them a span is written with its text, and can be read without them.
         passage_value: what turns a passage into its JSON value, for another form of some of them, as
             `{"doc", "from", "to"}`; it is called as `passage_value(passage, default_grade=0 or 1)`.
+        overwrite: whether a file that is there may be replaced.
 
     Returns:
         The path.
@@ -116,7 +118,7 @@ def write_queries(
     values = check_queries(queries, documents, faults, passage_value or _default_value(documents))
     if faults:
         raise DatasetError(str(target), faults, NOTHING_WRITTEN)
-    with replacing_file(target) as file:
+    with replacing_file(target, overwrite=overwrite) as file:
         file.writelines(json.dumps(value, ensure_ascii=False) + "\n" for value in values)
     return target
 

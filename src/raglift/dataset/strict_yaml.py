@@ -9,6 +9,7 @@ import yaml
 
 from raglift.dataset.faults import quoted
 from raglift.errors import Fault
+from raglift.printable import printable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,11 +26,11 @@ _PLAIN_TAGS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 
 
 def path_text(keys: Keys) -> str:
-    """Return a path as it is read: `chunkers[1].size`."""
+    """Return a path as it is read, and can be printed: `chunkers[1].size`."""
     text = ""
     for key in keys:
         text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else key
-    return text
+    return printable(text)
 
 
 class NotYaml(Exception):

@@ -4,6 +4,7 @@ from raglift.diagnosis.attainable import Alternative, Best, best_facts, best_fac
 from raglift.diagnosis.conventions import MetricsExplanation, explain_metrics
 from raglift.diagnosis.curves import has_curve, over_k
 from raglift.diagnosis.explanation import Explanation, explain
+from raglift.diagnosis.failures import Failure, failures_of
 from raglift.diagnosis.headroom import Headroom, headroom
 from raglift.diagnosis.loss import Fates, Loss, LossBreakdown, fates_of, loss_breakdown
 
@@ -11,6 +12,7 @@ __all__ = [
     "Alternative",
     "Best",
     "Explanation",
+    "Failure",
     "Fates",
     "Headroom",
     "Loss",
@@ -20,6 +22,7 @@ __all__ = [
     "best_facts_at",
     "explain",
     "explain_metrics",
+    "failures_of",
     "fates_of",
     "has_curve",
     "headroom",

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import tenacity
 
-from raglift.errors import ConfigurationError, ModelOutputError, QueryFailed, QueryTimeout, RagliftError
+from raglift.errors import (
+    ConfigurationError,
+    ModelOutputError,
+    QueryFailed,
+    QueryTimeout,
+    RagliftError,
+    ServiceUnusable,
+)
 from raglift.execution.calls import FirstFailure, Outcome, call_all, call_all_async
 from raglift.execution.policy import Policy, describe_error, retry_settings
 from raglift.execution.stages import RerankStage, RetrieveStage, Stage
@@ -89,7 +96,7 @@ def run_stages(
         show = False if is_batched(stage) else policy.progress
         with watch(stage), track(stage.name, len(alive), "queries", show=show) as advance:
             outcomes = ask_stage(stage, inputs, policy, advance)
-        _stop_if_unusable(outcomes)
+        _stop_if_unusable(stage, outcomes)
         for place, outcome in zip(alive, outcomes, strict=True):
             if outcome.value is None:
                 tried = f" (tried {outcome.tries} times)" if outcome.tries > 1 else ""
@@ -152,10 +159,12 @@ def _stopped(stage: Stage, query: str, error: BaseException) -> BaseException:
     return failure
 
 
-def _stop_if_unusable(outcomes: Sequence[Outcome[Ranking]]) -> None:
+def _stop_if_unusable(stage: Stage, outcomes: Sequence[Outcome[Ranking]]) -> None:
     """Raise the first error where every query failed of misuse: then it is no query's fault."""
     errors = [outcome.error for outcome in outcomes]
     if errors and errors[0] is not None and all(_is_misuse(error) for error in errors):
+        if isinstance(errors[0], ServiceUnusable):  # which of its addresses it was about
+            raise ServiceUnusable(f"{stage.system}: {errors[0]}") from errors[0]
         raise errors[0]
 
 

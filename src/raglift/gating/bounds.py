@@ -5,13 +5,14 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raglift.comparison.statistics import is_bounded, is_quality
 from raglift.errors import ConfigurationError
 from raglift.metrics import MEASURES, parse
+from raglift.printable import brief
 from raglift.records import Metric
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def bounds_of(
             same = [other.name for other in found if _identity(other) == _identity(one)]
             if same:
                 raise ConfigurationError(
-                    f"{argument}: found {one.name!r} beside {same[0]!r}; expected one bound for it"
+                    f"{argument}: found {brief(one.name)} beside {brief(same[0])}; expected one bound for it"
                 )
             found.append(one)
     return tuple(found)
@@ -77,12 +78,12 @@ def compared_metrics(metrics: Sequence[Metric | str]) -> tuple[Metric, ...]:
         ConfigurationError: something that is no measure of quality, a stage, or a metric twice, as p is corrected over
             how many there are.
     """
-    given = [metrics] if isinstance(metrics, (str, Metric)) else list(metrics)
+    given = [metrics] if isinstance(metrics, (str, Metric)) or not isinstance(metrics, Iterable) else list(metrics)
     found: dict[Metric, None] = {}
     for one in given:
         if isinstance(one, str) and ":" in one:
             raise ConfigurationError(
-                f"no_regression: found {one!r}; expected a metric without a stage: runs are compared at their last"
+                f"no_regression: found {brief(one)}; expected a metric without a stage: runs are compared at their last"
             )
         metric = _parsed("no_regression", str(one))
         if not is_quality(metric):
@@ -106,8 +107,8 @@ def checked_margin(margin: float, metrics: Sequence[Metric] = ()) -> float:
         ConfigurationError: not a number of 0 or more, or so large that no drop could pass it.
     """
     is_number = isinstance(margin, (int, float)) and not isinstance(margin, bool)
-    if not is_number or not math.isfinite(margin) or margin < 0.0:
-        raise ConfigurationError(f"margin: found {margin!r}; expected a number of 0 or more, as 0.01")
+    if not is_number or not math.isfinite(_as_float(margin)) or margin < 0.0:
+        raise ConfigurationError(f"margin: found {brief(margin)}; expected a number of 0 or more, as 0.01")
     bounded = [metric for metric in metrics if is_bounded(metric)]
     if bounded and margin >= 1.0:
         raise ConfigurationError(
@@ -131,8 +132,9 @@ def check_power(confidence: float, tests: int) -> None:
     if tests and 1.0 - confidence < least:
         corrected = f", corrected over {tests:,} metrics" if tests > 1 else ""
         raise ConfigurationError(
-            f"confidence: found {confidence!r}; expected at most {math.floor((1.0 - least) * 1e4) / 1e4:g}: no p of a "
-            f"permutation test with {_RESAMPLES:,} draws is below {least:.2g}{corrected}, so the gate could never fail"
+            f"confidence: found {brief(confidence)}; expected at most {math.floor((1.0 - least) * 1e4) / 1e4:g}: no p "
+            f"of a permutation test with {_RESAMPLES:,} draws is below {least:.2g}{corrected}, so the gate could never "
+            "fail"
         )
 
 
@@ -142,7 +144,7 @@ def _identity(bound: Bound) -> tuple[str | None, str, bool]:
 
 def _bound(argument: str, name: str, bound: float | str, stages: Sequence[str]) -> Bound:
     if not isinstance(name, str):
-        raise ConfigurationError(f"{argument}: found {name!r}; expected the name of a figure, as 'ndcg@10'")
+        raise ConfigurationError(f"{argument}: found {brief(name)}; expected the name of a figure, as 'ndcg@10'")
     stage, figure = _stage_and_figure(argument, name.strip(), stages)
     where = f"{argument}: {name.strip()}"
     if figure in LATENCIES or figure in COUNTS:
@@ -164,7 +166,7 @@ def _stage_and_figure(argument: str, name: str, stages: Sequence[str]) -> tuple[
     stage, figure = stage.strip(), figure.strip()
     if colon and stage not in stages:
         raise ConfigurationError(
-            f"{argument}: {name}: found the stage {stage!r}; expected one of {', '.join(map(repr, stages))}"
+            f"{argument}: found the stage {brief(stage)}; expected one of {', '.join(map(repr, stages))}"
         )
     return (stage if colon else None), figure
 
@@ -180,24 +182,29 @@ def _parsed(argument: str, text: str) -> Metric:
         meant = f" (as a maximum, did you mean {near[0]!r}?)" if near else ""
         raise ConfigurationError(f"{argument}: {error}; or, as a maximum, one of {', '.join(figures)}{meant}") from None
     if metric.depth is None and MEASURES[metric.name].needs_k:
-        raise ConfigurationError(f"{argument}: found {text!r}; expected a depth, as {metric.name}@10")
+        raise ConfigurationError(f"{argument}: found {brief(text)}; expected a depth, as {metric.name}@10")
     return metric
 
 
 def _number(where: str, bound: float | str) -> float:
-    try:
-        value = math.nan if isinstance(bound, bool) else float(bound)
-    except (TypeError, ValueError):
-        value = math.nan
+    value = _as_float(bound)
     if not math.isfinite(value):
-        raise ConfigurationError(f"{where}: found {bound!r}; expected a number, as 0.75")
+        raise ConfigurationError(f"{where}: found {brief(bound)}; expected a number, as 0.75")
     return value
+
+
+def _as_float(bound: object) -> float:
+    """Return a number; NaN where there is none, or none that a float can be."""
+    try:
+        return math.nan if isinstance(bound, bool) else float(bound)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 def _count(where: str, bound: float | str) -> float:
     value = _number(where, bound)
     if value < 0.0 or value != round(value):
-        raise ConfigurationError(f"{where}: found {bound!r}; expected a number of queries, as 0")
+        raise ConfigurationError(f"{where}: found {brief(bound)}; expected a number of queries, as 0")
     return value
 
 
@@ -210,7 +217,7 @@ def _seconds(where: str, bound: float | str) -> float:
         except ValueError:
             value = math.nan
     else:
-        value = math.nan if isinstance(bound, bool) else float(bound)
+        value = _as_float(bound)
     if not math.isfinite(value) or value <= 0.0:
-        raise ConfigurationError(f"{where}: found {bound!r}; expected seconds above 0, as 0.5s or 500ms")
+        raise ConfigurationError(f"{where}: found {brief(bound)}; expected seconds above 0, as 0.5s or 500ms")
     return value

@@ -174,13 +174,14 @@ def _make(folder: Path) -> None:
 
 def _write(static: StaticModel, folder: Path) -> None:
     """Write vectors, weights and tokenizer; model2vec's own saving leaves files open, and says where MiniLM lies."""
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save
 
     # model2vec's matrix lies column by column, and safetensors writes an array as it lies in memory: without the copy,
     # another matrix would be read back
     arrays = {"embeddings": static.embedding, "weights": np.asarray(static.weights)}
-    save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, folder / _VECTORS)
-    static.tokenizer.save(str(folder / _TOKENIZER), pretty=False)
+    # As bytes, written here: what the libraries raise of a full disk is no OSError
+    (folder / _VECTORS).write_bytes(save({name: np.ascontiguousarray(array) for name, array in arrays.items()}))
+    (folder / _TOKENIZER).write_text(static.tokenizer.to_str(pretty=False), encoding="utf-8", newline="\n")
 
 
 def _read(folder: Path) -> StaticModel:

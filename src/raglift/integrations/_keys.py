@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+from raglift.errors import ConfigurationError
 
 __all__ = ["address_of", "is_secret_name", "load_dot_env", "secrets_of", "server_of"]
 
@@ -15,12 +18,30 @@ _SHORTEST_SECRET = 8  # a shorter header would hide common words in messages
 
 
 def load_dot_env() -> None:
-    """Read `.env` of the working directory, if python-dotenv is installed; the environment wins."""
+    """Read `.env` of the working directory, if python-dotenv is installed; the environment wins.
+
+    Raises:
+        ConfigurationError: the file cannot be read, or holds what no environment can; no value of it is in the message.
+    """
     try:
         from dotenv import load_dotenv
     except ImportError:
         return
-    load_dotenv(".env")
+    try:
+        load_dotenv(".env")
+    except UnicodeDecodeError:
+        raise _unusable("bytes that are no UTF-8") from None
+    except OSError as error:
+        raise _unusable(f"what cannot be read or set ({error.strerror or type(error).__name__})") from None
+    except ValueError:  # os.environ's, of a NUL
+        raise _unusable("a name or a value that no environment can hold, as one with a NUL character") from None
+
+
+def _unusable(found: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{Path('.env').resolve()}: found {found}; expected lines as OPENAI_API_KEY=… in UTF-8: mend the file, or "
+        "remove it and set the variables in the environment"
+    )
 
 
 def is_secret_name(name: str) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from raglift.errors import ConfigurationError
+from raglift.printable import brief
 
 __all__ = ["MODES", "MatchRule", "Mode"]
 
@@ -42,10 +43,12 @@ class MatchRule:
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
-            raise ConfigurationError(f"match: found {self.mode!r}; expected one of {', '.join(map(repr, MODES))}")
+            raise ConfigurationError(f"match: found {brief(self.mode)}; expected one of {', '.join(map(repr, MODES))}")
         length = self.minimum_length
         if isinstance(length, bool) or not isinstance(length, int) or length < 0:
-            raise ConfigurationError(f"minimum_length: found {self.minimum_length!r}; expected an integer, 0 or more")
+            raise ConfigurationError(
+                f"minimum_length: found {brief(self.minimum_length)}; expected an integer, 0 or more"
+            )
         if self.threshold is None:
             object.__setattr__(self, "threshold", _THRESHOLDS[self.mode])
         else:
@@ -54,12 +57,12 @@ class MatchRule:
     def _check_threshold(self, threshold: object) -> None:
         if self.mode == "containment":
             raise ConfigurationError(
-                f"match threshold: found {threshold!r} with containment, which has none; "
+                f"match threshold: found {brief(threshold)} with containment, which has none; "
                 "expected none, or match='coverage' or 'fuzzy'"
             )
         number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
         if not number or not math.isfinite(threshold) or not 0 < threshold <= 1:  # type: ignore[arg-type, operator]
-            raise ConfigurationError(f"match threshold: found {threshold!r}; expected a number above 0, at most 1")
+            raise ConfigurationError(f"match threshold: found {brief(threshold)}; expected a number above 0, at most 1")
 
     @classmethod
     def for_profile(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from raglift.diagnosis import Explanation, Headroom, LossBreakdown, MetricsExplanation
+    from raglift.diagnosis import Explanation, Failure, Headroom, LossBreakdown, MetricsExplanation
     from raglift.matching import Judgements
     from raglift.records.label_sources import LabelSources
     from raglift.records.labels import Dataset
@@ -121,6 +121,12 @@ class Evaluation(Exporting, Tracking):
         from raglift.diagnosis import loss_breakdown
 
         return loss_breakdown(self, k)
+
+    def failures(self) -> tuple[Failure, ...]:
+        """Return why queries failed: each cause with its queries, the commonest first; empty where none failed."""
+        from raglift.diagnosis import failures_of
+
+        return failures_of(self.run)
 
     def headroom(self, k: int | None = None) -> Headroom:
         """Return recall and NDCG of a perfect reranker over the same candidates.

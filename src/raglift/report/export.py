@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import csv
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from raglift.dataset.replacing import beside
 from raglift.errors import ConfigurationError, RunError
 from raglift.printable import encodable
 
@@ -67,8 +67,8 @@ def export(found: Tabular, path: str | Path, *, overwrite: bool = False) -> tupl
         raise RunError(f"{taken[0]}: found a file; expected a free name, or overwrite=True (--overwrite) to replace it")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name[:40]}.") as temporary:
-            written = [Path(temporary) / str(number) for number in range(len(targets))]
+        with beside(target) as temporary:
+            written = [temporary / str(number) for number in range(len(targets))]
             for file, frame in zip(written, (found.to_frame(), found.per_query()), strict=True):
                 _write(_clean(_signed(frame, found.label_sources)), file, suffix)
             for file, place in zip(written, targets, strict=True):

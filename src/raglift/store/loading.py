@@ -10,6 +10,7 @@ import numpy as np
 
 from raglift.dataset.faults import quoted, shown
 from raglift.errors import RunError
+from raglift.limits import allowed, most_bytes
 from raglift.metrics import PROFILES, read_metric
 from raglift.records import (
     Annotator,
@@ -84,21 +85,46 @@ def _damaged(path: Path, found: str) -> RunError:
     return RunError(f"{path}: damaged: {found}; run the evaluation again")
 
 
+def _check_size(path: Path, rows: int) -> None:
+    """Raise unless a file has as many rows as there are scores, and unpacks to no more than is taken into memory.
+
+    Raises:
+        RunError: it has other rows, or too much in them.
+        OSError: it cannot be read.
+    """
+    from pyarrow import parquet
+
+    metadata = parquet.read_metadata(path)
+    if metadata.num_rows != rows:
+        raise _damaged(path, f"found {metadata.num_rows:,} rows; expected {rows:,}, one a query, stage and metric")
+    size = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
+    if size > most_bytes():
+        raise RunError(f"{path}: found what unpacks to {size:,} bytes; expected {allowed()}")
+
+
 def _read_scores(
     path: Path, query_ids: tuple[str, ...], stages: tuple[str, ...], metrics: tuple[Metric, ...]
 ) -> Scores:
     import pyarrow as pa
     from pyarrow import parquet
 
-    keys = score_keys(query_ids, stages, metrics)
     try:
-        # What pandas wrote about its own types is not looked at: it is as untrusted as the rest
-        table = parquet.read_table(path, columns=[*keys.columns, "value"], partitioning=None)
+        _check_size(path, len(query_ids) * len(stages) * len(metrics))
+        keys = score_keys(query_ids, stages, metrics)
+        names = list(keys.columns)
+        # As numbers of a dictionary, texts that are equal take no room of their own. What pandas wrote about its own
+        # types is not looked at: it is as untrusted as the rest
+        table = parquet.read_table(path, columns=[*names, "value"], partitioning=None, read_dictionary=names)
         table.validate(full=True)  # a damaged file may hold texts that are no UTF-8
         frame = table.to_pandas(ignore_metadata=True)
-        # Compared as the column holds them: as Python's texts they take many times the memory
-        of_them = all(frame[name].equals(keys[name].astype(frame[name].dtype)) for name in keys.columns)
+        # Compared as the column holds them: as Python's texts they take many times the memory. What the column does not
+        # know becomes nothing there, and nothing equals nothing
+        of_them = not any(table.column(name).null_count for name in names) and all(
+            frame[name].equals(keys[name].astype(frame[name].dtype)) for name in names
+        )
         values = frame["value"].to_numpy(dtype=np.float64)
+    except RunError:
+        raise
     except FileNotFoundError as error:  # pyarrow's says the path alone
         raise RunError(f"{path}: missing; run the evaluation again") from error
     except (*DAMAGE, OSError, pa.ArrowException, MemoryError) as error:  # a damaged size can be that of any memory

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from raglift.dataset.replacing import put_folder
+from raglift.dataset.replacing import beside, put_folder, unwritable
 from raglift.errors import RunError
 from raglift.metrics import describe_own
 from raglift.records import Chunk, Evaluation, Inventory, Passage, Query, Trace
 from raglift.store.costs import cost_line
+from raglift.store.kinds import INTEGER
 from raglift.store.layout import CHUNK_FIELDS, CHUNKS, FORMAT, QUERIES, RUN, SCORES, TRACES, score_keys
 from raglift.store.plain_files import plain, write_json, write_lines
 
@@ -41,11 +41,12 @@ def save_evaluation(evaluation: Evaluation, folder: str | Path, *, overwrite: bo
     try:
         check_free(target, overwrite=overwrite)
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as temporary:
-            written = Path(temporary) / "run"
+        with beside(target) as temporary:
+            written = temporary / "run"
             written.mkdir()
             _write(evaluation, written)
-            put_folder(written, target, Path(temporary) / "retired")
+            check_free(target, overwrite=overwrite)  # whoever came meanwhile was first
+            put_folder(written, target, overwrite=overwrite)
     except (OSError, TypeError, ValueError, RecursionError) as error:
         raise RunError(f"{target}: cannot be written: {error}; nothing was changed there") from error
     return target
@@ -59,7 +60,8 @@ def check_free(folder: Path, *, overwrite: bool) -> None:
         overwrite: whether an evaluation that is already there may be replaced.
 
     Raises:
-        RunError: the folder holds something; an evaluation counts as something unless it may be replaced.
+        RunError: the folder holds something, where an evaluation counts as something unless it may be replaced; or
+            there is no right to write there.
     """
     occupied = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
     if occupied and not (overwrite and _is_evaluation(folder)):
@@ -69,6 +71,9 @@ def check_free(folder: Path, *, overwrite: bool) -> None:
         elif overwrite:
             found = "something there already that is not a saved evaluation alone, and so is not overwritten"
         raise RunError(f"{folder}: found {found}; expected a new or empty folder: {hint}")
+    above = unwritable(folder)
+    if above is not None:
+        raise RunError(f"{folder}: cannot be written: found no right to write in {above}; choose another folder")
 
 
 def _is_evaluation(folder: Path) -> bool:
@@ -126,7 +131,20 @@ class _Chunks:
     def lines(self) -> Iterator[dict[str, Any]]:
         """Yield the chunks by number."""
         for *values, metadata in self._numbers:
-            yield dict(zip(CHUNK_FIELDS, values, strict=True)) | {"metadata": json.loads(metadata)}
+            yield _readable(dict(zip(CHUNK_FIELDS, values, strict=True)) | {"metadata": json.loads(metadata)})
+
+
+def _readable(chunk: dict[str, Any]) -> dict[str, Any]:
+    """Return a chunk as it can be read back: a system's own chunks may hold numbers for ids, or places of no text."""
+    for name in ("id", "doc_id", "text"):
+        if chunk[name] is not None:
+            chunk[name] = str(chunk[name])
+    for name in ("start", "end"):
+        if not INTEGER.fits(plain(chunk[name])):
+            chunk[name] = None
+    if not isinstance(chunk["metadata"], dict):
+        chunk["metadata"] = {"metadata": chunk["metadata"]}
+    return chunk
 
 
 def _inventory_line(inventory: Inventory, chunks: _Chunks) -> dict[str, Any]:

@@ -169,7 +169,7 @@ class Engine:
             with self._course.taking(measuring_label(name)):
                 items = self._measurements(name, alive, scores)
                 for item, outcome in self.workers.map(partial(measure, self.parts.dataset), items, lost):
-                    self._settle(item.cell, outcome, item.source.run.spec["sweep"]["read_in_part"])
+                    self._settle(item.cell, outcome, item.source.run.spec.get("sweep", {}).get("read_in_part", 0))
                     self._course.advance("cells", 1)
         self._course.skip(scoring_label(name), measuring_label(name))
 

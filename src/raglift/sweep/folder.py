@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.errors import ConfigurationError, RunError
 from raglift.store import load_evaluation
+from raglift.store.kinds import OBJECT, TEXT, Kind, WrongKind, check_record, count_from, list_of, object_of
 from raglift.store.plain_files import read_json, write_json
 from raglift.sweep.lock import hold
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from raglift.records import Dataset, Evaluation
 
-__all__ = ["SweepFolder"]
+__all__ = ["SweepFolder", "measure_again"]
 
 FORMAT = 1
 _SWEEP, _FAILURES, _BILLED = "sweep.json", "failures.json", "billed.json"
@@ -38,7 +39,15 @@ _CELLS, _RETRIEVED = "cells", "retrieved"
 _HALF_WRITTEN = re.compile(r"\.[a-z0-9-]+\.[a-z0-9_]{8}")
 """The folder in which an evaluation is written before it gets its name."""
 _LOCK = "sweep.lock"
-_HEAD = {"title": str, "primary": str, "seed": int, "hash": str, "sweep": dict, "cells": list}
+_TOKENS = count_from(0)
+_HEAD = {
+    "title": TEXT,
+    "primary": TEXT,
+    "seed": Kind("an integer", lambda value: type(value) is int),
+    "hash": TEXT,
+    "sweep": OBJECT,
+    "cells": list_of(object_of(TEXT)),
+}
 
 
 @dataclass(frozen=True)
@@ -112,17 +121,25 @@ class SweepFolder:
             found = f"no {_SWEEP}" if self.path.exists() else "nothing there"
             raise RunError(f"{self.path}: found {found}; expected the folder of a sweep")
         head = read_json(self.path / _SWEEP)
-        if not isinstance(head, dict) or not isinstance(head.get("format"), int):
-            raise RunError(f"{self.path / _SWEEP}: damaged; expected what raglift sweep writes")
+        if not isinstance(head, dict) or type(head.get("format")) is not int:
+            raise self.damaged("found no format number")
         if head["format"] > FORMAT:
             raise RunError(
                 f"{self.path / _SWEEP}: found format {head['format']}; expected {FORMAT} or lower: "
                 "it was written by a newer raglift; upgrade with pip install -U raglift"
             )
-        for name, kind in _HEAD.items():
-            if not isinstance(head.get(name), kind):
-                raise RunError(f"{self.path / _SWEEP}: damaged: found no {name}; expected what raglift sweep writes")
+        try:
+            check_record(head, _HEAD, with_others=True)
+        except WrongKind as error:
+            raise self.damaged(str(error)) from None
         return head
+
+    def damaged(self, found: str) -> RunError:
+        """Return the error of a folder whose description of the sweep is not what was written."""
+        return RunError(
+            f"{self.path / _SWEEP}: damaged: {found}; as raglift sweep writes it: sweep into another folder (--out) — "
+            "what the models computed is in the cache and is not computed again"
+        )
 
     def finished(self) -> set[str]:
         """Return the keys of the cells that are finished."""
@@ -156,8 +173,12 @@ class SweepFolder:
             evaluation = load_evaluation(place)
         except RunError as error:
             told = str(error).removesuffix("; run the evaluation again")
-            raise RunError(f"{told}; remove the folder {place}, and go on with --resume to measure it again") from None
-        return evaluation if dataset is None else replace(evaluation, dataset=dataset)
+            raise RunError(f"{told}; {measure_again(place)}") from None
+        if dataset is None:
+            return evaluation
+        if tuple(query.id for query in dataset.queries) != evaluation.scores.query_ids:
+            raise RunError(f"{place}: damaged: found other queries than the sweep's; {measure_again(place)}")
+        return replace(evaluation, dataset=dataset)
 
     def failures(self) -> dict[str, str]:
         """Return why each cell failed that did, by its key."""
@@ -171,7 +192,7 @@ class SweepFolder:
     def billed(self) -> dict[str, int]:
         """Return how many tokens providers have billed for each embedding model, over all processes of the sweep."""
         found = self._table(_BILLED)
-        if not all(isinstance(tokens, int) for tokens in found.values()):
+        if not all(map(_TOKENS.fits, found.values())):
             raise RunError(f"{self.path / _BILLED}: damaged: expected numbers of tokens; remove it")
         return found
 
@@ -200,6 +221,11 @@ class SweepFolder:
                 if (left / "retired").is_dir() and not target.exists():
                     (left / "retired").replace(target)
                 shutil.rmtree(left, ignore_errors=True)
+
+
+def measure_again(place: Path) -> str:
+    """Say what to do where a folder of a cell cannot be used."""
+    return f"remove the folder {place}, and go on with --resume to measure it again"
 
 
 def write_whole(path: Path, content: Any) -> None:

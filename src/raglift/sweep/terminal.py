@@ -10,6 +10,7 @@ from raglift.comparison.cautions import few_queries
 from raglift.integrations.prices import dollars_of
 from raglift.metrics import mean_title
 from raglift.records import Metric
+from raglift.report.failing import failures_lines
 from raglift.report.tables import Cell
 from raglift.report.terminal.cost import seconds_text
 from raglift.report.terminal.figures import as_text, counted, labels_line, lifted, table_of, write
@@ -242,11 +243,14 @@ def result_foot(result: SweepResult, *, include_cut: bool = False, held_out: boo
         yield f"! {counted(len(names), 'cell')} failed: {reason}"
         yield f"    {shown}"
     for entry in result.finished:
-        traces = () if entry.evaluation is None else entry.evaluation.run.traces
+        if entry.evaluation is None:
+            continue
+        traces = entry.evaluation.run.traces
         if errors := [trace.error for trace in traces if trace.error]:
             counts = "counts" if len(errors) == 1 else "count"
             failed = f"{counted(len(errors), 'query')} failed and {counts} 0"
             yield f"! {entry.cell.name}: {failed}; the first: {errors[0]}"
+            yield from (f"    {line}" for line in failures_lines(entry.evaluation)[1:])
     if len(result.finished) > 1:
         runs, primary = f"{shlex.quote(str(result.folder))}/cells/*", shlex.quote(str(result.primary))
         yield (

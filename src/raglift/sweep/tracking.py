@@ -31,17 +31,19 @@ def sweep_record(result: SweepResult) -> Record:
     }
     if best is not None:
         figures[f"best/{metric_name(result.primary)}"] = best.value(result.primary)
+    measured = [cell.evaluation for cell in result.finished if cell.evaluation is not None]
     models = distinct(result.billed)
     figures |= {f"billed_tokens/{models[model]}": float(count) for model, count in result.billed.items()}
     return Record(
         kind="sweep",
-        name=run_name(result.title),
+        name=run_name(f"{result.title}: {len(result.results):,} cells"),
         parameters={
             "kind": "sweep",
             "title": result.title,
             "primary": str(result.primary),
             "seed": result.seed,
             "best": "" if best is None else best.cell.name,
+            "dataset": next((found.run.spec.get("dataset", {}) for found in measured), {}),
         },
         figures=figures,
         summary=result.to_markdown(),
@@ -60,7 +62,10 @@ def _cell_record(result: CellResult) -> Record | None:
         )
     record = evaluation_record(result.evaluation, kind="cell", name=result.cell.name, page=False)
     figures = {**record.figures, "index/chunks_read_in_part": float(result.read_in_part)}
-    return replace(record, parameters={**record.parameters, **parts}, figures=figures)
+    parameters = {
+        name: value for name, value in record.parameters.items() if name != "sweep"
+    }  # which has the parts too
+    return replace(record, parameters={**parameters, **parts}, figures=figures)
 
 
 def _files(result: SweepResult, folder: Path) -> tuple[str, ...]:

@@ -119,6 +119,15 @@ MISFITS = [
     ("beir", dataset_of(Fact((WHOLE,)), annotator=JUDGE), "annotator: found openai:gpt-4o-mini (relevance@3f9a1c07"),
     ("csv", dataset_of(tags=("a;b",)), "a tag without ';'"),
     ("csv", Dataset((Query("q", "w" * 131_073),)), "at most 131,072"),
+    *(
+        ("csv", Dataset((query,)), "and no NUL")
+        for query in (
+            Query("q\0", "When?"),
+            Query("q", "When?", tags=("a\0b",)),
+            Query("q", "When?", (Fact((Passage(chunk_id="c\0"),)),)),
+            Query("q", "When?", judged_irrelevant=(Passage("words", "d\0", grade=0),)),
+        )
+    ),
 ]
 
 

@@ -9,8 +9,10 @@ from raglift.dataset.documents import read_documents
 from raglift.dataset.faults import Place, quoted, shown
 from raglift.dataset.formats.fit import Room, any_metadata
 from raglift.dataset.formats.whole_documents import judged_document, whole_document
+from raglift.dataset.parquet_size import fits, rows_at_a_time
 from raglift.dataset.passages import read_characters, read_string
 from raglift.errors import ConfigurationError, DatasetError, Fault
+from raglift.limits import allowed, most_bytes
 from raglift.records import Document, Fact, Passage, Query
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["CORPUS", "LABELS", "QA", "ROOM", "read_autorag", "write_autorag"]
 
 QA, CORPUS = "qa.parquet", "corpus.parquet"
+_ROWS = 4096
 LABELS = ("spans", "texts", "ids")
 """What a chunk of the ground truth becomes: all of a document, a literal text, or a chunk id."""
 _BESIDE = ("path", "start_end_idx")
@@ -154,8 +157,14 @@ def _rows(
             if not _has_columns(file.schema_arrow, needed, optional, place):
                 return
             columns = [name for name in (*needed, *optional) if name in names]
-            number = 0
-            for batch in file.iter_batches(batch_size=4096, columns=columns):
+            if not fits(file, columns, place, as_objects=True):
+                return
+            number = taken = 0
+            for batch in file.iter_batches(batch_size=rows_at_a_time(file, columns, _ROWS), columns=columns):
+                taken += batch.nbytes
+                if taken > most_bytes():
+                    place.fault(f"values that unpack to more than {most_bytes():,} bytes", allowed())
+                    return
                 for row in batch.to_pylist():
                     number += 1
                     yield row, place / f"row {number}"

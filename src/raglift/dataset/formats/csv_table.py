@@ -40,7 +40,9 @@ def _fits(query: Query, place: Place) -> None:
         if _TAGS in tag or tag != tag.strip():
             (place / "tags").fault(quoted(tag), f"a tag without {_TAGS!r} or white space around it")
     passages = [passage for fact in query.facts for passage in fact.passages]
-    for text in (query.text, *(passage.text or "" for passage in (*passages, *query.judged_irrelevant))):
+    passages += query.judged_irrelevant
+    texts = [text or "" for passage in passages for text in (passage.text, passage.doc_id, passage.chunk_id)]
+    for text in (query.id, query.text, *query.tags, *texts):
         if len(text) > _MOST_CHARACTERS or "\0" in text:
             place.fault(f"a text of {len(text):,} characters", f"at most {_MOST_CHARACTERS:,}, and no NUL")
 

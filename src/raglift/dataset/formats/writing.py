@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raglift.dataset.formats.catalogue import find_format
 from raglift.dataset.formats.fit import faults_of_fit, without
-from raglift.dataset.replacing import NOTHING_WRITTEN
+from raglift.dataset.replacing import NOTHING_WRITTEN, beside
 from raglift.errors import DatasetError, Fault
 
 if TYPE_CHECKING:
@@ -57,16 +56,23 @@ def write_dataset(
         raise DatasetError(f"{path} (as {chosen.title})", faults, NOTHING_WRITTEN)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name[:40]}.") as temporary:
-            made = Path(temporary) / "written"
+        with beside(path) as temporary:
+            made = temporary / "written"
             if chosen.is_folder:
                 made.mkdir()
             chosen.write(written, made)
             if path.is_dir():
                 path.rmdir()  # Windows puts no folder in an empty one's place
             made.replace(path)
-    except OSError as error:
-        fault = Fault(str(path), f"a place that cannot be written ({error.strerror or error})", "a place to write to")
+    except UnicodeEncodeError as error:
+        fault = Fault(str(path), f"half a surrogate pair ({error.object[error.start]!a})", "text that UTF-8 can write")
+        raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from error
+    except (OSError, DatasetError) as error:
+        # A writer of a part names where it wrote, which is gone: the place is what the user knows
+        cause = error.__cause__ if isinstance(error, DatasetError) else error
+        if not isinstance(cause, OSError):
+            raise
+        fault = Fault(str(path), f"a place that cannot be written ({cause.strerror or cause})", "a place to write to")
         raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from error
     return path
 

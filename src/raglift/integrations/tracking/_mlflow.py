@@ -33,18 +33,22 @@ _PATIENCE = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "3", "MLFLOW_HTTP_REQUEST_TIMEOU
 _MOST_METRICS, _MOST_OTHERS = 500, 100
 """In one request; MLflow takes 1,000 metrics, and 100 parameters or tags."""
 _LONGEST_PARAMETER, _LONGEST_TAG = 6000, 5000
-_LONGEST_KEY = 250
+_LONGEST_KEY = 240
 
 
 class MlflowTracker:
     """Keeps records in the store that MLflow's own settings name: `MLFLOW_TRACKING_URI`, else `sqlite:///mlflow.db`.
+
+    Args:
+        project: the experiment; None for that of `MLFLOW_EXPERIMENT_NAME` or `_ID`, else `raglift`.
 
     Raises:
         MissingDependency: MLflow is not installed.
         TrackingFailed: the store cannot be opened.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, project: str | None) -> None:
+        self._project = project
         for name, value in _SETTINGS.items():
             os.environ.setdefault(name, value)
         try:
@@ -62,7 +66,6 @@ class MlflowTracker:
         record: Record,
         files: Path | None,
         *,
-        project: str | None,
         tags: Mapping[str, str],
         parent: TrackedRun | None,
     ) -> TrackedRun:
@@ -73,7 +76,7 @@ class MlflowTracker:
                 as it came.
         """
         with _quiet(), _told_of(self._address):
-            experiment = self._experiment(project)
+            experiment = self._experiment(self._project)
             marks = {"raglift.kind": record.kind, **tags}
             if parent is not None:
                 marks["mlflow.parentRunId"] = parent.id
@@ -136,17 +139,25 @@ class MlflowTracker:
             return
 
 
-def _flat(parameters: Mapping[str, Any], before: str = "") -> dict[str, str]:
+def _flat(parameters: Mapping[str, Any]) -> dict[str, str]:
     """Return parameters under one name each, as `dataset.hash`, as texts that MLflow takes."""
     found: dict[str, str] = {}
-    for name, value in parameters.items():
-        key = f"{before}{_key(str(name))}"
-        if isinstance(value, Mapping):
-            found |= _flat(value, f"{key}.")
-            continue
+    for name, value in _leaves(parameters, ""):
+        key, number = name, 2
+        while key in found:
+            key, number = f"{name}_{number}", number + 1
         text = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-        found[key[:_LONGEST_KEY]] = shortened(text, _LONGEST_PARAMETER)
+        found[key] = shortened(text, _LONGEST_PARAMETER)
     return found
+
+
+def _leaves(parameters: Mapping[str, Any], before: str) -> Iterator[tuple[str, Any]]:
+    for name, value in parameters.items():
+        key = f"{before}{_key(str(name))}"[:_LONGEST_KEY]
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{key}.")
+        else:
+            yield key, value
 
 
 def _key(name: str) -> str:
@@ -169,6 +180,8 @@ def _told_of(address: str) -> Iterator[None]:
     """Say of a failure which store it was, and what to look at."""
     try:
         yield
+    except ModuleNotFoundError as error:
+        raise MissingDependency(error.name or "mlflow", "track", "a store of MLflow's") from error
     except Exception as error:
         raise TrackingFailed(
             f"mlflow: {place_of(address)}: {reason_of(error)}; expected a store that can be written, named by "

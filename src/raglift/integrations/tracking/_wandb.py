@@ -37,6 +37,8 @@ _SETTINGS: dict[str, Any] = {
     "x_disable_stats": True,
     "x_save_requirements": False,
 }
+_WITHOUT_HOOKS = {"WANDB_DISABLE_WEAVE": "true"}
+"""Else W&B traces the frameworks' calls where Weave is installed, and recommends it where it is not."""
 _PATIENCE: dict[str, Any] = {"init_timeout": 60.0, "finish_timeout": 600.0, "finish_timeout_raises": True}
 """Seconds that a server may take; without them W&B would wait for one that is gone without end."""
 _LONGEST_TAG = 64
@@ -47,13 +49,17 @@ _NO_ARTIFACT_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 class WandbTracker:
     """Keeps records where W&B's own settings say: `WANDB_MODE`, `WANDB_BASE_URL`, `WANDB_ENTITY`, `WANDB_DIR`, ….
 
+    Args:
+        project: the project; None for that of `WANDB_PROJECT`, else `raglift`.
+
     Raises:
         MissingDependency: W&B is not installed.
         MissingKey: runs are to be sent, and there is no key to send them with.
-        TrackingFailed: W&B's settings cannot be read.
+        TrackingFailed: W&B's settings cannot be read, or it takes no project of that name.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, project: str | None) -> None:
+        self._project = project or os.environ.get("WANDB_PROJECT") or _PROJECT
         for name, value in _ENVIRONMENT.items():
             os.environ.setdefault(name, value)
         with _quiet():
@@ -64,6 +70,7 @@ class WandbTracker:
             self._wandb: Any = wandb
             with _told():
                 settings = wandb.setup().settings
+                wandb.Settings(project=self._project)  # some signs are refused
                 self._mode = os.environ.get("WANDB_MODE") or settings.mode
                 self._server = str(settings.base_url)
             if self._mode == "online" and not _has_key(settings, self._server):
@@ -76,7 +83,6 @@ class WandbTracker:
         record: Record,
         files: Path | None,
         *,
-        project: str | None,
         tags: Mapping[str, str],
         parent: TrackedRun | None,
     ) -> TrackedRun:
@@ -86,7 +92,7 @@ class WandbTracker:
             TrackingFailed: W&B cannot be reached, or refused something.
         """
         with _quiet(), _told():
-            run = self._begin(record, project, tags, parent)
+            run = self._begin(record, tags, parent)
             try:
                 self._fill(run, record, files)
             except BaseException:
@@ -95,7 +101,7 @@ class WandbTracker:
             run.finish(exit_code=0 if record.error is None else 1)
             return self._kept(run, record)
 
-    def _begin(self, record: Record, project: str | None, tags: Mapping[str, str], parent: TrackedRun | None) -> Any:
+    def _begin(self, record: Record, tags: Mapping[str, str], parent: TrackedRun | None) -> Any:
         known = self._wandb.Settings.model_fields
         wanted = {name: value for name, value in (_SETTINGS | _patience()).items() if name in known}
         run_id = secrets.token_hex(4)
@@ -105,7 +111,7 @@ class WandbTracker:
         elif record.children:
             group = _group(record.name, run_id)
         return self._wandb.init(
-            project=project or os.environ.get("WANDB_PROJECT") or _PROJECT,
+            project=self._project,
             name=record.name,
             notes=record.summary or None,
             config=dict(record.parameters),
@@ -184,7 +190,13 @@ def _told() -> Iterator[None]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep warnings of the packages that W&B uses from standing among ours."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+    """Keep warnings of the packages that W&B uses from standing among ours, and W&B from hooking into frameworks."""
+    lent = {name: value for name, value in _WITHOUT_HOOKS.items() if name not in os.environ}
+    os.environ.update(lent)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        for name in lent:
+            os.environ.pop(name, None)

@@ -30,7 +30,6 @@ class Tracker(Protocol):
         record: Record,
         files: Path | None,
         *,
-        project: str | None,
         tags: Mapping[str, str],
         parent: TrackedRun | None,
     ) -> TrackedRun:
@@ -39,31 +38,34 @@ class Tracker(Protocol):
         Args:
             record: what to tell.
             files: a folder of files to keep with it, which is deleted afterwards; None for none.
-            project: where; None for what the tracker's settings say, else `raglift`.
             tags: words of the user's to find it by.
             parent: the run that it is under.
         """
         ...
 
 
-def _mlflow() -> Tracker:
+def _mlflow(project: str | None) -> Tracker:
     from raglift.integrations.tracking._mlflow import MlflowTracker
 
-    return MlflowTracker()
+    return MlflowTracker(project)
 
 
-def _wandb() -> Tracker:
+def _wandb(project: str | None) -> Tracker:
     from raglift.integrations.tracking._wandb import WandbTracker
 
-    return WandbTracker()
+    return WandbTracker(project)
 
 
-TRACKERS: Mapping[str, Callable[[], Tracker]] = {"mlflow": _mlflow, "wandb": _wandb}
+TRACKERS: Mapping[str, Callable[[str | None], Tracker]] = {"mlflow": _mlflow, "wandb": _wandb}
 """The trackers by name."""
 
 
-def open_tracker(name: str) -> Tracker:
+def open_tracker(name: str, project: str | None = None) -> Tracker:
     """Return a tracker, ready: nothing is sent yet, but what is sure to fail fails here, before hours of work.
+
+    Args:
+        name: one of `TRACKERS`.
+        project: where it is to keep records; None for what the tracker's own settings say, else `raglift`.
 
     Raises:
         ConfigurationError: no tracker has that name, or its settings cannot be used.
@@ -73,7 +75,7 @@ def open_tracker(name: str) -> Tracker:
     if name not in TRACKERS:
         raise ConfigurationError(f"tracker: found {name!r}; expected one of {', '.join(TRACKERS)}")
     load_dot_env()
-    return TRACKERS[name]()
+    return TRACKERS[name](project)
 
 
 def track(
@@ -94,8 +96,8 @@ def track(
             variable says, else `raglift`.
         name: what to call the run; by default the dataset and what the stages do.
         tags: words to find it by, as `{"team": "search"}`.
-        files: whether to keep the report and the saved run with it. They hold the texts of queries and chunks: leave
-            them out where these must not leave the machine.
+        files: whether to keep the report, the saved run and a summary with it. They hold the texts of queries and
+            chunks: leave them out where these must not leave the machine.
 
     Returns:
         Where it is kept.
@@ -106,12 +108,12 @@ def track(
         MissingKey: it wants an API key, and has none.
         TrackingFailed: it cannot be reached, or refused what it was told; the result itself is as it was.
     """
-    opened = open_tracker(tracker)
+    opened = open_tracker(tracker, project)
     record = _record_of(result)
     if name is not None:
         record = replace(record, name=run_name(name))
     try:
-        return _keep(opened, record, project=project, tags=tags or {}, files=files, parent=None)
+        return _keep(opened, record, tags=tags or {}, files=files, parent=None)
     except RagliftError:
         raise
     except Exception as error:
@@ -134,7 +136,6 @@ def _keep(
     tracker: Tracker,
     record: Record,
     *,
-    project: str | None,
     tags: Mapping[str, str],
     files: bool,
     parent: TrackedRun | None,
@@ -146,8 +147,8 @@ def _keep(
         if files and record.write_files is not None:
             folder = Path(temporary)
             notes = record.write_files(folder)
-        kept = tracker.keep(record, folder, project=project, tags=tags, parent=parent)
-    children = tuple(
-        _keep(tracker, child, project=project, tags=tags, files=files, parent=kept) for child in record.children
-    )
+        if not files:
+            record = replace(record, summary="")  # which may name queries by their texts
+        kept = tracker.keep(record, folder, tags=tags, parent=parent)
+    children = tuple(_keep(tracker, child, tags=tags, files=files, parent=kept) for child in record.children)
     return replace(kept, notes=(*notes, *kept.notes), children=children)

@@ -58,12 +58,13 @@ def _query(draft: Draft, passages: Passages, model: str, date: str) -> Query:
     )
 
 
-def write_generation(generation: Generation, path: str | os.PathLike[str]) -> Path:
+def write_generation(generation: Generation, path: str | os.PathLike[str], *, overwrite: bool = True) -> Path:
     """Write the queries to a file, or with their documents to a folder; see `Generation.write`."""
     target = Path(path).expanduser()
     dataset = generation.dataset
     if target.suffix.lower() in _LINES:
-        return write_queries(dataset.queries, target, dataset.documents, passage_value=_anchored(dataset.documents))
+        anchored = _anchored(dataset.documents)
+        return write_queries(dataset.queries, target, dataset.documents, passage_value=anchored, overwrite=overwrite)
     return write_dataset(dataset, target)
 
 

@@ -117,18 +117,19 @@ class Generation:
         counts = Counter(tag for query in self.dataset if style in query.tags for tag in query.tags)
         return {name: counts[name] for name in DIFFICULTIES}
 
-    def write(self, path: str | os.PathLike[str]) -> Path:
+    def write(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> Path:
         """Write the queries to a `.jsonl` file, or queries and documents to a new folder.
 
         In a file, labels are quote anchors, `{"doc", "from", "to"}`, so that a person can read them, and spans where no
-        anchor leads to the place. A file that is there is replaced; a folder must be empty.
+        anchor leads to the place. A file that is there is replaced, unless `overwrite` is false;
+        a folder must be empty.
 
         Raises:
             DatasetError: no question was kept, or it cannot be written.
         """
         from raglift.judging.generating.output import write_generation
 
-        return write_generation(self, path)
+        return write_generation(self, path, overwrite=overwrite)
 
     def to_markdown(self) -> str:
         """Return the report as GitHub's Markdown."""

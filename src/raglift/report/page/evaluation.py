@@ -11,6 +11,7 @@ from raglift.comparison.systems import system_name
 from raglift.diagnosis import has_curve
 from raglift.diagnosis.rejudged import judgements_of
 from raglift.metrics import mean_title, title
+from raglift.report.failing import failures_table
 from raglift.report.page import figures
 from raglift.report.page.cells import (
     TRUNCATED,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluation_document", "headline", "metrics_section", "moved_table"]
 
+_QUERIES_NAMED = 20
 _MOVED = 10
 """How many queries are named in each direction."""
 
@@ -102,6 +104,9 @@ def _sections(
             metrics_section(evaluation, lift, confidence),
         )
         yield from (section for section in sections if section is not None)
+    failed = failures_table(evaluation, most=_QUERIES_NAMED)
+    if failed is not None:
+        yield Section(failed.caption, tables=(failed,))
     yield _method(evaluation, lift, primary)
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import base64
-import secrets
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from raglift.dataset.replacing import beside
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.printable import printable
 from raglift.report.page.inlining import ICON, asset, one_script, source_hash
@@ -95,13 +94,12 @@ def write_page(document: Document, path: str | os.PathLike[str], *, overwrite: b
     _check_free(target, overwrite=overwrite)
     content = render(document).encode()
     place = target.resolve()
-    written = place.with_name(f".{place.name[:100]}.{secrets.token_hex(4)}.part")
     try:
-        written.write_bytes(content)
-        written.replace(place)
+        with beside(place) as temporary:
+            written = temporary / "written"
+            written.write_bytes(content)
+            written.replace(place)
     except OSError as error:
-        with suppress(OSError):  # a read-only folder has nothing to clean up
-            written.unlink(missing_ok=True)
         raise ConfigurationError(
             f"{target}: the report cannot be written: {error.strerror or error}; expected a path that can be written; "
             "nothing was changed there"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from raglift.comparison.statistics import within_reach
 from raglift.diagnosis.rejudged import judgements_of
 from raglift.metrics import MEASURES, mean_title
+from raglift.report.failing import failures_lines
 from raglift.report.tables import Cell
 from raglift.report.terminal.cost import cost_parts
 from raglift.report.terminal.curves import over_k_lines
@@ -101,7 +102,7 @@ def _diagnosis(evaluation: Evaluation) -> list[str]:
 
 def _foot(evaluation: Evaluation) -> list[str]:
     """Return what the reader of the figures should know."""
-    notes = [f"! {note}" for note in evaluation.notes]
+    notes = [*failures_lines(evaluation), *(f"! {note}" for note in evaluation.notes)]
     scores = evaluation.scores
     deeper = [metric for metric in scores.metrics if any(evaluation.is_truncated(s, metric) for s in scores.stages)]
     if any(metric.budget is None for metric in deeper):

@@ -112,7 +112,7 @@ def _header_name(value: Any) -> str:
 def _header(value: Any) -> str:
     # a header may be a secret: what was found is said by its kind alone
     if not isinstance(value, str):
-        raise _wrong(f"a {type(value).__name__}", "a text; put one that looks otherwise in quotation marks")
+        raise _wrong("what is no text", "a text; put one that looks otherwise in quotation marks")
     if not _HEADER_VALUE.fullmatch(value.strip()):
         raise _wrong("an empty text" if not value.strip() else "letters that no header can have", "printable ASCII")
     return value.strip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import zlib
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -29,6 +30,13 @@ _REDIRECTS = range(300, 400)
 _KEEPS_METHOD = (307, 308)
 _PASSING = (408, 409, 425, 429)
 """Refusals that are about the moment, and not about what is asked."""
+_MEND = {
+    401: "the headers of the mapping say who asks",
+    403: "the headers of the mapping say who asks",
+    404: "look at the address",
+    405: "the method of the mapping may be another",
+}
+_MEND_REQUEST = "the mapping says what is sent"
 _PLAIN = ("", "identity")
 _ZIPPED = ("gzip", "x-gzip", "deflate")
 
@@ -119,7 +127,7 @@ class Exchange:
             said = self._beginning(answer.body)
             message = _status(status) + (f" — {said}" if said else " — with an empty answer")
             if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _PASSING:
-                raise ServiceUnusable(message)
+                raise ServiceUnusable(f"{message}; expected an answer: {_MEND.get(status, _MEND_REQUEST)}")
             raise ServiceFailed(message, status_code=status, headers=answer.retry_after)
         body = self._unpacked(answer)
         if len(body) > self.most_bytes:
@@ -156,7 +164,7 @@ class Exchange:
         raise ServiceFailed(f"the answer says it is {answer.encoding}, and is not", status_code=answer.status)
 
     def _broken(self, error: httpx.HTTPError, answer: _Answer) -> str:
-        reason = self._safe(_reason(error))
+        reason = self._safe(_reason(error))[:_SHOWN]  # it may quote what was sent in place of a head
         if isinstance(error, httpx.TransportError) and answer.began:
             return f"the connection broke off in the answer — after {len(answer.body):,} bytes of it ({reason})"
         if isinstance(error, (httpx.NetworkError, httpx.RemoteProtocolError)):
@@ -207,6 +215,8 @@ def _reason(error: BaseException) -> str:
     deepest: BaseException = error
     while (inner := deepest.__cause__ or deepest.__context__) is not None and str(inner):
         deepest = inner
-    if isinstance(deepest, OSError) and deepest.strerror:
+    if isinstance(deepest, OSError) and deepest.errno is not None and deepest.errno > 0:
+        return os.strerror(deepest.errno)
+    if isinstance(deepest, OSError) and deepest.strerror:  # of names that cannot be resolved
         return deepest.strerror
     return str(error) or type(error).__name__

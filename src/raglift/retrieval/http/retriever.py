@@ -13,13 +13,14 @@ from raglift.errors import ConfigurationError, ServiceFailed, ServiceUnusable
 from raglift.event_loop import event_loop
 from raglift.printable import encodable
 from raglift.records import Ranking
-from raglift.retrieval.http.address import checked_address, is_loopback, shown_address
+from raglift.retrieval.http.address import checked_address, shown_address
 from raglift.retrieval.http.answers import AnswerReader
+from raglift.retrieval.http.connections import Connections
 from raglift.retrieval.http.mapping import HttpMapping, load_mapping, mapping_of
 from raglift.retrieval.http.template import filled, resolved
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    import os
 
     import httpx
 
@@ -27,11 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["HttpRetriever"]
 
-_LONGEST_CONNECT = 10.0
 _PATIENCE_AT_FIRST = 2.0
 _FIRST_WAIT = 0.25
 _PATIENCE_LATER = 60.0
-_KEPT_OPEN = 30.0
 _SHORTEST_SECRET = 6  # a shorter one would hide common words in messages
 _HEADERS = {"accept": "application/json", "accept-encoding": "identity", "user-agent": "raglift"}
 
@@ -54,7 +53,9 @@ class HttpRetriever:
         MissingKey: an environment variable that the mapping names is not set.
     """
 
-    def __init__(self, address: str, mapping: HttpMapping | Mapping[str, Any] | str | Path | None = None) -> None:
+    def __init__(
+        self, address: str, mapping: HttpMapping | Mapping[str, Any] | str | os.PathLike[str] | None = None
+    ) -> None:
         self._address = checked_address(address)
         self.mapping = _mapping_of(mapping)
         headers, in_headers = resolved(self.mapping.headers, "the header")
@@ -65,10 +66,8 @@ class HttpRetriever:
         kept = {*in_headers, *in_params, *headers.values()}
         self._secrets = sorted((one for one in kept if len(one) >= _SHORTEST_SECRET), key=len, reverse=True)
         self._reader = AnswerReader(self.mapping.response)
-        # Connections belong to the loop that they were made on
-        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._connections = Connections(self._address, self.mapping.timeout)
+        weakref.finalize(self, self._connections.close_soon).atexit = False  # the process closes them itself
         self._first_asked: float | None = None
         self._last_reached: float | None = None
 
@@ -109,9 +108,9 @@ class HttpRetriever:
         """
         from raglift.retrieval.http.exchange import Exchange
 
-        client = self._client()
-        exchange = Exchange(client, self.mapping.timeout, self.mapping.most_bytes, self._secrets)
-        answer = await self._reached(exchange, self._request(client, query, k))
+        with self._connections.lent() as client:
+            exchange = Exchange(client, self.mapping.timeout, self.mapping.most_bytes, self._secrets)
+            answer = await self._reached(exchange, self._request(client, query, k))
         return Ranking.of(self._reader.read(answer)[:k])
 
     def _request(self, client: httpx.AsyncClient, query: str, k: int) -> httpx.Request:
@@ -159,36 +158,9 @@ class HttpRetriever:
         lately = self._last_reached is not None and time.monotonic() - self._last_reached < _PATIENCE_LATER
         return error.__cause__ if lately else None
 
-    def _client(self) -> httpx.AsyncClient:
-        """Return the client of the running loop."""
-        loop = asyncio.get_running_loop()
-        client = self._clients.get(loop)
-        if client is None:
-            client = self._clients[loop] = _new_client(self._address, self.mapping.timeout)
-            weakref.finalize(self, _close, client, loop)
-        return client
-
     async def aclose(self) -> None:
         """Close the connections of the running loop; the next query opens new ones."""
-        client = self._clients.pop(asyncio.get_running_loop(), None)
-        if client is not None:
-            await client.aclose()
-
-
-def _new_client(address: str, seconds: float) -> httpx.AsyncClient:
-    import httpx
-
-    # As many connections as there are queries under way, all kept: httpx keeps 20 by default and opens the others anew
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_KEPT_OPEN)
-    direct = {"all://": None} if is_loopback(address) else None
-    timeout = httpx.Timeout(None, connect=min(seconds, _LONGEST_CONNECT))  # the whole exchange has a limit of its own
-    return httpx.AsyncClient(timeout=timeout, limits=limits, follow_redirects=False, mounts=direct)
-
-
-def _close(client: httpx.AsyncClient, loop: asyncio.AbstractEventLoop) -> None:
-    """Close the connections of a retriever that is gone, on their loop."""
-    if loop.is_running():
-        asyncio.run_coroutine_threadsafe(client.aclose(), loop)
+        await self._connections.aclose()
 
 
 def _mapping_of(given: Any) -> HttpMapping:

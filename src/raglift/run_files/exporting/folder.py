@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from raglift.dataset.replacing import NOTHING_WRITTEN, put_folder
+from raglift.dataset.replacing import NOTHING_WRITTEN, beside, put_folder
 from raglift.errors import DatasetError, Fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 __all__ = ["MANIFEST", "check_free", "replacing_folder"]
 
@@ -58,12 +57,12 @@ def replacing_folder(folder: Path, *, overwrite: bool) -> Iterator[Path]:
     check_free(folder, overwrite=overwrite)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name[:40]}.") as temporary:
-            written = Path(temporary) / "written"
+        with beside(folder) as temporary:
+            written = temporary / "written"
             written.mkdir()
             yield written
             check_free(folder, overwrite=overwrite)  # whoever came meanwhile was first
-            put_folder(written, folder, Path(temporary) / "retired")
+            put_folder(written, folder, overwrite=overwrite)
     except OSError as error:
         fault = Fault(str(folder), f"a place that cannot be written ({error.strerror or error})", "a place to write to")
         raise DatasetError(str(folder), [fault], NOTHING_WRITTEN) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from contextlib import contextmanager
 from numbers import Integral
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.dataset.faults import Place, quoted, shown
-from raglift.dataset.replacing import NOTHING_WRITTEN
+from raglift.dataset.replacing import NOTHING_WRITTEN, beside
 from raglift.errors import DatasetError, Fault
 from raglift.run_files.exporting.rankings import IdRankings
 from raglift.run_files.exporting.writing import faults_of_ids, write_labels, write_rankings
@@ -146,8 +145,8 @@ def _new_file(path: Path, faults: list[Fault], *, overwrite: bool) -> Iterator[P
         raise DatasetError(str(path), faults, NOTHING_WRITTEN)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name[:40]}.") as temporary:
-            written = Path(temporary) / f"written{path.suffix}"
+        with beside(path) as temporary:
+            written = temporary / f"written{path.suffix}"
             yield written
             written.replace(path)
     except OSError as error:

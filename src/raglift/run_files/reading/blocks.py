@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import io
 import zlib
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
+
+from raglift.limits import allowed, most_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,11 +46,45 @@ def opened(path: Path, place: Place) -> Iterator[IO[bytes] | None]:
         try:
             packed = file.read(2) == _GZIP
             file.seek(0)
-            yield cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if packed else file
+            yield cast("IO[bytes]", io.BufferedReader(_Unpacked(file), BLOCK)) if packed else file
+        except _TooMuch:
+            place.fault(f"a compressed file that unpacks to more than {most_bytes():,} bytes", allowed())
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             place.fault(f"a compressed file that is damaged ({error})", "a file that gzip can unpack")
         except OSError as error:
             _note(error, path, place)
+
+
+class _TooMuch(Exception):
+    """A compressed file unpacks to more than what is taken."""
+
+
+class _Unpacked(io.RawIOBase):
+    """What a file compressed with gzip holds, up to as much as is taken of one input.
+
+    Args:
+        file: the compressed file, at its beginning.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = gzip.GzipFile(fileobj=file)
+        self._left = most_bytes()
+
+    def readable(self) -> bool:
+        """Whether it can be read: yes."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Put the next bytes into a buffer, and return how many.
+
+        Raises:
+            _TooMuch: it unpacks to more than what is taken.
+        """
+        count = self._file.readinto(buffer)
+        self._left -= count
+        if self._left < 0:
+            raise _TooMuch
+        return count
 
 
 def _note(error: OSError, path: Path, place: Place) -> None:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raglift.dataset.faults import nearest, quoted, shown
+from raglift.dataset.parquet_size import fits
 from raglift.dataset.passages import read_id
+from raglift.limits import most_bytes
 from raglift.run_files.forms import GRADE, ID, QUERY_ID, RANK, SCORE
 from raglift.run_files.reading.blocks import enough, opened
 from raglift.run_files.reading.columns import Hits, coded, has_duplicates
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_parquet_labels", "read_parquet_run"]
 
+_ROWS = 10_000
 _KINDS = {QUERY_ID: "texts", ID: "texts", SCORE: "numbers", RANK: "integers", GRADE: "integers"}
 
 
@@ -78,8 +81,10 @@ def _table(path: Path, place: Place, *, needed: tuple[str, ...], optional: tuple
                 (place / name).fault(f"{schema.names.count(name)} columns of this name", "one column of each name")
             elif not _is_of_kind(schema.field(name).type, _KINDS[name]):
                 (place / name).fault(f"a column of {schema.field(name).type}", f"a column of {_KINDS[name]}")
-        if place.faults:
+        if place.faults or not fits(source, present, place):
             return None
+        # As numbers of a dictionary, texts that are equal take no room of their own
+        source = parquet.ParquetFile(path, read_dictionary=present)
         table = source.read(columns=present)
         table.validate(full=True)  # a damaged file may hold texts that are no UTF-8
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -133,10 +138,19 @@ def _has_equal_ranks(hits: Hits) -> bool:
 
 def _rows(table: pa.Table, place: Place) -> Iterator[tuple[Place, dict[str, Any]]]:
     number = 0
-    for batch in table.to_batches(max_chunksize=10_000):
+    for batch in table.to_batches(max_chunksize=_rows_at_a_time(table)):
         for row in batch.to_pylist():
             number += 1
             yield place / f"row {number}", row
+
+
+def _rows_at_a_time(table: pa.Table) -> int:
+    """Return how many rows can be made into Python's values at a time, however long the longest text is."""
+    from pyarrow import compute, types
+
+    columns = [column for column in table.columns if types.is_dictionary(column.type)]
+    lengths = (compute.max(compute.binary_length(part.dictionary)).as_py() for each in columns for part in each.chunks)
+    return max(1, min(_ROWS, most_bytes() // max(1, *(length or 1 for length in lengths), 1)))
 
 
 def _row_by_row(table: pa.Table, order: str | None, place: Place) -> Hits:

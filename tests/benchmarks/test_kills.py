@@ -1,0 +1,118 @@
+"""Work that is killed at any moment and gone on with is what it is without: nothing lost, nothing done twice.
+
+Real processes, models and servers, and SIGKILL: nothing in a killed process gets to run any more. `benchmarks/kills.py`
+kills two hundred times; here it is a few for each kind of work.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="there are no signals"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(FOLDER)
+
+
+@pytest.fixture
+def seed() -> int:
+    """Another one each time; a fault names it."""
+    return random.SystemRandom().randrange(2**32)
+
+
+@pytest.fixture
+def grading(tmp_path: Path) -> Iterator[Any]:
+    from killing.asking import Grading
+
+    job = Grading(tmp_path / "inputs")
+    yield job
+    job.close()
+
+
+def test_sweeps(tmp_path: Path, seed: int) -> None:
+    from killing.job import kill_often
+    from killing.sweeping import Sweeping
+
+    tally = kill_often(Sweeping(tmp_path / "inputs"), tmp_path / "killed", 3, seed)
+    assert len(tally.kills) == 3
+    assert sum(count.items for count in tally.counts) > 100
+
+
+def test_evaluations_saved_over_others(tmp_path: Path, seed: int) -> None:
+    from killing.job import kill_often
+    from killing.saving import Saving
+
+    assert len(kill_often(Saving(tmp_path / "inputs"), tmp_path / "killed", 3, seed).kills) == 3
+
+
+def test_saving_before_its_operations_on_files(tmp_path: Path) -> None:
+    from killing.files import stop_everywhere
+    from killing.saving import Saving
+
+    stops = stop_everywhere(Saving(tmp_path / "inputs"), tmp_path / "stopped", over=True, step=6)
+    assert stops.operations > 10
+    assert stops.kills == stops.operations / 6
+
+
+def test_grading(tmp_path: Path, seed: int, grading: Any) -> None:
+    from killing.job import kill_often
+
+    tally = kill_often(grading, tmp_path / "killed", 4, seed)
+    assert len(tally.kills) == 4
+    assert max(count.items for count in tally.counts) > 40
+
+
+def test_reviews(tmp_path: Path, seed: int) -> None:
+    from killing.reviewing import Reviewing, review_often
+
+    assert len(review_often(Reviewing(tmp_path / "inputs"), tmp_path / "killed", 3, seed).kills) == 3
+
+
+def event(process: int, kind: str, *items: str) -> list[Any]:
+    return [process, kind, list(items), 0.0]
+
+
+def test_what_was_finished_and_is_done_again_is_found(script: Callable[[str], Any]) -> None:
+    from killing.job import Count, Fault, twice
+
+    lost = [event(1, "embeds", "a", "b"), event(2, "embeds", "a", "b"), event(2, "kept", "a", "b")]
+    assert twice(lost) == Count(items=2, again=2, most=2)
+    with pytest.raises(Fault, match="1 items of a finished batch were computed again"):
+        twice([*lost, event(3, "scores", "b", "c")])
+    with pytest.raises(Fault, match="1 entries were kept twice"):
+        twice([*lost, event(3, "keeps", "a")])
+
+
+def test_what_is_left_over_is_found(tmp_path: Path) -> None:
+    from killing.job import Fault, left_over
+
+    (tmp_path / ".labels.jsonl.lock").touch()
+    left_over(tmp_path)
+    (tmp_path / ".run.abcdefgh").mkdir()
+    with pytest.raises(Fault, match=r"\.run\.abcdefgh"):
+        left_over(tmp_path)
+
+
+def test_what_is_printed(script: Callable[[str], Any], capsys: pytest.CaptureFixture[str]) -> None:
+    from killing.job import Count, Kill, Tally
+
+    kills = [Kill("grade", 0.05, "kept", 0), Kill("grade", 1.0, "begins", 1)]
+    tally = Tally("grade", 4.2, kills, chains=1, counts=[Count(90, 3, 2)])
+    module = script("kills")
+    assert sum(module.PARTS.values()) == pytest.approx(1)
+    assert module.table([tally])[1].split() == ["grade", "4.2", "2", "1", "1", "90", "3", "2"]
+    assert [line.split()[-1] for line in module.by_phase([tally])] == ["kills", "1", "1"]
+    assert module.by_moment([tally])[1].split() == ["kills", "1", *"00000000", "1"]

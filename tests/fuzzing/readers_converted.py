@@ -1,0 +1,47 @@
+"""What was read is written in every format that can hold it, and read back equal."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from raglift.dataset import write_dataset
+from raglift.dataset.formats import FORMATS
+from raglift.errors import DatasetError
+from raglift.loading import load_dataset
+from raglift.records import Dataset
+
+from . import readers_datasets
+from .reader import Reader
+
+__all__ = ["READERS"]
+
+_WITHOUT_DOCUMENTS = ("csv", "llama-index")
+
+
+def _converted(dataset: Dataset) -> None:
+    """Assert that what can be written, as `write_dataset` says, comes back as it was."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in FORMATS:
+            path = Path(folder) / name.replace("llama-index", "llama-index.json").replace("squad", "squad.json")
+            try:
+                write_dataset(dataset, path, format=name)
+            except DatasetError:
+                continue
+            given = dataset.documents if name in _WITHOUT_DOCUMENTS and not _brings_documents(path) else None
+            again = load_dataset(path, format=name, documents=given or None, name=dataset.name)
+            assert again.documents == dataset.documents or name in _WITHOUT_DOCUMENTS, name
+            assert again.queries == dataset.queries, name
+
+
+def _brings_documents(path: Path) -> bool:
+    return b'"corpus"' in path.read_bytes()
+
+
+READERS: tuple[Reader, ...] = tuple(
+    replace(reader, name=f"{reader.name}, converted", check=_converted)
+    for reader in readers_datasets.READERS
+    if reader.name in ("jsonl", "beir", "trec", "squad", "csv, own columns", "autorag", "llama-index, pairs")
+)
+"""All of the readers here."""

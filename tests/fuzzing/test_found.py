@@ -1,0 +1,27 @@
+"""Inputs that broke a reader once, and no longer do; those of a file's own tests are there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .catalogue import READERS
+from .reader import Bench
+
+BY_NAME = {reader.name: reader for reader in READERS}
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "data"),
+    [
+        # control characters in the name of a field
+        ("http mapping, yaml", "mapping.yaml", json.dumps({"\0": 1}).encode()),
+        ("http mapping, json", "mapping.json", json.dumps({"response": {"\x1b[31m": "a"}}).encode()),
+        # what stands in place of a head was quoted in full
+        ("response of a service", "response", b"HTTP/" + b"[" * 100_000 + b"\r\n\r\n"),
+    ],
+)
+def test_it_is_refused_in_words(name: str, path: str, data: bytes, tmp_path: Path):
+    assert Bench(BY_NAME[name], tmp_path).attempt({path: data}) == "refused"
