@@ -69,7 +69,7 @@ def run(case: Case, corpus: Corpus) -> Row:
         case.kind,
         tuple(f"{stage.name}: {stage.system.partition('(')[0]}" for stage in _own_stages(case, deep)),
         _depth(case, shallow, deep),
-        _offsets(case, deep, corpus),
+        _offsets(deep, corpus),
         "; ".join(text for text in (case.fewer, case.rewrites, case.note) if text),
     )
 
@@ -132,15 +132,14 @@ def _depth(case: Case, shallow: Evaluation, deep: Evaluation) -> str:
     assert not (certain and follows), f"{case.name}: followed the depth, yet raglift says that it could not: {certain}"
     said = fixed or case.fewer
     assert follows or said, f"{case.name}: asked for {DEPTHS}, it returned {most}, and nothing says why"
-    word = "yes" if follows else "in part" if most[0] < most[1] else "no"
-    return word if follows or case.varies else f"{word}: {most[0]}, {most[1]}"
+    return "yes" if follows else f"{'in part' if most[0] < most[1] else 'no'}: {most[0]}, {most[1]}"
 
 
-def _offsets(case: Case, deep: Evaluation, corpus: Corpus) -> str:
+def _offsets(deep: Evaluation, corpus: Corpus) -> str:
     texts = {document.id: document.text for document in corpus.dataset.documents}
     chunks = [chunk for trace in deep.run.traces for chunk in trace.stages[-1].ranking.chunks]
     placed = [chunk for chunk in chunks if chunk.start is not None]
     assert all(texts[chunk.doc_id or ""][chunk.start : chunk.end] == chunk.text for chunk in placed)
     if len(placed) in (0, len(chunks)):
         return "yes" if placed else "no"
-    return "in part" if case.varies else f"{len(placed)} of {len(chunks)}"
+    return f"{len(placed)} of {len(chunks)}"
