@@ -585,3 +585,12 @@ def test_what_a_later_raglift_adds_to_the_head_is_no_damage(evaluation, tmp_path
     folder = save_evaluation(evaluation, tmp_path / "run")
     changed(folder, "run.json", lambda head: head.update(added={"later": 1}) or head["spec"].update(later=[1]))
     assert str(load_evaluation(folder)) == str(evaluation)
+
+
+def test_a_query_with_half_a_character_in_its_id_is_saved(tmp_path):
+    data = Dataset((Query("q\ud800", "text", (Fact((Passage("words that are found"),)),)),))
+    found = evaluate(FakeRetriever({"text": [("words that are found", 1.0)]}), data, ks=(1,))
+    loaded = saved(found, tmp_path / "run")
+    assert loaded.dataset.queries == data.queries
+    assert loaded.scores.query_ids == ("q\ud800",)
+    assert loaded.scores.mean("retrieve", "recall@1") == 1.0
