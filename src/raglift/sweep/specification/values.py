@@ -19,6 +19,7 @@ from raglift.integrations.adapt import adapt_reranker
 from raglift.integrations.splitters import chunker_by_name
 from raglift.metrics import parse, parse_depth
 from raglift.models import EMBEDDED_MODEL
+from raglift.printable import printable
 from raglift.records import Tokens
 from raglift.retrieval.http import load_mapping
 from raglift.retrieval.http.address import checked_address, is_http_address
@@ -56,7 +57,8 @@ _NOT_TRUTH = "a text; YAML reads yes, no, on and off as true and false, unless t
 
 def wrong(found: str, expected: str) -> PydanticCustomError:
     """Return the error of a value in raglift's words."""
-    return PydanticCustomError("raglift", "found {found}; expected {expected}", {"found": found, "expected": expected})
+    words = {"found": printable(found), "expected": printable(expected)}  # a path says what was written for it
+    return PydanticCustomError("raglift", "found {found}; expected {expected}", words)
 
 
 def told(error: ConfigurationError, value: object) -> PydanticCustomError:
@@ -114,7 +116,7 @@ def dataset(value: Any, folder: Path | None) -> str:
     """Read where a dataset is: a path that exists, or the name of a corpus that comes with raglift."""
     name = text(str(value) if isinstance(value, Path) else value)
     path = _resolved(name, folder)
-    if path.exists():
+    if _is_there(path):
         return name if folder is None else str(path)
     try:
         find_corpus(Path(name).name)
@@ -149,7 +151,7 @@ def embedding(value: Any, folder: Path | None) -> str:
     if name in _EMBEDDED:
         return name
     near = difflib.get_close_matches(name.lower().replace("_", "-"), _EMBEDDED, n=1, cutoff=0.8)
-    if near and "/" not in name and ":" not in name and not _resolved(name, folder).exists():
+    if near and "/" not in name and ":" not in name and not _is_there(_resolved(name, folder)):
         raise wrong(quoted(name), f"{near[0]!r}, a path, a hub id, or provider:model")
     return _model(name, folder)
 
@@ -173,7 +175,7 @@ def reranker(value: Any, folder: Path | None) -> str:
 def _model(name: str, folder: Path | None) -> str:
     """Return a name as it is, and the path of a folder as it is seen from here."""
     path = _resolved(name, folder)
-    if path.is_dir():
+    if _is_there(path) and path.is_dir():
         return name if folder is None else str(path)
     if name.startswith(_PATH_STARTS):
         raise wrong(quoted(name), f"the folder of a model; there is none at {path}")
@@ -188,11 +190,18 @@ def _resolved(name: str, folder: Path | None) -> Path:
     return path if folder is None else folder / path
 
 
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name that is too long for any file, or a loop of links
+        return False
+
+
 def existing(value: Any, folder: Path | None) -> str:
     """Read the path of a file or folder that exists."""
     name = text(str(value) if isinstance(value, Path) else value)
     path = _resolved(name, folder)
-    if not path.exists():
+    if not _is_there(path):
         raise wrong(quoted(name), f"a file or a folder; there is none at {path}")
     return name if folder is None else str(path)
 
