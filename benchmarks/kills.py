@@ -16,11 +16,13 @@ seldom hit the time between two of them.
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +30,6 @@ from killing.asking import Generating, Grading
 from killing.files import stop_everywhere
 from killing.job import Fault, Tally, kill_often
 from killing.probes import PHASES
-from killing.process import prepare
 from killing.reviewing import Reviewing, review_often
 from killing.saving import Saving
 from killing.sweeping import Sweeping
@@ -56,10 +57,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.operations:
         return operations(Path(tempfile.mkdtemp(prefix="raglift-kills-")), asked.step)
     shares = {name: max(round(asked.kills * PARTS[name]), 1) for name in asked.only or PARTS}
-    prepare()
     place = Path(tempfile.mkdtemp(prefix="raglift-kills-"))
     begun = time.monotonic()
-    with ThreadPoolExecutor(asked.workers) as crew:
+    # Each in a process of its own: a process that waits for another's children takes their exit codes from it
+    with ProcessPoolExecutor(asked.workers, multiprocessing.get_context("spawn")) as crew:
         under_way = [crew.submit(killed, name, place / name, share, asked.seed) for name, share in shares.items()]
         found = [each.result() for each in under_way]
     tallies = [each for each in found if isinstance(each, Tally)]
@@ -104,8 +105,8 @@ def killed(name: str, place: Path, kills: int, seed: int) -> Tally | str:
     }
     try:
         tally = began[name](place / "inputs")
-    except Fault as fault:
-        say(f"{name}: {fault}")
+    except Exception as fault:  # noqa: BLE001 — the other kinds of work go on
+        traceback.print_exc()
         return f"{name}: {fault}"
     say(f"{tally.name}: {len(tally.kills)} kills, {tally.chains} times finished and compared")
     return tally

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from killing.process import Started, events_of, prepare, start
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from killing.process import Command
@@ -172,15 +172,22 @@ class Moments:
         self._even = _even(chance)
         self._writing = [kind for _, kind, *_ in events if kind in WRITES]
 
-    def wait(self, started: Started, resumed: int) -> None:
-        """Wait for the next moment; work that was killed before has less to go."""
+    def wait(self, started: Started, resumed: int, goes_on: Callable[[], bool] | None = None) -> None:
+        """Wait for the next moment, or until the work is over.
+
+        Args:
+            started: who works.
+            resumed: how often the work was killed before: it has less to go.
+            goes_on: whether there is work left, where its process does not end by itself.
+        """
+        goes_on = goes_on or (lambda: started.is_running)
         self._drawn += 1
         if self._drawn % 3 or not self._writing:
             time.sleep(next(self._even) * self._seconds / (1 + resumed))
             return
         kind = self._chance.choice(sorted(set(self._writing)))
         which = self._chance.randint(1, self._writing.count(kind))
-        while started.is_running and self._count(started, kind) < which:
+        while goes_on() and self._count(started, kind) < which:
             time.sleep(_STEP)
         time.sleep(self._chance.uniform(0.0, 0.03))
 

@@ -177,7 +177,7 @@ def _chain(job: Reviewing, work: _Work, moments: Moments, kills: int, tally: Tal
         started = job.start(work)
         asking = threading.Thread(target=_all, args=(job, work))
         asking.start()
-        moments.wait(started, number)
+        moments.wait(started, number, asking.is_alive)
         if not asking.is_alive():
             _stop(started)
             tally.ended_first += 1

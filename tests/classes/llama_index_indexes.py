@@ -289,6 +289,7 @@ CASES = (
         retrieve,
         replies=answer,
         fewer="finds what is named as the model names it",
+        varies=True,
         note=TRIPLETS,
     ),
     Case(

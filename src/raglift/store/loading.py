@@ -123,6 +123,8 @@ def _read_scores(
             frame[name].equals(keys[name].astype(frame[name].dtype)) for name in names
         )
         values = frame["value"].to_numpy(dtype=np.float64)
+    except RunError:
+        raise
     except FileNotFoundError as error:  # pyarrow's says the path alone
         raise RunError(f"{path}: missing; run the evaluation again") from error
     except (*DAMAGE, OSError, pa.ArrowException, MemoryError) as error:  # a damaged size can be that of any memory
