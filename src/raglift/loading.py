@@ -13,10 +13,10 @@ from raglift.corpora.catalogue import QUERIES, Corpus, find_corpus, known_corpor
 from raglift.corpora.descriptor import DESCRIPTOR
 from raglift.dataset import FormatOptions, read_documents, read_queries
 from raglift.dataset.chunking_evaluation import is_chunking_evaluation, read_chunking_evaluation
-from raglift.dataset.faults import quoted
 from raglift.dataset.formats import FORMATS, read_format, recognize_format
 from raglift.dataset.formats.own import documents_of
 from raglift.errors import ConfigurationError, CorpusError, DatasetError, Fault
+from raglift.paths import can_be, user_path
 from raglift.records import Dataset
 
 if TYPE_CHECKING:
@@ -69,7 +69,9 @@ def load_dataset(
             f"load_dataset: found a {type(source).__name__}; expected a path or the name of a corpus "
             "(for labels in a dict: Dataset.from_dict)"
         )
-    path = _path(source)
+    path = user_path(source)
+    if not can_be(path):
+        raise _unusable(path, "a name that no file can have", f"a file, a folder, {_OTHERS}")
     is_corpus = format in (None, "jsonl") and (path / DESCRIPTOR).is_file() and (path / QUERIES).is_file()
     found = None if is_corpus else format or recognize_format(path, options)
     if found is not None and (path.exists() or found != "jsonl"):
@@ -103,7 +105,7 @@ def _by_name(source: DocumentSource) -> DocumentSource:
     """Return the documents that a corpus's name or a dataset's folder means; anything else as it is."""
     if not isinstance(source, (str, os.PathLike)):
         return source
-    path = _path(source)
+    path = Path(source).expanduser()
     if not path.exists() and path.parts[:-1] in ((), ("corpora",)):
         named = [corpus for corpus in known_corpora() if corpus.name == path.name]
         return named[0].documents() if named else source
@@ -115,21 +117,6 @@ def _by_name(source: DocumentSource) -> DocumentSource:
         return documents_of(path) or source
     brings = recognize_format(path, {}) is not None or is_chunking_evaluation(path)
     return load_dataset(path).documents or source if brings else source
-
-
-def _path(source: str | os.PathLike[str]) -> Path:
-    """Return a path that can be asked for, whether there is anything or not.
-
-    Raises:
-        DatasetError: nothing can be there: a name too long, the home of a user that there is not.
-    """
-    try:
-        path = Path(source).expanduser()
-        path.exists()
-    except (OSError, RuntimeError) as error:
-        where, reason = quoted(source), getattr(error, "strerror", None) or str(error)
-        raise DatasetError(where, [Fault(where, f"no path ({reason})", "a path or the name of a corpus")]) from error
-    return path
 
 
 def _name(path: Path) -> str:
