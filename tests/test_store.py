@@ -433,8 +433,14 @@ def test_scores_that_are_missing_are_told(evaluation, tmp_path):
 
 @pytest.mark.parametrize(
     "change",
-    [lambda frame: frame[:-1], lambda frame: frame[::-1], lambda frame: frame.drop(columns="value")],
-    ids=["short", "reordered", "without values"],
+    [
+        lambda frame: frame[:-1],
+        lambda frame: frame[::-1],
+        lambda frame: frame.drop(columns="value"),
+        lambda frame: frame.assign(metric="another"),
+        lambda frame: frame.assign(query_id=range(len(frame))),
+    ],
+    ids=["short", "reordered", "without values", "of another metric", "with numbers for ids"],
 )
 def test_scores_of_something_else_are_damage(evaluation, tmp_path, change):
     folder = save_evaluation(evaluation, tmp_path / "run")
