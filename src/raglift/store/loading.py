@@ -38,6 +38,8 @@ from raglift.store.plain_files import DAMAGE, read_json, read_lines, told
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pandas as pd
+
     from raglift.records import Inventory, Metric
 
 __all__ = ["load_evaluation"]
@@ -119,10 +121,8 @@ def _read_scores(
         table = parquet.read_table(path, columns=[*names, "value"], partitioning=None, read_dictionary=names)
         table.validate(full=True)  # a damaged file may hold texts that are no UTF-8
         frame = table.to_pandas(ignore_metadata=True)
-        # Compared as the column holds them: as Python's texts they take many times the memory. What the column does not
-        # know becomes nothing there, and nothing equals nothing
         of_them = not any(table.column(name).null_count for name in names) and all(
-            frame[name].equals(keys[name].astype(frame[name].dtype)) for name in names
+            _is_same(frame[name], keys[name]) for name in names
         )
         values = frame["value"].to_numpy(dtype=np.float64)
     except RunError:
@@ -134,6 +134,14 @@ def _read_scores(
     if not of_them:
         raise _damaged(path, "found other queries, stages or metrics than in the other files")
     return Scores(query_ids, stages, metrics, values.reshape(len(stages), len(metrics), len(query_ids)).copy())
+
+
+def _is_same(found: pd.Series[Any], expected: pd.Series[Any]) -> bool:
+    """Return whether a column is as expected, compared as it holds it: Python's texts take many times the memory."""
+    known = getattr(found.dtype, "categories", None)
+    if known is not None and not expected.isin(known).all():
+        return False
+    return bool(found.equals(expected.astype(found.dtype)))
 
 
 def _evaluation(
