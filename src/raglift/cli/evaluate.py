@@ -182,6 +182,7 @@ def as_json(evaluation: Evaluation) -> dict[str, Any]:
         "metrics": records(evaluation.to_frame()),
         "loss": _loss_as_json(evaluation),
         "headroom": _headroom_as_json(evaluation),
+        "failures": [asdict(failure) for failure in evaluation.failures()],
         "cost": cost_line(evaluation.run.cost),
         "notes": list(evaluation.notes),
     }
