@@ -1,4 +1,4 @@
-"""What users write in one line: metrics, depths, retrievers, chunkers, bounds, prices, styles; and rubrics in files."""
+"""What users write in one line: metrics, depths, retrievers, chunkers, bounds, prices, styles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from raglift.gating.bounds import bounds_of, checked_margin, compared_metrics
 from raglift.integrations.prices import dollars_of
 from raglift.integrations.splitters import chunker_by_name
 from raglift.judging.generating.styles import parse_styles, shares
-from raglift.judging.grading.rubrics import read_rubric
 from raglift.matching import MatchRule
 from raglift.metrics import parse, split_metrics
 from raglift.retrieval.notation import parse_retriever
@@ -160,11 +159,5 @@ READERS: Sequence[Reader] = (
         margin=0.01,
     ),
     _options("match", _rule, mode="fuzzy", threshold=0.8, unicode_folding=True, minimum_length=10),
-    Reader(
-        "rubric",
-        _written("3 answers it\n2 helps\n1 is near\n0 does not help\n"),
-        lambda folder: read_rubric(folder / "0.txt"),
-        (ConfigurationError,),
-    ),
 )
 """All of the readers here."""
