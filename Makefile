@@ -71,6 +71,7 @@ notebooks: $(STAMP)
 # The pages that list the command line and the public names are written anew first
 docs: $(STAMP)
 	$(BIN)/python tests/docs/references.py
+	$(BIN)/python tests/docs/licences.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # Each prints its ratios; more processes than one would take each other's time

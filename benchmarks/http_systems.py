@@ -145,7 +145,7 @@ def bad_day(queries: int, concurrency: int) -> None:
     counts = service.stop()
     faulty = sum(fault_of(n) is not None for n in range(queries))
     say(f"{queries:,} queries, {concurrency} at a time, {faulty:,} of them faulty on the first try, 1 retry:")
-    say(f"  {seconds:.0f} s by the clock, {busy:.0f} s of the processor; {counts['requests']:,} requests, ")
+    say(f"  {seconds:.0f} s by the clock, {busy:.0f} s of the processor; {counts['requests']:,} requests,")
     say(f"  {counts['connections']:,} connections, at most {counts['under way']} requests under way at a time")
     wrong = [place for place, trace in enumerate(evaluation.run.traces) if not is_right(place, trace)]
     say(f"  {queries - len(wrong):,} have their own answer or their own cause, in order; {len(wrong)} do not")

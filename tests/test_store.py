@@ -405,7 +405,7 @@ def set_line(number, line):
             "traces.jsonl",
             set_line(
                 0,
-                b'{"query_id": "q1", "stages": [{"stage": "retrieve", "seconds": 0, "hits": [[-1, 0]]}], "error": null}',
+                b'{"query_id": "q1", "stages": [{"stage": "retrieve", "seconds": 0, "hits": [[-1, 0]]}], "error": ""}',
             ),
             r"traces\.jsonl:1: damaged: .*found the chunk -1",
         ),
@@ -473,3 +473,115 @@ def test_a_run_can_be_moved(evaluation, tmp_path):
     folder = save_evaluation(evaluation, tmp_path / "run")
     shutil.move(folder, tmp_path / "elsewhere")
     assert str(load_evaluation(tmp_path / "elsewhere")) == str(evaluation)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (Chunk("text", id=7), {"id": "7"}),
+        (Chunk("text", id="c", start=10**30, end=2.5), {"start": None, "end": None}),
+    ],
+    ids=["a number for an id", "places of no text"],
+)
+def test_what_a_system_puts_into_chunks_against_their_types_is_saved_so_that_it_can_be_loaded(tmp_path, given, kept):
+    chunk = saved(evaluation_of(given), tmp_path / "run").run.traces[0].stages[0].ranking[0].chunk
+    assert {name: getattr(chunk, name) for name in kept} == kept
+
+
+def changed(folder, name, change, number=0):
+    """Change one field of a line of a file, or of `run.json`."""
+    path = folder / name
+    lines = path.read_bytes().splitlines() if name.endswith(".jsonl") else [path.read_bytes()]
+    record = json.loads(lines[number])
+    change(record)
+    lines[number] = json.dumps(record).encode()
+    path.write_bytes(b"\n".join(lines) + b"\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("chunks.jsonl", lambda c: c.update(text=5), "text: found 5; expected a text"),
+        (
+            "chunks.jsonl",
+            lambda c: c.update(doc_id={"a": 1}),
+            'doc_id: found an object with "a"; expected a text or null',
+        ),
+        (
+            "chunks.jsonl",
+            lambda c: c.update(start=10**30),
+            "start: found 10+; expected an integer of at most 18 digits",
+        ),
+        ("queries.jsonl", lambda q: q.update(id=1), "id: found 1; expected a text"),
+        ("queries.jsonl", lambda q: q.update(tags="easy"), 'tags: found "easy"; expected a list'),
+        (
+            "queries.jsonl",
+            lambda q: q["facts"][0].update(passages=[]),
+            "facts.passages: found a list of 0; expected a list of 1",
+        ),
+        (
+            "queries.jsonl",
+            lambda q: q["facts"][0]["passages"][0].update(grade=2.5),
+            "passages.grade: found 2.5; expected an",
+        ),
+        ("queries.jsonl", lambda q: q.update({"a\x1b": 1}), r'fields: found "a\\u001b"; expected only'),
+        ("traces.jsonl", lambda t: t.update(error={"a": 1}), "error: found an object .*; expected a text or null"),
+        (
+            "traces.jsonl",
+            lambda t: t["stages"][0].update(seconds=[1]),
+            "stages.seconds: found a list of 1; expected a number",
+        ),
+        (
+            "traces.jsonl",
+            lambda t: t["stages"][0].update(stage="other"),
+            'found the stages "other", .*expected them as in',
+        ),
+        (
+            "traces.jsonl",
+            lambda t: t["stages"][0]["hits"][0].__setitem__(1, 10**400),
+            "found the score 10+…?; expected a",
+        ),
+        ("run.json", lambda r: r.update(stages=[]), "stages: found a list of 0; expected a list of 1 or more"),
+        ("run.json", lambda r: r["stages"].append(r["stages"][0]), "stages: found .*; expected each name once"),
+        ("run.json", lambda r: r.update(notes="careful"), 'notes: found "careful"; expected a list'),
+        ("run.json", lambda r: r.update(truncated=[]), "truncated: found a list of 0; expected an object"),
+        ("run.json", lambda r: r.update(profile="mine"), 'profile: found "mine"; expected one of default'),
+        (
+            "run.json",
+            lambda r: r["spec"].update(candidates="5"),
+            'spec.candidates: found "5"; expected an integer, 1 or more',
+        ),
+        ("run.json", lambda r: r["spec"].update(environment=3), "spec.environment: found 3; expected an object"),
+        ("run.json", lambda r: r["spec"].update(sweep=["cell"]), "spec.sweep: found a list of 1; expected an object"),
+        ("run.json", lambda r: r.update(cost={"latencies": 5}), "cost.latencies: found 5; expected a list"),
+        ("run.json", lambda r: r.update(format=True), "found no format number"),
+    ],
+)
+def test_a_field_of_another_kind_is_told_and_not_built_into_a_record(evaluation, tmp_path, name, change, message):
+    folder = save_evaluation(evaluation, tmp_path / "run")
+    changed(folder, name, change)
+    with pytest.raises(RunError, match=message):
+        load_evaluation(folder)
+
+
+def test_nesting_without_end_is_told(evaluation, tmp_path):
+    folder = save_evaluation(evaluation, tmp_path / "run")
+    (folder / "run.json").write_bytes(b"[" * 100_000)
+    with pytest.raises(RunError, match=r"run\.json: cannot be read: RecursionError"):
+        load_evaluation(folder)
+
+
+def test_what_is_written_about_pandas_in_the_scores_is_not_looked_at(evaluation, tmp_path):
+    import pyarrow.parquet
+
+    folder = save_evaluation(evaluation, tmp_path / "run")
+    table = pyarrow.parquet.read_table(folder / "scores.parquet")
+    damaged = table.replace_schema_metadata({b"pandas": b'{"index_columns": ["value"], "columns": 5}'})
+    pyarrow.parquet.write_table(damaged, folder / "scores.parquet")
+    assert str(load_evaluation(folder)) == str(evaluation)
+
+
+def test_what_a_later_raglift_adds_to_the_head_is_no_damage(evaluation, tmp_path):
+    folder = save_evaluation(evaluation, tmp_path / "run")
+    changed(folder, "run.json", lambda head: head.update(added={"later": 1}) or head["spec"].update(later=[1]))
+    assert str(load_evaluation(folder)) == str(evaluation)

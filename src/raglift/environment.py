@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+from functools import cache
 from pathlib import Path
 
 __all__ = ["environment"]
@@ -32,12 +33,17 @@ def environment() -> dict[str, str]:
         "processor": _processor(),
         "cores": str(_cores()),
     }
-    for name in _VERSIONED:
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found
+    versions = {name: _version(name) for name in _VERSIONED}
+    return found | {name: version for name, version in versions.items() if version is not None}
+
+
+@cache
+def _version(name: str) -> str | None:
+    """Return a package's version, read once: it takes longer than the scores of a small evaluation."""
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def _processor() -> str:

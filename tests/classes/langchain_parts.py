@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from langchain_core.documents import Document
@@ -75,9 +77,15 @@ def bm25(corpus: Corpus) -> Any:
 
 
 def model() -> Any:
+    return _model_at(os.environ["OPENAI_BASE_URL"])
+
+
+@cache
+def _model_at(base_url: str) -> Any:
+    """One client for all: reading certificates for each takes longer than the questions."""
     from langchain_openai import ChatOpenAI
 
-    return ChatOpenAI(model="gpt-4o-mini", temperature=0)
+    return ChatOpenAI(model="gpt-4o-mini", temperature=0, base_url=base_url)
 
 
 def cross_encoder(corpus: Corpus) -> Any:

@@ -40,6 +40,10 @@ _REASONS = {
     "needs PostgreSQL with pgvector": (f"{INDICES}.struct_store.sql_query.PGVectorSQLQueryEngine",),
     "asks a service: CogniSwitch": (f"{CORE}.query_engine.cogniswitch_query_engine.CogniswitchQueryEngine",),
     "fetches a model from a hub by itself": (f"{CORE}.postprocessor.pii.NERPIINodePostprocessor",),
+    "needs the package rake_nltk": (
+        f"{INDICES}.keyword_table.rake_base.RAKEKeywordTableIndex",
+        f"{INDICES}.keyword_table.retrievers.KeywordTableRAKERetriever",
+    ),
     "retrieves nothing": (
         f"{CORE}.chat_engine.simple.SimpleChatEngine",
         f"{INDICES}.empty.base.EmptyIndex",
@@ -49,10 +53,6 @@ _REASONS = {
 _MISSING = {
     "spacy": (f"{CORE}.postprocessor.node.KeywordNodePostprocessor",),
     "jsonpath_ng": (f"{INDICES}.struct_store.json_query.JSONQueryEngine",),
-    "rake_nltk": (
-        f"{INDICES}.keyword_table.rake_base.RAKEKeywordTableIndex",
-        f"{INDICES}.keyword_table.retrievers.KeywordTableRAKERetriever",
-    ),
 }
 
 NOT_RUN = (

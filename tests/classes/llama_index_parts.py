@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from itertools import pairwise
 from math import hypot
 from typing import Any
@@ -121,12 +122,17 @@ def halves(corpus: Corpus) -> list[VectorStoreIndex]:
 
 
 def model(corpus: Corpus) -> Any:
-    """OpenAI's client, on loopback."""
+    """OpenAI's client, on loopback; one for all, as its certificates take longer to load than a question."""
+    return _model(corpus.server.base_url)
+
+
+@cache
+def _model(base_url: str) -> Any:
     from llama_index.llms.openai import OpenAI
 
     made = OpenAI(
         model="gpt-4o-mini",
-        api_base=corpus.server.base_url,
+        api_base=base_url,
         api_key="test",
         max_retries=0,
         callback_manager=Settings.callback_manager,  # others put it in as soon as they are asked

@@ -1,13 +1,15 @@
 """Which errors are worth another try, how long to wait for it, and how an error is told without its secrets."""
 
 import urllib.error
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from types import SimpleNamespace
 
 import httpx
 import numpy as np
 import pytest
 
-from raglift.errors import ConfigurationError
+from raglift.errors import ConfigurationError, ServiceFailed, ServiceUnusable
 from raglift.execution import Policy
 from raglift.execution.policy import describe_error, is_transient, retry_settings
 
@@ -175,3 +177,19 @@ def test_an_error_cannot_take_over_the_terminal_or_a_file():
 
 def test_numpy_numbers_in_errors_are_no_statuses():
     assert not is_transient(HTTPError(code=np.float64(503)))
+
+
+def test_a_date_in_retry_after_is_waited_for() -> None:
+    state = SimpleNamespace(outcome=SimpleNamespace(exception=lambda: error), attempt_number=1)
+    for date, least, most in (
+        (datetime.now(UTC) + timedelta(seconds=20), 15, 20),
+        (datetime.now(UTC) + timedelta(hours=1), 30, 30),
+        (datetime.now(UTC) - timedelta(hours=1), 0.5, 1),
+    ):
+        error = ServiceFailed("HTTP 503", status_code=503, headers={"Retry-After": format_datetime(date, usegmt=True)})
+        assert least <= retry_settings(Policy())["wait"](state) <= most
+
+
+def test_a_service_speaks_for_itself() -> None:
+    assert describe_error(ServiceFailed("HTTP 500 — no index")) == "HTTP 500 — no index"
+    assert describe_error(ServiceUnusable("HTTP 404")) == "HTTP 404"

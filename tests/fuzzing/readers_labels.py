@@ -1,20 +1,22 @@
-"""Files beside the labels: answers, rubrics, labels that are written anew, marks of what may be replaced."""
+"""Files beside the labels: answers, labels that are written anew, marks of what may be replaced."""
 
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from raglift.auditing import relabel
 from raglift.auditing.relabelling import Relabelling
 from raglift.dataset import read_queries
-from raglift.errors import ConfigurationError, DatasetError
+from raglift.errors import DatasetError
 from raglift.indexing.distillation import _read_record
-from raglift.judging.grading.rubrics import silent_grades
 from raglift.judging.usefulness.answers import read_answers
 from raglift.records import Document
+from raglift.review.labels_file import Content, LabelsFile
 from raglift.run_files.exporting.folder import check_free
 
 from .reader import Reader
@@ -28,7 +30,6 @@ _QUERIES: tuple[dict[str, Any], ...] = (
     {"id": "q2", "query": "When?", "relevant": [{"text": "until the evening", "doc": "cat.txt"}], "tags": ["time"]},
     {"id": "q3", "query": "And dogs?", "relevant": ["Then"], "judged_irrelevant": ["they wake"]},
 )
-_RUBRIC = "3: answers in full\n2: answers in part\n1: speaks of it\n0: of something else\n"
 
 
 def _lines(name: str, *entries: dict[str, Any]) -> Callable[[Path], object]:
@@ -46,12 +47,34 @@ def _relabel(folder: Path) -> Relabelling:
 
 def _still_labels(found: Relabelling) -> None:
     """Assert that what would be written can be read."""
-    import tempfile
-
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "queries.jsonl"
         path.write_text("".join(line + "\n" for line in found.lines), encoding="utf-8")
         assert len(read_queries(path, _DOCUMENTS)) == len(found.lines)
+
+
+def _reviewed(folder: Path) -> Content:
+    return LabelsFile(folder / "queries.jsonl", _DOCUMENTS).read()
+
+
+def _saved_again(content: Content) -> None:
+    """Assert that a change of one query is read back, and leaves the lines of the others as they are."""
+    if not content.queries:  # there is no file yet
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "queries.jsonl"
+        path.write_text("".join(line + "\n" for line in content.lines.values()), encoding="utf-8", newline="\n")
+        file = LabelsFile(path, _DOCUMENTS)
+        file.open(tuple(content.queries.values()))
+        changed, *others = content.queries
+        query = replace(content.queries[changed], tags=("seen",))
+        try:
+            file.write({changed: file.line_of(query)})
+        except DatasetError:  # a label that would be read back as another, as quotes that occur twice
+            return
+        again = file.read()
+        assert again.queries[changed] == query
+        assert [again.lines[other] for other in others] == [content.lines[other] for other in others]
 
 
 def _export(folder: Path) -> None:
@@ -72,14 +95,8 @@ READERS: tuple[Reader, ...] = (
         lambda folder: read_answers(folder / "answers.jsonl"),
         check=_answers,
     ),
+    Reader("labels under review", _lines("queries.jsonl", *_QUERIES), _reviewed, check=_saved_again),
     Reader("labels to be moved", _lines("queries.jsonl", *_QUERIES), _relabel, check=_still_labels),
-    Reader(
-        "rubric",
-        _text("rubric.txt", _RUBRIC),
-        lambda folder: silent_grades(folder / "rubric.txt", 3),
-        (ConfigurationError,),
-        codecs={"*": "bytes"},
-    ),
     Reader(
         "manifest of an export",
         _export,

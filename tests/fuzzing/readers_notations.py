@@ -1,4 +1,4 @@
-"""What users write in one line: metrics, depths, retrievers, chunkers, bounds, prices, styles; and rubrics in files."""
+"""What users write in one line: metrics, depths, retrievers, chunkers, bounds, prices, styles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from raglift.gating.bounds import bounds_of, checked_margin, compared_metrics
 from raglift.integrations.prices import dollars_of
 from raglift.integrations.splitters import chunker_by_name
 from raglift.judging.generating.styles import parse_styles, shares
-from raglift.judging.grading.rubrics import read_rubric
 from raglift.matching import MatchRule
 from raglift.metrics import parse, split_metrics
 from raglift.retrieval.notation import parse_retriever
@@ -135,7 +134,7 @@ def _rule(given: Mapping[str, Any]) -> object:
 
 
 READERS: Sequence[Reader] = (
-    _notation("metric", parse, *_METRICS, check=partial(_back, parse), modules=("metrics.parsing",)),
+    _notation("metric", parse, *_METRICS, check=partial(_back, parse)),
     _notation("metrics", _metrics, ", ".join(_METRICS)),
     _notation("depths", depths, "1,3,5", "10, tokens(2000)", check=_check_depths),
     _notation(
@@ -144,7 +143,6 @@ READERS: Sequence[Reader] = (
         "hybrid(dense=0.7,bm25=0.3,constant=60)",
         "bm25",
         check=partial(_back, parse_retriever),
-        modules=("retrieval.notation",),
     ),
     _notation("chunker", parse_chunker, "recursive:1000/100", "token:250/125:tokens:cl100k_base"),
     _notation("chunker by name", chunker_by_name, "recursive:100/10:tokens:cl100k_base", "token:250/125"),
@@ -161,12 +159,5 @@ READERS: Sequence[Reader] = (
         margin=0.01,
     ),
     _options("match", _rule, mode="fuzzy", threshold=0.8, unicode_folding=True, minimum_length=10),
-    Reader(
-        "rubric",
-        _written("3 answers it\n2 helps\n1 is near\n0 does not help\n"),
-        lambda folder: read_rubric(folder / "0.txt"),
-        (ConfigurationError,),
-        modules=("judging.grading.rubrics",),
-    ),
 )
 """All of the readers here."""

@@ -117,7 +117,6 @@ READERS: Sequence[Reader] = (
         _sweep,
         (SweepError,),
         _check_sweep,
-        modules=("sweep.specification.yaml_file", "sweep.specification.spec"),
     ),
     Reader(
         "sweep folder",
@@ -125,7 +124,6 @@ READERS: Sequence[Reader] = (
         _shown,
         (RunError, ConfigurationError),
         targets=(*_TABLES, "sweep/cells/*"),
-        modules=("sweep.reading",),
         seconds=10.0,
     ),
     Reader(
@@ -135,7 +133,6 @@ READERS: Sequence[Reader] = (
         (RunError, ConfigurationError),
         targets=_TABLES,
         changes=("sweep/failures.json", "sweep/billed.json", "sweep/sweep.json", "sweep/sweep.lock"),
-        modules=("sweep.folder",),
     ),
 )
 """All of the readers here."""

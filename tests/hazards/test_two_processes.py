@@ -12,7 +12,10 @@ import pytest
 
 from raglift.cache import Cache
 from raglift.dataset import read_queries
-from raglift.store import load_evaluation
+from raglift.errors import RunError
+from raglift.store import load_evaluation, saving
+
+from .conftest import make_evaluation
 
 ROUNDS = 8
 WORK = """
@@ -114,3 +117,18 @@ def test_one_cache_has_what_both_put_there(both: Any) -> None:
 def test_nothing_hidden_is_left_behind(both: Any) -> None:
     place, _ = both
     assert [path.name for path in place.iterdir() if path.name.startswith(".")] == []
+
+
+def test_who_is_done_while_another_writes_is_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, write, done = make_evaluation(0.5), saving._write, []
+
+    def written_slowly(evaluation: Any, folder: Path) -> None:
+        write(evaluation, folder)
+        if not done:
+            done.append(True)
+            first.save(tmp_path / "run")
+
+    monkeypatch.setattr(saving, "_write", written_slowly)
+    with pytest.raises(RunError, match="an evaluation there already"):
+        make_evaluation(0.75).save(tmp_path / "run")
+    assert load_evaluation(tmp_path / "run").run.traces == first.run.traces

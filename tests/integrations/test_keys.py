@@ -45,7 +45,7 @@ def test_what_holds_no_attributes_holds_no_secrets():
     [
         (b"OPENAI_API_KEY=sk-hidden\nA_NAME=caf\xe9", "bytes that are no UTF-8"),
         (b"OPENAI_API_KEY=sk-hidden\x00", "as one with a NUL character"),
-        (b"A_NAME=x\n'A=B'=sk-hidden", "what cannot be read or set"),
+        (b"A_NAME=x\n'A=B'=sk-hidden", "a name or a value that no environment can hold"),
     ],
     ids=["latin", "nul", "name"],
 )

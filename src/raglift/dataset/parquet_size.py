@@ -16,20 +16,22 @@ if TYPE_CHECKING:
 
 __all__ = ["fits", "rows_at_a_time"]
 
-_LEAST = 4
-"""Bytes that each value takes at least: where its text is in a dictionary, its number."""
+_NUMBER, _OBJECT = 4, 64
+"""Bytes that a value takes at least: the number of its text in a dictionary, and as an object of Python's."""
 
 
-def fits(file: parquet.ParquetFile, columns: Collection[str], place: Place) -> bool:
+def fits(file: parquet.ParquetFile, columns: Collection[str], place: Place, *, as_objects: bool = False) -> bool:
     """Whether columns of a file can be taken into memory, by what the file says of itself; if not, a fault.
 
     Args:
         file: the file, of which only the footer was read.
         columns: the names of those that are to be read.
         place: the file, for the fault.
+        as_objects: whether each value becomes an object of Python's.
     """
+    least = _OBJECT if as_objects else _NUMBER
     taken = sum(
-        max(part.total_uncompressed_size, _LEAST * part.num_values)
+        max(part.total_uncompressed_size, least * part.num_values)
         for group in _parts(file.metadata, columns)
         for part in group
     )

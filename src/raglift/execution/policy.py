@@ -119,12 +119,19 @@ def _wait(state: RetryCallState) -> float:
 
 
 def _seconds_to(asked: str) -> float:
-    """Return the seconds that Retry-After asks for: a number of them, or a date."""
+    """Return the seconds that Retry-After asks for: a number of them, or until a date.
+
+    Raises:
+        ValueError: it is neither, or the date is over.
+    """
     try:
         return float(asked)
     except ValueError:
         when = parsedate_to_datetime(asked)
-        return ((when if when.tzinfo else when.replace(tzinfo=UTC)) - datetime.now(UTC)).total_seconds()
+        seconds = ((when if when.tzinfo else when.replace(tzinfo=UTC)) - datetime.now(UTC)).total_seconds()
+        if seconds <= 0:
+            raise  # a date that is over says nothing, or the clocks differ
+        return seconds
 
 
 def _status(error: BaseException) -> int | None:

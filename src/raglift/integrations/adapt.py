@@ -34,7 +34,8 @@ def adapt_system(system: Any, *, as_deployed: bool = False, doc_key: str | None 
 
     Args:
         system: a LangChain retriever, vector store or Runnable; a LlamaIndex retriever, query engine or index; a
-            function from text to results; or anything with `retrieve(queries, k)` or `retrieve_one(query, k)`.
+            function from text to results; the address of an HTTP service; or anything with `retrieve(queries, k)` or
+            `retrieve_one(query, k)`.
         as_deployed: keep the rerankers' own top_n.
         doc_key: the metadata key that holds document ids.
 

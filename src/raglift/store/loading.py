@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from raglift.dataset.faults import quoted, shown
 from raglift.errors import RunError
 from raglift.limits import allowed, most_bytes
 from raglift.metrics import PROFILES, read_metric
+from raglift.paths import is_file, is_folder, is_there, user_path
 from raglift.records import (
     Annotator,
     Chunk,
@@ -36,6 +36,8 @@ from raglift.store.parts import check_spec, chunk_at, read_inventory
 from raglift.store.plain_files import DAMAGE, read_json, read_lines, told
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from raglift.records import Inventory, Metric
 
 __all__ = ["load_evaluation"]
@@ -49,8 +51,8 @@ def load_evaluation(folder: str | Path) -> Evaluation:
     Raises:
         RunError: the folder is missing, damaged, or from a newer version; the message names the file and line.
     """
-    source = Path(folder).expanduser()
-    if not (source / RUN).is_file():
+    source = user_path(folder)
+    if not is_file(source / RUN):
         raise RunError(_no_run(source))
     head = read_json(source / RUN)
     if not isinstance(head, dict) or type(head.get("format")) is not int:
@@ -75,9 +77,9 @@ def load_evaluation(folder: str | Path) -> Evaluation:
 
 def _no_run(source: Path) -> str:
     """Return why a path is no saved evaluation."""
-    if not source.exists():
+    if not is_there(source):
         return f"{source}: found nothing there; expected the folder of a saved evaluation: check the path"
-    found = f"a folder without {RUN}" if source.is_dir() else "a file"
+    found = f"a folder without {RUN}" if is_folder(source) else "a file"
     return f"{source}: found {found}; expected the folder of a saved evaluation, as evaluation.save or --save writes it"
 
 
@@ -123,6 +125,8 @@ def _read_scores(
             frame[name].equals(keys[name].astype(frame[name].dtype)) for name in names
         )
         values = frame["value"].to_numpy(dtype=np.float64)
+    except RunError:
+        raise
     except FileNotFoundError as error:  # pyarrow's says the path alone
         raise RunError(f"{path}: missing; run the evaluation again") from error
     except (*DAMAGE, OSError, pa.ArrowException, MemoryError) as error:  # a damaged size can be that of any memory

@@ -12,6 +12,7 @@ from raglift.errors import RunError
 from raglift.metrics import describe_own
 from raglift.records import Chunk, Evaluation, Inventory, Passage, Query, Trace
 from raglift.store.costs import cost_line
+from raglift.store.kinds import INTEGER
 from raglift.store.layout import CHUNK_FIELDS, CHUNKS, FORMAT, QUERIES, RUN, SCORES, TRACES, score_keys
 from raglift.store.plain_files import plain, write_json, write_lines
 
@@ -130,7 +131,20 @@ class _Chunks:
     def lines(self) -> Iterator[dict[str, Any]]:
         """Yield the chunks by number."""
         for *values, metadata in self._numbers:
-            yield dict(zip(CHUNK_FIELDS, values, strict=True)) | {"metadata": json.loads(metadata)}
+            yield _readable(dict(zip(CHUNK_FIELDS, values, strict=True)) | {"metadata": json.loads(metadata)})
+
+
+def _readable(chunk: dict[str, Any]) -> dict[str, Any]:
+    """Return a chunk as it can be read back: a system's own chunks may hold numbers for ids, or places of no text."""
+    for name in ("id", "doc_id", "text"):
+        if chunk[name] is not None:
+            chunk[name] = str(chunk[name])
+    for name in ("start", "end"):
+        if not INTEGER.fits(plain(chunk[name])):
+            chunk[name] = None
+    if not isinstance(chunk["metadata"], dict):
+        chunk["metadata"] = {"metadata": chunk["metadata"]}
+    return chunk
 
 
 def _inventory_line(inventory: Inventory, chunks: _Chunks) -> dict[str, Any]:

@@ -2,5 +2,15 @@
 
 from raglift.testing.fakes import FakeReranker, FakeRetriever
 from raglift.testing.openai_server import Answer, OpenAIServer, Request
+from raglift.testing.search_server import SearchAnswer, SearchRequest, SearchServer
 
-__all__ = ["Answer", "FakeReranker", "FakeRetriever", "OpenAIServer", "Request"]
+__all__ = [
+    "Answer",
+    "FakeReranker",
+    "FakeRetriever",
+    "OpenAIServer",
+    "Request",
+    "SearchAnswer",
+    "SearchRequest",
+    "SearchServer",
+]

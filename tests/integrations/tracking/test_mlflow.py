@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import raglift as rl
-from raglift.errors import ConfigurationError, TrackingFailed
+from raglift.errors import ConfigurationError, MissingDependency, TrackingFailed
 from raglift.integrations.tracking import Curve, Record, TrackedRun, track
 from raglift.records import Evaluation
 
@@ -28,9 +29,11 @@ class Told:
 @pytest.fixture(scope="module")
 def client(place: Path, proxy: list[bytes]) -> Any:
     """MLflow's client of the store that it makes by default: SQLite in the working folder."""
-    import mlflow
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # MLflow's tables are described in a way that SQLAlchemy is about to drop
+        import mlflow
 
-    return mlflow.MlflowClient(tracking_uri=f"sqlite:///{place / 'mlflow.db'}")
+        return mlflow.MlflowClient(tracking_uri=f"sqlite:///{place / 'mlflow.db'}")
 
 
 @pytest.fixture(scope="module")
@@ -193,6 +196,17 @@ def test_a_run_that_cannot_be_finished_is_marked_as_failed(client, tmp_path: Pat
     (experiment,) = client.search_experiments(filter_string="name = 'torn'")
     (run,) = client.search_runs([experiment.experiment_id])
     assert run.info.status == "FAILED"
+
+
+def test_a_package_that_a_local_store_needs_is_named(
+    client, reranked, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(*arguments: object, **options: object) -> None:
+        raise ModuleNotFoundError("No module named 'alembic'", name="alembic")
+
+    monkeypatch.setattr("mlflow.MlflowClient.create_run", missing)
+    with pytest.raises(MissingDependency, match=r"alembic.*raglift\[track\]"):
+        reranked.track("mlflow", files=False)
 
 
 def test_a_tracker_that_there_is_not_is_refused(reranked) -> None:

@@ -127,7 +127,7 @@ def test_of_a_run_that_failed_whole_no_zeros_are_charted(ranked):
     assert document.warnings[0] == "All 3 queries failed and count 0. The first: retrieve: RuntimeError: down"
     assert document.lead == "All 3 queries failed and count 0."
     assert not document.headline.rows
-    assert [one.heading for one in document.sections] == ["Method"]
+    assert [one.heading for one in document.sections] == ["Why queries failed", "Method"]
     partly = evaluation_document(ranked([down, down, 1], reranked=[1, 1, 1]))
     assert partly.headline.rows
     assert "Over k" in [one.heading for one in partly.sections]

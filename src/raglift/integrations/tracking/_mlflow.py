@@ -180,6 +180,8 @@ def _told_of(address: str) -> Iterator[None]:
     """Say of a failure which store it was, and what to look at."""
     try:
         yield
+    except ModuleNotFoundError as error:
+        raise MissingDependency(error.name or "mlflow", "track", "a store of MLflow's") from error
     except Exception as error:
         raise TrackingFailed(
             f"mlflow: {place_of(address)}: {reason_of(error)}; expected a store that can be written, named by "

@@ -44,7 +44,7 @@ def evaluation_record(evaluation: Evaluation, *, kind: str = "evaluation", name:
         parameters={"kind": kind, **_parameters(evaluation)},
         figures=figures,
         curves=tuple(_curves(evaluation, stages)),
-        summary=evaluation.to_markdown() if _has_primary(evaluation) else "",
+        summary=evaluation.to_markdown(),
         write_files=lambda folder: _evaluation_files(evaluation, folder, page=page),
     )
 
@@ -209,9 +209,11 @@ def _finite(pairs: Iterable[tuple[str, float | None]]) -> Iterator[tuple[str, fl
 def _evaluation_files(evaluation: Evaluation, folder: Path, *, page: bool) -> tuple[str, ...]:
     evaluation.save(folder / "run")
     evaluation.to_frame().to_csv(folder / "figures.csv", index=False)
-    if not page or not _has_primary(evaluation):
+    if not page:
         return ()
     (folder / "summary.md").write_text(evaluation.to_markdown(), encoding="utf-8", newline="\n")
+    if not _has_primary(evaluation):
+        return ()  # a page is about the metric that decides
     return page_or_why_not(lambda: evaluation.report(folder / "report.html"))
 
 

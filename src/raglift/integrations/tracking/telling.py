@@ -96,8 +96,8 @@ def track(
             variable says, else `raglift`.
         name: what to call the run; by default the dataset and what the stages do.
         tags: words to find it by, as `{"team": "search"}`.
-        files: whether to keep the report and the saved run with it. They hold the texts of queries and chunks: leave
-            them out where these must not leave the machine.
+        files: whether to keep the report, the saved run and a summary with it. They hold the texts of queries and
+            chunks: leave them out where these must not leave the machine.
 
     Returns:
         Where it is kept.
@@ -147,6 +147,8 @@ def _keep(
         if files and record.write_files is not None:
             folder = Path(temporary)
             notes = record.write_files(folder)
+        if not files:
+            record = replace(record, summary="")  # which may name queries by their texts
         kept = tracker.keep(record, folder, tags=tags, parent=parent)
     children = tuple(_keep(tracker, child, tags=tags, files=files, parent=kept) for child in record.children)
     return replace(kept, notes=(*notes, *kept.notes), children=children)

@@ -50,6 +50,8 @@ _NAMES = {
 }
 _METADATA = ("metadata", "payload", "_source", "fields")
 _DEEPEST = 3
+_MOST_CHARACTERS = 10**18
+"""No text has so many; a saved evaluation and arrays hold no larger number."""
 
 
 class _Other(Exception):
@@ -221,7 +223,7 @@ def _identity(value: Any, name: str, place: int) -> str | None:
 
 def _offset(value: Any, name: str, place: int) -> int | None:
     value = _unwrapped(value)
-    if value is None or _is_integer(value):
+    if value is None or (_is_integer(value) and abs(value) < _MOST_CHARACTERS):
         return None if value is None else int(value)
     raise _Other(f"hit {place + 1} has {_kind(value)} for {name}", "an integer: a number of characters")
 

@@ -55,6 +55,8 @@ def bulk_table(file: IO[bytes], columns: Sequence[str], types: Mapping[str, pa.D
 
 def _evenly_spaced(block: bytes) -> bytes | None:
     """Return lines whose columns have one space between them; None for what is no text."""
+    if not block.strip():  # of which a small compressed file can hold a lot
+        return b""
     try:
         block.decode()  # Arrow looks only at the columns that are asked for
     except UnicodeDecodeError:
@@ -66,8 +68,6 @@ def _evenly_spaced(block: bytes) -> bytes | None:
     lines = block.translate(_TO_SPACES)
     while b"  " in lines:
         lines = lines.replace(b"  ", b" ")
-    if not lines.strip(b" \n"):  # nothing but white space, of which a small file can hold a lot
-        return b""
     return lines.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" \n")
 
 

@@ -1,0 +1,127 @@
+"""HTTP services on the command line and in a sweep."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from raglift.errors import SweepError
+from raglift.sweep import Sweep, load_sweep
+from raglift.testing import SearchAnswer, SearchRequest, SearchServer
+
+LABELS = """\
+{"id": "lamp", "query": "When is the lamp lit?", "relevant": ["lit at dusk"]}
+{"id": "bad", "query": "Bad?", "relevant": ["lit at dusk"]}
+"""
+MAPPING = """
+headers: {X-Key: "${HTTP_TEST_KEY}"}
+json: {question: "{query}", top: "{k}"}
+response: {hits: found, text: words, id: nr}
+"""
+
+
+def reply(request: SearchRequest) -> object:
+    if request.headers.get("x-key") != "open-sesame":
+        return SearchAnswer(status=401, body={"detail": "who are you?"})
+    if request.json["question"] == "Bad?":
+        return SearchAnswer(status=400, body={"detail": "a bad question"})
+    return {"found": [{"nr": 1, "words": "The lamp is lit at dusk."}, {"nr": 2, "words": "The horn."}]}
+
+
+@pytest.fixture
+def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of a service, in a folder with labels and a mapping."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HTTP_TEST_KEY", "open-sesame")
+    Path("labels.jsonl").write_text(LABELS, encoding="utf-8")
+    Path("search.yaml").write_text(MAPPING, encoding="utf-8")
+    with SearchServer(reply) as server:
+        yield server.address
+
+
+def evaluate(run, address: str, *more: str) -> tuple[int, str, str]:
+    return run("evaluate", "labels.jsonl", "--system", address, "--reranker", "none", "--ks", "1", *more)
+
+
+def test_evaluate_asks_a_service_by_its_mapping_and_lists_what_failed(run, address: str) -> None:
+    code, out, _ = evaluate(run, address, "--mapping", "search.yaml", "--metrics", "recall", "--json", "--save", "kept")
+    told = json.loads(out)
+    assert code == 0
+    assert told["stages"] == [{"name": "retrieve", "system": f"HTTP POST {address}"}]
+    assert [(each["cause"], each["query_ids"]) for each in told["failures"]] == [
+        ("retrieve: HTTP 400 Bad Request", ["bad"])
+    ]
+    assert not [file for file in Path("kept").rglob("*") if file.is_file() and b"open-sesame" in file.read_bytes()]
+
+
+def test_a_refused_key_is_one_error_and_shows_nothing(run, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_TEST_KEY", "wrong-password")
+    code, out, err = evaluate(run, address, "--mapping", "search.yaml")
+    assert (code, out) == (2, "") or (code, out) == (1, "")
+    assert "HTTP 401 Unauthorized" in err
+    assert "the headers of the mapping say who asks" in err
+    assert "wrong-password" not in err
+
+
+def test_a_variable_in_dot_env_is_enough(run, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HTTP_TEST_KEY")
+    code, _, err = evaluate(run, address, "--mapping", "search.yaml")
+    assert code != 0
+    assert "set HTTP_TEST_KEY in the environment or in .env" in err
+    monkeypatch.setenv("HTTP_TEST_KEY", "")  # so that what .env sets is forgotten afterwards
+    monkeypatch.delenv("HTTP_TEST_KEY")
+    Path(".env").write_text("HTTP_TEST_KEY=open-sesame\n", encoding="utf-8")
+    code, _, _ = evaluate(run, address, "--mapping", "search.yaml")
+    assert code == 0
+
+
+@pytest.mark.parametrize("system", [[], ["--system", "json:loads"]])
+def test_a_mapping_without_a_service_is_refused(run, address: str, system: list[str]) -> None:
+    code, _, err = run("evaluate", "labels.jsonl", *system, "--mapping", "search.yaml")
+    assert code != 0
+    assert "expected it with the address of an HTTP service" in err
+
+
+def test_chat_asks_a_service(run, address: str) -> None:
+    asked = ["--question", "When is the lamp lit?", "--model", "none", "--reranker", "none", "--json"]
+    code, out, _ = run("chat", "labels.jsonl", "--system", address, "--mapping", "search.yaml", *asked)
+    assert code == 0
+    hits = json.loads(out)["stages"][0]["hits"]
+    assert [hit["text"] for hit in hits] == ["The lamp is lit at dusk.", "The horn."]
+
+
+def test_a_sweep_measures_services_with_a_mapping_each(address: str) -> None:
+    Path("sweep.yaml").write_text(
+        "dataset: ./labels.jsonl\nks: [1]\nmetrics: [recall]\nretries: 0\n"
+        f"systems:\n  mine: {{system: '{address}', mapping: search.yaml}}\n",
+        encoding="utf-8",
+    )
+    sweep = load_sweep("sweep.yaml")
+    assert Sweep(**sweep.to_dict()) == sweep
+    assert sweep.systems[0].mapping == str(Path("search.yaml").resolve())
+    result = sweep.run("swept", progress=False)
+    assert result.results[0].evaluation is not None
+    assert result.results[0].evaluation.scores.mean("retrieve", "recall@1") == 0.5
+    assert not [file for file in Path("swept").rglob("*") if file.is_file() and b"open-sesame" in file.read_bytes()]
+
+
+@pytest.mark.parametrize(
+    ("systems", "said"),
+    [
+        ("{a: {system: 'my_rag:build', mapping: search.yaml}}", "one with the address of an HTTP service alone"),
+        ("{a: {system: 'http://h/x', mapping: no.yaml}}", "there is none at"),
+        ("{a: {system: 'http://h/x', mapping: faulty.yaml}}", 'faulty.yaml:1: jsno: found an unknown field "jsno"'),
+        ("{a: {system: 'http://u:secret-pass@h/x'}}", "none there"),
+        ("[{name: a, system: 'http://h/x?token=secret-pass'}]", "no secret there"),
+    ],
+)
+def test_what_is_wrong_with_a_service_is_told_before_a_sweep(address: str, systems: str, said: str) -> None:
+    Path("faulty.yaml").write_text("jsno: {}\n", encoding="utf-8")
+    Path("sweep.yaml").write_text(f"dataset: ./labels.jsonl\nsystems: {systems}\n", encoding="utf-8")
+    with pytest.raises(SweepError) as raised:
+        load_sweep("sweep.yaml")
+    assert said in str(raised.value)
+    assert "secret-pass" not in str(raised.value)

@@ -1,0 +1,51 @@
+"""Every dependency's licence is known, will do, and stands on its page."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from .licences import ALLOWED_FOR_A_REASON, PAGE, Package, licence_of, packages, page, refused
+
+FOUND = packages()
+AS_THE_PAGE = sys.platform == "linux" and sys.version_info[:2] == (3, 11)
+
+
+def test_what_runs_has_a_licence_that_will_do() -> None:
+    assert len(FOUND) > 100
+    assert [one for one in FOUND if one.runs and refused(one)] == []
+
+
+def test_what_is_only_for_work_on_raglift_has_a_known_licence() -> None:
+    assert [one.name for one in FOUND if one.licence == "unknown"] == []
+
+
+@pytest.mark.parametrize(
+    "licence", ["unknown", "GPL-3.0-only", "MIT AND AGPL-3.0", "UNKNOWN", "LicenseRef-Proprietary"]
+)
+def test_an_unknown_or_a_strongly_copyleft_licence_is_refused(licence: str) -> None:
+    assert refused(Package("x", "1", licence, ("local",)))
+
+
+@pytest.mark.parametrize("licence", ["MIT", "MPL-2.0 AND (Apache-2.0 OR MIT)", "Apache-2.0 WITH LLVM-exception"])
+def test_a_permissive_or_weakly_copyleft_licence_will_do(licence: str) -> None:
+    assert not refused(Package("x", "1", licence, ("local",)))
+
+
+def test_every_exception_has_its_reason() -> None:
+    assert all(len(reason) > 20 for reason in ALLOWED_FOR_A_REASON.values())
+
+
+def test_what_the_table_says_of_some_is_so() -> None:
+    brought = {one.name: one.brought_by for one in FOUND}
+    assert brought["numpy"] == ("raglift",)
+    assert brought["wandb"] == ("track",)
+    assert brought["hypothesis"] == ("dev",)
+    assert licence_of("numpy").startswith("BSD-3-Clause")
+    assert licence_of("certifi") == "MPL-2.0"
+
+
+@pytest.mark.skipif(not AS_THE_PAGE, reason="the page is of Linux with Python 3.11; elsewhere some packages differ")
+def test_the_page_is_what_is_installed() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "it is written anew by `python tests/docs/licences.py`"
