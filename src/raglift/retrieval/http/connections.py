@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import weakref
-from contextlib import contextmanager
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -13,7 +13,7 @@ from raglift.retrieval.http.address import is_loopback
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator
 
     import httpx
 
@@ -48,16 +48,21 @@ class Connections:
             weakref.WeakKeyDictionary()
         )
 
-    @contextmanager
-    def lent(self) -> Iterator[httpx.AsyncHTTPTransport]:
-        """Lend a connection: the one used last, which is likeliest to be open, or a new one."""
+    @asynccontextmanager
+    async def lent(self) -> AsyncIterator[httpx.AsyncHTTPTransport]:
+        """Lend a connection: the one used last, which is likeliest to be open, or a new one.
+
+        One whose use ended early, as by a timeout, is not lent again: it may count as in use for ever.
+        """
         loop = asyncio.get_running_loop()
         idle = self._idle.get(loop)
         connection = idle.pop() if idle else self._new()
         try:
             yield connection
-        finally:
-            self._idle.setdefault(loop, []).append(connection)
+        except BaseException:
+            await connection.aclose()
+            raise
+        self._idle.setdefault(loop, []).append(connection)
 
     async def aclose(self) -> None:
         """Close the connections of the running loop that are not in use."""

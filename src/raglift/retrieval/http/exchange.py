@@ -19,6 +19,7 @@ from raglift.retrieval.http.address import shown_address
 from raglift.retrieval.http.presence import NoConnection
 
 if TYPE_CHECKING:
+    from raglift.retrieval.http.connections import Connections
     from raglift.retrieval.http.secrets import Secrets
 
 __all__ = ["Exchange"]
@@ -26,6 +27,7 @@ __all__ = ["Exchange"]
 _READ_OF_A_FAILURE = 20_000
 _SHOWN = 120
 _LONGEST_CONNECT = 10.0
+_CONNECTING = 0.9
 _MOST_REDIRECTS = 5
 _REDIRECTS = range(300, 400)
 _KEEPS_METHOD = (307, 308)
@@ -46,8 +48,8 @@ _ZIPPED = ("gzip", "x-gzip", "deflate")
 class Exchange:
     """How one request is made."""
 
-    connection: httpx.AsyncBaseTransport
-    """Follows no redirects, keeps no cookies, and writes no log of addresses."""
+    connections: Connections
+    """Over which it goes."""
     seconds: float
     """The most, from asking to the last byte."""
     most_bytes: int
@@ -66,7 +68,9 @@ class Exchange:
         answer = _Answer()
         try:
             async with asyncio.timeout(self.seconds):
-                return self._read(await self._answered(request, answer))
+                async with self.connections.lent() as connection:
+                    await self._follow(connection, request, answer)
+            return self._read(answer)
         except TimeoutError as error:
             part = f" — {len(answer.body):,} bytes of it had come" if answer.body else ""
             what = "the answer was not finished" if answer.began else "no answer"
@@ -77,12 +81,13 @@ class Exchange:
         except httpx.HTTPError as error:
             raise ServiceFailed(self._broken(error, answer)) from error
 
-    async def _answered(self, request: httpx.Request, answer: _Answer) -> _Answer:
+    async def _follow(self, connection: httpx.AsyncBaseTransport, request: httpx.Request, answer: _Answer) -> None:
         """Send a request, follow redirects to the same place, and read the answer, no more of it than may be."""
         for _ in range(_MOST_REDIRECTS + 1):
-            # The whole request has a limit of its own
-            request.extensions["timeout"] = httpx.Timeout(None, connect=min(self.seconds, _LONGEST_CONNECT)).as_dict()
-            response = await self.connection.handle_async_request(request)
+            # The whole request has a limit of its own, which must not be what ends connecting: nobody would be missed
+            connect = min(_CONNECTING * self.seconds, _LONGEST_CONNECT)
+            request.extensions["timeout"] = httpx.Timeout(None, connect=connect).as_dict()
+            response = await connection.handle_async_request(request)
             try:
                 answer.begin(response)
                 if response.status_code not in _REDIRECTS:
@@ -91,7 +96,7 @@ class Exchange:
                         answer.body += piece
                         if len(answer.body) > most:
                             break
-                    return answer
+                    return
             finally:
                 await response.aclose()
             request = self._redirected(request, response)

@@ -102,9 +102,8 @@ class HttpRetriever:
         from raglift.retrieval.http.exchange import Exchange
 
         request = self._request(query, k)
-        with self._connections.lent() as connection:
-            exchange = Exchange(connection, self.mapping.timeout, self.mapping.most_bytes, self._secrets)
-            answer = await self._presence.reached(lambda: exchange.json(request))
+        exchange = Exchange(self._connections, self.mapping.timeout, self.mapping.most_bytes, self._secrets)
+        answer = await self._presence.reached(lambda: exchange.json(request))
         return Ranking.of(self._reader.read(answer)[:k])
 
     def _request(self, query: str, k: int) -> httpx.Request:
