@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-__all__ = ["Connections"]
+__all__ = ["Connections", "proxy_of"]
 
 _KEPT_OPEN = 30.0
 
@@ -79,10 +79,10 @@ class Connections:
         import httpx
 
         limits = httpx.Limits(max_connections=1, keepalive_expiry=_KEPT_OPEN)
-        return httpx.AsyncHTTPTransport(verify=_trusted(), limits=limits, proxy=_proxy(self._address))
+        return httpx.AsyncHTTPTransport(verify=_trusted(), limits=limits, proxy=proxy_of(self._address))
 
 
-def _proxy(address: str) -> str | None:
+def proxy_of(address: str) -> str | None:
     """Return the proxy that the environment names for an address."""
     from urllib.request import getproxies, proxy_bypass
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["NoConnection", "Presence"]
 
 _PATIENCE_AT_FIRST = 2.0
-_FIRST_WAIT = 0.25
+_FIRST_WAIT, _LATER_WAIT = 0.25, 0.5
 _PATIENCE_LATER = 60.0
 _NOT_TRIED_AGAIN_FOR = 1.0
 
@@ -58,7 +58,7 @@ class Presence:
                 if self._is_gone:
                     raise self._not_there(error) from None
                 await asyncio.sleep(wait)
-                wait *= 2
+                wait = _LATER_WAIT
             except (ServiceFailed, ServiceUnusable):
                 self._last_reached = time.monotonic()
                 raise
