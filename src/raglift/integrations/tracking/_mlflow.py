@@ -34,6 +34,8 @@ _MOST_METRICS, _MOST_OTHERS = 500, 100
 """In one request; MLflow takes 1,000 metrics, and 100 parameters or tags."""
 _LONGEST_PARAMETER, _LONGEST_TAG = 6000, 5000
 _LONGEST_KEY = 240
+_BROUGHT = ("alembic", "mlflow", "sqlalchemy")
+"""What the extra brings."""
 
 
 class MlflowTracker:
@@ -181,7 +183,9 @@ def _told_of(address: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise MissingDependency(error.name or "mlflow", "track", "a store of MLflow's") from error
+        package = (error.name or "mlflow").partition(".")[0]
+        extra = "track" if package in _BROUGHT else None  # not a database's driver
+        raise MissingDependency(package, extra, f"MLflow's store {place_of(address)}") from error
     except Exception as error:
         raise TrackingFailed(
             f"mlflow: {place_of(address)}: {reason_of(error)}; expected a store that can be written, named by "
