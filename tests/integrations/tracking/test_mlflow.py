@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import raglift as rl
+from raglift import metrics
 from raglift.errors import ConfigurationError, MissingDependency, TrackingFailed
 from raglift.integrations.tracking import Curve, Record, TrackedRun, open_tracker, track
-from raglift.metrics import MEASURES, metric
 from raglift.records import Evaluation
 
 
@@ -154,12 +154,12 @@ def test_systems_with_long_names_of_other_scripts_are_kept(client, ranked) -> No
 
 
 def test_a_metric_of_ones_own_does_not_take_the_place_of_another(client, ranked) -> None:
-    own = metric("recall_at_1", takes_k=False)(lambda ranking: 0.25)
+    own = metrics.metric("recall_at_1", takes_k=False)(lambda ranking: 0.25)
     try:
         evaluation = ranked([1, 2], metrics=("recall", own), ks=(1,))
         found = client.get_run(evaluation.track("mlflow", files=False).id).data.metrics
     finally:
-        del MEASURES["recall_at_1"]
+        del metrics.MEASURES["recall_at_1"]
     assert found["retrieve/recall_at_1"] == 0.5
     assert found["retrieve/recall_at_1_2"] == 0.25
 
@@ -245,9 +245,19 @@ def test_a_driver_that_no_extra_brings_is_named_as_it_is(reranked, monkeypatch: 
         raise ModuleNotFoundError("No module named 'psycopg2'", name="psycopg2")
 
     monkeypatch.setattr("mlflow.MlflowClient.__init__", missing)
-    with pytest.raises(MissingDependency, match="pip install psycopg2$") as caught:
+    with pytest.raises(MissingDependency, match=r"pip install psycopg2$") as caught:
         reranked.track("mlflow", files=False)
     assert "sesame" not in str(caught.value)
+
+
+def test_mlflow_prints_nothing_among_what_a_program_reads(
+    client, reranked, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    # It prints the pages of a server, as whose a local store passes here
+    monkeypatch.setattr("mlflow.tracking._tracking_service.client.RestStore", object)
+    monkeypatch.setattr("mlflow.tracking._tracking_service.client.get_workspace_url", lambda: "http://127.0.0.1")
+    reranked.track("mlflow", files=False)
+    assert capfd.readouterr().out == ""
 
 
 def test_an_address_that_is_none_is_an_error_of_ours(reranked, monkeypatch: pytest.MonkeyPatch) -> None:
