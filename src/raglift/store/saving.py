@@ -15,6 +15,7 @@ from raglift.records import Chunk, Evaluation, Inventory, Passage, Query, Trace
 from raglift.store.costs import cost_line
 from raglift.store.kinds import INTEGER
 from raglift.store.layout import CHUNK_FIELDS, CHUNKS, FORMAT, QUERIES, RUN, SCORES, TRACES, score_keys
+from raglift.store.parts import whole
 from raglift.store.plain_files import plain, write_json, write_lines
 
 if TYPE_CHECKING:
@@ -144,8 +145,8 @@ def _readable(chunk: dict[str, Any]) -> dict[str, Any]:
         if chunk[name] is not None:
             chunk[name] = str(chunk[name])
     for name in ("start", "end"):
-        if not INTEGER.fits(plain(chunk[name])):
-            chunk[name] = None
+        place = whole(plain(chunk[name]))
+        chunk[name] = place if INTEGER.fits(place) else None
     if not isinstance(chunk["metadata"], dict):
         chunk["metadata"] = {"metadata": chunk["metadata"]}
     return chunk
