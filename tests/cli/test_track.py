@@ -62,6 +62,8 @@ def test_a_saved_run_is_tracked_later_without_its_files(run, place: Path, ranked
     assert found.info.run_name == "a/b"
     assert not list(Path(found.info.artifact_uri).glob("*"))
     assert "mlflow.note.content" not in found.data.tags
+    assert run("track", "saved/later", "--to", "mlflow", "--project", "called", "--no-files")[0] == 0
+    assert [each.info.run_name for each in runs_of("called")] == ["later"], "by its folder"
 
 
 def test_comparisons_and_new_scores_are_tracked(run, place: Path, ranked, runs_of) -> None:

@@ -87,7 +87,7 @@ def run(request: Request) -> None:
     show = partial(print_result, evaluation, json=request.as_json)
     keep(evaluation, request.save, overwrite=request.overwrite, show=show)
     show()
-    request.tracking.tell(evaluation, saved_first(evaluation, request.save, request.tracking))
+    request.tracking.named(request.save).tell(evaluation, saved_first(evaluation, request.save, request.tracking))
     if all(trace.error is not None for trace in evaluation.run.traces):
         raise QueryFailed(f"every query failed; the first: {evaluation.run.traces[0].error}")
 
@@ -186,6 +186,7 @@ def as_json(evaluation: Evaluation) -> dict[str, Any]:
         "metrics": records(evaluation.to_frame()),
         "loss": _loss_as_json(evaluation),
         "headroom": _headroom_as_json(evaluation),
+        "failures": [asdict(failure) for failure in evaluation.failures()],
         "cost": cost_line(evaluation.run.cost),
         "notes": list(evaluation.notes),
     }

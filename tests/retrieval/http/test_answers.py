@@ -112,6 +112,29 @@ def test_what_to_write_in_the_mapping_is_suggested_and_works() -> None:
     assert [chunk.text for chunk, _ in read(answer, hits="data.found", text="piece.words")] == ["The lamp is lit."]
 
 
+NESTED = {
+    "payload": {
+        "groups": {"entries": [{"rank": 1, "doc": {"nr": 7, "body": {"plain": "The lamp."}, "source": "lamp.md"}}]}
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("paths", "said"),
+    [
+        ({"text": "doc.body.plane"}, 'perhaps "doc.body.plain"?'),
+        ({"text": "doc.body.plain", "id": "doc.number"}, 'perhaps "doc.nr"?'),
+        ({"text": "doc.body.plain", "id": "zzz"}, '"doc.body.plain"'),
+    ],
+)
+def test_a_misspelt_path_shows_those_that_there_are_and_the_nearest(paths: dict[str, str], said: str) -> None:
+    with pytest.raises(ServiceUnusable) as raised:
+        read(NESTED, hits="payload.groups.entries", **paths)
+    assert str(raised.value).partition("; the hits have ")[2].endswith(said)
+    assert '"rank", "doc.nr", "doc.source", "doc.body.plain"' in str(raised.value)
+    assert "in the mapping" not in str(raised.value), "no other field than the misspelt one is suggested"
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
     lambda inner: (
