@@ -32,7 +32,7 @@ from raglift.store.costs import read_cost
 from raglift.store.fields import ANNOTATOR, CHUNK, FACT, HEAD, PASSAGE, QUERY, STAGE, STAGE_TRACE, TRACE
 from raglift.store.kinds import NUMBER, WrongKind, check_record
 from raglift.store.layout import CHUNKS, FORMAT, QUERIES, RUN, SCORES, TRACES, score_keys
-from raglift.store.parts import check_spec, chunk_at, read_inventory
+from raglift.store.parts import check_spec, chunk_at, of_older, read_inventory
 from raglift.store.plain_files import DAMAGE, read_json, read_lines, told
 
 if TYPE_CHECKING:
@@ -206,7 +206,10 @@ def _hit(chunks: list[Chunk], rank: int, number: int, score: float | str | None)
 
 
 def _chunk_of(line: Any) -> Chunk:
-    check_record(line, CHUNK)
+    try:
+        check_record(line, CHUNK)
+    except WrongKind:
+        check_record(line := of_older(line), CHUNK)
     return Chunk(**line)
 
 
