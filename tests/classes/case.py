@@ -55,7 +55,7 @@ class Case:
     rewrites: str = ""
     """Why a reranker's hits are not its candidates, as "cuts sentences out of them"."""
     varies: bool = False
-    """Whether the order of a set decides what it returns, which differs between processes: numbers are left out."""
+    """Whether the order of a set decides what it finds, which differs between processes: numbers are left out."""
     note: str = ""
     """What else a reader of the table should know."""
 

@@ -23,6 +23,7 @@ from .llama_index_retrievers import of_images
 ENGINES = "llama_index.core.query_engine"
 CHATS = "llama_index.core.chat_engine"
 ANSWERS = "its hits begin with the answers to sub-questions"
+OF_INDEXES = "its hits begin with the answers of the indexes below"
 
 
 def plain(corpus: Corpus, **options: Any) -> Any:
@@ -242,7 +243,12 @@ CASES = (
         note=ANSWERS,
     ),
     Case(
-        f"{ENGINES}.graph_query_engine.ComposableGraphQueryEngine", graph, "query engine", answer_from, replies=answer
+        f"{ENGINES}.graph_query_engine.ComposableGraphQueryEngine",
+        graph,
+        "query engine",
+        answer_from,
+        replies=answer,
+        note=OF_INDEXES,
     ),
     Case(
         f"{ENGINES}.graph_query_engine.ComposableGraphQueryEngine",
@@ -251,6 +257,7 @@ CASES = (
         answer_from,
         "custom_query_engines",
         replies=answer,
+        note=OF_INDEXES,
     ),
     Case(
         f"{ENGINES}.retry_query_engine.RetryQueryEngine",
