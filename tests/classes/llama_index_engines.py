@@ -46,7 +46,7 @@ def tools(corpus: Corpus) -> list[Any]:
     from llama_index.core.tools import QueryEngineTool
 
     both = [half.as_query_engine(llm=model(corpus), similarity_top_k=OWN) for half in halves(corpus)]
-    described = {"first": "first aid, fog horn, ferry", "last": "lamp, supplies, tickets, generator code"}
+    described = {"first": "fog horn, ferry, questions", "last": "lamp, tickets, generator code"}
     named = zip(both, described.items(), strict=True)
     return [QueryEngineTool.from_defaults(half, name=name, description=about) for half, (name, about) in named]
 
