@@ -54,6 +54,8 @@ class Case:
     """Why it may return fewer than asked, although nothing limits it, as "keeps what is near enough"."""
     rewrites: str = ""
     """Why a reranker's hits are not its candidates, as "cuts sentences out of them"."""
+    varies: bool = False
+    """Whether the order of a set decides what it finds, which differs between processes: numbers are left out."""
     note: str = ""
     """What else a reader of the table should know."""
 

@@ -1,11 +1,13 @@
-"""What every class is run on: sixty chunks of the lighthouse, their vectors, five questions, a model on loopback."""
+"""What every class is run on: some fifty chunks of the lighthouse, their vectors, three questions, a model on loopback."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import hypot
 from pathlib import Path
+from zlib import crc32
 
 import raglift as rl
 from raglift.indexing import DenseIndex, SentenceTransformerEmbedder, build_index, embed
@@ -15,14 +17,21 @@ from raglift.testing import OpenAIServer
 DOCUMENTS = (
     "faq.md",
     "ferry-and-landing.md",
-    "first-aid.md",
     "fog-signal.md",
     "generator-faults.md",
     "lamp-and-lens.md",
-    "supplies.md",
     "visiting.md",
 )
-QUERIES = ("fog-signal-interval", "adult-ticket", "generator-e02", "supply-order-deadline", "defibrillator")
+QUERIES = ("fog-signal-interval", "adult-ticket", "generator-e02")
+
+
+def count_words(text: str) -> list[float]:
+    """Count words in 64 hashed places, as a vector of length one: for classes that embed what they cut themselves."""
+    vector = [0.01] * 64
+    for word in text.lower().split():
+        vector[crc32(word.encode()) % 64] += 1.0
+    length = hypot(*vector)
+    return [value / length for value in vector]
 
 
 @dataclass(frozen=True)
@@ -30,7 +39,7 @@ class Corpus:
     """A small real corpus, split and embedded once, and what else a class may need."""
 
     dataset: Dataset
-    """Five labelled queries, and the eight documents they are about."""
+    """Three labelled queries, and the six documents they are about."""
     index: DenseIndex
     """Chunks of at most 600 characters and their vectors."""
     server: OpenAIServer

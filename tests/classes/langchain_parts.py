@@ -14,7 +14,7 @@ from langchain_core.embeddings import Embeddings
 from raglift.records import Chunk
 
 from .case import OWN
-from .corpus import Corpus
+from .corpus import Corpus, count_words
 
 
 class Vectors(Embeddings):
@@ -28,6 +28,16 @@ class Vectors(Embeddings):
 
     def embed_query(self, text: str) -> list[float]:
         return self._corpus.embed([text])[0]
+
+
+class Words(Embeddings):
+    """Counts words: for classes that embed what they cut themselves."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [count_words(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return count_words(text)
 
 
 def document(chunk: Chunk) -> Document:

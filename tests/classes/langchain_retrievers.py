@@ -8,6 +8,7 @@ from .case import OWN, Case
 from .corpus import Corpus
 from .langchain_parts import (
     Vectors,
+    Words,
     bm25,
     cross_encoder,
     dense,
@@ -28,7 +29,7 @@ CLASSIC = "langchain_classic.retrievers"
 COMMUNITY = "langchain_community.retrievers"
 RUNNABLES = "langchain_core.runnables"
 PARENTS = 30
-"""How many chunks have children, which must be embedded anew."""
+"""How many chunks have children."""
 
 
 def diverse(corpus: Corpus) -> Any:
@@ -133,7 +134,7 @@ def multi_vector(corpus: Corpus) -> Any:
     from langchain_core.stores import InMemoryStore
     from langchain_core.vectorstores import InMemoryVectorStore
 
-    children = InMemoryVectorStore.from_documents(halves(corpus, PARENTS), Vectors(corpus))
+    children = InMemoryVectorStore.from_documents(halves(corpus, PARENTS), Words())
     parents = InMemoryStore()
     parents.mset([(one.id, one) for one in documents(corpus)[:PARENTS]])
     return MultiVectorRetriever(vectorstore=children, docstore=parents, search_kwargs={"k": OWN})
@@ -146,7 +147,7 @@ def parent_document(corpus: Corpus) -> Any:
     from langchain_text_splitters import RecursiveCharacterTextSplitter
 
     retriever = ParentDocumentRetriever(
-        vectorstore=InMemoryVectorStore(Vectors(corpus)),
+        vectorstore=InMemoryVectorStore(Words()),
         docstore=InMemoryStore(),
         child_splitter=RecursiveCharacterTextSplitter(chunk_size=400, chunk_overlap=0),
         search_kwargs={"k": OWN},

@@ -23,6 +23,7 @@ from .llama_index_retrievers import of_images
 ENGINES = "llama_index.core.query_engine"
 CHATS = "llama_index.core.chat_engine"
 ANSWERS = "its hits begin with the answers to sub-questions"
+OF_INDEXES = "its hits begin with the answers of the indexes below"
 
 
 def plain(corpus: Corpus, **options: Any) -> Any:
@@ -45,7 +46,7 @@ def tools(corpus: Corpus) -> list[Any]:
     from llama_index.core.tools import QueryEngineTool
 
     both = [half.as_query_engine(llm=model(corpus), similarity_top_k=OWN) for half in halves(corpus)]
-    described = {"first": "first aid, fog horn, ferry", "last": "lamp, supplies, tickets, generator code"}
+    described = {"first": "fog horn, ferry, questions", "last": "lamp, tickets, generator code"}
     named = zip(both, described.items(), strict=True)
     return [QueryEngineTool.from_defaults(half, name=name, description=about) for half, (name, about) in named]
 
@@ -242,7 +243,12 @@ CASES = (
         note=ANSWERS,
     ),
     Case(
-        f"{ENGINES}.graph_query_engine.ComposableGraphQueryEngine", graph, "query engine", answer_from, replies=answer
+        f"{ENGINES}.graph_query_engine.ComposableGraphQueryEngine",
+        graph,
+        "query engine",
+        answer_from,
+        replies=answer,
+        note=OF_INDEXES,
     ),
     Case(
         f"{ENGINES}.graph_query_engine.ComposableGraphQueryEngine",
@@ -251,6 +257,7 @@ CASES = (
         answer_from,
         "custom_query_engines",
         replies=answer,
+        note=OF_INDEXES,
     ),
     Case(
         f"{ENGINES}.retry_query_engine.RetryQueryEngine",

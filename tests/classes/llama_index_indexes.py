@@ -247,6 +247,7 @@ CASES = (
         by_its_own_retriever,
         replies=answer,
         fewer=_KEYWORDS,
+        varies=True,
     ),
     Case(
         f"{GRAPHS}.base.PropertyGraphIndex",
@@ -264,6 +265,7 @@ CASES = (
         retrieve,
         replies=answer,
         fewer=_KEYWORDS,
+        varies=True,
     ),
     Case(
         f"{INDICES}.knowledge_graph.retrievers.KnowledgeGraphRAGRetriever",

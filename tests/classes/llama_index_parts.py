@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import pairwise
-from math import hypot
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
-from zlib import crc32
 
 from llama_index.core import Document, Settings, StorageContext, VectorStoreIndex
 from llama_index.core.embeddings import BaseEmbedding
@@ -25,7 +23,7 @@ from pydantic import PrivateAttr
 from raglift.records import Chunk
 
 from .case import OWN
-from .corpus import Corpus
+from .corpus import Corpus, count_words
 
 Make = Callable[[Corpus], Any]
 HIDDEN = ["date", "window"]
@@ -51,14 +49,10 @@ class Vectors(BaseEmbedding):
 
 
 class Words(BaseEmbedding):
-    """Counts words in 64 hashed places: for classes that embed every sentence."""
+    """Counts words: for classes that embed every sentence, or what they cut themselves."""
 
     def _get_text_embedding(self, text: str) -> list[float]:
-        vector = [0.01] * 64
-        for word in text.lower().split():
-            vector[crc32(word.encode()) % 64] += 1.0
-        length = hypot(*vector)
-        return [value / length for value in vector]
+        return count_words(text)
 
     def _get_query_embedding(self, query: str) -> list[float]:
         return self._get_text_embedding(query)

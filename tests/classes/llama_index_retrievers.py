@@ -9,7 +9,7 @@ from llama_index.core.schema import IndexNode
 
 from .case import OWN, Case
 from .corpus import Corpus
-from .llama_index_parts import Vectors, dense, halves, index, model, nodes, parts, retrieve, sources
+from .llama_index_parts import Vectors, Words, dense, halves, index, model, nodes, parts, retrieve, sources
 from .llama_index_player import answer
 
 CORE = "llama_index.core"
@@ -125,7 +125,7 @@ def auto_merging(corpus: Corpus) -> Any:
     parsed = parser.get_nodes_from_documents(sources(corpus))
     storage = StorageContext.from_defaults()
     storage.docstore.add_documents(parsed)
-    leaves = VectorStoreIndex(get_leaf_nodes(parsed), storage_context=storage, embed_model=Vectors(corpus))
+    leaves = VectorStoreIndex(get_leaf_nodes(parsed), storage_context=storage, embed_model=Words(model_name="words"))
     return AutoMergingRetriever(leaves.as_retriever(similarity_top_k=OWN), storage)
 
 
@@ -151,7 +151,7 @@ def router(corpus: Corpus) -> Any:
     from llama_index.core.tools import RetrieverTool
 
     both = [half.as_retriever(similarity_top_k=OWN) for half in halves(corpus)]
-    described = zip(both, ("first aid, fog horn, ferry", "lamp, supplies, tickets, generator code"), strict=True)
+    described = zip(both, ("fog horn, ferry, questions", "lamp, tickets, generator code"), strict=True)
     tools = [RetrieverTool.from_defaults(half, description=about) for half, about in described]
     return RouterRetriever(LLMSingleSelector.from_defaults(model(corpus)), tools)
 

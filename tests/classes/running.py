@@ -17,6 +17,7 @@ from .corpus import Corpus
 from .snapshots import difference, snapshot
 
 DEPTHS = (6, 12)
+VARIES = "what it finds hangs on the order of a set, which differs from run to run"
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Row:
 
 
 def run(case: Case, corpus: Corpus) -> Row:
-    """Run a class at two depths, with several calls at once, and as it is deployed.
+    """Run a class at two depths, and as it is deployed with all questions at once.
 
     Raises:
         AssertionError: raglift changed the object, or says of it what is not so.
@@ -57,10 +58,8 @@ def run(case: Case, corpus: Corpus) -> Row:
     assert found == case.path, f"{case.name}: made a {found}; the case says {case.path}"
     before = snapshot(made)
     shallow, deep = (_evaluated(case, made, corpus, depth) for depth in DEPTHS)
-    at_once = _evaluated(case, made, corpus, DEPTHS[0], concurrency=4)
-    deployed = _evaluated(case, made, corpus, OWN, as_deployed=True)
+    deployed = _evaluated(case, made, corpus, OWN, as_deployed=True, concurrency=len(corpus.dataset.queries))
     assert (changed := difference(before, snapshot(made))) is None, f"{case.name}: the user's object: {changed}"
-    assert [_texts(trace) for trace in at_once.run.traces] == [_texts(trace) for trace in shallow.run.traces]
     _assert_as_asked_directly(case, corpus, deployed)
     _assert_fair(case, deep)
     return Row(
@@ -69,8 +68,8 @@ def run(case: Case, corpus: Corpus) -> Row:
         case.kind,
         tuple(f"{stage.name}: {stage.system.partition('(')[0]}" for stage in _own_stages(case, deep)),
         _depth(case, shallow, deep),
-        _offsets(deep, corpus),
-        "; ".join(text for text in (case.fewer, case.rewrites, case.note) if text),
+        _offsets(case, deep, corpus),
+        "; ".join(text for text in (case.fewer, case.rewrites, case.note, VARIES if case.varies else "") if text),
     )
 
 
@@ -91,12 +90,8 @@ def _own_stages(case: Case, evaluation: Evaluation) -> tuple[Any, ...]:
     return evaluation.run.stages[1:] if case.kind in RERANKERS else evaluation.run.stages
 
 
-def _texts(trace: Any) -> list[list[str]]:
-    return [[chunk.text for chunk in stage.ranking.chunks] for stage in trace.stages]
-
-
 def _assert_as_asked_directly(case: Case, corpus: Corpus, deployed: Evaluation) -> None:
-    """At its own depth, raglift's ranking is what the class returns when it is asked directly, in the same order.
+    """At its own depth, what raglift ranks at once is what the class returns when it is asked directly, in turn.
 
     A new object is asked: some change with every question.
     """
@@ -135,11 +130,11 @@ def _depth(case: Case, shallow: Evaluation, deep: Evaluation) -> str:
     return "yes" if follows else f"{'in part' if most[0] < most[1] else 'no'}: {most[0]}, {most[1]}"
 
 
-def _offsets(deep: Evaluation, corpus: Corpus) -> str:
+def _offsets(case: Case, deep: Evaluation, corpus: Corpus) -> str:
     texts = {document.id: document.text for document in corpus.dataset.documents}
     chunks = [chunk for trace in deep.run.traces for chunk in trace.stages[-1].ranking.chunks]
     placed = [chunk for chunk in chunks if chunk.start is not None]
     assert all(texts[chunk.doc_id or ""][chunk.start : chunk.end] == chunk.text for chunk in placed)
     if len(placed) in (0, len(chunks)):
         return "yes" if placed else "no"
-    return f"{len(placed)} of {len(chunks)}"
+    return "in part" if case.varies else f"{len(placed)} of {len(chunks)}"

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 FRAMEWORKS = ("langchain", "llama_index")
+PLAIN = {int, float, bool, str, bytes, type(None)}
 
 
 def snapshot(value: Any, above: frozenset[int] = frozenset()) -> Any:
     """Return every attribute of a framework's object and of what it holds; of anything else, which object it is."""
-    if isinstance(value, int | float | str | bytes | None):
+    if type(value) in PLAIN:
         return value
     if isinstance(value, np.ndarray):
         return value.tobytes()
@@ -19,6 +20,8 @@ def snapshot(value: Any, above: frozenset[int] = frozenset()) -> Any:
         return id(value)
     above |= {id(value)}
     if isinstance(value, list | tuple):
+        if PLAIN.issuperset(map(type, value)):  # a vector's numbers, of which there are many
+            return list(value)
         return [snapshot(item, above) for item in value]
     if isinstance(value, dict):
         return {key: snapshot(item, above) for key, item in value.items()}

@@ -1,12 +1,12 @@
 """LangChain documents as chunks, and back."""
 
 import pytest
-from langchain_core.documents import Document
+from langchain_core.documents import BaseDocumentTransformer, Document
 from langchain_core.runnables import RunnableLambda
 
 from raglift.errors import ConfigurationError
-from raglift.integrations.langchain import chunk_of, document_of, retriever_stages
-from raglift.records import Chunk
+from raglift.integrations.langchain import chunk_of, document_of, reranker_stages, retriever_stages
+from raglift.records import Chunk, Ranking
 
 QUERY = "Which words did Prince Vasili speak?"
 DOCUMENT = Document(page_content="Genoa and Lucca")
@@ -80,3 +80,23 @@ def test_an_unknown_offset_stays_unknown(start):
 def test_a_score_in_the_metadata_is_used_when_it_is_a_number(metadata, score):
     scored = RunnableLambda(lambda query: [Document(page_content="text", metadata=metadata)])
     assert retrieve(scored)[0].score == score
+
+
+def test_a_score_that_an_earlier_compressor_came_to_as_well_is_a_score():
+    class Scores(BaseDocumentTransformer):
+        def transform_documents(self, documents, **options):
+            scored = zip(documents, (0.9, 0.5), strict=False)
+            return [one.model_copy(update={"metadata": {**one.metadata, "score": score}}) for one, score in scored]
+
+    class Turns(BaseDocumentTransformer):
+        def transform_documents(self, documents, **options):
+            return list(reversed(documents))
+
+    def rerank(transformer):
+        (stage,) = reranker_stages(transformer)
+        return [hit.score for hit in stage.reranker.rerank_one(QUERY, ranking)]
+
+    carried = [Document(page_content=text, metadata={"score": score}) for text, score in (("one", 0.9), ("two", 0.7))]
+    ranking = Ranking.of((chunk_of(document), None) for document in carried)
+    assert rerank(Scores()) == [0.9, 0.5]
+    assert rerank(Turns()) == [None, None]  # it noted nothing: what is carried along is an earlier one's

@@ -82,6 +82,30 @@ def test_a_router_that_finds_several_engines_fails_with_its_own_words(index, nod
         retrieve(router)
 
 
+def test_a_router_that_keeps_its_engines_elsewhere_is_named(index, nodes):
+    class Elsewhere(RetrieverRouterQueryEngine):
+        @property
+        def function(self):
+            return vars(self)["_find"]
+
+    router = Elsewhere(index.as_retriever(similarity_top_k=1), lambda node: index.as_query_engine())
+    vars(router)["_find"] = vars(router).pop("_node_to_query_engine_fn")  # as another version might have it
+
+    assert retriever_stages(router)[0].depth_fixed == ("Elsewhere",)
+
+
+def test_what_stands_for_a_retriever_of_tools_answers_as_it_does(nodes):
+    retriever = ObjectIndex.from_objects(tools(nodes)).as_retriever(similarity_top_k=2)
+
+    class AsksMore(ToolRetrieverRouterQueryEngine):
+        def _query(self, query_bundle):
+            (tool, *_) = self._retriever.retrieve(query_bundle)
+            assert self._retriever.object_node_mapping is retriever.object_node_mapping
+            return tool.query_engine.query(query_bundle)
+
+    assert len(retrieve(AsksMore(retriever), k=10)) == 5
+
+
 def test_a_router_inside_another_engine_is_deepened_too(nodes):
     objects = ObjectIndex.from_objects(tools(nodes))
     router = ToolRetrieverRouterQueryEngine(objects.as_retriever(similarity_top_k=1))

@@ -109,6 +109,19 @@ def test_sentence_windows_replace_the_text_and_keep_the_id(texts):
     assert {chunk.text for chunk in again.chunks} == {chunk.text for chunk in widened.chunks}
 
 
+def test_a_text_that_was_cut_keeps_its_place(nodes, texts):
+    class LastWords(BaseNodePostprocessor):
+        def _postprocess_nodes(self, nodes, query_bundle=None):
+            for item in nodes:
+                item.node.text = item.node.text[-10:]
+            return nodes
+
+    cut = rerank(LastWords(), ranking_of(nodes))[3].chunk
+
+    assert (cut.id, cut.text) == ("node-3", texts[3][-10:])
+    assert (cut.start, cut.end) == (300 + len(texts[3]) - 10, 300 + len(texts[3]))
+
+
 def test_nodes_that_a_postprocessor_adds_are_new_chunks(index, nodes):
     storage = StorageContext.from_defaults()
     storage.docstore.add_documents(nodes)

@@ -128,13 +128,13 @@ def _seconds_to(asked: str) -> float:
     """
     try:
         seconds = float(asked)
-        if math.isnan(seconds):
-            raise ValueError("not a number")
     except ValueError:
+        seconds = math.nan
+    if math.isnan(seconds):
         when = parsedate_to_datetime(asked)
         seconds = ((when if when.tzinfo else when.replace(tzinfo=UTC)) - datetime.now(UTC)).total_seconds()
         if seconds <= 0:
-            raise  # a date that is over says nothing, or the clocks differ
+            raise ValueError("a date that is over says nothing, or the clocks differ")
     return seconds
 
 

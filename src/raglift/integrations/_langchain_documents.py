@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import UnsupportedSystem
+from raglift.integrations._pieces import place_in
 from raglift.records import Chunk, Ranking
 
 if TYPE_CHECKING:
@@ -100,11 +101,21 @@ def noted_score(document: Document) -> float | None:
     return next((score for score in scores if score is not None), None)
 
 
-def _new_score(document: Document, before: Mapping[str, Any]) -> float | None:
-    """Return the score that a compressor noted on a document, if it is not one the document had `before`."""
-    carried = _carried(document)
-    numbered = ((finite(carried.get(key)), finite(before.get(key))) for key in _SCORE_KEYS)
-    return next((now for now, then in numbered if now is not None and now != then), None)
+def _new_scores(documents: Sequence[Document], before: Sequence[Mapping[str, Any]]) -> list[float | None]:
+    """Return the score that a compressor noted on each document, None where it noted none.
+
+    Under a key that it set anew on one document, all have its scores: an earlier compressor may have come to the
+    same number for some.
+    """
+    after = [_carried(document) for document in documents]
+    scores = [[finite(carried.get(key)) for key in _SCORE_KEYS] for carried in after]
+    earlier = [[finite(carried.get(key)) for key in _SCORE_KEYS] for carried in before]
+    noted = [
+        at
+        for at in range(len(_SCORE_KEYS))
+        if any(now[at] is not None and now[at] != then[at] for now, then in zip(scores, earlier, strict=True))
+    ]
+    return [next((row[at] for at in noted if row[at] is not None), None) for row in scores]
 
 
 def finite(value: Any) -> float | None:
@@ -151,17 +162,17 @@ class Candidates:
         claimed = {place for place, document in placed if place is not None and self._intact(place, document)}
         seen: set[tuple[int, str]] = set()
         scored = []
-        for place, document in placed:
+        scores = _new_scores(outputs, [{} if place is None else self._before[place] for place, _ in placed])
+        for (place, document), score in zip(placed, scores, strict=True):
             if place is None:
-                scored.append((chunk_of(_unmarked(document), self._doc_key), _new_score(document, {})))
+                scored.append((chunk_of(_unmarked(document), self._doc_key), score))
                 continue
             if (place, document.page_content) in seen:
                 continue
             seen.add((place, document.page_content))
             first = place not in claimed
             claimed.add(place)
-            chunk = self._chunk(place, document, first=first)
-            scored.append((chunk, _new_score(document, self._before[place])))
+            scored.append((self._chunk(place, document, first=first), score))
         return Ranking.of(scored)
 
     def _placed(self, outputs: Sequence[Document]) -> list[tuple[int | None, Document]]:
@@ -187,7 +198,7 @@ class Candidates:
                 return chunk
             # the next compressor finds what this one noted on the document, as it would inside LangChain
             return dataclasses.replace(chunk, origin=clean)
-        start, end = _place_in(chunk, document.page_content)
+        start, end = place_in(chunk, document.page_content)
         return Chunk(
             text=document.page_content,
             id=chunk.id if first else "",
@@ -197,14 +208,6 @@ class Candidates:
             metadata=dict(clean.metadata),
             origin=clean,
         )
-
-
-def _place_in(chunk: Chunk, piece: str) -> tuple[int | None, int | None]:
-    """Return the offsets of a piece that was cut out of a chunk; none where it may stand at several places."""
-    at = chunk.text.find(piece) if piece else -1
-    if chunk.start is None or at < 0 or chunk.text.find(piece, at + 1) >= 0:
-        return None, None
-    return chunk.start + at, chunk.start + at + len(piece)
 
 
 def _unmarked(document: Document) -> Document:

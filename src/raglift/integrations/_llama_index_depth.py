@@ -62,7 +62,6 @@ UNLIMITED = frozenset(
 ANSWERED = frozenset({"_query_engine_dict", "object_map"})
 """Attributes whose query engines write an answer, which becomes one node: their depth is their own."""
 
-
 SEALED = frozenset({"RetrieverRouterQueryEngine"})
 """Systems that break when their retriever returns more: this one looks up a single engine with it."""
 
@@ -132,7 +131,8 @@ class _Walk:
             else:
                 self._copies[id(part)] = deep = copy.copy(part)
                 looks_up = deepen_what_is_looked_up(deep, self._deeper)
-                if not (_is_sealed(part) or self._deepen(deep, path) or looks_up):
+                reached = not _is_sealed(part) and self._deepen(deep, path)
+                if not (reached or looks_up):
                     self.fixed.append(place)
         return self._copies[id(part)]
 

@@ -22,50 +22,55 @@ def deepen_what_is_looked_up(part: Any, deeper: Deeper) -> bool:
     """
     classes = {cls.__name__ for cls in type(part).__mro__ if cls.__module__.startswith("llama_index.core.")}
     held = vars(part)
-    if "RetrieverRouterQueryEngine" in classes:
-        find = held["_node_to_query_engine_fn"]
-        held["_node_to_query_engine_fn"] = lambda node: deeper(find(node))
-    elif "ToolRetrieverRouterQueryEngine" in classes:
-        held["_retriever"] = _DeepTools(held["_retriever"], deeper)
-    elif "ComposableGraphQueryEngine" in classes:
-        held["_graph"] = _DeepGraph(held["_graph"], deeper)
-    else:
-        return False
-    return True
+    for name, (attribute, deep) in _LOOKUPS.items():
+        if name in classes and attribute in held:  # another version may name it otherwise: then its depth is fixed
+            held[attribute] = deep(held[attribute], deeper)
+            return True
+    return False
 
 
-class _DeepTools:
+class _Deep:
+    """Stands for an object that finds or makes engines; what is not defined here, the object answers itself."""
+
+    def __init__(self, found: Any, deeper: Deeper) -> None:
+        self._found = found
+        self._deeper = deeper
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._found, name)
+
+
+class _DeepFunction(_Deep):
+    """A function from a node to a query engine, which looks deeper."""
+
+    def __call__(self, node: Any) -> Any:
+        return self._deeper(self._found(node))
+
+
+class _DeepTools(_Deep):
     """A retriever of tools, whose query engines look deeper."""
 
-    def __init__(self, retriever: Any, deeper: Deeper) -> None:
-        self._retriever = retriever
-        self._deeper = deeper
-
     def retrieve(self, query: Any) -> list[Any]:
-        return [self._deeper(tool) for tool in self._retriever.retrieve(query)]
+        return [self._deeper(tool) for tool in self._found.retrieve(query)]
 
 
-class _DeepGraph:
+class _DeepGraph(_Deep):
     """A graph of indexes, which make query engines that look deeper."""
 
-    def __init__(self, graph: Any, deeper: Deeper) -> None:
-        self._graph = graph
-        self._deeper = deeper
-
-    @property
-    def root_id(self) -> str:
-        return str(self._graph.root_id)
-
     def get_index(self, index_id: str) -> _DeepIndex:
-        return _DeepIndex(self._graph.get_index(index_id), self._deeper)
+        return _DeepIndex(self._found.get_index(index_id), self._deeper)
 
 
-class _DeepIndex:
+class _DeepIndex(_Deep):
     """An index, which makes query engines that look deeper."""
 
-    def __init__(self, index: Any, deeper: Deeper) -> None:
-        self._index = index
-        self._deeper = deeper
-
     def as_query_engine(self, **options: Any) -> Any:
-        return self._deeper(self._index.as_query_engine(**options))
+        return self._deeper(self._found.as_query_engine(**options))
+
+
+_LOOKUPS: dict[str, tuple[str, type[_Deep]]] = {
+    "RetrieverRouterQueryEngine": ("_node_to_query_engine_fn", _DeepFunction),
+    "ToolRetrieverRouterQueryEngine": ("_retriever", _DeepTools),
+    "ComposableGraphQueryEngine": ("_graph", _DeepGraph),
+}
+"""Classes of llama-index-core by name: the attribute that leads to their engines, and what stands for it."""

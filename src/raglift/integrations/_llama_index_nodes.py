@@ -7,6 +7,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from raglift.integrations._pieces import place_in
 from raglift.records import Chunk, Ranking
 
 if TYPE_CHECKING:
@@ -106,7 +107,8 @@ class Handover:
         """Return what the postprocessor gave back.
 
         A node whose text and metadata are as they were is its chunk again. A changed text keeps the id and
-        the document, and loses the offsets. A node that was not handed over is a new chunk.
+        the document, and has offsets only where it stands in the old one, once. A node that was not handed over
+        is a new chunk.
         """
         return Ranking.of((self._chunk_after(item.node), _score_of(item)) for item in items)
 
@@ -120,7 +122,8 @@ class Handover:
         merged = {**given.chunk.metadata, **metadata}
         if text == given.chunk.text:
             return replace(given.chunk, metadata=merged, origin=node)
-        return Chunk(text, id=given.chunk.id, doc_id=given.chunk.doc_id, metadata=merged, origin=node)
+        start, end = place_in(given.chunk, text)
+        return Chunk(text, given.chunk.id, given.chunk.doc_id, start, end, metadata=merged, origin=node)
 
     def _same_id(self, node: Any) -> _Given | None:
         """Find a node that the postprocessor copied; among hits with one id, the one with its text."""

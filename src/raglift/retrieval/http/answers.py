@@ -224,7 +224,7 @@ def _identity(value: Any, name: str, place: int) -> str | None:
 def _offset(value: Any, name: str, place: int) -> int | None:
     value = _unwrapped(value)
     if value is None or (_is_integer(value) and abs(value) < _MOST_CHARACTERS):
-        return None if value is None else int(value)
+        return None if value is None or value < 0 else int(value)  # LangChain says -1 where it does not know
     raise _Other(f"hit {place + 1} has {_kind(value)} for {name}", "an integer: a number of characters")
 
 
