@@ -21,7 +21,7 @@ class Tracking:
         *,
         project: str | None = None,
         name: str | None = None,
-        tags: Mapping[str, str] | None = None,
+        tags: Mapping[str, str | float] | None = None,
         files: bool = True,
     ) -> TrackedRun:
         """Keep it in an experiment tracker: parameters, figures for each stage and k, the report and what was saved.
@@ -31,14 +31,15 @@ class Tracking:
             project: MLflow's experiment, or the project at Weights & Biases; by default what the tracker's environment
                 variable says, else `raglift`.
             name: what to call the run; by default the dataset and what was measured of it.
-            tags: words to find it by, as `{"team": "search"}`.
+            tags: words to find it by, as `{"team": "search"}`; a number or a bool stands as its text.
             files: whether to keep the report and the saved runs with it, which hold the texts of queries and chunks.
 
         Returns:
             Where it is kept; the cells of a sweep are runs under it.
 
         Raises:
-            ConfigurationError: no tracker has that name, or its settings cannot be used.
+            ConfigurationError: no tracker has that name, its settings cannot be used, or the project, the name or a tag
+                is no text.
             MissingDependency: its package is not installed.
             MissingKey: it wants an API key, and has none.
             TrackingFailed: it cannot be reached, or refused what it was told; the result itself is as it was.

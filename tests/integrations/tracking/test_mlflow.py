@@ -13,7 +13,7 @@ import pytest
 import raglift as rl
 from raglift import metrics
 from raglift.errors import ConfigurationError, MissingDependency, TrackingFailed
-from raglift.integrations.tracking import Curve, Record, TrackedRun, open_tracker, track
+from raglift.integrations.tracking import Curve, Record, TrackedRun, open_tracker, telling, track
 from raglift.records import Evaluation
 
 
@@ -128,6 +128,38 @@ def test_a_comparison_tells_what_each_system_differs_by(client, ranked) -> None:
     assert not client.list_artifacts(run.info.run_id)
 
 
+def test_tags_that_are_numbers_and_bools_stand_as_their_texts(client) -> None:
+    kept = track(Told(Record("evaluation", "tagged")), "mlflow", tags={"year": 1, "share": 0.5, "final": True})
+    found = client.get_run(kept.id).data.tags
+    assert (found["year"], found["share"], found["final"]) == ("1", "0.5", "True")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"tags": {"team": ["a"]}}, 'tags: "team": found a value of type list; expected a text, a number or a bool'),
+        ({"tags": {"team": None}}, 'tags: "team": found a value of type NoneType'),
+        ({"tags": {1: "a"}}, 'tags: found "1", of type int, for a name; expected a text'),
+        ({"tags": {"": "a"}}, 'tags: found "", of type str, for a name'),
+        ({"tags": "team"}, "tags: found a value of type str; expected a mapping"),
+        ({"name": 5}, "name: found a value of type int; expected a text"),
+        ({"project": Path("x")}, "project: found a value of type .*Path; expected a text"),
+    ],
+)
+def test_what_is_no_text_is_refused_by_name_and_type_before_a_tracker_is_asked(
+    arguments: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(telling.TRACKERS, "mlflow", lambda _: pytest.fail("MLflow was asked"))  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match=said):
+        track(Told(Record("evaluation", "x")), "mlflow", **arguments)
+
+
+def test_a_project_that_mlflow_refuses_is_not_laid_to_the_store(client) -> None:
+    with pytest.raises(TrackingFailed, match="expected names that MLflow takes") as caught:
+        track(Told(Record("evaluation", "x")), "mlflow", project="x" * 600)
+    assert "MLFLOW_TRACKING_URI" not in str(caught.value)
+
+
 def test_runs_under_a_run_are_its_children_and_what_failed_has_failed(client) -> None:
     cells = (Record("cell", "one", figures={"x": 1.0}), Record("cell", "two", error="no such model"))
     kept = track(Told(Record("sweep", "all", children=cells)), "mlflow", project="sweeps")
@@ -233,6 +265,8 @@ def test_a_server_that_is_not_there_is_named_without_its_password(reranked, free
     with pytest.raises(TrackingFailed, match=f"mlflow: http://127.0.0.1:{free_port}") as caught:
         reranked.track("mlflow", files=False)
     assert "opensesame" not in str(caught.value)
+    assert f"127.0.0.1:{free_port}: no answer (" in str(caught.value)
+    assert "HTTPConnection" not in str(caught.value)
     assert "nothing of what was measured is lost" in str(caught.value)
 
 

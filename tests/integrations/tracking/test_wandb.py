@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from raglift.errors import MissingKey
-from raglift.integrations.tracking import TrackedRun
+from raglift.errors import ConfigurationError, MissingKey
+from raglift.integrations.tracking import TrackedRun, open_tracker
 from raglift.records import Evaluation
 
 _HEADER, _BLOCK, _PIECE = 7, 32 * 1024, 7
@@ -147,3 +147,15 @@ def test_without_a_key_nothing_is_asked_and_the_variable_is_named(
     monkeypatch.setenv("NETRC", str(offline / "no-netrc"))
     with pytest.raises(MissingKey, match="WANDB_MODE=offline"):
         reranked.track("wandb")
+
+
+def test_a_project_that_is_refused_is_named_and_not_laid_to_a_server(
+    offline: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = r'wandb: the project "../x": .*cannot contain.*another name'
+    with pytest.raises(ConfigurationError, match=said) as caught:
+        open_tracker("wandb", "../x")
+    assert "WANDB_BASE_URL" not in str(caught.value)
+    monkeypatch.setenv("WANDB_PROJECT", "../x")
+    with pytest.raises(ConfigurationError, match=said):
+        open_tracker("wandb")

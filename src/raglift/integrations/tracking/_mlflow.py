@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from raglift.dataset.replacing import unwritable
-from raglift.errors import MissingDependency, TrackingFailed
+from raglift.errors import MissingDependency, RagliftError, TrackingFailed
 from raglift.integrations.tracking.names import shortened
 from raglift.integrations.tracking.records import TrackedRun
 from raglift.integrations.tracking.secrets import place_of, reason_of
@@ -83,7 +83,7 @@ class MlflowTracker:
             TrackingFailed: the store cannot be reached, or refused something; the run is there as a failed one, as far
                 as it came.
         """
-        with _quiet(), _told_of(self._address):
+        with _quiet(), _told_of(self._address), _refusals():
             experiment = self._experiment(self._project)
             marks = {"raglift.kind": record.kind, **tags}
             if parent is not None:
@@ -208,11 +208,44 @@ def _told_of(address: str) -> Iterator[None]:
         package = (error.name or "mlflow").partition(".")[0]
         extra = "track" if package in _BROUGHT else None  # not a database's driver
         raise MissingDependency(package, extra, f"MLflow's store {place_of(address)}") from error
+    except RagliftError:
+        raise
     except Exception as error:
+        reason = _without_answer(error) or reason_of(error)
         raise TrackingFailed(
-            f"mlflow: {place_of(address)}: {reason_of(error)}; expected a store that can be written, named by "
+            f"mlflow: {place_of(address)}: {reason}; expected a store that can be written, named by "
             "MLFLOW_TRACKING_URI (a server's http://…, or sqlite:///mlflow.db); nothing of what was measured is lost"
         ) from error
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Say of a name or value that MLflow refuses that it is this: the store is there, and in order."""
+    from mlflow.exceptions import MlflowException
+
+    try:
+        yield
+    except MlflowException as error:
+        if error.error_code != "INVALID_PARAMETER_VALUE":
+            raise
+        raise TrackingFailed(
+            f"mlflow: {reason_of(error)}; expected names that MLflow takes, of the experiment (project=, "
+            "--track-project), the run and its tags; nothing of what was measured is lost"
+        ) from error
+
+
+def _without_answer(error: BaseException) -> str | None:
+    """Return why a server gave no answer, without the internals of the connections; None where it gave one."""
+    from requests.exceptions import ConnectionError as NoConnection
+    from requests.exceptions import Timeout
+
+    chain = [error]
+    while (before := chain[-1].__cause__ or chain[-1].__context__) is not None and before not in chain:
+        chain.append(before)
+    if not any(isinstance(each, (NoConnection, Timeout)) for each in chain):
+        return None
+    said = getattr(chain[-1], "strerror", None)
+    return f"no answer ({said or reason_of(chain[-1])})"
 
 
 @contextmanager

@@ -9,7 +9,8 @@ import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from raglift.errors import MissingDependency, MissingKey, TrackingFailed
+from raglift.dataset.faults import quoted
+from raglift.errors import ConfigurationError, MissingDependency, MissingKey, TrackingFailed
 from raglift.integrations.tracking.names import shortened
 from raglift.integrations.tracking.records import TrackedRun
 from raglift.integrations.tracking.secrets import place_of, reason_of
@@ -55,7 +56,8 @@ class WandbTracker:
     Raises:
         MissingDependency: W&B is not installed.
         MissingKey: runs are to be sent, and there is no key to send them with.
-        TrackingFailed: W&B's settings cannot be read, or it takes no project of that name.
+        ConfigurationError: W&B takes no project of that name.
+        TrackingFailed: W&B's settings cannot be read.
     """
 
     def __init__(self, project: str | None) -> None:
@@ -68,15 +70,24 @@ class WandbTracker:
             except ImportError:
                 raise MissingDependency("wandb", "track", "tracking with wandb") from None
             self._wandb: Any = wandb
+            self._check_project()
             with _told():
                 settings = wandb.setup().settings
-                wandb.Settings(project=self._project)  # some signs are refused
                 self._mode = os.environ.get("WANDB_MODE") or settings.mode
                 self._server = str(settings.base_url)
             if self._mode == "online" and not _has_key(settings, self._server):
                 raise MissingKey(
                     "WANDB_API_KEY", "Weights & Biases (WANDB_MODE=offline keeps runs in a folder and needs none)"
                 )
+
+    def _check_project(self) -> None:
+        try:
+            self._wandb.Settings(project=self._project)
+        except Exception as error:
+            raise ConfigurationError(
+                f"wandb: the project {quoted(self._project)}: {reason_of(error)}; expected another name for it "
+                "(project=, --track-project, or WANDB_PROJECT)"
+            ) from error
 
     def keep(
         self,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from raglift.dataset.faults import quoted
 from raglift.errors import ConfigurationError, RagliftError, TrackingFailed
 from raglift.integrations._keys import load_dot_env
 from raglift.integrations.tracking.describing import comparison_record, evaluation_record
@@ -15,7 +18,7 @@ from raglift.integrations.tracking.secrets import reason_of
 from raglift.records import Comparison, Evaluation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from raglift.integrations.tracking.records import Record, Trackable, TrackedRun
 
@@ -84,7 +87,7 @@ def track(
     *,
     project: str | None = None,
     name: str | None = None,
-    tags: Mapping[str, str] | None = None,
+    tags: Mapping[str, str | float] | None = None,
     files: bool = True,
 ) -> TrackedRun:
     """Keep a result in an experiment tracker: parameters, figures for each stage and k, the report and the run.
@@ -95,7 +98,7 @@ def track(
         project: MLflow's experiment, or the project at Weights & Biases; by default what the tracker's environment
             variable says, else `raglift`.
         name: what to call the run; by default the dataset and what the stages do.
-        tags: words to find it by, as `{"team": "search"}`.
+        tags: words to find it by, as `{"team": "search"}`; a number or a bool stands as its text.
         files: whether to keep the report, the saved run and a summary with it. They hold the texts of queries and
             chunks: leave them out where these must not leave the machine.
 
@@ -103,21 +106,51 @@ def track(
         Where it is kept.
 
     Raises:
-        ConfigurationError: no tracker has that name, or its settings cannot be used.
+        ConfigurationError: no tracker has that name, its settings cannot be used, or the project, the name or a tag is
+            no text; no tracker was asked then.
         MissingDependency: its package is not installed.
         MissingKey: it wants an API key, and has none.
         TrackingFailed: it cannot be reached, or refused what it was told; the result itself is as it was.
     """
+    words = _words(tags)
+    for argument, value in (("project", project), ("name", name)):
+        if value is not None and not isinstance(value, str):
+            raise ConfigurationError(f"{argument}: found a value of type {type(value).__name__}; expected a text")
     opened = open_tracker(tracker, project)
     record = _record_of(result)
     if name is not None:
         record = replace(record, name=run_name(name))
     try:
-        return _keep(opened, record, tags=tags or {}, files=files, parent=None)
+        return _keep(opened, record, tags=words, files=files, parent=None)
     except RagliftError:
         raise
     except Exception as error:
         raise TrackingFailed(f"{tracker}: {reason_of(error)}; nothing of what was measured is lost") from error
+
+
+def _words(tags: object) -> dict[str, str]:
+    """Return tags as texts.
+
+    Raises:
+        ConfigurationError: something is neither a text, a number nor a bool, or a tag has no name.
+    """
+    if tags is None:
+        return {}
+    if not isinstance(tags, Mapping):
+        raise ConfigurationError(
+            f'tags: found a value of type {type(tags).__name__}; expected a mapping, as {{"team": "search"}}'
+        )
+    for name, value in tags.items():
+        if not isinstance(name, str) or not name.strip():
+            raise ConfigurationError(
+                f"tags: found {quoted(str(name))}, of type {type(name).__name__}, for a name; expected a text"
+            )
+        if not isinstance(value, (str, bool, Real)):
+            raise ConfigurationError(
+                f"tags: {quoted(name)}: found a value of type {type(value).__name__}; "
+                "expected a text, a number or a bool"
+            )
+    return {name: str(value) for name, value in tags.items()}
 
 
 def _record_of(result: Evaluation | Comparison | Trackable) -> Record:
