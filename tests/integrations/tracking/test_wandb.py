@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -127,6 +128,18 @@ def test_the_report_and_the_saved_run_are_an_artifact(found: list[Any]) -> None:
 def test_what_was_kept_says_how_to_upload_it(kept: TrackedRun) -> None:
     assert kept.url is None
     assert kept.notes == (f"kept offline; upload it with: wandb sync {kept.where}",)
+
+
+def test_of_the_machine_just_what_the_page_says_is_told(found: list[Any], config: dict[str, Any]) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "tracking.md").read_text(encoding="utf-8")
+    assert "parameters `environment`" in page
+    packages = {*config["environment"]} - {"python", "machine", "system", "processor", "cores"}
+    known = {"torch": "PyTorch", "faiss-cpu": "Faiss"}
+    told = re.sub(r"\W", "", page).lower()
+    for name in packages:
+        assert re.sub(r"-core|\W", "", known.get(name, name)).lower() in told, name
+    (run,) = [record.run for record in found if record.HasField("run")]
+    assert not run.host
 
 
 def test_nothing_of_the_machine_or_of_secrets_is_kept(offline: Path, kept: TrackedRun) -> None:

@@ -42,6 +42,8 @@ _WITHOUT_HOOKS = {"WANDB_DISABLE_WEAVE": "true"}
 """Else W&B traces the frameworks' calls where Weave is installed, and recommends it where it is not."""
 _PATIENCE: dict[str, Any] = {"init_timeout": 60.0, "finish_timeout": 600.0, "finish_timeout_raises": True}
 """Seconds that a server may take; without them W&B would wait for one that is gone without end."""
+_NAMELESS: dict[str, Any] = {"host": ""}
+"""The machine's name, which W&B would tell with each run."""
 _LONGEST_TAG = 64
 _LONGEST_GROUP = 100
 _NO_ARTIFACT_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -114,7 +116,9 @@ class WandbTracker:
 
     def _begin(self, record: Record, tags: Mapping[str, str], parent: TrackedRun | None) -> Any:
         known = self._wandb.Settings.model_fields
-        wanted = {name: value for name, value in (_SETTINGS | _patience()).items() if name in known}
+        wanted = {
+            name: value for name, value in (_SETTINGS | _unless_set(_PATIENCE | _NAMELESS)).items() if name in known
+        }
         run_id = secrets.token_hex(4)
         group = None
         if parent is not None:
@@ -182,9 +186,9 @@ def _group(name: str, run_id: str) -> str:
     return f"{shortened(name, _LONGEST_GROUP)} {run_id}"
 
 
-def _patience() -> dict[str, Any]:
-    """Return how long to wait, but for what the user has set."""
-    return {name: value for name, value in _PATIENCE.items() if f"WANDB_{name.upper()}" not in os.environ}
+def _unless_set(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings but for what the user has set."""
+    return {name: value for name, value in settings.items() if f"WANDB_{name.upper()}" not in os.environ}
 
 
 @contextmanager
