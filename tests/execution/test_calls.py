@@ -15,7 +15,7 @@ import tenacity
 
 from raglift.errors import QueryTimeout
 from raglift.execution import Policy
-from raglift.execution.calls import FirstFailure, call_all, call_all_async
+from raglift.execution.calls import FirstFailure, _timed_out, call_all, call_all_async
 
 
 def ignore(_count):
@@ -159,6 +159,13 @@ def test_slow_calls_that_do_come_back_are_no_hanging_system():
     assert all("no answer within" in str(outcome.error) for outcome in outcomes[1::2])
 
 
+@pytest.mark.parametrize(
+    ("limit", "said"), [(1, "1 second"), (1.0, "1 second"), (0.5, "0.5 seconds"), (2, "2 seconds")]
+)
+def test_a_timeout_says_how_long_it_was(limit, said):
+    assert str(_timed_out(Policy(timeout=limit))) == f"no answer within the timeout of {said}"
+
+
 def test_the_timeout_of_async_calls():
     async def call(number):
         await asyncio.sleep(60 if number == 1 else 0)
@@ -212,7 +219,7 @@ def test_an_async_system_that_cancels_itself_fails_alone():
 HANGING = """
 import asyncio, threading, time
 from raglift.execution import Policy
-from raglift.execution.calls import call_all, call_all_async
+from raglift.execution.calls import call_all, call_all_async, _timed_out
 
 async def hang():
     await asyncio.to_thread(time.sleep, 60)
@@ -310,7 +317,7 @@ def test_an_order_to_stop_inside_a_call_stops_everything(make, policy, stop):
 INTERRUPTED = """
 import asyncio, os, signal, threading, time
 from raglift.execution import Policy
-from raglift.execution.calls import call_all, call_all_async
+from raglift.execution.calls import call_all, call_all_async, _timed_out
 
 made = []
 
