@@ -219,7 +219,7 @@ def test_an_async_system_that_cancels_itself_fails_alone():
 HANGING = """
 import asyncio, threading, time
 from raglift.execution import Policy
-from raglift.execution.calls import call_all, call_all_async, _timed_out
+from raglift.execution.calls import call_all, call_all_async
 
 async def hang():
     await asyncio.to_thread(time.sleep, 60)
@@ -317,7 +317,7 @@ def test_an_order_to_stop_inside_a_call_stops_everything(make, policy, stop):
 INTERRUPTED = """
 import asyncio, os, signal, threading, time
 from raglift.execution import Policy
-from raglift.execution.calls import call_all, call_all_async, _timed_out
+from raglift.execution.calls import call_all, call_all_async
 
 made = []
 
