@@ -10,6 +10,9 @@ from raglift.errors import ServiceUnusable
 from raglift.retrieval import HttpMapping
 from raglift.retrieval.http.answers import AnswerReader
 from raglift.retrieval.http.mapping import ResponseFields
+from raglift.retrieval.http.secrets import Secrets
+
+SECRET = "hush-hush-4711"  # noqa: S105 — a password that nobody has
 
 ELASTICSEARCH = {
     "took": 5,
@@ -138,6 +141,28 @@ def test_a_misspelt_path_shows_those_that_there_are_and_the_nearest(paths: dict[
     assert str(raised.value).partition("; the hits have ")[2].endswith(said)
     assert '"rank", "doc.nr", "doc.source", "doc.body.plain"' in str(raised.value)
     assert "in the mapping" not in str(raised.value), "no other field than the misspelt one is suggested"
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ({"ok": False, "error": {"code": "E42", "message": "index shard 3 is offline"}}, '"index shard 3 is offline"'),
+        ({"errors": [{"detail": "no such index"}, "try later"]}, '"try later", "no such index"'),
+        ({"Message": "bad\x1b[31m\nkey " + SECRET}, '"bad�[31m key ***"'),
+        ({"message": "x" * 110 + SECRET + "y" * 1_000}, f'"{"x" * 110}***yyyyyyy…"'),
+    ],
+)
+@pytest.mark.parametrize("paths", [{}, {"hits": "found"}])
+def test_an_answer_without_hits_shows_what_it_says(answer: object, said: str, paths: dict[str, str]) -> None:
+    with pytest.raises(ServiceUnusable) as raised:
+        AnswerReader(HttpMapping(response=paths).response, Secrets([SECRET])).read(answer)
+    assert f" — the answer says {said}; found {{" in str(raised.value)
+
+
+def test_the_texts_of_hits_are_no_message() -> None:
+    with pytest.raises(ServiceUnusable) as raised:
+        read({"rows_": [{"message": "The lamp."}]})
+    assert "says" not in str(raised.value)
 
 
 json_values = st.recursive(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import ServiceUnusable
 from raglift.records import Chunk
 from raglift.retrieval.http.paths import MISSING, follow, parse_path, path_text
-from raglift.retrieval.http.shapes import nearest_field, shape_of, suggestion
+from raglift.retrieval.http.secrets import Secrets
+from raglift.retrieval.http.shapes import messages_in, nearest_field, shape_of, suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,11 +63,17 @@ class _Other(Exception):
         self.found, self.expected, self.known = found, expected, known
 
 
+class _NoList(_Other):
+    """An answer without a list of hits: it may say why, as an error that comes with status 200."""
+
+
 @dataclass(frozen=True)
 class AnswerReader:
     """Reads answers by a mapping's paths."""
 
     paths: ResponseFields
+    secrets: Secrets = field(default_factory=lambda: Secrets(()))
+    """What must not be shown, should an answer repeat it."""
 
     def read(self, answer: Any) -> list[tuple[Chunk, float | None]]:
         """Return the hits of an answer, best first, as the service has them.
@@ -79,8 +86,10 @@ class AnswerReader:
         except _Other as other:
             hint = "" if other.known else suggestion(answer)
             what_to_do = f"; perhaps, in the mapping, {hint}" if hint else other.known
+            said = [self.secrets.beginning(each.encode("utf-8", "replace")) for each in messages_in(answer)]
+            says = f"the answer says {', '.join(map(_in_marks, said))}; " if said and isinstance(other, _NoList) else ""
             raise ServiceUnusable(
-                f"JSON of another shape: {other.found} — found {shape_of(answer)}; "
+                f"JSON of another shape: {other.found} — {says}found {self.secrets.hidden(shape_of(answer))}; "
                 f"expected {other.expected}{what_to_do}"
             ) from None
 
@@ -109,7 +118,7 @@ class AnswerReader:
         if self.paths.hits is None:
             found = answer if isinstance(answer, list) else _first_list(answer, 0)
             if found is None:
-                raise _Other("no list of hits", f"a list, or one under {', '.join(_LISTS[:4])} or the like")
+                raise _NoList("no list of hits", f"a list, or one under {', '.join(_LISTS[:4])} or the like")
             return _one_row(found)
         path = parse_path(self.paths.hits)
         found = follow(answer, path)
@@ -117,7 +126,7 @@ class AnswerReader:
             return []
         if not isinstance(found, list):
             what = "nothing" if found is MISSING else _kind(found)
-            raise _Other(f"{what} at hits: {path_text(path)}", "a list of hits there")
+            raise _NoList(f"{what} at hits: {path_text(path)}", "a list of hits there")
         return found
 
     def _column(self, hits: Sequence[Any], name: str) -> list[Any]:
@@ -239,6 +248,10 @@ def _score(value: Any, place: int) -> float | None:
     if not math.isfinite(number):
         raise _Other(f"hit {place + 1} has {_kind(value)} for score", "a number")
     return number
+
+
+def _in_marks(text: str) -> str:
+    return f'"{text}"'
 
 
 def _is_integer(value: Any) -> bool:
