@@ -161,3 +161,11 @@ def test_any_json_is_read_or_refused_in_words(answer: object) -> None:
         said = "read"
     assert 0 < len(said) < 2_000
     assert all(isinstance(chunk.text, str) for chunk, _ in found)
+
+
+def test_metadata_that_no_run_could_keep_are_refused() -> None:
+    deep: list[object] = []
+    for _ in range(900):
+        deep = [deep]
+    with pytest.raises(ServiceUnusable, match="hit 2 has metadata nested too deeply"):
+        AnswerReader(ResponseFields()).read({"results": [{"text": "a"}, {"text": "b", "metadata": {"a": deep}}]})

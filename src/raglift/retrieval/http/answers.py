@@ -50,6 +50,7 @@ _NAMES = {
 }
 _METADATA = ("metadata", "payload", "_source", "fields")
 _DEEPEST = 3
+_DEEPEST_METADATA = 50
 _MOST_CHARACTERS = 10**18
 """No text has so many; a saved evaluation and arrays hold no larger number."""
 
@@ -92,6 +93,9 @@ class AnswerReader:
         texts = [_text(value, place) for place, value in enumerate(columns["text"])]
         scores = [_score(value, place) for place, value in enumerate(columns["score"])]
         metadata = self._metadata(hits, texts)
+        deep = next((place for place, each in enumerate(metadata) if _is_too_deep(each)), None)
+        if deep is not None:  # it could be measured, and then not be saved
+            raise _Other(f"hit {deep + 1} has metadata nested too deeply", f"at most {_DEEPEST_METADATA} levels")
         chunks = [
             Chunk(
                 text=text,
@@ -197,6 +201,20 @@ def _usual_metadata(hit: Any, text: str) -> dict[str, Any]:
         return {}
     found: dict[str, Any] = next((hit[name] for name in _METADATA if isinstance(hit.get(name), dict)), {})
     return {name: value for name, value in found.items() if _unwrapped(value) != text}
+
+
+def _is_too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(_DEEPEST_METADATA):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, (dict, list))
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _unwrapped(value: Any) -> Any:
