@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import os
 import sys
 import tempfile
 import time
@@ -30,6 +31,7 @@ from killing.asking import Generating, Grading
 from killing.files import stop_everywhere
 from killing.job import Fault, Tally, kill_often
 from killing.probes import PHASES
+from killing.process import QUIET
 from killing.reviewing import Reviewing, review_often
 from killing.saving import Saving
 from killing.sweeping import Sweeping
@@ -58,6 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return operations(Path(tempfile.mkdtemp(prefix="raglift-kills-")), asked.step)
     shares = {name: max(round(asked.kills * PARTS[name]), 1) for name in asked.only or PARTS}
     place = Path(tempfile.mkdtemp(prefix="raglift-kills-"))
+    os.environ["PYTHONWARNINGS"] = QUIET  # before anything keeps count of semaphores
     begun = time.monotonic()
     # Each in a process of its own: a process that waits for another's children takes their exit codes from it
     with ProcessPoolExecutor(asked.workers, multiprocessing.get_context("spawn")) as crew:

@@ -15,6 +15,7 @@ ORDER = (
     "errors",
     "printable",
     "limits",
+    "paths",
     "environment",
     "text",
     "records",

@@ -433,8 +433,14 @@ def test_scores_that_are_missing_are_told(evaluation, tmp_path):
 
 @pytest.mark.parametrize(
     "change",
-    [lambda frame: frame[:-1], lambda frame: frame[::-1], lambda frame: frame.drop(columns="value")],
-    ids=["short", "reordered", "without values"],
+    [
+        lambda frame: frame[:-1],
+        lambda frame: frame[::-1],
+        lambda frame: frame.drop(columns="value"),
+        lambda frame: frame.assign(metric="another"),
+        lambda frame: frame.assign(query_id=range(len(frame))),
+    ],
+    ids=["short", "reordered", "without values", "of another metric", "with numbers for ids"],
 )
 def test_scores_of_something_else_are_damage(evaluation, tmp_path, change):
     folder = save_evaluation(evaluation, tmp_path / "run")
@@ -585,3 +591,12 @@ def test_what_a_later_raglift_adds_to_the_head_is_no_damage(evaluation, tmp_path
     folder = save_evaluation(evaluation, tmp_path / "run")
     changed(folder, "run.json", lambda head: head.update(added={"later": 1}) or head["spec"].update(later=[1]))
     assert str(load_evaluation(folder)) == str(evaluation)
+
+
+def test_a_query_with_half_a_character_in_its_id_is_saved(tmp_path):
+    data = Dataset((Query("q\ud800", "text", (Fact((Passage("words that are found"),)),)),))
+    found = evaluate(FakeRetriever({"text": [("words that are found", 1.0)]}), data, ks=(1,))
+    loaded = saved(found, tmp_path / "run")
+    assert loaded.dataset.queries == data.queries
+    assert loaded.scores.query_ids == ("q\ud800",)
+    assert loaded.scores.mean("retrieve", "recall@1") == 1.0

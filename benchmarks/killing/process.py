@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from multiprocessing.process import BaseProcess
 
-__all__ = ["Command", "Started", "call", "events_of", "prepare", "start"]
+__all__ = ["QUIET", "Command", "Started", "call", "events_of", "prepare", "start"]
 
+QUIET = "ignore::UserWarning:multiprocessing.resource_tracker"
+"""Who is killed gives no semaphore back; the system does that when the last process of the server ends."""
 LIBRARIES = "killing.libraries"
 _QUIET = {
     "RAGLIFT_PROGRESS": "0",
@@ -35,8 +37,7 @@ _QUIET = {
     "OPENBLAS_NUM_THREADS": "1",
     "TOKENIZERS_PARALLELISM": "false",
     "NO_COLOR": "1",
-    # Who is killed gives no semaphore back; the system does that when the last process of the server ends
-    "PYTHONWARNINGS": "ignore::UserWarning:multiprocessing.resource_tracker",
+    "PYTHONWARNINGS": QUIET,
 }
 _LONGEST = 540.0
 

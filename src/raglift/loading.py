@@ -16,6 +16,7 @@ from raglift.dataset.chunking_evaluation import is_chunking_evaluation, read_chu
 from raglift.dataset.formats import FORMATS, read_format, recognize_format
 from raglift.dataset.formats.own import documents_of
 from raglift.errors import ConfigurationError, CorpusError, DatasetError, Fault
+from raglift.paths import can_be, user_path
 from raglift.records import Dataset
 
 if TYPE_CHECKING:
@@ -68,7 +69,9 @@ def load_dataset(
             f"load_dataset: found a {type(source).__name__}; expected a path or the name of a corpus "
             "(for labels in a dict: Dataset.from_dict)"
         )
-    path = Path(source).expanduser()
+    path = user_path(source)
+    if not can_be(path):
+        raise _unusable(path, "a name that no file can have", f"a file, a folder, {_OTHERS}")
     is_corpus = format in (None, "jsonl") and (path / DESCRIPTOR).is_file() and (path / QUERIES).is_file()
     found = None if is_corpus else format or recognize_format(path, options)
     if found is not None and (path.exists() or found != "jsonl"):

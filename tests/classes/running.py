@@ -127,8 +127,7 @@ def _depth(case: Case, shallow: Evaluation, deep: Evaluation) -> str:
     assert not (certain and follows), f"{case.name}: followed the depth, yet raglift says that it could not: {certain}"
     said = fixed or case.fewer
     assert follows or said, f"{case.name}: asked for {DEPTHS}, it returned {most}, and nothing says why"
-    word = "yes" if follows else "in part" if most[0] < most[1] else "no"
-    return word if follows or case.varies else f"{word}: {most[0]}, {most[1]}"
+    return "yes" if follows else f"{'in part' if most[0] < most[1] else 'no'}: {most[0]}, {most[1]}"
 
 
 def _offsets(case: Case, deep: Evaluation, corpus: Corpus) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import raglift as rl
+from raglift import metrics
 
 BM25 = ("evaluate", "lighthouse", "--retriever", "bm25", "--reranker", "none", "-k", "1,5", "--metrics", "recall")
 
@@ -61,6 +62,8 @@ def test_a_saved_run_is_tracked_later_without_its_files(run, place: Path, ranked
     assert found.info.run_name == "a/b"
     assert not list(Path(found.info.artifact_uri).glob("*"))
     assert "mlflow.note.content" not in found.data.tags
+    assert run("track", "saved/later", "--to", "mlflow", "--project", "called", "--no-files")[0] == 0
+    assert [each.info.run_name for each in runs_of("called")] == ["later"], "by its folder"
 
 
 def test_comparisons_and_new_scores_are_tracked(run, place: Path, ranked, runs_of) -> None:
@@ -136,3 +139,18 @@ def test_a_plan_is_not_tracked(run, tmp_path: Path) -> None:
     code, _, err = run("sweep", tmp_path / "s.yaml", "--plan", "--track", "mlflow")
     assert code == 2
     assert "measures nothing" in err
+
+
+def test_what_was_retrieved_knows_its_parts_when_a_metric_fails(run, tmp_path: Path) -> None:
+    def no_number(ranking: object) -> float:
+        raise ZeroDivisionError
+
+    metrics.metric("no_number")(no_number)
+    try:
+        arguments = (*BM25[:-1], "recall,no_number", "--save", tmp_path / "run")
+        code, _, err = run(*arguments)
+    finally:
+        del metrics.MEASURES["no_number"]
+    assert code == 2
+    assert "no_number" in err
+    assert rl.load_evaluation(tmp_path / "run").run.spec["parts"]["retriever"] == "bm25"

@@ -92,7 +92,18 @@ def test_retry_after_is_honoured(headers, seconds):
     assert wait_after(HTTPError(response=SimpleNamespace(headers=headers))) == seconds
 
 
-@pytest.mark.parametrize("headers", [None, {}, {"Retry-After": "Fri, 31 Dec 1999 23:59:59 GMT"}, 5, [("a", "b")]])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        None,
+        {},
+        {"Retry-After": "Fri, 31 Dec 1999 23:59:59 GMT"},
+        {"Retry-After": "nan"},
+        {"Retry-After": "Fri, 31 Dec 2099 23:59:59 +99999999999999999999"},
+        5,
+        [("a", "b")],
+    ],
+)
 def test_without_a_usable_retry_after_the_wait_grows(headers):
     error = HTTPError(response=SimpleNamespace(headers=headers))
     assert 0.5 <= wait_after(error) <= 1

@@ -1,4 +1,4 @@
-"""HTTP services: what one answers, down to the bytes of the response."""
+"""HTTP services: the mapping, and what a service answers, down to the bytes of the response."""
 
 from __future__ import annotations
 
@@ -8,16 +8,26 @@ import socket
 import threading
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from raglift.errors import ServiceFailed, ServiceUnusable
+from raglift.errors import ConfigurationError, ServiceFailed, ServiceUnusable
 from raglift.records import Ranking
 from raglift.retrieval import HttpRetriever
-from raglift.retrieval.http.mapping import HttpMapping
+from raglift.retrieval.http.mapping import HttpMapping, load_mapping
 
 from .reader import Reader
 
 __all__ = ["READERS"]
 
+_MAPPING: dict[str, Any] = {
+    "method": "POST",
+    "headers": {"X-Team": "search"},
+    "params": {"size": "{k}", "lang": "en"},
+    "json": {"match": {"text": "{query}"}, "size": "{k}"},
+    "response": {"hits": "hits.hits", "text": "_source.text", "id": "_id", "score": "_score", "metadata": "_source"},
+    "timeout": 2.5,
+    "most_bytes": 100_000,
+}
 _HITS = [
     {"id": "c1", "text": "The cat sat.", "doc_id": "cat", "start": 0, "end": 12, "score": 0.9, "metadata": {"n": 1}},
     {"id": 2, "text": "Ünten am Fluß", "score": 0.25},
@@ -72,6 +82,16 @@ def _valid(ranking: Ranking) -> None:
 
 
 READERS: tuple[Reader, ...] = (
+    *(
+        Reader(
+            f"HTTP mapping, {ending}",
+            lambda folder, ending=ending: (folder / f"mapping.{ending}").write_text(json.dumps(_MAPPING)),
+            lambda folder, ending=ending: load_mapping(folder / f"mapping.{ending}"),
+            (ConfigurationError,),
+            repr,
+        )
+        for ending in ("yaml", "json")
+    ),
     Reader(
         "answer of a service",
         lambda folder: (folder / "answer.json").write_bytes(_BODY),

@@ -1,4 +1,4 @@
-"""Files beside the labels: answers, labels that are written anew, marks of what may be replaced."""
+"""Files beside the labels: answers, rubrics, labels that are written anew, marks of what may be replaced."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from typing import Any
 from raglift.auditing import relabel
 from raglift.auditing.relabelling import Relabelling
 from raglift.dataset import read_queries
-from raglift.errors import DatasetError
+from raglift.errors import ConfigurationError, DatasetError
 from raglift.indexing.distillation import _read_record
+from raglift.judging.grading.rubrics import silent_grades
 from raglift.judging.usefulness.answers import read_answers
 from raglift.records import Document
 from raglift.review.labels_file import Content, LabelsFile
@@ -30,6 +31,7 @@ _QUERIES: tuple[dict[str, Any], ...] = (
     {"id": "q2", "query": "When?", "relevant": [{"text": "until the evening", "doc": "cat.txt"}], "tags": ["time"]},
     {"id": "q3", "query": "And dogs?", "relevant": ["Then"], "judged_irrelevant": ["they wake"]},
 )
+_RUBRIC = "3: answers in full\n2: answers in part\n1: speaks of it\n0: of something else\n"
 
 
 def _lines(name: str, *entries: dict[str, Any]) -> Callable[[Path], object]:
@@ -97,6 +99,13 @@ READERS: tuple[Reader, ...] = (
     ),
     Reader("labels under review", _lines("queries.jsonl", *_QUERIES), _reviewed, check=_saved_again),
     Reader("labels to be moved", _lines("queries.jsonl", *_QUERIES), _relabel, check=_still_labels),
+    Reader(
+        "rubric",
+        lambda folder: (folder / "rubric.txt").write_text(_RUBRIC, encoding="utf-8"),
+        lambda folder: silent_grades(folder / "rubric.txt", 3),
+        (ConfigurationError,),
+        codecs={"*": "bytes"},
+    ),
     Reader(
         "manifest of an export",
         _export,

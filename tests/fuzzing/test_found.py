@@ -17,8 +17,8 @@ BY_NAME = {reader.name: reader for reader in READERS}
     ("name", "path", "data"),
     [
         # control characters in the name of a field
-        ("http mapping, yaml", "mapping.yaml", json.dumps({"\0": 1}).encode()),
-        ("http mapping, json", "mapping.json", json.dumps({"response": {"\x1b[31m": "a"}}).encode()),
+        ("HTTP mapping, yaml", "mapping.yaml", json.dumps({"\0": 1}).encode()),
+        ("HTTP mapping, json", "mapping.json", json.dumps({"response": {"\x1b[31m": "a"}}).encode()),
         # what stands in place of a head was quoted in full
         ("response of a service", "response", b"HTTP/" + b"[" * 100_000 + b"\r\n\r\n"),
     ],

@@ -51,6 +51,12 @@ def test_what_is_kept_compares_as_what_was_measured(measured: SweepResult) -> No
     assert str(load_sweep_result(measured.folder).compare()) == str(measured.compare())
 
 
+def test_why_a_cell_failed_may_hold_what_no_table_can(measured: SweepResult) -> None:
+    first, *others = measured.results
+    failed = replace(measured, results=(replace(first, evaluation=None, error="a name: \udcff"), *others))
+    assert failed.to_frame()["error"].iloc[0] == "a name: �"
+
+
 def test_cells_read_in_part_are_compared_when_asked(measured: SweepResult) -> None:
     first, *others = measured.results
     cut = replace(measured, results=(replace(first, read_in_part=2), *others))

@@ -98,7 +98,7 @@ def _one_run(request: Request) -> None:
         _print_json(_lift_as_json(lift), slices)
     else:
         _print(lift_parts(lift), slices)
-    request.tracking.tell(evaluation, lambda trackers: request.tracking.command([folder], trackers))
+    request.tracking.named(folder).tell(evaluation, lambda trackers: request.tracking.command([folder], trackers))
 
 
 def _print(parts: Iterable[Part], slices: TagSlices | None) -> None:

@@ -12,7 +12,7 @@ from raglift.chunking import make_chunker
 from raglift.cli.json_output import labels_json, print_json, records
 from raglift.cli.keeping import keep
 from raglift.cli.tracking import saved_first
-from raglift.errors import ConfigurationError, MetricFailed, QueryFailed
+from raglift.errors import ConfigurationError, MetricFailed, QueryFailed, RunError
 from raglift.evaluation import DEFAULT_METRICS, Options, evaluate
 from raglift.integrations.adapt import check_reranker
 from raglift.metrics import parse_depth, split_metrics
@@ -87,7 +87,7 @@ def run(request: Request) -> None:
     show = partial(print_result, evaluation, json=request.as_json)
     keep(evaluation, request.save, overwrite=request.overwrite, show=show)
     show()
-    request.tracking.tell(evaluation, saved_first(evaluation, request.save, request.tracking))
+    request.tracking.named(request.save).tell(evaluation, saved_first(evaluation, request.save, request.tracking))
     if all(trace.error is not None for trace in evaluation.run.traces):
         raise QueryFailed(f"every query failed; the first: {evaluation.run.traces[0].error}")
 
@@ -95,7 +95,11 @@ def run(request: Request) -> None:
 def _keep(error: MetricFailed, request: Request) -> None:
     """Save what was retrieved, where a metric of the user's failed on it."""
     if request.save is not None and error.evaluation is not None:
-        keep(error.evaluation, request.save, overwrite=request.overwrite)
+        kept = error.evaluation if request.system is not None else _with_parts(error.evaluation, request)
+        try:
+            keep(kept, request.save, overwrite=request.overwrite)
+        except RunError as failure:
+            raise RunError(f"{error}\n{failure}") from error
         folder, metrics, ks = (
             shlex.quote(text)
             for text in (
@@ -182,6 +186,7 @@ def as_json(evaluation: Evaluation) -> dict[str, Any]:
         "metrics": records(evaluation.to_frame()),
         "loss": _loss_as_json(evaluation),
         "headroom": _headroom_as_json(evaluation),
+        "failures": [asdict(failure) for failure in evaluation.failures()],
         "cost": cost_line(evaluation.run.cost),
         "notes": list(evaluation.notes),
     }

@@ -62,7 +62,7 @@ def _rescued(evaluation: Evaluation, folder: Path) -> str:
 def _places(folder: Path) -> Iterator[Path]:
     """Yield a free place beside a folder, and one in the temporary folder."""
     beside = (folder.with_name(f"{folder.name}.unsaved-{number}") for number in range(1, _MOST_COPIES))
-    with suppress(OSError, StopIteration):
+    with suppress(OSError, StopIteration, ValueError):  # a folder without a name has none beside it
         yield next(place for place in beside if not place.exists())
     with suppress(OSError):
         yield Path(tempfile.mkdtemp(prefix=f"{folder.name}.unsaved-"))

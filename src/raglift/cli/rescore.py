@@ -56,7 +56,7 @@ def run(request: Request) -> None:
     show = partial(print_result, evaluation, json=request.as_json)
     keep(evaluation, request.save, overwrite=request.overwrite, show=show)
     show()
-    request.tracking.tell(evaluation, saved_first(evaluation, request.save, request.tracking))
+    request.tracking.named(request.save).tell(evaluation, saved_first(evaluation, request.save, request.tracking))
 
 
 def _rescored(evaluation: Evaluation, request: Request) -> Evaluation:

@@ -7,7 +7,7 @@ import re
 import shlex
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,6 +50,12 @@ class Tracking:
             given = "--track-project" if project is not None else "--no-track-files"
             raise ConfigurationError(f"{given}: found it without --track; expected both, as --track mlflow {given} …")
         return cls(wanted, project, files)
+
+    def named(self, folder: Path | None) -> Tracking:
+        """Return the same with runs called as the folder that they are saved in, unless they have a name."""
+        if self.name is not None or folder is None:
+            return self
+        return replace(self, name=folder.expanduser().resolve().name)
 
     def check(self) -> None:
         """Raise now what would fail after hours of work: a package that is not there, a key that is not set.
@@ -164,7 +170,7 @@ def run(request: TrackRequest) -> None:
 def _told(folder: Path, result: Evaluation | SweepResult, tracking: Tracking) -> TrackingFailed | None:
     """Track one saved result; return what failed."""
     try:
-        tracking.tell(result, lambda trackers: tracking.command([folder], trackers))
+        tracking.named(folder).tell(result, lambda trackers: tracking.command([folder], trackers))
     except TrackingFailed as error:
         return error
     return None

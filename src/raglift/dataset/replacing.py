@@ -76,10 +76,10 @@ def replacing_file(path: Path, *, overwrite: bool = True) -> Iterator[TextIO]:
                 file.flush()
                 os.fsync(file.fileno())
             _move(written, path, overwrite=overwrite)
-    except FileExistsError as error:
-        fault = Fault(str(path), "a file that another program wrote meanwhile", "a free name: choose another")
-        raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from error
     except OSError as error:
+        if isinstance(error, FileExistsError) and os.path.lexists(path):  # else it is a file among the folders above
+            fault = Fault(str(path), "a file that another program wrote meanwhile", "a free name: choose another")
+            raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from error
         fault = Fault(str(path), f"a file that cannot be written ({error.strerror or error})", "a place to write to")
         raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from error
 

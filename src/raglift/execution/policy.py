@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from dataclasses import dataclass
@@ -113,7 +114,7 @@ def _wait(state: RetryCallState) -> float:
     try:
         asked = {name.lower(): value for name, value in headers.items()}["retry-after"]
         return min(max(_seconds_to(asked), 0.0), _LONGEST_WAIT)
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
         exponential = tenacity.wait_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT)
         return (exponential + tenacity.wait_random(0, _FIRST_WAIT))(state)
 
@@ -123,15 +124,18 @@ def _seconds_to(asked: str) -> float:
 
     Raises:
         ValueError: it is neither, or the date is over.
+        OverflowError: it is a date too far away for any calendar.
     """
     try:
-        return float(asked)
+        seconds = float(asked)
     except ValueError:
+        seconds = math.nan
+    if math.isnan(seconds):
         when = parsedate_to_datetime(asked)
         seconds = ((when if when.tzinfo else when.replace(tzinfo=UTC)) - datetime.now(UTC)).total_seconds()
         if seconds <= 0:
-            raise  # a date that is over says nothing, or the clocks differ
-        return seconds
+            raise ValueError("a date that is over says nothing, or the clocks differ")
+    return seconds
 
 
 def _status(error: BaseException) -> int | None:

@@ -34,16 +34,23 @@ CHUNK_FIELDS = ("id", "doc_id", "start", "end", "text")
 
 
 def score_keys(query_ids: tuple[str, ...], stages: tuple[str, ...], metrics: tuple[Metric, ...]) -> pd.DataFrame:
-    """Return what each row of the scores is about, in the order of the values."""
+    """Return what each row of the scores is about, in the order of the values.
+
+    Parquet holds UTF-8 alone: of half a character in an id, the backslash form.
+    """
     import pandas as pd
 
     texts = [str(metric) for metric in metrics]
     of_stage = np.repeat(np.array(texts, dtype=object), len(query_ids))
     return pd.DataFrame(
         {
-            "query_id": np.tile(np.array(query_ids, dtype=object), len(stages) * len(texts)),
-            "stage": np.repeat(np.array(stages, dtype=object), len(of_stage)),
+            "query_id": np.tile(np.array([*map(_utf8, query_ids)], dtype=object), len(stages) * len(texts)),
+            "stage": np.repeat(np.array([*map(_utf8, stages)], dtype=object), len(of_stage)),
             "metric": np.tile(of_stage, len(stages)),
         },
         dtype=object,
     )
+
+
+def _utf8(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()

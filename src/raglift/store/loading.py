@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from raglift.dataset.faults import quoted, shown
 from raglift.errors import RunError
 from raglift.limits import allowed, most_bytes
 from raglift.metrics import PROFILES, read_metric
+from raglift.paths import is_file, is_folder, is_there, user_path
 from raglift.records import (
     Annotator,
     Chunk,
@@ -32,10 +32,14 @@ from raglift.store.costs import read_cost
 from raglift.store.fields import ANNOTATOR, CHUNK, FACT, HEAD, PASSAGE, QUERY, STAGE, STAGE_TRACE, TRACE
 from raglift.store.kinds import NUMBER, WrongKind, check_record
 from raglift.store.layout import CHUNKS, FORMAT, QUERIES, RUN, SCORES, TRACES, score_keys
-from raglift.store.parts import check_spec, chunk_at, read_inventory
+from raglift.store.parts import check_spec, chunk_at, of_older, read_inventory
 from raglift.store.plain_files import DAMAGE, read_json, read_lines, told
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
     from raglift.records import Inventory, Metric
 
 __all__ = ["load_evaluation"]
@@ -49,8 +53,8 @@ def load_evaluation(folder: str | Path) -> Evaluation:
     Raises:
         RunError: the folder is missing, damaged, or from a newer version; the message names the file and line.
     """
-    source = Path(folder).expanduser()
-    if not (source / RUN).is_file():
+    source = user_path(folder)
+    if not is_file(source / RUN):
         raise RunError(_no_run(source))
     head = read_json(source / RUN)
     if not isinstance(head, dict) or type(head.get("format")) is not int:
@@ -75,9 +79,9 @@ def load_evaluation(folder: str | Path) -> Evaluation:
 
 def _no_run(source: Path) -> str:
     """Return why a path is no saved evaluation."""
-    if not source.exists():
+    if not is_there(source):
         return f"{source}: found nothing there; expected the folder of a saved evaluation: check the path"
-    found = f"a folder without {RUN}" if source.is_dir() else "a file"
+    found = f"a folder without {RUN}" if is_folder(source) else "a file"
     return f"{source}: found {found}; expected the folder of a saved evaluation, as evaluation.save or --save writes it"
 
 
@@ -117,10 +121,8 @@ def _read_scores(
         table = parquet.read_table(path, columns=[*names, "value"], partitioning=None, read_dictionary=names)
         table.validate(full=True)  # a damaged file may hold texts that are no UTF-8
         frame = table.to_pandas(ignore_metadata=True)
-        # Compared as the column holds them: as Python's texts they take many times the memory. What the column does not
-        # know becomes nothing there, and nothing equals nothing
         of_them = not any(table.column(name).null_count for name in names) and all(
-            frame[name].equals(keys[name].astype(frame[name].dtype)) for name in names
+            _is_same(frame[name], keys[name]) for name in names
         )
         values = frame["value"].to_numpy(dtype=np.float64)
     except RunError:
@@ -132,6 +134,14 @@ def _read_scores(
     if not of_them:
         raise _damaged(path, "found other queries, stages or metrics than in the other files")
     return Scores(query_ids, stages, metrics, values.reshape(len(stages), len(metrics), len(query_ids)).copy())
+
+
+def _is_same(found: pd.Series[Any], expected: pd.Series[Any]) -> bool:
+    """Return whether a column is as expected, compared as it holds it: Python's texts take many times the memory."""
+    known = getattr(found.dtype, "categories", None)
+    if known is not None and not expected.isin(known).all():
+        return False
+    return bool(found.equals(expected.astype(found.dtype)))
 
 
 def _evaluation(
@@ -196,7 +206,10 @@ def _hit(chunks: list[Chunk], rank: int, number: int, score: float | str | None)
 
 
 def _chunk_of(line: Any) -> Chunk:
-    check_record(line, CHUNK)
+    try:
+        check_record(line, CHUNK)
+    except WrongKind:
+        check_record(line := of_older(line), CHUNK)
     return Chunk(**line)
 
 

@@ -13,7 +13,7 @@ from raglift.store.layout import CHUNKS
 if TYPE_CHECKING:
     from raglift.records import Chunk, Query
 
-__all__ = ["check_spec", "chunk_at", "read_inventory"]
+__all__ = ["check_spec", "chunk_at", "of_older", "read_inventory", "whole"]
 
 
 def check_spec(spec: dict[str, Any]) -> None:
@@ -66,3 +66,18 @@ def chunk_at(chunks: list[Chunk], number: Any) -> Chunk:
     if type(number) is not int or not 0 <= number < len(chunks):
         raise WrongKind(f"found the chunk {number}; expected one of the {len(chunks)} in {CHUNKS}")
     return chunks[number]
+
+
+def of_older(line: Any) -> Any:
+    """Return a chunk's line as it is written now: an older raglift kept a system's numbers for ids and places."""
+    if not isinstance(line, dict):
+        return line
+    ids = {name: str(line[name]) for name in ("id", "doc_id") if type(line.get(name)) in (int, float)}
+    return line | ids | {name: whole(line[name]) for name in ("start", "end") if type(line.get(name)) is float}
+
+
+def whole(place: Any) -> Any:
+    """Return a place in a document, 10.0 as 10; None for a number that is none."""
+    if not isinstance(place, float):
+        return place
+    return int(place) if place.is_integer() else None

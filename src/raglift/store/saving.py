@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from raglift.records import Chunk, Evaluation, Inventory, Passage, Query, Trace
 from raglift.store.costs import cost_line
 from raglift.store.kinds import INTEGER
 from raglift.store.layout import CHUNK_FIELDS, CHUNKS, FORMAT, QUERIES, RUN, SCORES, TRACES, score_keys
+from raglift.store.parts import whole
 from raglift.store.plain_files import plain, write_json, write_lines
 
 if TYPE_CHECKING:
@@ -40,13 +42,14 @@ def save_evaluation(evaluation: Evaluation, folder: str | Path, *, overwrite: bo
     target = Path(folder).expanduser()
     try:
         check_free(target, overwrite=overwrite)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with beside(target) as temporary:
+        place = Path(os.path.realpath(target))  # where a link leads to
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with beside(place) as temporary:
             written = temporary / "run"
             written.mkdir()
             _write(evaluation, written)
             check_free(target, overwrite=overwrite)  # whoever came meanwhile was first
-            put_folder(written, target, overwrite=overwrite)
+            put_folder(written, place, overwrite=overwrite)
     except (OSError, TypeError, ValueError, RecursionError) as error:
         raise RunError(f"{target}: cannot be written: {error}; nothing was changed there") from error
     return target
@@ -63,6 +66,8 @@ def check_free(folder: Path, *, overwrite: bool) -> None:
         RunError: the folder holds something, where an evaluation counts as something unless it may be replaced; or
             there is no right to write there.
     """
+    if Path(os.path.realpath(folder)) == Path.cwd():
+        raise RunError(f"{folder}: found the folder that this runs in; expected a new or empty folder: choose another")
     occupied = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
     if occupied and not (overwrite and _is_evaluation(folder)):
         found, hint = "something there already", "choose another folder"
@@ -71,7 +76,7 @@ def check_free(folder: Path, *, overwrite: bool) -> None:
         elif overwrite:
             found = "something there already that is not a saved evaluation alone, and so is not overwritten"
         raise RunError(f"{folder}: found {found}; expected a new or empty folder: {hint}")
-    above = unwritable(folder)
+    above = unwritable(Path(os.path.realpath(folder)))
     if above is not None:
         raise RunError(f"{folder}: cannot be written: found no right to write in {above}; choose another folder")
 
@@ -140,8 +145,8 @@ def _readable(chunk: dict[str, Any]) -> dict[str, Any]:
         if chunk[name] is not None:
             chunk[name] = str(chunk[name])
     for name in ("start", "end"):
-        if not INTEGER.fits(plain(chunk[name])):
-            chunk[name] = None
+        place = whole(plain(chunk[name]))
+        chunk[name] = place if INTEGER.fits(place) else None
     if not isinstance(chunk["metadata"], dict):
         chunk["metadata"] = {"metadata": chunk["metadata"]}
     return chunk

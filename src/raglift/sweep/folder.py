@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import ConfigurationError, RunError
+from raglift.paths import is_file, is_there
 from raglift.store import load_evaluation
 from raglift.store.kinds import OBJECT, TEXT, Kind, WrongKind, check_record, count_from, list_of, object_of
 from raglift.store.plain_files import read_json, write_json
@@ -90,7 +91,7 @@ class SweepFolder:
 
     def exists(self) -> bool:
         """Whether a sweep was begun here."""
-        return (self.path / _SWEEP).is_file()
+        return is_file(self.path / _SWEEP)
 
     def check(self, head: Mapping[str, Any], *, resume: bool) -> None:
         """Raise unless what is here may be gone on with.
@@ -118,7 +119,7 @@ class SweepFolder:
             RunError: there is no sweep, or it was written by a newer raglift.
         """
         if not self.exists():
-            found = f"no {_SWEEP}" if self.path.exists() else "nothing there"
+            found = f"no {_SWEEP}" if is_there(self.path) else "nothing there"
             raise RunError(f"{self.path}: found {found}; expected the folder of a sweep")
         head = read_json(self.path / _SWEEP)
         if not isinstance(head, dict) or type(head.get("format")) is not int:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
+from raglift.printable import encodable
 from raglift.records import PEOPLE, LabelSources
 from raglift.records.tracking import Tracking
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
@@ -172,7 +173,8 @@ class SweepResult(Tracking):
         for result in self.results:
             parts = {"cell": result.cell.name, **dict.fromkeys(("system", "chunker", "embedding", "retriever"))}
             parts |= {"reranker": NO_RERANKER, **result.cell.to_dict()}
-            parts |= {"read_in_part": result.read_in_part, "error": result.error}
+            error = None if result.error is None else encodable(result.error)  # pandas keeps texts as UTF-8
+            parts |= {"read_in_part": result.read_in_part, "error": error}
             if result.evaluation is None:
                 rows.append(parts)
                 continue

@@ -10,6 +10,7 @@ from raglift.errors import ConfigurationError
 from raglift.evaluation import dataset_hash
 from raglift.loading import load_dataset
 from raglift.metrics.choosing import choose_metrics
+from raglift.paths import user_path
 from raglift.records import Dataset
 from raglift.sweep.engine import Engine
 from raglift.sweep.folder import SweepFolder
@@ -122,7 +123,7 @@ def load_sweep_result(folder: str | Path) -> SweepResult:
     Raises:
         RunError: the folder is not that of a sweep, or is damaged.
     """
-    return read_result(SweepFolder(Path(folder).expanduser()))
+    return read_result(SweepFolder(user_path(folder)))
 
 
 def dataset_of(sweep: Sweep) -> Dataset:

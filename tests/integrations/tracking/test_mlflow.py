@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 import raglift as rl
+from raglift import metrics
 from raglift.errors import ConfigurationError, MissingDependency, TrackingFailed
-from raglift.integrations.tracking import Curve, Record, TrackedRun, track
+from raglift.integrations.tracking import Curve, Record, TrackedRun, open_tracker, track
 from raglift.records import Evaluation
 
 
@@ -46,6 +47,7 @@ def test_parameters_are_the_spec_the_stages_and_the_dataset(kept, client, rerank
     assert parameters["dataset.hash"] == reranked.run.spec["dataset"]["hash"]
     assert parameters["candidates"] == str(reranked.run.spec["candidates"])
     assert parameters["match.mode"] == "containment"
+    assert parameters["primary"] == str(reranked.reranker_lift().primary)
     assert parameters["environment.raglift"] == rl.__version__
     assert parameters["stages.retrieve"] == reranked.run.stages[0].system
 
@@ -135,6 +137,33 @@ def test_runs_under_a_run_are_its_children_and_what_failed_has_failed(client) ->
     assert runs[1].data.tags["raglift.error"] == "no such model"
 
 
+def test_what_was_kept_of_a_sweep_that_broke_off_is_said(client) -> None:
+    def no_room(folder: Path) -> tuple[str, ...]:
+        raise TrackingFailed("no room")
+
+    cells = (Record("cell", "one"), Record("cell", "two", write_files=no_room), Record("cell", "three"))
+    with pytest.raises(TrackingFailed, match=r"no room; 1 of the 3 runs under a sweep \(\w+\) were kept before that"):
+        track(Told(Record("sweep", "a sweep", children=cells)), "mlflow", project="broken-off")
+
+
+def test_systems_with_long_names_of_other_scripts_are_kept(client, ranked) -> None:
+    name = "検索" * 50
+    comparison = rl.compare([ranked([1, 2]), ranked([2, 1])], names=[name, "b"])
+    found = client.get_run(comparison.track("mlflow", project="long names").id).data.metrics
+    assert [value for name, value in found.items() if name.endswith("recall_at_1") and name.startswith("検索")] == [0.5]
+
+
+def test_a_metric_of_ones_own_does_not_take_the_place_of_another(client, ranked) -> None:
+    own = metrics.metric("recall_at_1", takes_k=False)(lambda ranking: 0.25)
+    try:
+        evaluation = ranked([1, 2], metrics=("recall", own), ks=(1,))
+        found = client.get_run(evaluation.track("mlflow", files=False).id).data.metrics
+    finally:
+        del metrics.MEASURES["recall_at_1"]
+    assert found["retrieve/recall_at_1"] == 0.5
+    assert found["retrieve/recall_at_1_2"] == 0.25
+
+
 def test_long_and_many_values_are_taken(client) -> None:
     record = Record(
         "evaluation",
@@ -207,6 +236,34 @@ def test_a_package_that_a_local_store_needs_is_named(
     monkeypatch.setattr("mlflow.MlflowClient.create_run", missing)
     with pytest.raises(MissingDependency, match=r"alembic.*raglift\[track\]"):
         reranked.track("mlflow", files=False)
+
+
+def test_a_driver_that_no_extra_brings_is_named_as_it_is(reranked, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "postgresql+no_driver://ann:open@sesame@127.0.0.1:1/runs")
+
+    def missing(*arguments: object, **options: object) -> None:
+        raise ModuleNotFoundError("No module named 'psycopg2'", name="psycopg2")
+
+    monkeypatch.setattr("mlflow.MlflowClient.__init__", missing)
+    with pytest.raises(MissingDependency, match=r"pip install psycopg2$") as caught:
+        reranked.track("mlflow", files=False)
+    assert "sesame" not in str(caught.value)
+
+
+def test_mlflow_prints_nothing_among_what_a_program_reads(
+    client, reranked, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    # It prints the pages of a server, as whose a local store passes here
+    monkeypatch.setattr("mlflow.tracking._tracking_service.client.RestStore", object)
+    monkeypatch.setattr("mlflow.tracking._tracking_service.client.get_workspace_url", lambda: "http://127.0.0.1")
+    reranked.track("mlflow", files=False)
+    assert capfd.readouterr().out == ""
+
+
+def test_an_address_that_is_none_is_an_error_of_ours(reranked, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://[bad")
+    with pytest.raises(TrackingFailed, match="MLFLOW_TRACKING_URI"):
+        open_tracker("mlflow")
 
 
 def test_a_tracker_that_there_is_not_is_refused(reranked) -> None:

@@ -81,6 +81,11 @@ def test_a_field_that_some_hits_leave_out_is_unknown_there_and_one_that_all_do_i
         read(rows, doc_id="source")
 
 
+def test_a_place_before_the_first_character_is_unknown() -> None:
+    ((chunk, _),) = read({"results": [{"text": "a", "metadata": {"start_index": -1}, "doc_id": "d"}]})
+    assert chunk.start is None
+
+
 @pytest.mark.parametrize(
     ("answer", "paths", "said"),
     [
@@ -110,6 +115,29 @@ def test_what_to_write_in_the_mapping_is_suggested_and_works() -> None:
     assert str(raised.value).endswith("in the mapping, response: {hits: data.found, text: piece.words}")
     assert '{"meta": {"took": number}, "data": {"found": [1 × {"nr": number' in str(raised.value)
     assert [chunk.text for chunk, _ in read(answer, hits="data.found", text="piece.words")] == ["The lamp is lit."]
+
+
+NESTED = {
+    "payload": {
+        "groups": {"entries": [{"rank": 1, "doc": {"nr": 7, "body": {"plain": "The lamp."}, "source": "lamp.md"}}]}
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("paths", "said"),
+    [
+        ({"text": "doc.body.plane"}, 'perhaps "doc.body.plain"?'),
+        ({"text": "doc.body.plain", "id": "doc.number"}, 'perhaps "doc.nr"?'),
+        ({"text": "doc.body.plain", "id": "zzz"}, '"doc.body.plain"'),
+    ],
+)
+def test_a_misspelt_path_shows_those_that_there_are_and_the_nearest(paths: dict[str, str], said: str) -> None:
+    with pytest.raises(ServiceUnusable) as raised:
+        read(NESTED, hits="payload.groups.entries", **paths)
+    assert str(raised.value).partition("; the hits have ")[2].endswith(said)
+    assert '"rank", "doc.nr", "doc.source", "doc.body.plain"' in str(raised.value)
+    assert "in the mapping" not in str(raised.value), "no other field than the misspelt one is suggested"
 
 
 json_values = st.recursive(

@@ -21,6 +21,7 @@ from raglift.execution.policy import is_transient
 from raglift.integrations.adapt import adapt_system
 from raglift.records import Dataset
 from raglift.retrieval import HttpRetriever
+from raglift.retrieval.http.connections import proxy_of
 from raglift.testing.search_server import SearchAnswer, SearchServer
 
 GOOD = {"results": [{"text": "The lamp.", "id": 7, "doc_id": "a", "start": 0, "end": 9, "score": 0.5}]}
@@ -215,6 +216,50 @@ def test_asking_in_turn_keeps_one_connection() -> None:
         for number in range(20):
             retriever.retrieve_one(f"question {number}", 1)
         assert server.counts["connections"] == 1
+
+
+def test_what_broke_off_leaves_no_connection_that_hangs() -> None:
+    patient = {"timeout": 5}
+    with SearchServer(
+        lambda request: SearchAnswer(seconds=0.02 * (request.json["query"] != "now"), body=GOOD)
+    ) as server:
+        retriever = HttpRetriever(server.address, patient)
+
+        async def left(after: float) -> None:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(after):
+                    await retriever.aretrieve_one("later", 1)
+
+        async def ask() -> list[object]:
+            for step in range(15):
+                await asyncio.gather(*(left(0.0005 * step) for _ in range(8)))
+            found = await asyncio.gather(*(retriever.aretrieve_one("now", 1) for _ in range(32)))
+            await retriever.aclose()
+            return found
+
+        assert all(len(found) == 1 for found in asyncio.run(ask()))
+
+
+def test_no_cookie_of_one_answer_is_sent_with_the_next_query() -> None:
+    with asked(SearchAnswer(headers={"Set-Cookie": "seen=lamp"}, body=GOOD)) as (retriever, server):
+        for _ in range(2):
+            retriever.retrieve_one("lamp", 1)
+    assert [request.headers.get("cookie") for request in server.requests] == [None, None]
+
+
+def test_the_proxy_of_the_environment_is_asked_but_for_what_needs_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    with SearchServer(lambda _: GOOD) as proxy:
+        monkeypatch.setenv("http_proxy", f"127.0.0.1:{proxy.port}")
+        monkeypatch.setenv("no_proxy", "inside.invalid")
+        assert len(HttpRetriever("http://search.invalid/find").retrieve_one("lamp", 1)) == 1
+        assert proxy.requests[0].target == "http://search.invalid/find"
+    assert proxy_of("http://inside.invalid:8000/find") is None
+    assert proxy_of("http://localhost/find") is None
+
+
+@pytest.mark.parametrize("location", ["http://[::1", "http://xn--a/", "h" * 70_000])
+def test_a_redirect_to_no_address_is_refused(location: str) -> None:
+    assert "HTTP 307" in str(failure(SearchAnswer(status=307, headers={"Location": location})))
 
 
 def test_the_waiting_form_is_refused_where_it_would_wait_for_itself() -> None:

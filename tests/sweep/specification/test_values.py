@@ -87,6 +87,9 @@ def fault(name: str, value: Any) -> str:
         ("latency", -1, "latency: found -1; expected an integer, 0 or more"),
         ("seed", -1, "seed: found -1; expected an integer, 0 or more"),
         ("name", 2024, "name: found 2024; expected a text; put a name that looks like a number in quotation marks"),
+        ("dataset", "9" * 5000, "expected a file or a folder, of which there is none at"),
+        ("dataset", "a\0", "none at a�, or a corpus"),
+        ("embeddings", "./" + "9" * 5000, "expected the folder of a model; there is none at"),
         ("doc_key", " ", 'doc_key: found " "; expected a text that is not empty'),
     ],
 )

@@ -30,10 +30,13 @@ _PROJECT = "raglift"
 _SETTINGS = {"MLFLOW_DISABLE_TELEMETRY": "true"}  # MLflow would report its use to its makers
 _PATIENCE = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "3", "MLFLOW_HTTP_REQUEST_TIMEOUT": "60"}
 """MLflow's own would wait many minutes for a server that is not there; what its user has set stays."""
+_SILENCE = {"MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true"}  # what is printed may be JSON for a program
 _MOST_METRICS, _MOST_OTHERS = 500, 100
 """In one request; MLflow takes 1,000 metrics, and 100 parameters or tags."""
 _LONGEST_PARAMETER, _LONGEST_TAG = 6000, 5000
 _LONGEST_KEY = 240
+_BROUGHT = ("alembic", "mlflow", "sqlalchemy")
+"""What the extra brings."""
 
 
 class MlflowTracker:
@@ -181,7 +184,9 @@ def _told_of(address: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise MissingDependency(error.name or "mlflow", "track", "a store of MLflow's") from error
+        package = (error.name or "mlflow").partition(".")[0]
+        extra = "track" if package in _BROUGHT else None  # not a database's driver
+        raise MissingDependency(package, extra, f"MLflow's store {place_of(address)}") from error
     except Exception as error:
         raise TrackingFailed(
             f"mlflow: {place_of(address)}: {reason_of(error)}; expected a store that can be written, named by "
@@ -194,7 +199,7 @@ def _quiet() -> Iterator[None]:
     """Keep MLflow's messages about itself and the packages it uses from standing among ours, and be patient in part."""
     loggers = [logging.getLogger(name) for name in ("mlflow", "alembic")]
     levels = [logger.level for logger in loggers]
-    lent = {name: value for name, value in _PATIENCE.items() if name not in os.environ}
+    lent = {name: value for name, value in (_PATIENCE | _SILENCE).items() if name not in os.environ}
     os.environ.update(lent)
     try:
         with warnings.catch_warnings():

@@ -92,6 +92,7 @@ def _parameters(evaluation: Evaluation) -> dict[str, Any]:
         "dataset": spec.get("dataset", {"name": evaluation.dataset.name}),
         "stages": _stages(evaluation),
         "metrics": ", ".join(map(str, evaluation.scores.metrics)),
+        "primary": str(primary) if (primary := _deciding(evaluation)) is not None else "",
         "profile": evaluation.profile,
     }
     if evaluation.truncated:
@@ -107,12 +108,14 @@ def _stages(evaluation: Evaluation) -> dict[str, str]:
 
 def _scores(evaluation: Evaluation, stages: Mapping[str, str]) -> Iterator[tuple[str, float]]:
     """Yield each metric's mean at each stage, and its lift where there is a fair pair."""
+    names = distinct(map(str, evaluation.scores.metrics))  # a metric of the user's own may be called recall_at_5
     for metric in evaluation.scores.metrics:
+        name = names[str(metric)]
         for stage, group in stages.items():
-            yield f"{group}/{metric_name(metric)}", evaluation.scores.mean(stage, metric)
+            yield f"{group}/{name}", evaluation.scores.mean(stage, metric)
         lift = evaluation.mean_lift(metric)
         if lift is not None:
-            yield f"lift/{metric_name(metric)}", lift
+            yield f"lift/{name}", lift
 
 
 def _curves(evaluation: Evaluation, stages: Mapping[str, str]) -> Iterator[Curve]:
@@ -132,20 +135,19 @@ def _curves(evaluation: Evaluation, stages: Mapping[str, str]) -> Iterator[Curve
                 yield Curve(f"{group}_over_k/{name}", values)
 
 
-def _has_primary(evaluation: Evaluation) -> bool:
-    """Whether there is a metric that decides: not where only costs or what nobody judged were scored."""
+def _deciding(evaluation: Evaluation) -> Metric | None:
+    """Return the metric that decides; None where only costs or what nobody judged were scored."""
     try:
-        primary_of(None, evaluation.scores.metrics)
+        return primary_of(None, evaluation.scores.metrics)
     except ConfigurationError:
-        return False
-    return True
+        return None
 
 
 def _primary(evaluation: Evaluation) -> Iterator[tuple[str, float]]:
     """Yield the metric that decides, with its interval, under names that are the same for every system."""
-    if not _has_primary(evaluation):
+    primary = _deciding(evaluation)
+    if primary is None:
         return
-    primary = primary_of(None, evaluation.scores.metrics)
     stage = evaluation.after
     interval = interval_of(primary, evaluation.scores.of(stage, primary), _CONFIDENCE)
     yield "primary/value", evaluation.scores.mean(stage, primary)
@@ -189,9 +191,10 @@ def _costs(cost: Cost, stages: Mapping[str, str]) -> Iterator[tuple[str, float |
 def _compared(comparison: Comparison, names: Mapping[str, str]) -> Iterator[tuple[str, float | None]]:
     """Yield each system's means and, on the primary metric, what it differs from the baseline by."""
     yield "queries/shared", len(comparison.query_ids)
+    metrics = distinct(str(row.metric) for row in comparison.rows)
     for row in comparison.rows:
-        group, metric = names[row.system], metric_name(row.metric)
-        yield f"{group}/{metric}", row.mean
+        group = names[row.system]
+        yield f"{group}/{metrics[str(row.metric)]}", row.mean
         if row.difference is None or row.exploratory:
             continue
         yield f"{group}/primary_difference", row.difference.mean
@@ -212,7 +215,7 @@ def _evaluation_files(evaluation: Evaluation, folder: Path, *, page: bool) -> tu
     if not page:
         return ()
     (folder / "summary.md").write_text(evaluation.to_markdown(), encoding="utf-8", newline="\n")
-    if not _has_primary(evaluation):
+    if _deciding(evaluation) is None:
         return ()  # a page is about the metric that decides
     return page_or_why_not(lambda: evaluation.report(folder / "report.html"))
 

@@ -60,8 +60,9 @@ def shortened(text: str, most: int) -> str:
 
 def _plain(text: str) -> str:
     name = _NO_WORD.sub("_", text.replace("@", "_at_")).strip("_") or "unnamed"
-    if len(name) <= _LONGEST:
+    encoded = name.encode()  # files are called by it, whose names are limited in bytes
+    if len(encoded) <= _LONGEST:
         return name
     # What tells long names apart may stand at their ends
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{name[: _LONGEST - 9]}_{digest}"
+    return f"{encoded[: _LONGEST - 9].decode(errors='ignore')}_{digest}"

@@ -11,7 +11,7 @@ from raglift.integrations.tracking.names import shortened
 
 __all__ = ["place_of", "reason_of", "without_secrets"]
 
-_USER = re.compile(r"(?<=//)[^/\s@]*@")
+_USER = re.compile(r"(?<=//)[^/\s]*@")  # to the last @: a password may have one too
 _SHORTEST_SECRET = 8  # a shorter one would hide common words in messages
 
 
@@ -25,7 +25,10 @@ def without_secrets(text: str) -> str:
 
 def place_of(address: str) -> str:
     """Return an address without user, password, query and fragment, any of which may hold a secret."""
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:  # no address at all, as http://[
+        return without_secrets(address.partition("?")[0])
     shown = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
     # urlunsplit writes sqlite:////data/x.db with two of its slashes only
     return without_secrets(address.partition("?")[0] if not parts.netloc else shown)

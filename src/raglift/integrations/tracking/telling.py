@@ -150,5 +150,13 @@ def _keep(
         if not files:
             record = replace(record, summary="")  # which may name queries by their texts
         kept = tracker.keep(record, folder, tags=tags, parent=parent)
-    children = tuple(_keep(tracker, child, tags=tags, files=files, parent=kept) for child in record.children)
-    return replace(kept, notes=(*notes, *kept.notes), children=children)
+    children: list[TrackedRun] = []
+    for child in record.children:
+        try:
+            children.append(_keep(tracker, child, tags=tags, files=files, parent=kept))
+        except RagliftError as error:
+            raise TrackingFailed(
+                f"{error}; {len(children):,} of the {len(record.children):,} runs under {kept.name} ({kept.id}) were "
+                "kept before that: delete it there before it is tracked again, or it is there twice"
+            ) from error
+    return replace(kept, notes=(*notes, *kept.notes), children=tuple(children))

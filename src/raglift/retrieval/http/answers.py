@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from raglift.errors import ServiceUnusable
 from raglift.records import Chunk
 from raglift.retrieval.http.paths import MISSING, follow, parse_path, path_text
-from raglift.retrieval.http.shapes import shape_of, suggestion
+from raglift.retrieval.http.shapes import nearest_field, shape_of, suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,11 +55,11 @@ _MOST_CHARACTERS = 10**18
 
 
 class _Other(Exception):
-    """An answer of another shape: what was found, and what was expected."""
+    """An answer of another shape: what was found, what was expected, and what the hits have, where that is known."""
 
-    def __init__(self, found: str, expected: str) -> None:
+    def __init__(self, found: str, expected: str, known: str = "") -> None:
         super().__init__(found)
-        self.found, self.expected = found, expected
+        self.found, self.expected, self.known = found, expected, known
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,8 @@ class AnswerReader:
         try:
             return self._hits(answer)
         except _Other as other:
-            hint = suggestion(answer)
-            what_to_do = f"; perhaps, in the mapping, {hint}" if hint else ""
+            hint = "" if other.known else suggestion(answer)
+            what_to_do = f"; perhaps, in the mapping, {hint}" if hint else other.known
             raise ServiceUnusable(
                 f"JSON of another shape: {other.found} — found {shape_of(answer)}; "
                 f"expected {other.expected}{what_to_do}"
@@ -129,7 +129,7 @@ class AnswerReader:
         column = [follow(hit, path) for hit in hits]
         # Languages that leave out zeros and empty texts are no reason to refuse: one hit that has it shows it is there
         if all(value is MISSING for value in column):
-            raise _Other(f"no hit has {name}: {path_text(path)}", f"{name} there")
+            raise _Other(f"no hit has {name}: {path_text(path)}", f"{name} there", nearest_field(hits, path))
         return [None if value is MISSING else value for value in column]
 
     def _metadata(self, hits: Sequence[Any], texts: Sequence[str]) -> list[dict[str, Any]]:
@@ -138,7 +138,7 @@ class AnswerReader:
         path = parse_path(self.paths.metadata)
         found = [follow(hit, path) for hit in hits]
         if all(value is MISSING for value in found):
-            raise _Other(f"no hit has metadata: {path_text(path)}", "metadata there")
+            raise _Other(f"no hit has metadata: {path_text(path)}", "metadata there", nearest_field(hits, path))
         for value in found:
             if not (isinstance(value, dict) or value is None or value is MISSING):
                 raise _Other(f"{_kind(value)} at metadata: {path_text(path)}", "a mapping there")
@@ -224,7 +224,7 @@ def _identity(value: Any, name: str, place: int) -> str | None:
 def _offset(value: Any, name: str, place: int) -> int | None:
     value = _unwrapped(value)
     if value is None or (_is_integer(value) and abs(value) < _MOST_CHARACTERS):
-        return None if value is None else int(value)
+        return None if value is None or value < 0 else int(value)  # LangChain says -1 where it does not know
     raise _Other(f"hit {place + 1} has {_kind(value)} for {name}", "an integer: a number of characters")
 
 

@@ -15,16 +15,19 @@ import httpx
 
 from raglift.dataset.faults import quoted
 from raglift.errors import ServiceFailed, ServiceUnusable
-from raglift.printable import printable
 from raglift.retrieval.http.address import shown_address
+from raglift.retrieval.http.presence import NoConnection
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from raglift.retrieval.http.connections import Connections
+    from raglift.retrieval.http.secrets import Secrets
 
-__all__ = ["Exchange", "NoConnection"]
+__all__ = ["Exchange"]
 
+_READ_OF_A_FAILURE = 20_000
 _SHOWN = 120
-_READ_OF_A_FAILURE = 2_000
+_LONGEST_CONNECT = 10.0
+_CONNECTING = 0.9
 _MOST_REDIRECTS = 5
 _REDIRECTS = range(300, 400)
 _KEEPS_METHOD = (307, 308)
@@ -41,21 +44,17 @@ _PLAIN = ("", "identity")
 _ZIPPED = ("gzip", "x-gzip", "deflate")
 
 
-class NoConnection(Exception):
-    """Nobody could be reached; nothing was sent."""
-
-
 @dataclass(frozen=True)
 class Exchange:
     """How one request is made."""
 
-    client: httpx.AsyncClient
-    """Follows no redirects by itself."""
+    connections: Connections
+    """Over which it goes."""
     seconds: float
     """The most, from asking to the last byte."""
     most_bytes: int
     """The longest answer that is read."""
-    secrets: Sequence[str]
+    secrets: Secrets
     """What must not be shown in an error."""
 
     async def json(self, request: httpx.Request) -> Any:
@@ -69,7 +68,9 @@ class Exchange:
         answer = _Answer()
         try:
             async with asyncio.timeout(self.seconds):
-                return self._read(await self._answered(request, answer))
+                async with self.connections.lent() as connection:
+                    await self._follow(connection, request, answer)
+            return self._read(answer)
         except TimeoutError as error:
             part = f" — {len(answer.body):,} bytes of it had come" if answer.body else ""
             what = "the answer was not finished" if answer.began else "no answer"
@@ -80,10 +81,13 @@ class Exchange:
         except httpx.HTTPError as error:
             raise ServiceFailed(self._broken(error, answer)) from error
 
-    async def _answered(self, request: httpx.Request, answer: _Answer) -> _Answer:
+    async def _follow(self, connection: httpx.AsyncBaseTransport, request: httpx.Request, answer: _Answer) -> None:
         """Send a request, follow redirects to the same place, and read the answer, no more of it than may be."""
         for _ in range(_MOST_REDIRECTS + 1):
-            response = await self.client.send(request, stream=True)
+            # The whole request has a limit of its own, which must not be what ends connecting: nobody would be missed
+            connect = min(_CONNECTING * self.seconds, _LONGEST_CONNECT)
+            request.extensions["timeout"] = httpx.Timeout(None, connect=connect).as_dict()
+            response = await connection.handle_async_request(request)
             try:
                 answer.begin(response)
                 if response.status_code not in _REDIRECTS:
@@ -92,24 +96,25 @@ class Exchange:
                         answer.body += piece
                         if len(answer.body) > most:
                             break
-                    return answer
+                    return
             finally:
                 await response.aclose()
             request = self._redirected(request, response)
-        raise ServiceUnusable(f"more than {_MOST_REDIRECTS} redirects, the last to {shown_address(str(request.url))}")
+        last = self.secrets.hidden(shown_address(str(request.url)))
+        raise ServiceUnusable(f"more than {_MOST_REDIRECTS} redirects, the last to {last}")
 
     def _redirected(self, request: httpx.Request, response: httpx.Response) -> httpx.Request:
         """Return the request to where a redirect leads, on the same server only: a header may hold a key."""
         status, location = response.status_code, response.headers.get("location", "")
-        target = urljoin(str(request.url), location)
-        shown = quoted(self._safe(shown_address(target)))
         try:
+            target = urljoin(str(request.url), location)
             url = httpx.URL(target)
-        except httpx.InvalidURL:
+        except (ValueError, httpx.InvalidURL):
             url = None
         if not location or url is None:
             raise ServiceUnusable(f"{_status(status)} without an address to go on to; expected an answer")
-        if (url.scheme, url.host, url.port) != (request.url.scheme, request.url.host, request.url.port):
+        shown = quoted(self.secrets.hidden(shown_address(target)))
+        if _server(url) != _server(request.url):
             raise ServiceUnusable(
                 f"{_status(status)}: a redirect to {shown}, which is another server and not followed; "
                 "expected an answer: give that address if it is right"
@@ -119,12 +124,12 @@ class Exchange:
                 f"{_status(status)}: a redirect to {shown} that would drop the query from the request; "
                 "expected an answer: give that address if it is right"
             )
-        return self.client.build_request(request.method, url, headers=request.headers, content=request.content)
+        return httpx.Request(request.method, url, headers=request.headers, content=request.content)
 
     def _read(self, answer: _Answer) -> Any:
         status = answer.status
         if not HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
-            said = self._beginning(answer.body)
+            said = self.secrets.beginning(answer.body)
             message = _status(status) + (f" — {said}" if said else " — with an empty answer")
             if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _PASSING:
                 raise ServiceUnusable(f"{message}; expected an answer: {_MEND.get(status, _MEND_REQUEST)}")
@@ -138,13 +143,13 @@ class Exchange:
         try:
             return json.loads(body, parse_constant=_no_constant)
         except UnicodeDecodeError as error:
-            message = f"the answer is not UTF-8 — at byte {error.start:,}: {self._beginning(body)}"
+            message = f"the answer is not UTF-8 — at byte {error.start:,}: {self.secrets.beginning(body)}"
         except json.JSONDecodeError as error:
             what = "empty" if not body.strip() else "not JSON"
-            message = f"the answer is {what} — {error.msg} at character {error.pos:,}: {self._beginning(body)}"
+            message = f"the answer is {what} — {error.msg} at character {error.pos:,}: {self.secrets.beginning(body)}"
         except (ValueError, RecursionError) as error:  # numbers of thousands of digits, endless nesting
             said = "lists nested too deeply" if isinstance(error, RecursionError) else str(error).partition(";")[0]
-            message = f"the answer is not JSON — {said}: {self._beginning(body)}"
+            message = f"the answer is not JSON — {said}: {self.secrets.beginning(body)}"
         raise ServiceFailed(message, status_code=status) from None
 
     def _unpacked(self, answer: _Answer) -> bytes:
@@ -164,21 +169,12 @@ class Exchange:
         raise ServiceFailed(f"the answer says it is {answer.encoding}, and is not", status_code=answer.status)
 
     def _broken(self, error: httpx.HTTPError, answer: _Answer) -> str:
-        reason = self._safe(_reason(error))[:_SHOWN]  # it may quote what was sent in place of a head
+        reason = self.secrets.hidden(_reason(error))[:_SHOWN]  # it may quote what was sent in place of a head
         if isinstance(error, httpx.TransportError) and answer.began:
             return f"the connection broke off in the answer — after {len(answer.body):,} bytes of it ({reason})"
         if isinstance(error, (httpx.NetworkError, httpx.RemoteProtocolError)):
             return f"the connection broke off before an answer — {reason}"
         return f"the request failed — {reason}"
-
-    def _beginning(self, body: bytes | bytearray) -> str:
-        text = " ".join(bytes(body[: 4 * _SHOWN]).decode("utf-8", "replace").split())
-        return self._safe(text[:_SHOWN] + ("…" if len(text) > _SHOWN else ""))
-
-    def _safe(self, text: str) -> str:
-        for secret in self.secrets:
-            text = text.replace(secret, "***")
-        return printable(text)
 
 
 class _Answer:
@@ -197,6 +193,10 @@ class _Answer:
         self.encoding = response.headers.get("content-encoding", "").strip().lower()
         waiting = response.headers.get("retry-after")
         self.retry_after = {} if waiting is None else {"retry-after": waiting}
+
+
+def _server(url: httpx.URL) -> tuple[str, bytes, int | None]:
+    return url.scheme, url.raw_host, url.port
 
 
 def _status(status: int) -> str:

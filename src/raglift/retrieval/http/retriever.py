@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from raglift.errors import ConfigurationError, ServiceFailed, ServiceUnusable
+from raglift.errors import ConfigurationError
 from raglift.event_loop import event_loop
 from raglift.printable import encodable
 from raglift.records import Ranking
@@ -17,6 +16,8 @@ from raglift.retrieval.http.address import checked_address, shown_address
 from raglift.retrieval.http.answers import AnswerReader
 from raglift.retrieval.http.connections import Connections
 from raglift.retrieval.http.mapping import HttpMapping, load_mapping, mapping_of
+from raglift.retrieval.http.presence import Presence
+from raglift.retrieval.http.secrets import Secrets
 from raglift.retrieval.http.template import filled, resolved
 
 if TYPE_CHECKING:
@@ -24,14 +25,8 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from raglift.retrieval.http.exchange import Exchange, NoConnection
-
 __all__ = ["HttpRetriever"]
 
-_PATIENCE_AT_FIRST = 2.0
-_FIRST_WAIT = 0.25
-_PATIENCE_LATER = 60.0
-_SHORTEST_SECRET = 6  # a shorter one would hide common words in messages
 _HEADERS = {"accept": "application/json", "accept-encoding": "identity", "user-agent": "raglift"}
 
 
@@ -63,13 +58,11 @@ class HttpRetriever:
         params, in_params = resolved(texts, "the parameter")
         self._headers = {**_HEADERS, **{name.lower(): _sendable(name, value) for name, value in headers.items()}}
         self._params = {**(self.mapping.params or {}), **params}
-        kept = {*in_headers, *in_params, *headers.values()}
-        self._secrets = sorted((one for one in kept if len(one) >= _SHORTEST_SECRET), key=len, reverse=True)
+        self._secrets = Secrets((*in_headers, *in_params, *headers.values()))
         self._reader = AnswerReader(self.mapping.response)
-        self._connections = Connections(self._address, self.mapping.timeout)
+        self._connections = Connections(self._address)
         weakref.finalize(self, self._connections.close_soon).atexit = False  # the process closes them itself
-        self._first_asked: float | None = None
-        self._last_reached: float | None = None
+        self._presence = Presence(shown_address(self._address))
 
     def __str__(self) -> str:
         return f"HTTP {self.mapping.method} {shown_address(self._address)}"
@@ -108,55 +101,24 @@ class HttpRetriever:
         """
         from raglift.retrieval.http.exchange import Exchange
 
-        with self._connections.lent() as client:
-            exchange = Exchange(client, self.mapping.timeout, self.mapping.most_bytes, self._secrets)
-            answer = await self._reached(exchange, self._request(client, query, k))
+        request = self._request(query, k)
+        exchange = Exchange(self._connections, self.mapping.timeout, self.mapping.most_bytes, self._secrets)
+        answer = await self._presence.reached(lambda: exchange.json(request))
         return Ranking.of(self._reader.read(answer)[:k])
 
-    def _request(self, client: httpx.AsyncClient, query: str, k: int) -> httpx.Request:
+    def _request(self, query: str, k: int) -> httpx.Request:
+        import httpx
+
         headers = self._headers
         content = None
         if self.mapping.json is not None:
             content = json.dumps(filled(self.mapping.json, query, k)).encode()
             headers = {"content-type": "application/json", **headers}
         params = {name: _in_address(filled(value, query, k)) for name, value in self._params.items()}
-        request = client.build_request(self.mapping.method, self._address, headers=headers, content=content)
+        url = httpx.URL(self._address)
         if params:  # beside what the address has already
-            request.url = request.url.copy_merge_params(params)
-        return request
-
-    async def _reached(self, exchange: Exchange, request: httpx.Request) -> Any:
-        """Return the answer; a service that was not there yet is waited for, but not by each query anew."""
-        from raglift.retrieval.http.exchange import NoConnection
-
-        wait = _FIRST_WAIT
-        while True:
-            now = time.monotonic()
-            self._first_asked = now if self._first_asked is None else self._first_asked
-            try:
-                answer = await exchange.json(request)
-            except NoConnection as error:
-                if self._last_reached is not None or now - self._first_asked > _PATIENCE_AT_FIRST:
-                    raise self._not_there(error) from self._passing(error)
-                await asyncio.sleep(wait)
-                wait *= 2
-            except (ServiceFailed, ServiceUnusable):
-                self._last_reached = time.monotonic()
-                raise
-            else:
-                self._last_reached = time.monotonic()
-                return answer
-
-    def _not_there(self, error: NoConnection) -> Exception:
-        address = shown_address(self._address)
-        if self._last_reached is None:
-            return ServiceUnusable(f"no connection to {address}: {error}; expected a service there: is it running?")
-        return ServiceFailed(f"no connection to {address} any more — {error}")
-
-    def _passing(self, error: NoConnection) -> BaseException | None:
-        """Return what makes a failure worth another try: none after a while, since every query would wait for it."""
-        lately = self._last_reached is not None and time.monotonic() - self._last_reached < _PATIENCE_LATER
-        return error.__cause__ if lately else None
+            url = url.copy_merge_params(params)
+        return httpx.Request(self.mapping.method, url, headers=headers, content=content)
 
     async def aclose(self) -> None:
         """Close the connections of the running loop; the next query opens new ones."""

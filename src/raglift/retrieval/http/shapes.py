@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import difflib
+import itertools
 from typing import TYPE_CHECKING, Any
 
 from raglift.dataset.faults import quoted
 from raglift.retrieval.http.paths import path_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from raglift.retrieval.http.paths import Path
 
-__all__ = ["lists_of_hits", "longest_text", "shape_of"]
+__all__ = ["lists_of_hits", "nearest_field", "shape_of", "suggestion"]
 
 _MOST_FIELDS = 8
 _LONGEST_SHOWN = 400
 _DEEPEST = 5
 _MOST_LOOKED_AT = 1_000
+_HITS_LOOKED_AT = 5
+_MOST_FIELDS_LISTED = 20
 
 
 def shape_of(value: Any) -> str:
@@ -38,18 +42,34 @@ def lists_of_hits(answer: Any) -> Iterator[tuple[Path, dict[str, Any]]]:
             waiting += [((*path, name), each) for name, each in value.items()]
 
 
+def fields_of(hit: Any) -> dict[Path, Any]:
+    """Return what stands in a hit under each path that leads to a single value, or to a list."""
+    found: dict[Path, Any] = {}
+    waiting: list[tuple[Path, Any]] = [((), hit)]
+    for path, value in waiting:  # grows as it goes
+        if not isinstance(value, dict):
+            found[path] = value
+        elif len(path) < _DEEPEST:
+            room = max(0, _MOST_LOOKED_AT - len(waiting))
+            waiting += [((*path, name), each) for name, each in itertools.islice(value.items(), room)]
+    return found
+
+
 def longest_text(hit: dict[str, Any]) -> Path | None:
     """Return the path of the longest text in a hit; None where it has none."""
-    texts: dict[Path, int] = {}
-    waiting: list[tuple[Path, Any]] = [((), hit)]
-    for path, value in waiting[:]:
-        waiting += [((*path, name), each) for name, each in value.items()] if isinstance(value, dict) else []
-    for path, value in waiting:
-        if isinstance(value, str):
-            texts[path] = len(value)
-        elif isinstance(value, dict) and path:
-            texts |= {(*path, name): len(each) for name, each in value.items() if isinstance(each, str)}
+    texts = {path: len(value) for path, value in fields_of(hit).items() if isinstance(value, str)}
     return max(texts, key=lambda path: texts[path]) if texts else None
+
+
+def nearest_field(hits: Sequence[Any], path: Path) -> str:
+    """Return the paths that hits do have, and the one that is written nearly as `path`, in words."""
+    known = dict.fromkeys(path_text(each) for hit in hits[:_HITS_LOOKED_AT] for each in fields_of(hit) if each)
+    if not known:
+        return ""
+    near = difflib.get_close_matches(path_text(path), known, n=1)
+    listed = ", ".join(map(quoted, list(known)[:_MOST_FIELDS_LISTED]))
+    more = ", …" if len(known) > _MOST_FIELDS_LISTED else ""
+    return f"; the hits have {listed}{more}" + (f": perhaps {quoted(near[0])}?" if near else "")
 
 
 def _shape(value: Any, depth: int) -> str:

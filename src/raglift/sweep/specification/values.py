@@ -19,6 +19,8 @@ from raglift.integrations.adapt import adapt_reranker
 from raglift.integrations.splitters import chunker_by_name
 from raglift.metrics import parse, parse_depth
 from raglift.models import EMBEDDED_MODEL
+from raglift.paths import is_folder, is_there, user_path
+from raglift.printable import printable
 from raglift.records import Tokens
 from raglift.retrieval.http import load_mapping
 from raglift.retrieval.http.address import checked_address, is_http_address
@@ -56,7 +58,8 @@ _NOT_TRUTH = "a text; YAML reads yes, no, on and off as true and false, unless t
 
 def wrong(found: str, expected: str) -> PydanticCustomError:
     """Return the error of a value in raglift's words."""
-    return PydanticCustomError("raglift", "found {found}; expected {expected}", {"found": found, "expected": expected})
+    said = {"found": printable(found), "expected": printable(expected)}  # paths among them are as they were given
+    return PydanticCustomError("raglift", "found {found}; expected {expected}", said)
 
 
 def told(error: ConfigurationError, value: object) -> PydanticCustomError:
@@ -114,7 +117,7 @@ def dataset(value: Any, folder: Path | None) -> str:
     """Read where a dataset is: a path that exists, or the name of a corpus that comes with raglift."""
     name = text(str(value) if isinstance(value, Path) else value)
     path = _resolved(name, folder)
-    if path.exists():
+    if is_there(path):
         return name if folder is None else str(path)
     try:
         find_corpus(Path(name).name)
@@ -149,7 +152,7 @@ def embedding(value: Any, folder: Path | None) -> str:
     if name in _EMBEDDED:
         return name
     near = difflib.get_close_matches(name.lower().replace("_", "-"), _EMBEDDED, n=1, cutoff=0.8)
-    if near and "/" not in name and ":" not in name and not _resolved(name, folder).exists():
+    if near and "/" not in name and ":" not in name and not is_there(_resolved(name, folder)):
         raise wrong(quoted(name), f"{near[0]!r}, a path, a hub id, or provider:model")
     return _model(name, folder)
 
@@ -173,7 +176,7 @@ def reranker(value: Any, folder: Path | None) -> str:
 def _model(name: str, folder: Path | None) -> str:
     """Return a name as it is, and the path of a folder as it is seen from here."""
     path = _resolved(name, folder)
-    if path.is_dir():
+    if is_folder(path):
         return name if folder is None else str(path)
     if name.startswith(_PATH_STARTS):
         raise wrong(quoted(name), f"the folder of a model; there is none at {path}")
@@ -181,10 +184,7 @@ def _model(name: str, folder: Path | None) -> str:
 
 
 def _resolved(name: str, folder: Path | None) -> Path:
-    try:
-        path = Path(name).expanduser()
-    except RuntimeError:  # the home of a user that there is not
-        path = Path(name)
+    path = user_path(name)
     return path if folder is None else folder / path
 
 
@@ -192,7 +192,7 @@ def existing(value: Any, folder: Path | None) -> str:
     """Read the path of a file or folder that exists."""
     name = text(str(value) if isinstance(value, Path) else value)
     path = _resolved(name, folder)
-    if not path.exists():
+    if not is_there(path):
         raise wrong(quoted(name), f"a file or a folder; there is none at {path}")
     return name if folder is None else str(path)
 

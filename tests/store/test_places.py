@@ -1,0 +1,46 @@
+"""Folders that an evaluation cannot be put into the place of, and links."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import raglift as rl
+from raglift.cli.keeping import keep
+from raglift.errors import RunError
+from raglift.store import check_free
+
+
+def test_the_folder_that_it_runs_in_is_refused_before_anything_is_measured(
+    ranked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in (Path(), tmp_path, tmp_path / "x" / ".."):
+        with pytest.raises(RunError, match="the folder that this runs in"):
+            check_free(folder, overwrite=True)
+    with pytest.raises(RunError, match="what was measured is in") as caught:
+        keep(ranked([1]), Path(), overwrite=False)
+    kept = Path(str(caught.value).rpartition("what was measured is in ")[2])
+    assert rl.load_evaluation(kept).scores.mean("retrieve", "recall@1") == 1.0
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_what_is_saved_to_a_link_is_where_it_leads(ranked, tmp_path: Path, made: bool) -> None:
+    real, link = tmp_path / "disk" / "real", tmp_path / "latest"
+    real.parent.mkdir()
+    if made:
+        real.mkdir()
+    link.symlink_to(real)
+    assert ranked([1]).save(link) == link
+    ranked([2]).save(link, overwrite=True)
+    assert link.is_symlink()
+    assert rl.load_evaluation(real).scores.mean("retrieve", "recall@1") == 0.0
+    assert sorted(path.name for path in tmp_path.rglob("*") if path.is_dir()) == ["disk", "latest", "real"]
+
+
+def test_a_link_in_a_circle_is_an_error(ranked, tmp_path: Path) -> None:
+    (tmp_path / "one").symlink_to(tmp_path / "one")
+    with pytest.raises(RunError, match="cannot be written"):
+        ranked([1]).save(tmp_path / "one")
