@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import ServiceUnusable
+from raglift.printable import printable
 from raglift.records import Chunk
 from raglift.retrieval.http.paths import MISSING, follow, parse_path, path_text
 from raglift.retrieval.http.shapes import nearest_field, shape_of, suggestion
@@ -79,10 +80,11 @@ class AnswerReader:
         except _Other as other:
             hint = "" if other.known else suggestion(answer)
             what_to_do = f"; perhaps, in the mapping, {hint}" if hint else other.known
-            raise ServiceUnusable(
+            message = (
                 f"JSON of another shape: {other.found} — found {shape_of(answer)}; "
                 f"expected {other.expected}{what_to_do}"
-            ) from None
+            )
+            raise ServiceUnusable(printable(message)) from None
 
     def _hits(self, answer: Any) -> list[tuple[Chunk, float | None]]:
         hits = self._list(answer)
