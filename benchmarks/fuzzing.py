@@ -4,7 +4,7 @@ The readers, and what is done to their input, are those of `tests/fuzzing`, whos
 attempts; here Hypothesis draws others for each chunk of a reader's examples. A chunk that is done stands in
 `chunks.jsonl`, so a run that was stopped goes on where it was, and one with more examples adds to it; a chunk with
 faults is run again. What breaks a reader is kept in `faults/`, the smallest input for each kind; a process that dies
-or hangs is a fault, too. Run it as
+or hangs is a fault, too. Hypothesis comes with the `dev` extra. Run it as
 
     python benchmarks/fuzzing.py --examples 1000000 [--processes 2] [--readers 'documents*'] [--out runs/fuzzing]
 """
@@ -12,6 +12,7 @@ or hangs is a fault, too. Run it as
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import itertools
 import json
 import os
@@ -60,7 +61,7 @@ class Done:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what is left of the chunks, and print the table; 1 where there are faults."""
+    """Run what is left of the chunks, and print the table; 1 where there are faults, 2 where nothing can be run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--examples", type=int, default=10_000, help="over all readers; of them, those done before count"
@@ -70,6 +71,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=Path("runs/fuzzing"))
     parser.add_argument("--work", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
+    if importlib.util.find_spec("hypothesis") is None:
+        sys.stderr.write("fuzzing.py: Hypothesis is not installed; it comes with the dev extra: pip install '.[dev]'\n")
+        return 2
     options.out.mkdir(parents=True, exist_ok=True)
     if options.work is not None:
         return _work(options.work, options.out)

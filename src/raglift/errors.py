@@ -140,18 +140,22 @@ class MissingDependency(ConfigurationError):
 
 
 class MissingKey(ConfigurationError):
-    """A provider's API key is not set.
+    """An environment variable is not set: a provider's API key, or what the mapping of an HTTP service names.
 
     Attributes:
-        variable: the environment variable that it is read from.
+        variable: the environment variable.
     """
 
-    def __init__(self, variable: str, purpose: str) -> None:
+    def __init__(self, variable: str, purpose: str, *, named: bool = False) -> None:
         self.variable = variable
-        super().__init__(
-            f"{purpose} needs an API key: set {variable} in the environment or in .env (see .env.example); "
-            "any text will do for a server that asks for none"
-        )
+        if named:
+            message = f"{purpose} names a variable that is not set: set {variable} in the environment or in .env"
+        else:
+            message = (
+                f"{purpose} needs an API key: set {variable} in the environment or in .env (see .env.example); "
+                "any text will do for a server that asks for none"
+            )
+        super().__init__(message)
 
 
 class UnsupportedSystem(ConfigurationError):

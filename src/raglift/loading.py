@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from raglift.dataset import DocumentSource, FormatName
     from raglift.records import Document
 
-__all__ = ["load_dataset", "load_documents"]
+__all__ = ["load_dataset", "load_documents", "title_of"]
 
 _OTHERS = f"or another format, named: format= one of {', '.join(map(repr, list(FORMATS)[1:]))}"
 
@@ -75,7 +75,7 @@ def load_dataset(
     is_corpus = format in (None, "jsonl") and (path / DESCRIPTOR).is_file() and (path / QUERIES).is_file()
     found = None if is_corpus else format or recognize_format(path, options)
     if found is not None and (path.exists() or found != "jsonl"):
-        return Dataset(*read_format(found, path, _by_name(documents), options), name or _name(path))
+        return Dataset(*read_format(found, path, _by_name(documents), options), name or title_of(path))
     if format is None and is_chunking_evaluation(path):
         return read_chunking_evaluation(path, documents=_by_name(documents), name=name)
     if path.is_file():
@@ -119,9 +119,17 @@ def _by_name(source: DocumentSource) -> DocumentSource:
     return load_dataset(path).documents or source if brings else source
 
 
-def _name(path: Path) -> str:
+def title_of(source: str | os.PathLike[str]) -> str:
+    """Return what `load_dataset` calls the dataset of a source that names none: no path, which would tell of a machine.
+
+    Args:
+        source: a path, or the name of a corpus that comes with raglift.
+    """
+    path = user_path(source)
     if path.is_dir():
         return path.resolve().name
+    if not path.exists():
+        return path.name
     # Every set could be called queries: the folder says which it is
     return path.resolve().parent.name or path.stem if path.name == QUERIES else path.stem
 

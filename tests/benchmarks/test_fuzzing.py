@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,16 @@ def test_a_run_goes_on_where_it_was(benchmark, tmp_path: Path, monkeypatch, caps
     again = (tmp_path / "chunks.jsonl").read_text().splitlines()
     assert (again[0], again[2:]) == (lines[0], [lines[1]])  # what had faults, and no other, with the same damages
     assert "| all | 20 |" in capsys.readouterr().out
+
+
+def test_without_hypothesis_nothing_is_begun_and_the_extra_is_named(
+    benchmark, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    monkeypatch.setitem(sys.modules, "hypothesis", None)
+    assert run(benchmark, tmp_path / "out", 10) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "dev extra" in line
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_process_that_dies_is_a_fault_and_its_input_is_kept(benchmark, tmp_path: Path) -> None:

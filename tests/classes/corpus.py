@@ -1,4 +1,4 @@
-"""What every class is run on: some fifty chunks of the lighthouse, their vectors, three questions, a model on loopback."""
+"""What every class is run on: fifty chunks of the lighthouse, their vectors, three questions, a model on loopback."""
 
 from __future__ import annotations
 

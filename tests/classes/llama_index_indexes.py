@@ -223,6 +223,7 @@ CASES = (
         by_its_own_retriever,
         replies=answer,
         fewer=_KEYWORDS,
+        varies=True,
     ),
     Case(
         f"{INDICES}.keyword_table.simple_base.SimpleKeywordTableIndex",
@@ -231,6 +232,7 @@ CASES = (
         by_its_own_retriever,
         replies=answer,
         fewer=_KEYWORDS,
+        varies=True,
     ),
     Case(
         f"{INDICES}.document_summary.base.DocumentSummaryIndex",

@@ -210,6 +210,7 @@ CASES = (
         "retriever",
         retrieve,
         fewer="finds what shares a keyword",
+        varies=True,
     ),
     Case(
         f"{INDICES}.keyword_table.retrievers.KeywordTableGPTRetriever",
@@ -218,6 +219,7 @@ CASES = (
         retrieve,
         replies=answer,
         fewer="finds what shares a keyword",
+        varies=True,
     ),
     Case(
         f"{INDICES}.tree.all_leaf_retriever.TreeAllLeafRetriever",

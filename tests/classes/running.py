@@ -127,6 +127,8 @@ def _depth(case: Case, shallow: Evaluation, deep: Evaluation) -> str:
     assert not (certain and follows), f"{case.name}: followed the depth, yet raglift says that it could not: {certain}"
     said = fixed or case.fewer
     assert follows or said, f"{case.name}: asked for {DEPTHS}, it returned {most}, and nothing says why"
+    if case.varies:
+        return "varies"
     return "yes" if follows else f"{'in part' if most[0] < most[1] else 'no'}: {most[0]}, {most[1]}"
 
 

@@ -60,10 +60,42 @@ def test_evaluate_asks_a_service_by_its_mapping_and_lists_what_failed(run, addre
 def test_a_refused_key_is_one_error_and_shows_nothing(run, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_TEST_KEY", "wrong-password")
     code, out, err = evaluate(run, address, "--mapping", "search.yaml")
-    assert (code, out) == (2, "") or (code, out) == (1, "")
+    assert (code, out) == (2, "")
     assert "HTTP 401 Unauthorized" in err
     assert "the headers of the mapping say who asks" in err
     assert "wrong-password" not in err
+
+
+@pytest.mark.parametrize(
+    ("mapping", "said"),
+    [
+        ("{hits: hits, text: wrds}", 'no hit has text: wrds — found {"hits": [1'),
+        ("{hits: hitz}", "nothing at hits: hitz"),
+        ("{hits: hits, text: words, id: nummer}", "no hit has id: nummer"),
+    ],
+)
+def test_a_misspelt_mapping_is_one_error_and_nothing_is_saved(
+    run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mapping: str, said: str
+) -> None:
+    def reply(request: SearchRequest) -> object:  # one slow query and one error object beside the mapping's fault
+        if request.json["query"] == "Slow?":
+            return SearchAnswer(seconds=5)
+        good = request.json["query"] != "Broken?"
+        return {"hits": [{"nr": 1, "words": "The lamp is lit at dusk."}]} if good else {"error": "shard 3 is offline"}
+
+    monkeypatch.chdir(tmp_path)
+    asked = ["Slow?", "Broken?", "When?", "Why?", "Who?"]
+    lines = [json.dumps({"id": query, "query": query, "relevant": ["lit at dusk"]}) for query in asked]
+    Path("labels.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    Path("search.yaml").write_text(f"timeout: 0.3\nresponse: {mapping}\n", encoding="utf-8")
+    with SearchServer(reply) as server:
+        code, out, err = evaluate(
+            run, server.address, "--mapping", "search.yaml", "--retries", "0", "--save", "runs/bad"
+        )
+    assert (code, out) == (2, "")
+    assert err.count(said) == 1
+    assert "every query failed, 1 of 5 of another cause" in err
+    assert not Path("runs").exists()
 
 
 def test_a_variable_in_dot_env_is_enough(run, address: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,7 @@ def test_an_evaluation_is_saved_printed_and_tracked(run, place: Path, runs_of) -
     code, out, err = run(*BM25, "--save", "kept", "--json", "--track", "mlflow", "--track-project", "cli")
     assert code == 0
     assert json.loads(out)["dataset"] == "lighthouse"
-    assert err.splitlines()[-1].startswith("tracked by mlflow: cli, lighthouse: bm25")
+    assert err.splitlines()[-1].startswith("tracked by mlflow: cli, kept (")
     (found,) = runs_of("cli")
     mean = rl.load_evaluation("kept").scores.mean("retrieve", "recall@5")
     assert found.data.metrics["retrieve/recall_at_5"] == mean

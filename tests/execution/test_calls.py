@@ -15,7 +15,7 @@ import tenacity
 
 from raglift.errors import QueryTimeout
 from raglift.execution import Policy
-from raglift.execution.calls import FirstFailure, call_all, call_all_async
+from raglift.execution.calls import FirstFailure, _timed_out, call_all, call_all_async
 
 
 def ignore(_count):
@@ -157,6 +157,13 @@ def test_slow_calls_that_do_come_back_are_no_hanging_system():
     outcomes = call_all([lambda n=n: call(n) for n in range(60)], Policy(4, timeout=0.1), ignore)
     assert [outcome.value for outcome in outcomes[::2]] == list(range(0, 60, 2))
     assert all("no answer within" in str(outcome.error) for outcome in outcomes[1::2])
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"), [(1, "1 second"), (1.0, "1 second"), (0.5, "0.5 seconds"), (2, "2 seconds")]
+)
+def test_a_timeout_says_how_long_it_was(limit, said):
+    assert str(_timed_out(Policy(timeout=limit))) == f"no answer within the timeout of {said}"
 
 
 def test_the_timeout_of_async_calls():

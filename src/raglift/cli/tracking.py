@@ -110,7 +110,7 @@ def saved_first(evaluation: Evaluation, folder: Path | None, tracking: Tracking)
 def _kept(evaluation: Evaluation) -> Path:
     """Save an evaluation to a new folder: under `runs/`, or where that cannot be written, in the temporary folder."""
     started = str(evaluation.run.spec.get("started", "")).partition("+")[0]
-    name = _UNSAFE.sub("-", f"{evaluation.dataset.name}-{started}").strip("-.") or "evaluation"
+    name = _UNSAFE.sub("-", f"{evaluation.dataset.name[:100]}-{started}").strip("-.") or "evaluation"
     try:
         return evaluation.save(Path(_free(Path("runs"), name)))
     except RagliftError:

@@ -114,7 +114,8 @@ def _stop_if_asked(place: int, outcome: Outcome[T], policy: Policy) -> None:
 def _timed_out(policy: Policy, last: BaseException | None = None) -> QueryTimeout:
     """Return the error of a query that took too long, with what went wrong before it was tried again."""
     before = f"; before that, {describe_error(last)}" if last is not None else ""
-    return QueryTimeout(f"no answer within the timeout of {policy.timeout:g} seconds{before}")
+    seconds = "1 second" if policy.timeout == 1 else f"{policy.timeout:g} seconds"
+    return QueryTimeout(f"no answer within the timeout of {seconds}{before}")
 
 
 async def _gather(

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from raglift.errors import ConfigurationError, ServiceFailed, ServiceUnusable
+from raglift.errors import ConfigurationError, QueryTimeout, ServiceFailed, ServiceUnusable
 from raglift.printable import printable
 
 if TYPE_CHECKING:
@@ -163,6 +163,6 @@ def describe_error(error: BaseException, *, secrets: Iterable[str] = ()) -> str:
     message = printable(_SECRET_SHAPE.sub("***", " ".join(message.split())))
     if len(message) > _LONGEST_MESSAGE:
         message = message[:_LONGEST_MESSAGE] + "…"
-    if message and isinstance(error, (ServiceFailed, ServiceUnusable)):  # these are sentences about the service
+    if message and isinstance(error, (QueryTimeout, ServiceFailed, ServiceUnusable)):  # these are sentences
         return message
     return f"{type(error).__name__}: {message}" if message else type(error).__name__

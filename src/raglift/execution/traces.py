@@ -160,11 +160,22 @@ def _stopped(stage: Stage, query: str, error: BaseException) -> BaseException:
 
 
 def _stop_if_unusable(stage: Stage, outcomes: Sequence[Outcome[Ranking]]) -> None:
-    """Raise the first error where every query failed of misuse: then it is no query's fault."""
-    errors = [outcome.error for outcome in outcomes]
-    if errors and errors[0] is not None and all(_is_misuse(error) for error in errors):
-        if isinstance(errors[0], ServiceUnusable):  # which of its addresses it was about
-            raise ServiceUnusable(f"{stage.system}: {errors[0]}") from errors[0]
+    """Raise the error where every query failed of misuse: then it is no query's fault.
+
+    A service has slow and broken moments as well: where it answered no query, and half of them or more say that it
+    cannot be asked like this, that is what there is to mend.
+    """
+    errors = [outcome.error for outcome in outcomes if outcome.error is not None]
+    if not errors or len(errors) < len(outcomes):
+        return
+    unusable = [error for error in errors if isinstance(error, ServiceUnusable)]
+    if unusable and (2 * len(unusable) >= len(errors) or all(map(_is_misuse, errors))):
+        causes = [str(error).partition(" — ")[0] for error in unusable]
+        worst = unusable[causes.index(max(causes, key=causes.count))]
+        others = len(errors) - len(unusable)
+        more = f" (every query failed, {others:,} of {len(errors):,} of another cause)" if others else ""
+        raise ServiceUnusable(f"{stage.system}: {worst}{more}") from worst  # which of its addresses it was about
+    if all(map(_is_misuse, errors)):
         raise errors[0]
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from raglift.dataset.replacing import beside, put_folder, unwritable
 from raglift.errors import RunError
 from raglift.metrics import describe_own
+from raglift.paths import can_be, user_path
 from raglift.records import Chunk, Evaluation, Inventory, Passage, Query, Trace
 from raglift.store.costs import cost_line
 from raglift.store.kinds import INTEGER
@@ -39,7 +40,7 @@ def save_evaluation(evaluation: Evaluation, folder: str | Path, *, overwrite: bo
         RunError: the folder exists (and is not an evaluation, and nothing but one, to be overwritten), or cannot be
             written.
     """
-    target = Path(folder).expanduser()
+    target = user_path(folder)
     try:
         check_free(target, overwrite=overwrite)
         place = Path(os.path.realpath(target))  # where a link leads to
@@ -66,6 +67,9 @@ def check_free(folder: Path, *, overwrite: bool) -> None:
         RunError: the folder holds something, where an evaluation counts as something unless it may be replaced; or
             there is no right to write there.
     """
+    folder = user_path(folder)
+    if not can_be(folder):
+        raise RunError(f"{folder}: found a name that no folder can have here; expected a shorter one")
     if Path(os.path.realpath(folder)) == Path.cwd():
         raise RunError(f"{folder}: found the folder that this runs in; expected a new or empty folder: choose another")
     occupied = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))

@@ -204,6 +204,28 @@ def test_a_store_that_cannot_be_written_is_an_error_that_names_it(
         reranked.track("mlflow")
 
 
+@pytest.mark.parametrize("address", [None, "sqlite:///{}/a/m.db", "sqlite+pysqlite:///{}/m.db?timeout=1"])
+def test_a_store_in_a_folder_without_the_right_to_write_is_refused_before_it_is_asked(
+    address: str | None, client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if address is not None:
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", address.format(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "access", lambda path, mode: mode == os.R_OK)
+    monkeypatch.setattr("mlflow.MlflowClient.__init__", lambda *_, **__: pytest.fail("MLflow was asked"))
+    with pytest.raises(TrackingFailed, match=f"no right to write in {tmp_path};.*MLFLOW_TRACKING_URI"):
+        open_tracker("mlflow")
+
+
+def test_a_store_that_is_a_file_without_the_right_to_write_is_named(tmp_path: Path, monkeypatch) -> None:
+    file = tmp_path / "m.db"
+    file.touch()
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{file}")
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != file)
+    with pytest.raises(TrackingFailed, match=f"no right to write in {file};"):
+        open_tracker("mlflow")
+
+
 def test_a_server_that_is_not_there_is_named_without_its_password(reranked, free_port, monkeypatch) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://ann:opensesame@127.0.0.1:{free_port}")
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")

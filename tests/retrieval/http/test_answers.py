@@ -10,6 +10,9 @@ from raglift.errors import ServiceUnusable
 from raglift.retrieval import HttpMapping
 from raglift.retrieval.http.answers import AnswerReader
 from raglift.retrieval.http.mapping import ResponseFields
+from raglift.retrieval.http.secrets import Secrets
+
+SECRET = "hush-hush-4711"  # noqa: S105 — a password that nobody has
 
 ELASTICSEARCH = {
     "took": 5,
@@ -141,6 +144,28 @@ def test_a_misspelt_path_shows_those_that_there_are_and_the_nearest(paths: dict[
     assert "in the mapping" not in str(raised.value), "no other field than the misspelt one is suggested"
 
 
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ({"ok": False, "error": {"code": "E42", "message": "index shard 3 is offline"}}, '"index shard 3 is offline"'),
+        ({"errors": [{"detail": "no such index"}, "try later"]}, '"try later", "no such index"'),
+        ({"Message": "bad\x1b[31m\nkey " + SECRET}, '"bad�[31m key ***"'),
+        ({"message": "x" * 110 + SECRET + "y" * 1_000}, f'"{"x" * 110}***yyyyyyy…"'),
+    ],
+)
+@pytest.mark.parametrize("paths", [{}, {"hits": "found"}])
+def test_an_answer_without_hits_shows_what_it_says(answer: object, said: str, paths: dict[str, str]) -> None:
+    with pytest.raises(ServiceUnusable) as raised:
+        AnswerReader(HttpMapping(response=paths).response, Secrets([SECRET])).read(answer)
+    assert f" — the answer says {said}; found {{" in str(raised.value)
+
+
+def test_the_texts_of_hits_are_no_message() -> None:
+    with pytest.raises(ServiceUnusable) as raised:
+        read({"rows_": [{"message": "The lamp."}]})
+    assert "says" not in str(raised.value)
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
     lambda inner: (
@@ -162,3 +187,11 @@ def test_any_json_is_read_or_refused_in_words(answer: object) -> None:
         said = "read"
     assert 0 < len(said) < 2_000
     assert all(isinstance(chunk.text, str) for chunk, _ in found)
+
+
+def test_metadata_that_no_run_could_keep_are_refused() -> None:
+    deep: list[object] = []
+    for _ in range(900):
+        deep = [deep]
+    with pytest.raises(ServiceUnusable, match="hit 2 has metadata nested too deeply"):
+        AnswerReader(ResponseFields()).read({"results": [{"text": "a"}, {"text": "b", "metadata": {"a": deep}}]})

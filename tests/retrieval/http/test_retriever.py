@@ -6,10 +6,13 @@ import asyncio
 import gzip
 import json
 import socket
+import ssl
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from urllib.parse import parse_qs, urlsplit
 
+import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -22,6 +25,7 @@ from raglift.integrations.adapt import adapt_system
 from raglift.records import Dataset
 from raglift.retrieval import HttpRetriever
 from raglift.retrieval.http.connections import proxy_of
+from raglift.retrieval.http.exchange import _unreached
 from raglift.testing.search_server import SearchAnswer, SearchServer
 
 GOOD = {"results": [{"text": "The lamp.", "id": 7, "doc_id": "a", "start": 0, "end": 9, "score": 0.5}]}
@@ -112,8 +116,11 @@ def test_a_header_comes_from_the_environment_and_shows_nowhere(monkeypatch: pyte
 
 
 def test_an_unset_variable_is_told_before_anything_is_asked() -> None:
-    with pytest.raises(MissingKey, match="NOT_SET_FOR_TEST"):
-        HttpRetriever("http://127.0.0.1:9/x", {"headers": {"Authorization": "Bearer ${NOT_SET_FOR_TEST}"}})
+    with pytest.raises(MissingKey) as raised:
+        HttpRetriever("http://127.0.0.1:9/x", {"headers": {"X-Token": "${NOT_SET_FOR_TEST}"}})
+    assert str(raised.value) == (
+        "the header X-Token names a variable that is not set: set NOT_SET_FOR_TEST in the environment or in .env"
+    )
 
 
 @pytest.mark.parametrize(
@@ -189,6 +196,35 @@ def test_nobody_there_is_told_once_and_soon() -> None:
         dataset = Dataset.from_dict({f"question {n}": ["x"] for n in range(300)})
         with pytest.raises(ServiceUnusable, match=r"no connection to .*Connection refused; expected a service there"):
             rl.evaluate(HttpRetriever(address), dataset, ks=[1], progress=False)
+
+
+@pytest.mark.parametrize("said", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b""])
+def test_https_to_a_service_without_tls_says_that_http_may_be_meant(said: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as plain:
+
+        def answer() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = plain.accept()
+                    with connection:
+                        connection.recv(10_000)
+                        connection.sendall(said)
+
+        threading.Thread(target=answer, daemon=True).start()
+        with pytest.raises(ServiceUnusable) as raised:
+            HttpRetriever(f"https://127.0.0.1:{plain.getsockname()[1]}/find").retrieve_one("lamp", 1)
+        plain.shutdown(socket.SHUT_RDWR)
+    assert "/find: it does not speak TLS as it should (" in str(raised.value)
+    assert str(raised.value).endswith("expected a service with TLS: http:// may be meant")
+
+
+def test_a_certificate_that_is_not_trusted_is_said_in_words() -> None:
+    error = httpx.ConnectError("no")
+    error.__cause__ = ssl.SSLCertVerificationError(1, "certificate verify failed")
+    error.__cause__.verify_message = "self-signed certificate"
+    unreached = _unreached(error, "https")
+    assert str(unreached) == "its certificate: self-signed certificate"
+    assert "SSL_CERT_FILE" in unreached.expected
 
 
 def test_every_query_refused_alike_is_one_error_that_names_the_service() -> None:

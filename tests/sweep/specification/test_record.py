@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -198,6 +199,17 @@ def test_a_dataset_object_is_told_by_its_name() -> None:
     assert made.title == made.to_dict()["dataset"] == "lighthouse"
     assert sweep(name="chunk sizes").title == "chunk sizes"
     assert faults(dataset=data, documents=".")["documents"][1] == "none: a Dataset brings its own documents"
+
+
+def test_a_dataset_that_is_a_path_is_called_as_evaluate_calls_it(tmp_path: Path) -> None:
+    labels = tmp_path / "manuals" / "queries.jsonl"
+    labels.parent.mkdir()
+    labels.write_text('{"id": "q", "text": "When?", "relevant": [{"document": "a.md", "text": "at dusk"}]}\n')
+    (labels.parent / "other.jsonl").write_bytes(labels.read_bytes())
+    assert sweep(dataset=str(labels)).title == "manuals"
+    assert sweep(dataset=str(labels.parent)).title == "manuals"
+    assert sweep(dataset=str(labels.parent / "other.jsonl")).title == "other"
+    assert sweep(dataset="corpora/lighthouse").title == "lighthouse"
 
 
 def test_the_rule_is_that_of_the_profile_with_the_threshold() -> None:

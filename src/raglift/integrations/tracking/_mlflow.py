@@ -5,12 +5,15 @@ from __future__ import annotations
 import itertools
 import logging
 import os
+import re
 import time
 import warnings
 from collections.abc import Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from raglift.dataset.replacing import unwritable
 from raglift.errors import MissingDependency, TrackingFailed
 from raglift.integrations.tracking.names import shortened
 from raglift.integrations.tracking.records import TrackedRun
@@ -18,7 +21,6 @@ from raglift.integrations.tracking.secrets import place_of, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from raglift.integrations.tracking.records import Record
 
@@ -37,6 +39,8 @@ _LONGEST_PARAMETER, _LONGEST_TAG = 6000, 5000
 _LONGEST_KEY = 240
 _BROUGHT = ("alembic", "mlflow", "sqlalchemy")
 """What the extra brings."""
+_FILE = re.compile(r"sqlite(?:\+\w+)?:///(?!:memory:|file:)([^?]+)")
+"""The address of a database that is a file."""
 
 
 class MlflowTracker:
@@ -47,7 +51,7 @@ class MlflowTracker:
 
     Raises:
         MissingDependency: MLflow is not installed.
-        TrackingFailed: the store cannot be opened.
+        TrackingFailed: the store cannot be opened, or is a file that cannot be written.
     """
 
     def __init__(self, project: str | None) -> None:
@@ -61,6 +65,7 @@ class MlflowTracker:
             raise MissingDependency("mlflow", "track", "tracking with mlflow") from None
         with _quiet():  # anew: the import sets up MLflow's own logging
             self._address = str(mlflow.get_tracking_uri())
+            _check_file(self._address)
             with _told_of(self._address):
                 self._client: Any = mlflow.MlflowClient(tracking_uri=self._address)
 
@@ -140,6 +145,22 @@ class MlflowTracker:
             self._client.set_terminated(run_id, "FAILED")
         except Exception:  # noqa: BLE001 — what went wrong first is what is told
             return
+
+
+def _check_file(address: str) -> None:
+    """Raise where a store is a file that cannot be written: MLflow would try again for minutes, without a word."""
+    found = _FILE.match(address)
+    if found is None:
+        return
+    file = Path(found[1])
+    refusing = unwritable(file)
+    if refusing is None and file.exists() and not os.access(file, os.W_OK):
+        refusing = file.absolute()
+    if refusing is not None:
+        raise TrackingFailed(
+            f"mlflow: {place_of(address)}: cannot be written: found no right to write in {refusing}; expected a store "
+            "that can be: name another by MLFLOW_TRACKING_URI (a server's http://…, or sqlite:////…/mlflow.db)"
+        )
 
 
 def _flat(parameters: Mapping[str, Any]) -> dict[str, str]:

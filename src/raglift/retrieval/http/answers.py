@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import ServiceUnusable
 from raglift.printable import printable
 from raglift.records import Chunk
 from raglift.retrieval.http.paths import MISSING, follow, parse_path, path_text
-from raglift.retrieval.http.shapes import nearest_field, shape_of, suggestion
+from raglift.retrieval.http.secrets import Secrets
+from raglift.retrieval.http.shapes import messages_in, nearest_field, shape_of, suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,6 +52,7 @@ _NAMES = {
 }
 _METADATA = ("metadata", "payload", "_source", "fields")
 _DEEPEST = 3
+_DEEPEST_METADATA = 50
 _MOST_CHARACTERS = 10**18
 """No text has so many; a saved evaluation and arrays hold no larger number."""
 
@@ -63,11 +65,17 @@ class _Other(Exception):
         self.found, self.expected, self.known = found, expected, known
 
 
+class _NoList(_Other):
+    """An answer without a list of hits: it may say why, as an error that comes with status 200."""
+
+
 @dataclass(frozen=True)
 class AnswerReader:
     """Reads answers by a mapping's paths."""
 
     paths: ResponseFields
+    secrets: Secrets = field(default_factory=lambda: Secrets(()))
+    """What must not be shown, should an answer repeat it."""
 
     def read(self, answer: Any) -> list[tuple[Chunk, float | None]]:
         """Return the hits of an answer, best first, as the service has them.
@@ -80,8 +88,10 @@ class AnswerReader:
         except _Other as other:
             hint = "" if other.known else suggestion(answer)
             what_to_do = f"; perhaps, in the mapping, {hint}" if hint else other.known
+            said = [self.secrets.beginning(each.encode("utf-8", "replace")) for each in messages_in(answer)]
+            says = f"the answer says {', '.join(map(_in_marks, said))}; " if said and isinstance(other, _NoList) else ""
             message = (
-                f"JSON of another shape: {other.found} — found {shape_of(answer)}; "
+                f"JSON of another shape: {other.found} — {says}found {self.secrets.hidden(shape_of(answer))}; "
                 f"expected {other.expected}{what_to_do}"
             )
             raise ServiceUnusable(printable(message)) from None
@@ -94,6 +104,9 @@ class AnswerReader:
         texts = [_text(value, place) for place, value in enumerate(columns["text"])]
         scores = [_score(value, place) for place, value in enumerate(columns["score"])]
         metadata = self._metadata(hits, texts)
+        deep = next((place for place, each in enumerate(metadata) if _is_too_deep(each)), None)
+        if deep is not None:  # it could be measured, and then not be saved
+            raise _Other(f"hit {deep + 1} has metadata nested too deeply", f"at most {_DEEPEST_METADATA} levels")
         chunks = [
             Chunk(
                 text=text,
@@ -111,7 +124,7 @@ class AnswerReader:
         if self.paths.hits is None:
             found = answer if isinstance(answer, list) else _first_list(answer, 0)
             if found is None:
-                raise _Other("no list of hits", f"a list, or one under {', '.join(_LISTS[:4])} or the like")
+                raise _NoList("no list of hits", f"a list, or one under {', '.join(_LISTS[:4])} or the like")
             return _one_row(found)
         path = parse_path(self.paths.hits)
         found = follow(answer, path)
@@ -119,7 +132,7 @@ class AnswerReader:
             return []
         if not isinstance(found, list):
             what = "nothing" if found is MISSING else _kind(found)
-            raise _Other(f"{what} at hits: {path_text(path)}", "a list of hits there")
+            raise _NoList(f"{what} at hits: {path_text(path)}", "a list of hits there")
         return found
 
     def _column(self, hits: Sequence[Any], name: str) -> list[Any]:
@@ -201,6 +214,20 @@ def _usual_metadata(hit: Any, text: str) -> dict[str, Any]:
     return {name: value for name, value in found.items() if _unwrapped(value) != text}
 
 
+def _is_too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(_DEEPEST_METADATA):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, (dict, list))
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return False
+    return True
+
+
 def _unwrapped(value: Any) -> Any:
     """Return the only item of a list of one: so Elasticsearch and Solr return fields."""
     return value[0] if isinstance(value, list) and len(value) == 1 else value
@@ -241,6 +268,10 @@ def _score(value: Any, place: int) -> float | None:
     if not math.isfinite(number):
         raise _Other(f"hit {place + 1} has {_kind(value)} for score", "a number")
     return number
+
+
+def _in_marks(text: str) -> str:
+    return f'"{text}"'
 
 
 def _is_integer(value: Any) -> bool:

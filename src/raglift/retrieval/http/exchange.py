@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import ssl
 import zlib
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -76,8 +77,7 @@ class Exchange:
             what = "the answer was not finished" if answer.began else "no answer"
             raise ServiceFailed(f"{what} within {self.seconds:g} s{part}") from error
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            slow = isinstance(error, httpx.ConnectTimeout)
-            raise NoConnection("no answer to connecting" if slow else _reason(error)) from error
+            raise _unreached(error, request.url.scheme) from error
         except httpx.HTTPError as error:
             raise ServiceFailed(self._broken(error, answer)) from error
 
@@ -208,6 +208,27 @@ def _status(status: int) -> str:
 
 def _no_constant(name: str) -> None:
     raise ValueError(f"{name}, which JSON does not have")
+
+
+def _unreached(error: httpx.TransportError, scheme: str) -> NoConnection:
+    """Return why nobody could be reached; the numbers of TLS errors are not those of the operating system."""
+    if isinstance(error, httpx.ConnectTimeout):
+        if scheme == "https":
+            return NoConnection(
+                "no answer to connecting", "a service that speaks TLS there: is it running, or http://?"
+            )
+        return NoConnection("no answer to connecting")
+    inner: BaseException | None = error
+    while inner is not None and not isinstance(inner, ssl.SSLError):
+        inner = inner.__cause__ or inner.__context__
+    if isinstance(inner, ssl.SSLCertVerificationError):
+        return NoConnection(f"its certificate: {inner.verify_message}", "one that is trusted: SSL_CERT_FILE names more")
+    if inner is not None:
+        reason = (inner.reason or "TLS failed").lower().replace("_", " ")
+        return NoConnection(
+            f"it does not speak TLS as it should ({reason})", "a service with TLS: http:// may be meant"
+        )
+    return NoConnection(_reason(error))
 
 
 def _reason(error: BaseException) -> str:

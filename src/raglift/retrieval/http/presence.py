@@ -20,7 +20,16 @@ _NOT_TRIED_AGAIN_FOR = 1.0
 
 
 class NoConnection(Exception):
-    """Nobody could be reached; nothing was sent."""
+    """Nobody could be reached; nothing was sent.
+
+    Args:
+        reason: what was found.
+        expected: what would have been right, and what to look at.
+    """
+
+    def __init__(self, reason: str, expected: str = "a service there: is it running?") -> None:
+        super().__init__(reason)
+        self.expected = expected
 
 
 class Presence:
@@ -76,7 +85,5 @@ class Presence:
 
     def _not_there(self, error: NoConnection) -> Exception:
         if self._last_reached is None:
-            return ServiceUnusable(
-                f"no connection to {self._address}: {error}; expected a service there: is it running?"
-            )
+            return ServiceUnusable(f"no connection to {self._address}: {error}; expected {error.expected}")
         return ServiceFailed(f"no connection to {self._address} any more — {error}")

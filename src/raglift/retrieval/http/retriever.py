@@ -59,7 +59,7 @@ class HttpRetriever:
         self._headers = {**_HEADERS, **{name.lower(): _sendable(name, value) for name, value in headers.items()}}
         self._params = {**(self.mapping.params or {}), **params}
         self._secrets = Secrets((*in_headers, *in_params, *headers.values()))
-        self._reader = AnswerReader(self.mapping.response)
+        self._reader = AnswerReader(self.mapping.response, self._secrets)
         self._connections = Connections(self._address)
         weakref.finalize(self, self._connections.close_soon).atexit = False  # the process closes them itself
         self._presence = Presence(shown_address(self._address))

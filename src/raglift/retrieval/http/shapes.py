@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from raglift.retrieval.http.paths import Path
 
-__all__ = ["lists_of_hits", "nearest_field", "shape_of", "suggestion"]
+__all__ = ["lists_of_hits", "messages_in", "nearest_field", "shape_of", "suggestion"]
 
 _MOST_FIELDS = 8
 _LONGEST_SHOWN = 400
@@ -22,6 +22,9 @@ _DEEPEST = 5
 _MOST_LOOKED_AT = 1_000
 _HITS_LOOKED_AT = 5
 _MOST_FIELDS_LISTED = 20
+_MESSAGES = ("error", "errors", "error_description", "message", "msg", "detail", "details", "reason", "exception")
+"""The usual names of what a service says to a reader."""
+_MOST_MESSAGES = 3
 
 
 def shape_of(value: Any) -> str:
@@ -70,6 +73,23 @@ def nearest_field(hits: Sequence[Any], path: Path) -> str:
     listed = ", ".join(map(quoted, list(known)[:_MOST_FIELDS_LISTED]))
     more = ", …" if len(known) > _MOST_FIELDS_LISTED else ""
     return f"; the hits have {listed}{more}" + (f": perhaps {quoted(near[0])}?" if near else "")
+
+
+def messages_in(answer: Any) -> list[str]:
+    """Return the first texts under usual names of a message, as of an error that comes with status 200."""
+    found: list[str] = []
+    waiting: list[tuple[int, str, Any]] = [(0, "", answer)]
+    for depth, name, value in waiting:  # grows as it goes
+        inner: list[tuple[str, Any]] = []
+        if isinstance(value, str) and value.strip() and name in _MESSAGES:
+            found.append(value)
+        elif isinstance(value, dict):
+            inner = [(str(key).lower(), each) for key, each in itertools.islice(value.items(), _MOST_LOOKED_AT)]
+        elif isinstance(value, list) and name in _MESSAGES:
+            inner = [(name, each) for each in value[:_MOST_MESSAGES]]
+        if depth < _DEEPEST and len(waiting) < _MOST_LOOKED_AT:
+            waiting += [(depth + 1, *each) for each in inner]
+    return list(dict.fromkeys(found))[:_MOST_MESSAGES]
 
 
 def _shape(value: Any, depth: int) -> str:

@@ -72,7 +72,7 @@ def resolved(texts: Mapping[str, str], purpose: str) -> tuple[dict[str, str], li
     def value_of(found: re.Match[str], name: str) -> str:
         value = os.environ.get(found[1], "").strip()
         if not value:
-            raise MissingKey(found[1], f"{purpose} {name}")
+            raise MissingKey(found[1], f"{purpose} {name}", named=True)
         used.append(value)
         return value
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from raglift.evaluation import DEFAULT_METRICS
+from raglift.loading import title_of
 from raglift.matching import MatchRule
 from raglift.sweep.specification.cells import Cell, Exclusion, RetrieverSpec, grid
 
@@ -186,7 +187,7 @@ class Sweep:
         """The name, or else the dataset's."""
         if self.name is not None:
             return self.name
-        return self.dataset if isinstance(self.dataset, str) else self.dataset.name
+        return title_of(self.dataset) if isinstance(self.dataset, str) else self.dataset.name
 
     @property
     def rule(self) -> MatchRule:
