@@ -317,11 +317,12 @@ def test_a_file_of_before_there_were_checksums_is_gone_on_with(path):
         cache.close()
 
 
-def test_a_damaged_schema_is_told_in_words_that_can_be_printed(path):
+@pytest.mark.parametrize(("byte", "said"), [(b"\x17", "malformed database schema"), (b"\xca", "can't decode byte")])
+def test_a_damaged_schema_is_told_in_words_that_can_be_printed(path, byte, said):
     cache = Cache(path)
     cache.put_many({b"key": b"value"})
     cache.close()
-    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE entries", b"CREATE \x17ABLE entries", 1))
-    with pytest.raises(CacheError, match="malformed database schema") as caught:
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE entries", b"CREATE " + byte + b"ABLE entries", 1))
+    with pytest.raises(CacheError, match=said) as caught:
         Cache(path)
     assert "\x17" not in str(caught.value)

@@ -28,6 +28,8 @@ __all__ = ["Cache", "Lookups", "bypassed", "cache_folder", "content_key", "count
 _KEYS_PER_SELECT = 500
 _BUSY_SECONDS = 60.0
 _SWITCH_SECONDS = 5.0
+_DAMAGE = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite's errors are; of a damaged schema it cannot even be said what is wrong."""
 
 
 def cache_folder() -> Path:
@@ -123,7 +125,7 @@ class Cache:
             _use_write_ahead_log(connection)
             connection.execute("PRAGMA synchronous=NORMAL")
             _make_table(connection)
-        except (sqlite3.Error, OSError) as error:
+        except (*_DAMAGE, OSError) as error:
             if connection is not None:
                 connection.close()
             raise self._error("open", error) from error
@@ -152,7 +154,7 @@ class Cache:
                         found[key] = value
                     else:
                         damaged.append(key)
-        except sqlite3.Error as error:
+        except _DAMAGE as error:
             raise self._error("read", error) from error
         if damaged:
             self.remove_many(damaged)
@@ -170,7 +172,7 @@ class Cache:
         try:
             with self._writing:  # threads share the connection, and it has one transaction at a time
                 self._write(list(entries.items()))
-        except (sqlite3.Error, TypeError) as error:  # what is no bytes has no checksum
+        except (*_DAMAGE, TypeError) as error:  # what is no bytes has no checksum
             raise self._error("write to", error) from error
 
     def remove_many(self, keys: Iterable[bytes]) -> None:
@@ -178,7 +180,7 @@ class Cache:
         try:
             with self._writing:
                 self._connection.executemany("DELETE FROM entries WHERE key = ?", [(key,) for key in keys])
-        except sqlite3.Error as error:
+        except _DAMAGE as error:
             raise self._error("write to", error) from error
 
     def _write(self, rows: list[tuple[bytes, bytes]]) -> None:

@@ -19,6 +19,12 @@ BY_NAME = {reader.name: reader for reader in READERS}
         # control characters in the name of a field
         ("HTTP mapping, yaml", "mapping.yaml", json.dumps({"\0": 1}).encode()),
         ("HTTP mapping, json", "mapping.json", json.dumps({"response": {"\x1b[31m": "a"}}).encode()),
+        # half a character in the name of a field
+        ("HTTP mapping, json", "mapping.json", rb'{"he\ud800aders": 1}'),
+        ("HTTP mapping, yaml", "mapping.yaml", rb'{"response": {"\ud800": 1}}'),
+        ("sweep.yaml", "sweep.yaml", rb'{"dataset": "lighthouse", "\ud800": 1}'),
+        # control characters that a metric's name may have around it
+        ("notation: bound, at least", "0.txt", b"ndcg\t@10=x"),
         # what stands in place of a head was quoted in full
         ("response of a service", "response", b"HTTP/" + b"[" * 100_000 + b"\r\n\r\n"),
     ],

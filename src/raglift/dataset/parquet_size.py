@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from io import FileIO
 from typing import TYPE_CHECKING
 
 from raglift.limits import allowed, most_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+    from pathlib import Path
 
     import pyarrow as pa
     from pyarrow import parquet
@@ -20,20 +23,72 @@ _NUMBER, _OBJECT = 4, 64
 """Bytes that a value takes at least: the number of its text in a dictionary, and as an object of Python's."""
 
 
-def fits(file: parquet.ParquetFile, columns: Collection[str], place: Place, *, as_objects: bool = False) -> bool:
+class _EnoughError(Exception):
+    """More than the footer was to be read."""
+
+
+class _Footer(FileIO):
+    """A file of which nothing can be read once its footer was."""
+
+    is_read = False
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if self.is_read:
+            raise _EnoughError
+        return super().read(size)
+
+
+def _check_footer(path: Path, columns: Collection[str]) -> None:
+    """Raise what Arrow has against the parts of some columns, of which it reads no value.
+
+    Asked for a part's size (`metadata.row_group(0).column(0)`), Arrow 26 ends the whole process where what the footer
+    says of the part contradicts the schema; on the way to its values it raises.
+
+    Args:
+        path: the file.
+        columns: their names.
+
+    Raises:
+        OSError: the footer is damaged.
+    """
+    from pyarrow import parquet
+
+    with _Footer(path, "rb") as footer:
+        file = parquet.ParquetFile(footer)
+        footer.is_read = True
+        leaves = [leaf for _, leaf in _leaves(file, columns)]
+        for number in range(file.num_row_groups):
+            for leaf in leaves:
+                with suppress(_EnoughError):
+                    next(file.iter_batches(batch_size=1, row_groups=[number], columns=[leaf], use_threads=False), None)
+
+
+def _leaves(file: parquet.ParquetFile, columns: Collection[str]) -> list[tuple[int, str]]:
+    """Return the numbers and paths of what some columns consist of."""
+    paths = [file.schema.column(number).path for number in range(len(file.schema))]
+    wanted = set(columns)
+    return [(number, path) for number, path in enumerate(paths) if path.partition(".")[0] in wanted]
+
+
+def fits(
+    path: Path, file: parquet.ParquetFile, columns: Collection[str], place: Place, *, as_objects: bool = False
+) -> bool:
     """Whether columns of a file can be taken into memory, by what the file says of itself; if not, a fault.
 
     Args:
-        file: the file, of which only the footer was read.
+        path: the file.
+        file: the same, of which only the footer was read.
         columns: the names of those that are to be read.
         place: the file, for the fault.
         as_objects: whether each value becomes an object of Python's.
+
+    Raises:
+        OSError: the footer is damaged.
     """
+    _check_footer(path, columns)
     least = _OBJECT if as_objects else _NUMBER
     taken = sum(
-        max(part.total_uncompressed_size, least * part.num_values)
-        for group in _parts(file.metadata, columns)
-        for part in group
+        max(part.total_uncompressed_size, least * part.num_values) for group in _parts(file, columns) for part in group
     )
     if taken <= most_bytes():
         return True
@@ -50,20 +105,11 @@ def rows_at_a_time(file: parquet.ParquetFile, columns: Collection[str], most: in
         most: rows at a time where values are short.
     """
     # A value is in some part of a column, and so no longer than the longest of these
-    longest = max(
-        (part.total_uncompressed_size for group in _parts(file.metadata, columns) for part in group), default=1
-    )
+    longest = max((part.total_uncompressed_size for group in _parts(file, columns) for part in group), default=1)
     return max(1, min(most, most_bytes() // max(1, longest)))
 
 
-def _parts(metadata: pa.parquet.FileMetaData, columns: Collection[str]) -> list[list[pa.parquet.ColumnChunkMetaData]]:
-    groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
-    wanted = set(columns)
-    return [
-        [
-            part
-            for part in map(group.column, range(group.num_columns))
-            if part.path_in_schema.partition(".")[0] in wanted
-        ]
-        for group in groups
-    ]
+def _parts(file: parquet.ParquetFile, columns: Collection[str]) -> list[list[pa.parquet.ColumnChunkMetaData]]:
+    leaves = [number for number, _ in _leaves(file, columns)]
+    groups = (file.metadata.row_group(number) for number in range(file.num_row_groups))
+    return [[group.column(number) for number in leaves] for group in groups]

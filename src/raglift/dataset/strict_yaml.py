@@ -9,7 +9,7 @@ import yaml
 
 from raglift.dataset.faults import quoted
 from raglift.errors import Fault
-from raglift.printable import printable
+from raglift.printable import encodable, printable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -146,6 +146,8 @@ class YamlFields:
                 self._fault(
                     line, keys, f"{shown} for a field's name", "a text, in quotation marks if it looks otherwise"
                 )
+            elif encodable(key) != key:
+                self._fault(line, keys, f"{quoted(key)} for a field's name, which has half a character", "Unicode text")
             elif key in read:
                 first = self.lines[(*keys, key)]
                 self._fault(line, (*keys, key), f"{quoted(key)} again, after line {first}", "each field once")

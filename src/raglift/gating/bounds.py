@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from raglift.comparison.statistics import is_bounded, is_quality
 from raglift.errors import ConfigurationError
 from raglift.metrics import MEASURES, parse
-from raglift.printable import brief
+from raglift.printable import brief, printable
 from raglift.records import Metric
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _bound(argument: str, name: str, bound: float | str, stages: Sequence[str]) 
     if not isinstance(name, str):
         raise ConfigurationError(f"{argument}: found {brief(name)}; expected the name of a figure, as 'ndcg@10'")
     stage, figure = _stage_and_figure(argument, name.strip(), stages)
-    where = f"{argument}: {name.strip()}"
+    where = f"{argument}: {printable(name.strip())}"
     if figure in LATENCIES or figure in COUNTS:
         if argument == "minimum":
             raise ConfigurationError(f"{where}: found it as a minimum; expected it as a maximum: less is better")

@@ -94,6 +94,7 @@ def test_a_place_before_the_first_character_is_unknown() -> None:
     [
         ({"rows_": [{"id": 1, "words": "The lamp."}]}, {}, "no list of hits"),
         ("text", {}, "no list of hits"),
+        ({"\0": [{"a": "b"}], "c": 1}, {}, "in the mapping, response: {hits: �, text: a}"),
         ({"a": 3}, {"hits": "a"}, "a number at hits: a"),
         ({"a": {"b": []}}, {"hits": "a.c"}, "nothing at hits: a.c"),
         ({"results": [{"text": "a"}, {"text": 3}]}, {"text": "text"}, "hit 2 has a number for a text"),

@@ -157,7 +157,7 @@ def _rows(
             if not _has_columns(file.schema_arrow, needed, optional, place):
                 return
             columns = [name for name in (*needed, *optional) if name in names]
-            if not fits(file, columns, place, as_objects=True):
+            if not fits(path, file, columns, place, as_objects=True):
                 return
             number = taken = 0
             for batch in file.iter_batches(batch_size=rows_at_a_time(file, columns, _ROWS), columns=columns):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import ServiceUnusable
+from raglift.printable import printable
 from raglift.records import Chunk
 from raglift.retrieval.http.paths import MISSING, follow, parse_path, path_text
 from raglift.retrieval.http.secrets import Secrets
@@ -89,10 +90,11 @@ class AnswerReader:
             what_to_do = f"; perhaps, in the mapping, {hint}" if hint else other.known
             said = [self.secrets.beginning(each.encode("utf-8", "replace")) for each in messages_in(answer)]
             says = f"the answer says {', '.join(map(_in_marks, said))}; " if said and isinstance(other, _NoList) else ""
-            raise ServiceUnusable(
+            message = (
                 f"JSON of another shape: {other.found} — {says}found {self.secrets.hidden(shape_of(answer))}; "
                 f"expected {other.expected}{what_to_do}"
-            ) from None
+            )
+            raise ServiceUnusable(printable(message)) from None
 
     def _hits(self, answer: Any) -> list[tuple[Chunk, float | None]]:
         hits = self._list(answer)

@@ -56,8 +56,10 @@ def checked(
 
 
 def _fault(detail: Any, locate: Callable[[Keys], str]) -> Fault:
-    keys = tuple(key for key in detail["loc"] if key != "[key]")
-    last, found = str(keys[-1]), detail["input"]
+    keys, found = tuple(key for key in detail["loc"] if key != "[key]"), detail["input"]
+    if not keys:  # pydantic looks no further at a name that is no Unicode
+        return Fault(locate((found,)), f"an unknown field {quoted(found)}", nearest(found, _Mapping.model_fields))
+    last = str(keys[-1])
     match detail["type"]:
         case "raglift":
             return Fault(locate(keys), detail["ctx"]["found"], detail["ctx"]["expected"])

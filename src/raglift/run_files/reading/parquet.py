@@ -81,7 +81,7 @@ def _table(path: Path, place: Place, *, needed: tuple[str, ...], optional: tuple
                 (place / name).fault(f"{schema.names.count(name)} columns of this name", "one column of each name")
             elif not _is_of_kind(schema.field(name).type, _KINDS[name]):
                 (place / name).fault(f"a column of {schema.field(name).type}", f"a column of {_KINDS[name]}")
-        if place.faults or not fits(source, present, place):
+        if place.faults or not fits(path, source, present, place):
             return None
         # As numbers of a dictionary, texts that are equal take no room of their own
         source = parquet.ParquetFile(path, read_dictionary=present)
