@@ -77,7 +77,6 @@ def _valid(ranking: Ranking) -> None:
     for hit in ranking.hits:
         assert isinstance(hit.chunk.text, str)
         assert hit.chunk.start is None or hit.chunk.start >= 0
-        assert hit.chunk.doc_id is None or hit.chunk.doc_id.encode() is not None
 
 
 READERS: tuple[Reader, ...] = (
