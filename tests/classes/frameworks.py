@@ -28,8 +28,6 @@ INVENTORY = {
     "LlamaIndex": (
         (
             "llama_index.core",
-            "llama_index.embeddings.huggingface",
-            "llama_index.embeddings.langchain",
             "llama_index.embeddings.openai",
             "llama_index.llms.openai",
             "llama_index.retrievers.bm25",

@@ -306,7 +306,7 @@ def test_calls_to_a_system_are_made_as_the_sweep_says(island: Dataset, tmp_path:
     )
     evaluation = run_sweep(asked, tmp_path / "sweep", progress=False).evaluation("slow · none")
     errors = [trace.error or "" for trace in evaluation.run.traces]
-    assert [("QueryTimeout" in error, "not now" in error) for error in errors] == [
+    assert [("no answer within" in error, "not now" in error) for error in errors] == [
         (True, False),
         (True, False),
         (False, False),
