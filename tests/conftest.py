@@ -18,6 +18,7 @@ from typing import Any
 import hypothesis
 import pytest
 
+from raglift import cli
 from raglift.evaluation import evaluate, rescore
 from raglift.records import Annotator, Dataset, Evaluation, Fact, Passage, Query
 from raglift.testing import FakeReranker, FakeRetriever, OpenAIServer
@@ -166,6 +167,20 @@ def loopback_only() -> Iterator[None]:
 def _is_loopback(host: str | bytes) -> bool:
     name = host.decode() if isinstance(host, bytes) else host
     return name in ("localhost", "::1") or name.startswith("127.")
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Run the command line in this process; returns (exit code, standard output, standard error)."""
+
+    def command(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["raglift", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(stopped.value.code or 0), out, err
+
+    return command
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import time
+from abc import ABC, abstractmethod
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,7 @@ _WORD = re.compile(r"\w{5,}")
 _PATIENCE = 60.0
 
 
-class Asking:
+class Asking(ABC):
     """A command that asks a language model, killed and given again.
 
     Args:
@@ -60,9 +61,9 @@ class Asking:
         self._address = address.read_text("utf-8")
         self.arguments = self.inputs(place)
 
+    @abstractmethod
     def inputs(self, place: Path) -> tuple[str, ...]:
         """Write the inputs, and return the command's arguments."""
-        raise NotImplementedError
 
     def begin(self, folder: Path) -> None:
         """Note what the server was asked before."""

@@ -29,7 +29,7 @@ A message says where, what was found, what was expected, and what to do.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -178,7 +178,19 @@ class MetricFailed(ConfigurationError):
         super().__init__(f"{metric}{said}")
 
 
-class SweepError(ConfigurationError):
+class _Misdescribed(ConfigurationError):
+    """What was to be done is not described as it must be."""
+
+    SHOWN = 50
+    OUTCOME: ClassVar[str]
+
+    def __init__(self, source: str, faults: list[Fault]) -> None:
+        self.source = source
+        self.faults = tuple(faults)
+        super().__init__(_listed(source, faults, self.OUTCOME, self.SHOWN))
+
+
+class SweepError(_Misdescribed):
     """A sweep is not described as it must be. Nothing was run.
 
     Attributes:
@@ -186,15 +198,10 @@ class SweepError(ConfigurationError):
         faults: every fault found, in the order of the file.
     """
 
-    SHOWN = 50
-
-    def __init__(self, source: str, faults: list[Fault]) -> None:
-        self.source = source
-        self.faults = tuple(faults)
-        super().__init__(_listed(source, faults, "nothing was run", self.SHOWN))
+    OUTCOME = "nothing was run"
 
 
-class MappingError(ConfigurationError):
+class MappingError(_Misdescribed):
     """An HTTP service is not described as it must be. Nothing was asked.
 
     Attributes:
@@ -202,12 +209,7 @@ class MappingError(ConfigurationError):
         faults: every fault found, in the order of the file.
     """
 
-    SHOWN = 50
-
-    def __init__(self, source: str, faults: list[Fault]) -> None:
-        self.source = source
-        self.faults = tuple(faults)
-        super().__init__(_listed(source, faults, "nothing was asked", self.SHOWN))
+    OUTCOME = "nothing was asked"
 
 
 class ServiceUnusable(ConfigurationError):

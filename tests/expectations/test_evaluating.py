@@ -38,6 +38,7 @@ def test_a_bound_that_is_not_kept_is_told_with_the_table_and_the_worst_queries(r
 
 def test_the_hit_that_matches_is_marked(run: Run) -> None:
     result = run(MARKED.format('min={"recall@1": 0.1}', 1))
+    result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["E  *✓   2. stone number 0 lies at the ford"])
 
 
@@ -194,4 +195,5 @@ def test_a_test_that_never_hands_over_a_system_does_not_pass(run: Run) -> None:
 
 def test_a_table_is_shown_of_what_passed_when_asked_for(run: Run) -> None:
     result = run(MARKED.format('min={"recall@5": 0.6}', 3), "-rP")
+    result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*retrieval*", "Recall@5 *0.6000*"])

@@ -6,16 +6,14 @@ import os
 import resource
 import shutil
 import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from raglift import cli
 from raglift.evaluation import evaluate
 from raglift.records import Dataset, Document, Evaluation, Fact, Passage, Query
 from raglift.testing import FakeReranker, FakeRetriever
@@ -90,20 +88,6 @@ def folder_of_others() -> Iterator[Path]:
         if each.is_dir():
             each.chmod(0o755)
     shutil.rmtree(path)
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """Run the command line in this process; returns (exit code, standard output, standard error)."""
-
-    def command(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["raglift", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(stopped.value.code or 0), out, err
-
-    return command
 
 
 def content(folder: Path) -> dict[str, bytes]:
