@@ -1,5 +1,6 @@
 """Names that no file can have, as others write them into sweeps and onto command lines."""
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from raglift.paths import can_be, is_file, is_folder, is_there, user_path
 from raglift.sweep import load_sweep, load_sweep_result
 
 LONG = "a" * 300
+PACKAGE = Path(rl.__file__).parent
 
 
 @pytest.mark.parametrize("name", [LONG, "a\0b"], ids=["too long", "with a NUL"])
@@ -41,6 +43,23 @@ def test_the_home_of_nobody_is_a_name_like_any_other(monkeypatch):
 def test_a_name_too_long_is_told(read, error):
     with pytest.raises(error, match=r"found (nothing there|a name that no file can have)"):
         read(LONG)
+
+
+def test_so_is_that_of_documents():
+    with pytest.raises(DatasetError, match="no such file or folder"):
+        rl.load_dataset("shop_support", documents=LONG)
+
+
+def test_whatever_looks_for_a_file_asks_here():
+    """`Path.exists` and its like raise, in some versions of Python, at names that no file can have."""
+    found = [
+        f"{path.relative_to(PACKAGE)}:{node.lineno}"
+        for path in PACKAGE.rglob("*.py")
+        if path.name != "paths.py"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr in ("is_file", "is_dir", "expanduser")
+    ]
+    assert not found
 
 
 @pytest.mark.parametrize("line", [f"dataset: {LONG}", 'dataset: "a\\0b"', f"dataset: lighthouse\nembeddings: ./{LONG}"])

@@ -93,6 +93,24 @@ def test_a_reference_that_leads_nowhere_says_where_it_ended(reference: str, told
         load_system(reference)
 
 
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "localhost:8000/search",
+        "127.0.0.1:8000",
+        "search:9200",
+        "search.example.org/find?q=1",
+        "http:/localhost:8000/search",
+        "http:localhost/search",
+        "HTTPS:/a.b/c",
+        "ftp://example.org/find",
+    ],
+)
+def test_an_address_without_its_beginning_is_no_module(reference: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"expected the address of a service with http:// or https:// before"):
+        load_system(reference)
+
+
 class Made: ...
 
 

@@ -439,8 +439,10 @@ def test_scores_that_are_missing_are_told(evaluation, tmp_path):
         lambda frame: frame.drop(columns="value"),
         lambda frame: frame.assign(metric="another"),
         lambda frame: frame.assign(query_id=range(len(frame))),
+        lambda frame: frame.assign(value=-1e101),
+        lambda frame: frame.assign(value=float("inf")),
     ],
-    ids=["short", "reordered", "without values", "of another metric", "with numbers for ids"],
+    ids=["short", "reordered", "without values", "of another metric", "with numbers for ids", "huge", "infinite"],
 )
 def test_scores_of_something_else_are_damage(evaluation, tmp_path, change):
     folder = save_evaluation(evaluation, tmp_path / "run")

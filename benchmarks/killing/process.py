@@ -144,8 +144,9 @@ def call(function: Callable[..., object], *arguments: Any) -> BaseProcess:
 
 def events_of(command: Command) -> list[list[Any]]:
     """Return what all processes that shared the command's folder wrote down, in order: process, kind, items, time."""
-    lines = command.log.read_bytes().splitlines() if command.log.exists() else []
-    return [json.loads(line) for line in lines]
+    written = command.log.read_bytes() if command.log.exists() else b""
+    # One of them may be writing its next line just now
+    return [json.loads(line) for line in written[: written.rfind(b"\n") + 1].splitlines()]
 
 
 def _nothing() -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import CacheError
+from raglift.paths import user_path
 from raglift.printable import printable
 from raglift.progress import notice
 
@@ -36,7 +37,7 @@ def cache_folder() -> Path:
     """Return where raglift keeps what it can make again: `$RAGLIFT_CACHE`, else the user's cache folder."""
     named = os.environ.get("RAGLIFT_CACHE")
     if named:
-        return Path(named).expanduser()
+        return user_path(named)
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("raglift"))

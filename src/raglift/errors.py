@@ -146,15 +146,13 @@ class MissingKey(ConfigurationError):
         variable: the environment variable.
     """
 
-    def __init__(self, variable: str, purpose: str, *, named: bool = False) -> None:
+    def __init__(self, variable: str, purpose: str, *, named: bool = False, any_will_do: bool = True) -> None:
         self.variable = variable
         if named:
             message = f"{purpose} names a variable that is not set: set {variable} in the environment or in .env"
         else:
-            message = (
-                f"{purpose} needs an API key: set {variable} in the environment or in .env (see .env.example); "
-                "any text will do for a server that asks for none"
-            )
+            message = f"{purpose} needs an API key: set {variable} in the environment or in .env (see .env.example)"
+            message += "; any text will do for a server that asks for none" if any_will_do else ""
         super().__init__(message)
 
 

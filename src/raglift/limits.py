@@ -1,4 +1,4 @@
-"""How much of one input is taken into memory: a file of a few megabytes can unpack to terabytes."""
+"""How much of one input is taken into memory (a few megabytes can unpack to terabytes), and how large a score is."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import os
 
 from raglift.errors import ConfigurationError
 
-__all__ = ["VARIABLE", "allowed", "most_bytes"]
+__all__ = ["LARGEST_SCORE", "VARIABLE", "allowed", "most_bytes"]
 
 VARIABLE = "RAGLIFT_MAX_BYTES"
 """The environment variable that sets another limit."""
 _USUAL = 2 * 2**30
+LARGEST_SCORE = 1e100
+"""Of larger values the squares, which statistics take, would be no finite numbers."""
 
 
 def most_bytes() -> int:

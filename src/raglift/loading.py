@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from raglift.corpora.catalogue import QUERIES, Corpus, find_corpus, known_corpora, read_corpus
@@ -16,10 +15,12 @@ from raglift.dataset.chunking_evaluation import is_chunking_evaluation, read_chu
 from raglift.dataset.formats import FORMATS, read_format, recognize_format
 from raglift.dataset.formats.own import documents_of
 from raglift.errors import ConfigurationError, CorpusError, DatasetError, Fault
-from raglift.paths import can_be, user_path
+from raglift.paths import can_be, is_file, is_folder, is_there, user_path
 from raglift.records import Dataset
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from raglift.dataset import DocumentSource, FormatName
     from raglift.records import Document
 
@@ -72,13 +73,13 @@ def load_dataset(
     path = user_path(source)
     if not can_be(path):
         raise _unusable(path, "a name that no file can have", f"a file, a folder, {_OTHERS}")
-    is_corpus = format in (None, "jsonl") and (path / DESCRIPTOR).is_file() and (path / QUERIES).is_file()
+    is_corpus = format in (None, "jsonl") and is_file(path / DESCRIPTOR) and is_file(path / QUERIES)
     found = None if is_corpus else format or recognize_format(path, options)
-    if found is not None and (path.exists() or found != "jsonl"):
+    if found is not None and (is_there(path) or found != "jsonl"):
         return Dataset(*read_format(found, path, _by_name(documents), options), name or title_of(path))
     if format is None and is_chunking_evaluation(path):
         return read_chunking_evaluation(path, documents=_by_name(documents), name=name)
-    if path.is_file():
+    if is_file(path):
         raise _unusable(path, f"a file of type {path.suffix or 'unknown'}", f"a .jsonl file, {_OTHERS}")
     given = [name for name, value in options.items() if value is not None]
     if given:
@@ -105,13 +106,13 @@ def _by_name(source: DocumentSource) -> DocumentSource:
     """Return the documents that a corpus's name or a dataset's folder means; anything else as it is."""
     if not isinstance(source, (str, os.PathLike)):
         return source
-    path = Path(source).expanduser()
-    if not path.exists() and path.parts[:-1] in ((), ("corpora",)):
+    path = user_path(source)
+    if not is_there(path) and path.parts[:-1] in ((), ("corpora",)):
         named = [corpus for corpus in known_corpora() if corpus.name == path.name]
         return named[0].documents() if named else source
-    if not path.is_dir():
+    if not is_folder(path):
         return source
-    if (path / DESCRIPTOR).is_file():
+    if is_file(path / DESCRIPTOR):
         return read_corpus(path).documents()
     if recognize_format(path, {}) == "jsonl":
         return documents_of(path) or source
@@ -126,9 +127,9 @@ def title_of(source: str | os.PathLike[str]) -> str:
         source: a path, or the name of a corpus that comes with raglift.
     """
     path = user_path(source)
-    if path.is_dir():
+    if is_folder(path):
         return path.resolve().name
-    if not path.exists():
+    if not is_there(path):
         return path.name
     # Every set could be called queries: the folder says which it is
     return path.resolve().parent.name or path.stem if path.name == QUERIES else path.stem
@@ -140,9 +141,9 @@ def _named_corpus(path: Path) -> Corpus:
         try:
             return find_corpus(path.name)
         except CorpusError as error:
-            if not path.is_dir():
+            if not is_folder(path):
                 raise CorpusError(f"{path}: no such file or folder, and {error}") from error
-    if path.is_dir():
+    if is_folder(path):
         raise _unusable(path, f"a folder without {QUERIES}", f"a folder that holds {QUERIES}, {_OTHERS}")
     raise _unusable(
         path,
@@ -152,10 +153,10 @@ def _named_corpus(path: Path) -> Corpus:
 
 
 def _load_corpus(corpus: Corpus, documents: DocumentSource, name: str | None) -> Dataset:
-    text = Path(documents).expanduser() if isinstance(documents, (str, os.PathLike)) else None
+    text = user_path(documents) if isinstance(documents, (str, os.PathLike)) else None
     if documents is None:
         given = corpus.documents()
-    elif corpus.text is not None and text is not None and text.is_file():
+    elif corpus.text is not None and text is not None and is_file(text):
         given = corpus.documents(text)
     else:
         given = load_documents(documents)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from raglift.errors import ConfigurationError, MissingDependency, ModelError
+from raglift.paths import is_file, is_folder, user_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,11 +112,11 @@ def model_identity(name: str) -> str:
     """
     if name == EMBEDDED_MODEL:
         return f"all-MiniLM-L6-v2@{_EMBEDDED_SHA256[:12]}"
-    folder = Path(name).expanduser()
-    if not folder.is_dir():
+    folder = user_path(name)
+    if not is_folder(folder):
         return f"{name}@{_hub_revision(name)}"
     digest = hashlib.sha256()
-    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+    for file in sorted(path for path in folder.rglob("*") if is_file(path)):
         stat = file.stat()
         digest.update(f"{file.relative_to(folder)}\x00{stat.st_size}\x00{stat.st_mtime_ns}\x00".encode())
     return f"{folder.name}@{digest.hexdigest()[:12]}"
@@ -205,8 +206,8 @@ def _load_sentence_transformer(path: str, dtype: str, _identity: str) -> Sentenc
 
 def local_or_hub(name: str) -> str:
     """Return the path of a model folder with `~` expanded, or the name of a hub model as it is."""
-    folder = Path(name).expanduser()
-    return str(folder) if folder.is_dir() else name
+    folder = user_path(name)
+    return str(folder) if is_folder(folder) else name
 
 
 def require_reachable(name: str) -> None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from pathlib import Path
 
 __all__ = ["can_be", "is_file", "is_folder", "is_there", "user_path"]
+
+_NOTHING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL)
+"""What the system says where there is nothing; EINVAL of characters that a name cannot have on Windows."""
 
 
 def user_path(given: str | os.PathLike[str]) -> Path:
@@ -19,18 +23,25 @@ def user_path(given: str | os.PathLike[str]) -> Path:
 
 
 def is_there(path: Path) -> bool:
-    """Whether there is a file or folder; False for a name too long, or with a NUL, at which pathlib raises."""
-    return os.path.exists(path)  # noqa: PTH110 — see above
+    """Whether there is a file or folder; False for a name that none can have, at which `Path.exists` may raise.
+
+    Raises:
+        OSError: it cannot be told, as in a folder that may not be looked into: what is there must not be taken for
+            what is not, and be left out or replaced.
+    """
+    return _status(path) is not None
 
 
 def is_file(path: Path) -> bool:
     """Whether there is a file, as `is_there`."""
-    return os.path.isfile(path)  # noqa: PTH113 — see above
+    found = _status(path)
+    return found is not None and stat.S_ISREG(found.st_mode)
 
 
 def is_folder(path: Path) -> bool:
     """Whether there is a folder, as `is_there`."""
-    return os.path.isdir(path)  # noqa: PTH112 — see above
+    found = _status(path)
+    return found is not None and stat.S_ISDIR(found.st_mode)
 
 
 def can_be(path: Path) -> bool:
@@ -42,3 +53,14 @@ def can_be(path: Path) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _status(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except OSError as error:
+        if error.errno in _NOTHING:
+            return None
+        raise
+    except ValueError:
+        return None

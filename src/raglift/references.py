@@ -8,10 +8,11 @@ import os
 import sys
 from typing import Any
 
+from raglift.dataset.faults import quoted
 from raglift.errors import ConfigurationError
 from raglift.execution.policy import describe_error
 from raglift.integrations._keys import load_dot_env
-from raglift.retrieval.http import HttpRetriever, is_http_address
+from raglift.retrieval.http import HttpRetriever, is_http_address, perhaps_address, shown_address
 
 __all__ = ["is_factory", "load_system"]
 
@@ -35,6 +36,11 @@ def load_system(given: Any, mapping: str | os.PathLike[str] | None = None) -> An
     if isinstance(given, str) and is_http_address(given):
         load_dot_env()
         return HttpRetriever(given, mapping)
+    if isinstance(given, str) and perhaps_address(given):
+        raise ConfigurationError(
+            f"system: found {quoted(shown_address(given))}; expected the address of a service with http:// or https:// "
+            "before it, as http://localhost:8000/search; or module:name, as my_rag:retriever"
+        )
     if mapping is not None:
         found = repr(given) if isinstance(given, str) else f"a {type(given).__name__}" if given is not None else "none"
         raise ConfigurationError(

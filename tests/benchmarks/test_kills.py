@@ -96,6 +96,15 @@ def test_what_was_finished_and_is_done_again_is_found(script: Callable[[str], An
         twice([*lost, event(3, "keeps", "a")])
 
 
+def test_a_line_that_is_being_written_is_not_read_yet(tmp_path: Path) -> None:
+    from killing.process import Command, events_of
+
+    command = Command(("sweep",), tmp_path)
+    assert events_of(command) == []
+    command.log.write_bytes(b'[1, "embeds", ["a"], 0.5]\n[1, "ke')
+    assert events_of(command) == [[1, "embeds", ["a"], 0.5]]
+
+
 def test_what_is_left_over_is_found(tmp_path: Path) -> None:
     from killing.job import Fault, left_over
 

@@ -72,7 +72,10 @@ def test_a_sweep_prints_its_plan_then_its_cells_and_where_they_are(run, tmp_path
     assert code == 0
     assert "split     recursive:1000/100" in err
     assert err.endswith("kept in runs/sizes\n")
-    assert out.startswith("lighthouse: 2 of 2 cells measured, by NDCG@5; all with bm25, all without a reranker\n")
+    assert out.startswith(
+        "lighthouse: 2 of 2 cells measured, by NDCG@5, match by coverage (threshold 0.5); "
+        "all with bm25, all without a reranker\n"
+    )
     assert "\nrecursive:400/0 " in out
     assert "raglift compare runs/sizes/cells/* --primary ndcg@5" in out
     assert len(list((tmp_path / "runs/sizes/cells").iterdir())) == 2
@@ -116,7 +119,7 @@ def test_a_folder_that_holds_a_sweep_is_gone_on_with_only_when_asked(run) -> Non
 def test_a_folder_is_printed_as_it_is(run) -> None:
     printed = run("sizes.yaml", "--out", "here")[1]
     assert run("here") == (0, printed, "")
-    for option in (["--plan"], ["--resume"], ["--out", "there"]):
+    for option in (["--plan"], ["--resume"], ["--output", "there"]):
         code, out, err = run("here", *option)
         assert (code, out) == (2, "")
         assert f"here: found a folder with {option[0]}; expected the sweep's YAML file" in err

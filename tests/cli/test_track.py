@@ -128,11 +128,21 @@ def test_a_project_without_a_tracker_says_nothing(run) -> None:
     assert "expected both" in err
 
 
-def test_a_tracker_must_be_named(run, tmp_path: Path) -> None:
-    assert run("track", tmp_path)[0] == 2
-    code, _, err = run("track", tmp_path, "--to", "excel")
+def test_a_tracker_must_be_named(run, ranked, tmp_path: Path) -> None:
+    ranked([1]).save(tmp_path / "run")
+    assert run("track", tmp_path / "run")[0] == 2
+    code, _, err = run("track", tmp_path / "run", "--to", "excel")
     assert code == 2
     assert "expected one of mlflow, wandb" in err
+
+
+def test_a_folder_without_a_run_leaves_no_store_behind(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    code, _, err = run("track", "absent", "--to", "mlflow")
+    assert code == 2
+    assert "absent: found nothing there" in err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_plan_is_not_tracked(run, tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.dataset import read_documents
+from raglift.dataset import read_documents, write_dataset
 from raglift.dataset.document_lines import write_document_lines
 from raglift.errors import DatasetError
-from raglift.records import Document
+from raglift.records import Dataset, Document, Fact, Passage, Query
 
 
 def test_a_jsonl_file_holds_one_document_on_each_line(tmp_path: Path) -> None:
@@ -28,6 +28,27 @@ def test_a_jsonl_file_holds_one_document_on_each_line(tmp_path: Path) -> None:
         Document("b", ""),
         Document("d", "Alone", {"title": "Alone"}),
     )
+
+
+@pytest.mark.parametrize("number", [-(2**63), 10**18, 2**64 - 1])
+def test_an_integer_has_as_much_room_as_ids_and_hashes_take(tmp_path: Path, number: int) -> None:
+    path = tmp_path / "corpus.jsonl"
+    path.write_text(f'{{"_id": {number}, "text": "x", "metadata": {{"hash": {number}}}}}\n', encoding="utf-8")
+    assert read_documents(path) == (Document(str(number), "x", {"hash": number}),)
+
+
+@pytest.mark.parametrize("number", [-(2**63) - 1, 2**64, 10**400])
+def test_a_larger_integer_is_neither_read_nor_written(tmp_path: Path, number: int) -> None:
+    path = tmp_path / "corpus.jsonl"
+    path.write_text(f'{{"_id": "a", "text": "x", "metadata": {{"n": {number}}}}}\n', encoding="utf-8")
+    with pytest.raises(
+        DatasetError, match=r"corpus\.jsonl:1: found an integer of \d+ digits; expected one that 64 bits"
+    ):
+        read_documents(path)
+    fact = Fact((Passage("x", "a", 0, 1),))
+    dataset = Dataset((Query("q", "What?", (fact,)),), (Document("a", "x", {"n": number}),), "numbers")
+    with pytest.raises(DatasetError, match='"n"'):
+        write_dataset(dataset, tmp_path / "new", format="jsonl")
 
 
 def test_a_file_without_documents(tmp_path: Path) -> None:

@@ -90,7 +90,13 @@ FAULTY = {
     "NaN": ('{"id": "q", "query": NaN}', "", "NaN", "JSON has no NaN"),
     "Infinity": ('{"id": "q", "query": -Infinity}', "", "-Infinity", "no Infinity"),
     "duplicate key": ('{"id": "q", "query": "a", "query": "b"}', "", 'the field "query" twice', "once"),
-    "huge integer": ('{"id": ' + "9" * 5000 + "}", "", "an integer of 5000 digits", "at most 18 digits"),
+    "huge integer": ('{"id": ' + "9" * 5000 + "}", "", "an integer of 5000 digits", "one that 64 bits hold"),
+    "a place beyond all texts": (
+        line(relevant=[{"text": "x", "doc": "d", "start": 10**18, "end": 1}]),
+        "relevant[0].start",
+        "1000000000000000000",
+        "an integer of at most 18 digits: a character offset",
+    ),
     "deep nesting": ("[" * 100_000, "", "nested too deeply", "alternatives"),
     # the fields of a query
     "typo": (line(relevent=["x"]), "relevent", 'unknown field "relevent"', 'nearest: "relevant"'),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import pyarrow as pa
@@ -38,6 +40,21 @@ def test_arrow_itself_still_ends_the_process(damaged: Path) -> None:
     """Where it does not any more, `_check_footer` can go."""
     code = "import sys, pyarrow.parquet as pq; pq.read_metadata(sys.argv[1]).row_group(0).column(0)"
     assert subprocess.run([sys.executable, "-c", code, str(damaged)], capture_output=True).returncode < 0
+
+
+def test_whoever_asks_is_not_kept_in_memory(tmp_path: Path) -> None:
+    """Arrow never lets go of an exception that a file of Python's raised, and so of the frames below it."""
+    path = tmp_path / "whole.parquet"
+    pq.write_table(TABLE, path)
+
+    def ask() -> weakref.ref[set[str]]:
+        held = set(TABLE.column_names)
+        assert fits(path, pq.ParquetFile(path), held, Place("whole.parquet", []))
+        return weakref.ref(held)
+
+    held = ask()
+    gc.collect()
+    assert held() is None
 
 
 def test_whole_files_fit_by_what_is_read_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from .catalogue import READERS
 from .reader import Bench
 
 BY_NAME = {reader.name: reader for reader in READERS}
+_CORPUS = b'title = "a"\ndescription = "b"\nlanguage = "en"\nlicence = "CC0-1.0"\nsources = ["c"]\n'
 
 
 @pytest.mark.parametrize(
@@ -25,6 +26,11 @@ BY_NAME = {reader.name: reader for reader in READERS}
         ("sweep.yaml", "sweep.yaml", rb'{"dataset": "lighthouse", "\ud800": 1}'),
         # control characters that a metric's name may have around it
         ("notation: bound, at least", "0.txt", b"ndcg\t@10=x"),
+        # a name longer than any file's
+        ("corpus with a folder", "corpus.toml", _CORPUS + b'documents = "' + b"a" * 2_000 + b'"'),
+        # byte-order marks and nothing else
+        ("judgements, twice.trec", "twice.trec", b"\xef\xbb\xbf" * 2 + b"\n"),
+        ("rankings, run.trec", "run.trec", b"\xef\xbb\xbf" * 2 + b"\n"),
         # what stands in place of a head was quoted in full
         ("response of a service", "response", b"HTTP/" + b"[" * 100_000 + b"\r\n\r\n"),
     ],

@@ -32,7 +32,6 @@ EXCUSED = {
     "auditing/tokens.py": "the files of the embedded model, which came with its package",
     "chunking/encodings.py": "a vocabulary that comes with a package",
     "cli/gate.py": "opens files to write them",
-    "dataset/formats/fit.py": "what was written as JSON a moment before",
     "environment.py": "the kernel tells of the processor",
     "indexing/distillation.py _sha256": "bytes, whatever they say",
     "judging/prompts/__init__.py": "comes with raglift",

@@ -233,8 +233,12 @@ def test_a_vectorized_function_need_not_care_for_queries_without_hits() -> None:
 def test_any_range_that_was_said(value) -> None:
     metric("far", is_bounded=False)(lambda ranking: -7.5)
     assert value("far", ["a"], ["a"]) == -7.5
-    metric("nowhere", is_bounded=False)(lambda ranking: math.inf)
-    with pytest.raises(ConfigurationError, match="nowhere, query 'q0': found inf; expected a finite number"):
+
+
+@pytest.mark.parametrize("number", [math.inf, -1e101, math.nan])
+def test_a_number_without_a_finite_square_is_refused(value, number: float) -> None:
+    metric("nowhere", is_bounded=False)(lambda ranking: number)
+    with pytest.raises(ConfigurationError, match=r"nowhere, query 'q0': found .*; expected a number that is finite"):
         value("nowhere", ["a"], ["a"])
 
 

@@ -130,7 +130,8 @@ def test_values_are_not_changed() -> None:
         ({"confidence": 0.0}, "confidence: found 0.0"),
         ({"resamples": 0}, "resamples: found 0"),
         ({"differences": [[1.0]]}, "differences: found 2 dimensions"),
-        ({"differences": [math.inf]}, "differences: found 1 infinite values"),
+        ({"differences": [math.inf]}, "differences: found 1 values that are infinite"),
+        ({"differences": [-1e200]}, "differences: found 1 values that are infinite or larger than 1e\\+100"),
     ],
 )
 def test_what_cannot_be_used_is_refused(change: dict[str, object], message: str) -> None:

@@ -35,7 +35,9 @@ def go_on(path: Path, **changes: Any) -> None:
 
 def test_a_sweep_is_not_gone_on_with_unless_asked(tmp_path: Path) -> None:
     begun(tmp_path / "sweep")
-    with pytest.raises(ConfigurationError, match=r"found a sweep there already \(0 cells finished\).*--resume.*--out"):
+    with pytest.raises(
+        ConfigurationError, match=r"found a sweep there already \(0 cells finished\).*--resume.*--output"
+    ):
         begun(tmp_path / "sweep")
     go_on(tmp_path / "sweep")
 
@@ -47,7 +49,7 @@ def test_what_has_changed_is_named(tmp_path: Path) -> None:
         go_on(tmp_path / "sweep", hash="two", sweep=changed)
     told = str(caught.value)
     assert 'chunkers: "recursive:90/30" no longer there, "token:64/8" new; candidates was 6 and is 8;' in told
-    assert "choose another folder (--out)" in told
+    assert "choose another folder (--output)" in told
 
 
 def test_another_order_and_a_changed_dataset_are_named(tmp_path: Path) -> None:

@@ -103,7 +103,10 @@ def test_a_plan_with_nothing_to_do_is_one_line() -> None:
 
 def test_cells_are_shown_best_first_with_their_context_tokens(measured: SweepResult) -> None:
     text = result_text(measured)
-    assert text.splitlines()[0] == "island: 4 of 4 cells measured, by NDCG@3; all with bm25, all without a reranker"
+    assert (
+        text.splitlines()[0] == "island: 4 of 4 cells measured, by NDCG@3, match by coverage (threshold 0.5); "
+        "all with bm25, all without a reranker"
+    )
     assert text.splitlines()[1].split() == ["chunker", "retrieved", "n", "tokens"]
     chunkers = [entry.cell.chunker for entry in measured.ranked]
     assert [line.split()[0] for line in text.splitlines()[3:7]] == chunkers

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.errors import ConfigurationError, MissingDependency
+from raglift.paths import is_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,7 +126,7 @@ def _carried(copy: _Copy) -> dict[bytes, int] | None:
     spec = importlib.util.find_spec("llama_index")  # its folder: the package itself is not imported
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         path = Path(folder) / "core" / "_static" / "tiktoken_cache" / copy.file
-        if not path.is_file():
+        if not is_file(path):
             continue
         data = path.read_bytes()
         if hashlib.sha256(data).hexdigest() == copy.sha256:

@@ -20,6 +20,7 @@ from raglift.errors import ConfigurationError, DatasetError
 from raglift.integrations.splitters import chunker_by_name
 from raglift.loading import load_dataset
 from raglift.matching import MatchRule
+from raglift.paths import is_file, is_folder, is_there, user_path
 from raglift.printable import printable
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def _show_faults(error: DatasetError, request: Request) -> int:
     lines += [f"  {fault}" for fault in error.faults]
     sys.stderr.write(printable("\n".join(lines)) + "\n")
     # Another format's labels may be in any of the files of a folder
-    is_read = Path(error.source).is_file() or error.read_as is not None
+    is_read = is_file(Path(error.source)) or error.read_as is not None
     is_labels = is_read and error.source != str(request.documents)
     return _BROKEN if request.strict and is_labels else _UNUSABLE
 
@@ -156,7 +157,7 @@ def run_relabel(dataset: str, out: Path, *, documents: Path | None, to: str, ove
         ConfigurationError: the file is there and may not be replaced, or the labels are not in JSON Lines.
     """
     path = _queries_file(dataset)
-    if out.exists() and not overwrite:
+    if is_there(out) and not overwrite:
         raise ConfigurationError(f"{out}: found a file that is already there; expected a new one, or --overwrite")
     loaded = load_dataset(dataset, documents=documents)
     relabelling = relabel(path, loaded.documents, cast("Form", to))
@@ -166,10 +167,10 @@ def run_relabel(dataset: str, out: Path, *, documents: Path | None, to: str, ove
 
 
 def _queries_file(dataset: str) -> Path:
-    path = Path(dataset).expanduser()
-    if path.is_dir():
+    path = user_path(dataset)
+    if is_folder(path):
         path = path / QUERIES
-    elif not path.exists():
+    elif not is_there(path):
         path = find_corpus(path.name).queries_path
     if path.suffix.lower() not in (".jsonl", ".ndjson"):
         raise ConfigurationError(

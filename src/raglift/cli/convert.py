@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from raglift.dataset import write_dataset
 from raglift.dataset.formats import FORMATS, find_format, recognize_format
 from raglift.errors import ConfigurationError
 from raglift.loading import load_dataset
+from raglift.paths import user_path
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from raglift.dataset import FormatName, FormatOptions
 
 __all__ = ["Request", "options", "run"]
@@ -41,7 +43,7 @@ def run(request: Request) -> None:
         **request.options,
     )
     path = write_dataset(dataset, request.target, format=chosen.name, drop=request.drop)
-    read_as = request.read_as or recognize_format(Path(request.source).expanduser(), request.options)
+    read_as = request.read_as or recognize_format(user_path(request.source), request.options)
     origin = FORMATS[read_as].title if read_as is not None else "a corpus of raglift's"
     holds_documents = chosen.room(dataset).documents != "none"
     documents = f" and {len(dataset.documents):,} documents" if holds_documents and dataset.documents else ""

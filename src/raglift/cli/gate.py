@@ -20,6 +20,7 @@ from raglift.gating.annotations import without_commands
 from raglift.gating.text import gate_parts
 from raglift.gating.undecided import Undecided
 from raglift.loading import load_dataset
+from raglift.paths import is_there, user_path
 from raglift.printable import brief, printable
 from raglift.report.terminal.figures import as_text, write
 from raglift.store import load_evaluation
@@ -79,7 +80,7 @@ def run(request: Request) -> int:
     Raises:
         RagliftError: nothing could be decided, which the files say then; or one of them cannot be written.
     """
-    name = request.name or request.run.expanduser().resolve().name
+    name = request.name or user_path(request.run).resolve().name
     try:
         return int(_decide(request))
     except _Unfinished as unfinished:
@@ -175,12 +176,12 @@ def _opened(folder: Path) -> Evaluation:
         ConfigurationError: a whole sweep, which is many runs.
         RunError: it is missing, damaged or unreadable.
     """
-    folder = folder.expanduser()
+    folder = user_path(folder)
     sweep = SweepFolder(folder)
     if sweep.exists():
         _refuse_sweep(sweep)
     above = SweepFolder(folder.parent.parent)
-    if not folder.exists() and folder.parent.name == "cells" and above.exists():
+    if not is_there(folder) and folder.parent.name == "cells" and above.exists():
         name = next((cell.name for cell in _cells(above) if cell.key == folder.name), None)
         if name is not None:
             why = above.failures().get(folder.name)
@@ -250,7 +251,7 @@ def _check_request(request: Request) -> None:
         )
     if request.junit is None or request.markdown is None:
         return
-    if request.junit.expanduser().resolve() == request.markdown.expanduser().resolve():
+    if user_path(request.junit).resolve() == user_path(request.markdown).resolve():
         raise ConfigurationError(f"--markdown: found {request.markdown}, as for --junit; expected a file of its own")
 
 
@@ -269,7 +270,7 @@ def _write_files(result: GateResult | Undecided, request: Request) -> None:
     faults = []
     for path, text, mode in wanted:
         try:
-            with path.expanduser().open(mode, encoding="utf-8", newline="\n") as file:
+            with user_path(path).open(mode, encoding="utf-8", newline="\n") as file:
                 file.write(text)
         except OSError as error:
             faults.append(f"{path}: cannot be written: {error}; choose another file")

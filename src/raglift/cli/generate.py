@@ -13,6 +13,7 @@ from raglift.dataset.replacing import replacing_file, unwritable
 from raglift.errors import ConfigurationError, DatasetError, ModelError
 from raglift.judging.generating import MOST_TRIES, estimate_generation, generate, parse_styles, print_generation
 from raglift.loading import load_documents
+from raglift.paths import is_there
 from raglift.records import Dataset
 from raglift.report.terminal.figures import counted
 
@@ -102,7 +103,7 @@ def _checked_output(request: Request) -> Path:
     is_file = output.suffix.lower() in _LINES
     if output.suffix and not is_file:
         raise ConfigurationError(f"--output: found {output}; expected a .jsonl file or a new folder")
-    if output.exists() and not (request.overwrite and is_file):
+    if is_there(output) and not (request.overwrite and is_file):
         way = "--overwrite" if is_file else "a folder that is not there yet: none is replaced"
         raise ConfigurationError(f"{output}: found something that is already there; expected a new name, or {way}")
     folder = unwritable(output)
@@ -117,7 +118,7 @@ def _check_report(request: Request) -> None:
         return
     if report.suffix.lower() not in _REPORTS:
         raise ConfigurationError(f"--report: found {report}; expected a .md or .json file")
-    if report.exists() and not request.overwrite:
+    if is_there(report) and not request.overwrite:
         raise ConfigurationError(f"{report}: found a file that is already there; expected a new one, or --overwrite")
 
 

@@ -20,6 +20,7 @@ from raglift.judging.grading.rubrics import check_relevant_from
 from raglift.judging.grading.to_labels import placed
 from raglift.judging.pooling.pool import pool
 from raglift.loading import load_documents
+from raglift.paths import is_folder, is_there
 from raglift.printable import printable
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def _check_output(request: Request) -> None:
         return
     if output.suffix.lower() not in (".jsonl", ".ndjson"):
         raise ConfigurationError(f"--output: found {output}; expected a .jsonl file: labels are JSON Lines")
-    if output.is_dir() or (output.exists() and not request.overwrite):
+    if is_folder(output) or (is_there(output) and not request.overwrite):
         raise ConfigurationError(f"{output}: found something there; expected a free name, or --overwrite")
     folder = unwritable(output)
     if folder is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import sys
 import tempfile
 from contextlib import suppress
@@ -15,9 +17,10 @@ if TYPE_CHECKING:
 
     from raglift.records import Evaluation
 
-__all__ = ["keep"]
+__all__ = ["keep", "save_somewhere"]
 
-_MOST_COPIES = 1000
+_NAME_LENGTH = 50
+"""So much of a folder's name is in that of a temporary one: the whole may be as long as names can be."""
 
 
 def keep(
@@ -46,23 +49,31 @@ def keep(
     sys.stderr.write(f"saved to {folder}\n")
 
 
-def _rescued(evaluation: Evaluation, folder: Path) -> str:
-    """Save an evaluation where there is a place for it, and return in words what became of it."""
-    for place in _places(folder):
+def save_somewhere(evaluation: Evaluation, wanted: Path) -> Path | None:
+    """Save an evaluation in a folder that is free, numbered where `wanted` is taken, or in a new temporary one.
+
+    Returns:
+        where it is; None where nothing can be written.
+    """
+    for place in _places(wanted):
         try:
-            evaluation.save(place)
+            return evaluation.save(place)
         except RunError:
             with suppress(OSError):
                 place.rmdir()
-        else:
-            return f"what was measured is in {place}"
+    return None
+
+
+def _rescued(evaluation: Evaluation, folder: Path) -> str:
+    """Save an evaluation where there is a place for it, and return in words what became of it."""
+    place = save_somewhere(evaluation, folder.parent / f"{folder.name or 'evaluation'}.unsaved")
+    if place is not None:
+        return f"what was measured is in {place}"
     return "what was measured is printed and nowhere else; what the models computed is in the cache"
 
 
-def _places(folder: Path) -> Iterator[Path]:
-    """Yield a free place beside a folder, and one in the temporary folder."""
-    beside = (folder.with_name(f"{folder.name}.unsaved-{number}") for number in range(1, _MOST_COPIES))
-    with suppress(OSError, StopIteration, ValueError):  # a folder without a name has none beside it
-        yield next(place for place in beside if not place.exists())
-    with suppress(OSError):
-        yield Path(tempfile.mkdtemp(prefix=f"{folder.name}.unsaved-"))
+def _places(wanted: Path) -> Iterator[Path]:
+    numbered = (wanted.with_name(f"{wanted.name}-{number}") for number in itertools.count(2))
+    yield next(place for place in itertools.chain([wanted], numbered) if not os.path.lexists(place))
+    with suppress(OSError, ValueError):
+        yield Path(tempfile.mkdtemp(prefix=f"{wanted.name[:_NAME_LENGTH]}-"))

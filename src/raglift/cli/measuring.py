@@ -338,7 +338,8 @@ def sweep(
         Path, typer.Argument(help="A YAML file that says what to measure; or the folder of a sweep, to print it.")
     ],
     out: Annotated[
-        Path | None, typer.Option(help="Where the sweep is kept; by default runs/ and the file's name.")
+        Path | None,
+        typer.Option("--output", "--out", "-o", help="Where the sweep is kept; by default runs/ and the file's name."),
     ] = None,
     plan: Annotated[bool, typer.Option(help="Print what there is to do, and do nothing.")] = False,
     resume: Annotated[bool, typer.Option(help="Go on with a sweep that was stopped.")] = False,

@@ -10,6 +10,7 @@ from raglift.comparison import compare
 from raglift.comparison.statistics import primary_of
 from raglift.dataset.replacing import replacing_file
 from raglift.errors import ConfigurationError
+from raglift.paths import is_there, user_path
 from raglift.records import Comparison, Evaluation
 from raglift.store import load_evaluation
 from raglift.sweep import SweepResult, load_sweep_result
@@ -75,7 +76,7 @@ def run(request: Request) -> None:
 
 def _found(request: Request) -> Evaluation | Comparison | SweepResult:
     """Return what the folders hold."""
-    sweeps = [folder for folder in request.runs if SweepFolder(folder.expanduser()).exists()]
+    sweeps = [folder for folder in request.runs if SweepFolder(user_path(folder)).exists()]
     if sweeps and len(request.runs) > 1:
         raise ConfigurationError(
             f"report: found the folder of a sweep, {sweeps[0]}, among {len(request.runs)} folders; expected it alone, "
@@ -131,8 +132,8 @@ def _write_markdown(text: str, request: Request) -> None:
     if request.output is None:
         sys.stdout.write(text)
         return
-    if request.output.exists() and not request.overwrite:
+    if is_there(request.output) and not request.overwrite:
         raise ConfigurationError(f"{request.output}: found something there; expected a free name, or --overwrite")
-    with replacing_file(request.output.expanduser()) as file:
+    with replacing_file(user_path(request.output)) as file:
         file.write(text)
     sys.stderr.write(f"written to {request.output}\n")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from raglift.comparison import distinct_names
 from raglift.errors import ConfigurationError
+from raglift.paths import user_path
 from raglift.store import load_evaluation
 from raglift.sweep import load_sweep_result
 from raglift.sweep.folder import SweepFolder
@@ -26,7 +27,7 @@ def load_runs(folders: Sequence[Path]) -> dict[str, Evaluation]:
         ConfigurationError: the folder of a sweep among others, or a sweep of which no cell is finished.
         RunError: a folder that holds no evaluation and no sweep.
     """
-    sweeps = [folder for folder in folders if SweepFolder(folder.expanduser()).exists()]
+    sweeps = [folder for folder in folders if SweepFolder(user_path(folder)).exists()]
     if not sweeps:
         opened = [load_evaluation(folder) for folder in folders]
         return dict(zip(distinct_names(folders, opened), opened, strict=True))

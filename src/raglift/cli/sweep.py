@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from raglift.cli import Stopped
 from raglift.cli.json_output import labels_json, print_json
 from raglift.errors import ConfigurationError, QueryFailed
+from raglift.paths import is_folder
 from raglift.sweep import load_sweep_result, plan_sweep, run_sweep
 from raglift.sweep.specification.yaml_file import load_sweep
 from raglift.sweep.terminal import print_plan, print_result, result_text
@@ -57,7 +58,7 @@ def run(request: Request) -> None:
     if request.plan and request.tracking.trackers:
         raise ConfigurationError("--track: found it with --plan, which measures nothing; leave one out")
     request.tracking.check()
-    if request.file.is_dir():
+    if is_folder(request.file):
         show(request)
         return
     console = Console(stderr=True)
@@ -97,9 +98,10 @@ def show(request: Request) -> None:
         RunError: the folder is not that of a sweep, or is damaged.
     """
     if request.plan or request.resume or request.out is not None:
-        wanted = "--plan" if request.plan else "--resume" if request.resume else "--out"
+        wanted = "--plan" if request.plan else "--resume" if request.resume else "--output"
         raise ConfigurationError(
-            f"{request.file}: found a folder with {wanted}; expected the sweep's YAML file, and the folder with --out"
+            f"{request.file}: found a folder with {wanted}; expected the sweep's YAML file, "
+            "and the folder with --output"
         )
     result = load_sweep_result(request.file)
     _print(result, include_cut=request.include_cut, as_json=request.as_json)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import sys
-import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from raglift.cli.keeping import save_somewhere
 from raglift.errors import ConfigurationError, RagliftError, TrackingFailed
 from raglift.integrations.tracking import TrackedRun, open_tracker, track
+from raglift.paths import user_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from raglift.records import Comparison, Evaluation
     from raglift.sweep import SweepResult
@@ -55,7 +55,7 @@ class Tracking:
         """Return the same with runs called as the folder that they are saved in, unless they have a name."""
         if self.name is not None or folder is None:
             return self
-        return replace(self, name=folder.expanduser().resolve().name)
+        return replace(self, name=user_path(folder).resolve().name)
 
     def check(self) -> None:
         """Raise now what would fail after hours of work: a package that is not there, a key that is not set.
@@ -101,32 +101,18 @@ def saved_first(evaluation: Evaluation, folder: Path | None, tracking: Tracking)
     def later(trackers: Sequence[str]) -> str:
         if folder is not None:
             return tracking.command([folder], trackers)
-        kept = _kept(evaluation)
+        kept = save_somewhere(evaluation, Path("runs") / _name_of(evaluation))
+        if kept is None:
+            return "the evaluation is printed and nowhere else; what the models computed is in the cache"
         return f"the evaluation is saved in {kept}; {tracking.command([kept], trackers)}"
 
     return later
 
 
-def _kept(evaluation: Evaluation) -> Path:
-    """Save an evaluation to a new folder: under `runs/`, or where that cannot be written, in the temporary folder."""
+def _name_of(evaluation: Evaluation) -> str:
+    """Return what a folder can be called that an evaluation is saved in: its data, and when it was measured."""
     started = str(evaluation.run.spec.get("started", "")).partition("+")[0]
-    name = _UNSAFE.sub("-", f"{evaluation.dataset.name[:100]}-{started}").strip("-.") or "evaluation"
-    try:
-        return evaluation.save(Path(_free(Path("runs"), name)))
-    except RagliftError:
-        return evaluation.save(Path(tempfile.mkdtemp(prefix="raglift-")) / name)
-
-
-def _free(parent: Path, name: str) -> Path:
-    return next(path for path in _numbered(parent, name) if not os.path.lexists(path))
-
-
-def _numbered(parent: Path, name: str) -> Iterator[Path]:
-    number = 2
-    yield parent / name
-    while True:
-        yield parent / f"{name}-{number}"
-        number += 1
+    return _UNSAFE.sub("-", f"{evaluation.dataset.name[:100]}-{started}").strip("-.") or "evaluation"
 
 
 def _say(kept: TrackedRun) -> None:
@@ -157,11 +143,11 @@ def run(request: TrackRequest) -> None:
     tracking = request.tracking
     if not tracking.trackers:
         raise ConfigurationError("--to: found none; expected at least one, as --to mlflow")
-    tracking.check()
     opened = [
-        load_sweep_result(folder) if SweepFolder(folder.expanduser()).exists() else load_evaluation(folder)
+        load_sweep_result(folder) if SweepFolder(user_path(folder)).exists() else load_evaluation(folder)
         for folder in request.runs
     ]
+    tracking.check()  # after that: to look at it, MLflow makes its store
     failures = [failure for pair in zip(request.runs, opened, strict=True) if (failure := _told(*pair, tracking))]
     if failures:
         raise TrackingFailed("\n".join(map(str, failures))) from failures[0]

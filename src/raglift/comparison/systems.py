@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeGuard
 
 from raglift.errors import ConfigurationError
+from raglift.paths import user_path
 from raglift.records import Evaluation
 
 __all__ = ["Source", "baseline_of", "distinct_names", "named_evaluations", "system_name"]
@@ -17,7 +18,8 @@ __all__ = ["Source", "baseline_of", "distinct_names", "named_evaluations", "syst
 Source = Evaluation | str | os.PathLike[str]
 """An evaluation, or the folder of a saved one."""
 _FEWEST = 2
-_WORK = re.compile(r"[^\s(:]+")
+_WORK = re.compile(r"HTTP \w+ (?P<service>\w+://\S+)|[^\s(:]+")
+"""What a stage does: a service is its address, any other the word that it begins with."""
 
 
 def named_evaluations(
@@ -126,14 +128,15 @@ def system_name(evaluation: Evaluation) -> str:
     """Return what to call a system: a sweep's cell by its name, any other by its stages: `dense + late-interaction`."""
     work = (_WORK.match(stage.system) for stage in evaluation.run.stages)
     return _cell_name(evaluation) or " + ".join(
-        found.group() if found else stage.name for found, stage in zip(work, evaluation.run.stages, strict=True)
+        (found["service"] or found[0]) if found else stage.name
+        for found, stage in zip(work, evaluation.run.stages, strict=True)
     )
 
 
 def _plain_name(source: Source, evaluation: Evaluation) -> str:
     if isinstance(source, Evaluation):
         return system_name(evaluation)
-    return _cell_name(evaluation) or Path(source).expanduser().resolve().name or str(source)
+    return _cell_name(evaluation) or user_path(source).resolve().name or str(source)
 
 
 def _cell_name(evaluation: Evaluation) -> str:

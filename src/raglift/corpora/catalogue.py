@@ -14,6 +14,7 @@ from raglift.dataset import read_documents
 from raglift.dataset.decoding import read_bytes
 from raglift.dataset.faults import Place, nearest, quoted
 from raglift.errors import CorpusError, CorpusMissing, DatasetError
+from raglift.paths import is_folder, is_there, user_path
 
 if TYPE_CHECKING:
     from raglift.records import Document
@@ -94,13 +95,13 @@ class Corpus:
         if self.text is None:
             return (self.folder / str(self.descriptor.documents),)
         named = os.environ.get("RAGLIFT_CORPORA")
-        first = (Path(named).expanduser() / self.name / self.text.file,) if named else ()
+        first = (user_path(named) / self.name / self.text.file,) if named else ()
         return (*first, self.text_to_fetch()[1], self.folder / self.text.file)
 
     @property
     def path(self) -> Path | None:
         """Where its text, or its folder of documents, is on this machine; None when it is not there."""
-        return next((place for place in self.places if place.exists()), None)
+        return next((place for place in self.places if is_there(place)), None)
 
     @property
     def status(self) -> str:
@@ -179,4 +180,4 @@ def find_corpus(name: str) -> Corpus:
 def _bundled() -> Path:
     """Return the folder of the corpora: inside the package in a wheel, else beside `src` in a checkout."""
     inside = _PACKAGE / "_corpora"
-    return inside if inside.is_dir() else _PACKAGE.parents[1] / "corpora"
+    return inside if is_folder(inside) else _PACKAGE.parents[1] / "corpora"

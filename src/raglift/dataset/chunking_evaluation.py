@@ -19,6 +19,7 @@ from raglift.dataset.documents import read_documents
 from raglift.dataset.faults import Place, check_fields, nearest, quoted, shown
 from raglift.dataset.passages import read_string
 from raglift.errors import DatasetError
+from raglift.paths import is_file, is_folder, user_path
 from raglift.records import Dataset, Fact, Passage, Query
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def is_chunking_evaluation(folder: str | os.PathLike[str]) -> bool:
     Args:
         folder: any path.
     """
-    return (Path(folder) / _QUESTIONS).is_file() and (Path(folder) / _TEXTS).is_dir()
+    return is_file(Path(folder) / _QUESTIONS) and is_folder(Path(folder) / _TEXTS)
 
 
 def read_chunking_evaluation(
@@ -64,7 +65,7 @@ def read_chunking_evaluation(
         DatasetError: a file is missing or malformed, or a reference is not what stands at its offsets; every fault is
             listed.
     """
-    path = Path(folder).expanduser()
+    path = user_path(folder)
     texts = read_documents(path / _TEXTS if documents is None else documents)
     faults: list[Fault] = []
     place = Place(_QUESTIONS, faults)

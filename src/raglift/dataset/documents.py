@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from raglift.dataset.decoding import decode_text, read_bytes
 from raglift.dataset.document_lines import LINES_SUFFIXES, read_document_lines
 from raglift.dataset.faults import Place, shown
 from raglift.errors import DatasetError
+from raglift.paths import is_file, is_folder, user_path
 from raglift.records import Document
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from raglift.errors import Fault
 
 __all__ = ["DocumentSource", "check_documents", "read_documents"]
@@ -41,7 +43,7 @@ def read_documents(documents: DocumentSource) -> tuple[Document, ...]:
         return ()
     if isinstance(documents, (str, os.PathLike)):
         source = str(documents)
-        found = _from_path(Path(documents).expanduser(), faults)
+        found = _from_path(user_path(documents), faults)
     elif isinstance(documents, Mapping):
         source = "documents"
         found = check_documents([Document(key, text) for key, text in documents.items()], faults)
@@ -54,12 +56,12 @@ def read_documents(documents: DocumentSource) -> tuple[Document, ...]:
 
 
 def _from_path(path: Path, faults: list[Fault]) -> tuple[Document, ...]:
-    if path.is_file() and path.suffix.lower() in LINES_SUFFIXES:
+    if is_file(path) and path.suffix.lower() in LINES_SUFFIXES:
         return read_document_lines(path, faults)
-    if path.is_file():
+    if is_file(path):
         return _from_files({path.name: path}, faults)
     place = Place(str(path), faults)
-    if not path.is_dir():
+    if not is_folder(path):
         place.fault(
             "no such file or folder",
             "a text file, a .jsonl file of documents, a folder of *.txt and *.md files, or the name of a corpus",
@@ -78,7 +80,7 @@ def _files_below(folder: Path) -> dict[str, Path]:
     for path in folder.rglob("*"):
         relative = path.relative_to(folder)
         hidden = any(part.startswith(".") for part in relative.parts)
-        if hidden or path.suffix.lower() not in _SUFFIXES or not path.is_file():
+        if hidden or path.suffix.lower() not in _SUFFIXES or not is_file(path):
             continue
         # a link may lead anywhere: what a downloaded archive points to outside itself is not its document
         if path.resolve().is_relative_to(root):

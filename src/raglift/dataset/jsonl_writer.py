@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.dataset.anchors import Sources
@@ -13,10 +12,12 @@ from raglift.dataset.labels import read_query
 from raglift.dataset.passages import IRRELEVANT, RELEVANT
 from raglift.dataset.replacing import NOTHING_WRITTEN, replacing_file
 from raglift.errors import DatasetError
+from raglift.paths import user_path
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
 
     from raglift.errors import Fault
     from raglift.records import Document, Fact, Passage, Query
@@ -113,7 +114,7 @@ def write_queries(
         DatasetError: a query would not be read back as it is, two have one id, there is none, or the file cannot
             be written; every fault is listed.
     """
-    target = Path(path).expanduser()
+    target = user_path(path)
     faults: list[Fault] = []
     values = check_queries(queries, documents, faults, passage_value or _default_value(documents))
     if faults:

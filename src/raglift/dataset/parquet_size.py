@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from io import FileIO
 from typing import TYPE_CHECKING
 
@@ -23,19 +22,21 @@ _NUMBER, _OBJECT = 4, 64
 """Bytes that a value takes at least: the number of its text in a dictionary, and as an object of Python's."""
 
 
-class _EnoughError(Exception):
-    """More than the footer was to be read."""
-
-
 class _Footer(FileIO):
-    """A file of which nothing can be read once its footer was."""
+    """A file that ends once its footer was read.
+
+    It raises nothing: Arrow keeps what is raised here for ever, and with it all that the functions on the way have in
+    their hands.
+    """
 
     is_read = False
+    is_asked_for_more = False
 
     def read(self, size: int | None = -1, /) -> bytes:
-        if self.is_read:
-            raise _EnoughError
-        return super().read(size)
+        if not self.is_read:
+            return super().read(size)
+        self.is_asked_for_more = True
+        return b""
 
 
 def _check_footer(path: Path, columns: Collection[str]) -> None:
@@ -51,6 +52,7 @@ def _check_footer(path: Path, columns: Collection[str]) -> None:
     Raises:
         OSError: the footer is damaged.
     """
+    import pyarrow as pa
     from pyarrow import parquet
 
     with _Footer(path, "rb") as footer:
@@ -59,8 +61,12 @@ def _check_footer(path: Path, columns: Collection[str]) -> None:
         leaves = [leaf for _, leaf in _leaves(file, columns)]
         for number in range(file.num_row_groups):
             for leaf in leaves:
-                with suppress(_EnoughError):
+                footer.is_asked_for_more = False
+                try:
                     next(file.iter_batches(batch_size=1, row_groups=[number], columns=[leaf], use_threads=False), None)
+                except (OSError, pa.ArrowException):
+                    if not footer.is_asked_for_more:
+                        raise
 
 
 def _leaves(file: parquet.ParquetFile, columns: Collection[str]) -> list[tuple[int, str]]:

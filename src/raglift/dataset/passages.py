@@ -23,6 +23,8 @@ RELEVANT = range(1, 1001)
 IRRELEVANT = range(1)
 """The grade of a passage that was judged not to help."""
 
+_FARTHEST = 10**18
+"""No text is as long; a place beyond it fits into no array."""
 _FIELDS = ("text", "doc", "start", "end", "from", "to", "chunk", "grade", "annotator")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -159,8 +161,10 @@ def _read_place(entry: Mapping[str, Any], place: Place) -> str | None:
     """Return the document's id of a span; None, and a fault, where its id or its bounds are none."""
     doc_id = read_string(entry["doc"], place / "doc")
     for bound in ("start", "end"):
-        if type(entry[bound]) is not int:
-            (place / bound).fault(shown(entry[bound]), "an integer: a character offset into the document's text")
+        integer = type(entry[bound]) is int
+        if not integer or abs(entry[bound]) >= _FARTHEST:
+            kind = "an integer of at most 18 digits" if integer else "an integer"
+            (place / bound).fault(shown(entry[bound]), f"{kind}: a character offset into the document's text")
             doc_id = None
     return doc_id
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raglift.errors import DatasetError, Fault
+from raglift.paths import is_folder, is_there
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,8 +53,16 @@ def unwritable(path: Path) -> Path | None:
     Args:
         path: a file or folder that may not be there yet, nor the folders above it.
     """
-    above = next(folder for folder in path.absolute().parents if folder.exists())
-    return None if above.is_dir() and os.access(above, os.W_OK | os.X_OK) else above
+    above = next(folder for folder in path.absolute().parents if _can_be_seen(folder))
+    return None if is_folder(above) and os.access(above, os.W_OK | os.X_OK) else above
+
+
+def _can_be_seen(folder: Path) -> bool:
+    """Whether a folder is there; False in one that may not be looked into, which then is the one that hinders."""
+    try:
+        return is_there(folder)
+    except PermissionError:
+        return False
 
 
 @contextmanager
@@ -91,7 +100,7 @@ def _move(written: Path, path: Path, *, overwrite: bool) -> None:
         except FileExistsError:
             raise
         except OSError:  # some file systems have no links
-            if path.exists():
+            if is_there(path):
                 raise FileExistsError(path) from None
         else:
             return
@@ -142,19 +151,19 @@ def put_folder(written: Path, target: Path, *, overwrite: bool) -> None:
         OSError: it cannot be moved.
     """
     if not overwrite:
-        if target.is_dir():
+        if is_folder(target):
             target.rmdir()  # Windows puts no folder in an empty one's place
         written.replace(target)  # what another program put there in between is not replaced
         return
     retired = written.with_name(_RETIRED)
-    if target.exists():
+    if is_there(target):
         if _exchange(written, target):
             return
         target.replace(retired)
     try:
         written.replace(target)
     except BaseException:
-        if retired.exists():
+        if is_there(retired):
             retired.replace(target)
         raise
 
@@ -186,14 +195,14 @@ def _new_folder(parent: Path, prefix: str) -> tuple[Path, int]:
             continue
         except OSError:
             return folder, file  # a file system without locks
-        if (folder / _MARK).exists():
+        if is_there(folder / _MARK):
             return folder, file
         os.close(file)
 
 
 def _remove_dead(left: Path, target: Path) -> None:
     """Remove a folder that a killed process left; put back first what it was about to replace."""
-    if left.is_symlink() or not left.is_dir():
+    if left.is_symlink() or not is_folder(left):
         return
     try:
         file = os.open(left / _MARK, os.O_RDWR)
@@ -202,8 +211,8 @@ def _remove_dead(left: Path, target: Path) -> None:
         return
     try:
         _lock(file)
-        if (left / _MARK).exists():
-            if (left / _RETIRED).exists() and not target.exists():
+        if is_there(left / _MARK):
+            if is_there(left / _RETIRED) and not is_there(target):
                 (left / _RETIRED).replace(target)
             _remove(left)
     finally:
@@ -214,7 +223,7 @@ def _remove(folder: Path) -> None:
     """Remove a folder of ours as far as that is possible; its mark goes last, so that another process can go on."""
     with suppress(OSError):
         for path in folder.iterdir():
-            if path.is_dir() and not path.is_symlink():
+            if is_folder(path) and not path.is_symlink():
                 shutil.rmtree(path, ignore_errors=True)
             elif path.name != _MARK:
                 path.unlink()

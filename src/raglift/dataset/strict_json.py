@@ -12,9 +12,11 @@ if TYPE_CHECKING:
 
     from raglift.dataset.faults import Place
 
-__all__ = ["parse_object", "parse_text"]
+__all__ = ["gives_back", "parse_object", "parse_text"]
 
-_MOST_DIGITS = 18
+_INTEGERS = range(-(2**63), 2**64)
+"""What 64 bits hold, with a sign or without: ids and hashes do, and Parquet, and most readers of JSON."""
+_MOST_DIGITS = len(str(_INTEGERS.start))
 
 
 class _NotStrictError(Exception):
@@ -44,6 +46,14 @@ def parse_text(text: str, place: Place) -> dict[str, Any] | None:
         place: the file.
     """
     return _parse(text, place, "the end of the file", "one JSON object")
+
+
+def gives_back(value: Any) -> bool:
+    """Whether a value can be written as JSON and is read from it as the same."""
+    try:
+        return bool(_STRICT.decode(json.dumps(value, allow_nan=False)) == value)
+    except (TypeError, ValueError, RecursionError, _NotStrictError):
+        return False
 
 
 def _parse(text: str, place: Place, end: str, expected: str) -> dict[str, Any] | None:
@@ -78,8 +88,9 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _short_integer(digits: str) -> int:
-    if len(digits) > _MOST_DIGITS:
-        raise _NotStrictError(f"an integer of {len(digits)} digits", f"at most {_MOST_DIGITS} digits")
+    # Their number first: to read a million digits takes long
+    if len(digits) > _MOST_DIGITS or int(digits) not in _INTEGERS:
+        raise _NotStrictError(f"an integer of {len(digits.lstrip('-'))} digits", "one that 64 bits hold")
     return int(digits)
 
 

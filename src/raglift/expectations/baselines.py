@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import ConfigurationError, RunError
 from raglift.expectations.expectation import MARK, expectation_of
 from raglift.expectations.items import FIXTURE, function_of, is_split, query_of
 from raglift.expectations.names import MEANS, safe_name
+from raglift.paths import is_there, user_path
 from raglift.store import check_free, load_evaluation, save_evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
     import pytest
 
@@ -52,7 +53,7 @@ class Baseline:
             self._require_alone()
             check_free(self.folder, overwrite=True)
             return None
-        if not self.folder.exists():
+        if not is_there(self.folder):
             raise RunError(
                 f"{self._shown}: found no baseline there; to save this test's evaluation as its baseline, run "
                 f"pytest {UPDATE}, look at its figures, and commit the folder"
@@ -118,7 +119,7 @@ def _folder(item: pytest.Item, expectation: Expectation) -> Path | None:
         return None
     beside = item.path.parent
     if expectation.baseline is not None:
-        return (beside / Path(expectation.baseline).expanduser()).resolve()
+        return (beside / user_path(expectation.baseline)).resolve()
     return (beside / "baselines" / safe_name(item.path.stem) / safe_name(_name(item))).resolve()
 
 

@@ -10,6 +10,7 @@ import pytest
 from raglift.errors import ConfigurationError, DatasetError
 from raglift.expectations.expectation import MARK, expectation_of
 from raglift.loading import load_dataset
+from raglift.paths import is_there, user_path
 from raglift.records import Dataset
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def named_dataset(node: pytest.Item, given: str | os.PathLike[str] | Dataset | N
 
 def _place(path: Path, folders: tuple[Path, ...]) -> Path:
     """Return the first place where something is; the path itself, which may be a corpus's name, where nothing is."""
-    return next((folder / path.expanduser() for folder in folders if (folder / path.expanduser()).exists()), path)
+    return next((folder / user_path(path) for folder in folders if is_there(folder / user_path(path))), path)
 
 
 def _loaded(config: pytest.Config, source: Path) -> Dataset:

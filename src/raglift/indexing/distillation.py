@@ -30,6 +30,7 @@ from raglift.models import (
     one_thread,
     quiet_loading,
 )
+from raglift.paths import is_there
 from raglift.progress import notice
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ def _make(folder: Path) -> None:
         _write(_distil(), temporary)
         record = {name: _sha256(temporary / name) for name in _FILES}
         (temporary / _RECORD).write_text(json.dumps(record, indent=1), encoding="utf-8")
-        if folder.exists():  # damaged: it was looked at just before
+        if is_there(folder):  # damaged: it was looked at just before
             shutil.rmtree(folder)
         temporary.rename(folder)
     finally:

@@ -49,12 +49,13 @@ def adapt_system(system: Any, *, as_deployed: bool = False, doc_key: str | None 
     if llama_index.is_llama_index(system):
         return list(llama_index.retriever_stages(system, as_deployed=as_deployed, doc_key=doc_key))
     if isinstance(system, HttpRetriever):
-        return [RetrieveStage(system, str(system), system.depth_fixed, asynchronous=True)]
+        service = system.with_doc_key(doc_key)
+        return [RetrieveStage(service, str(service), service.depth_fixed, asynchronous=True)]
     if any(callable(getattr(system, name, None)) for name in _RETRIEVE_METHODS):
         _require_two_arguments(system, _RETRIEVE_METHODS, "queries, k")
         return [RetrieveStage(system, _described(system))]
     if isinstance(system, str) and is_http_address(system):
-        return adapt_system(HttpRetriever(system))
+        return adapt_system(HttpRetriever(system), doc_key=doc_key)
     if callable(system):
         return [plain.retriever_stage(system, doc_key=doc_key)]
     raise UnsupportedSystem(

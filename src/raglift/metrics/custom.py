@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, Unpack
 import numpy as np
 
 from raglift.errors import ConfigurationError, MetricFailed
+from raglift.limits import LARGEST_SCORE
 from raglift.metrics.measure import Measure
 from raglift.metrics.query_ranking import query_rankings
 from raglift.metrics.registry import register
@@ -190,7 +191,7 @@ def _all_at_once(function: Callable[..., Any]) -> Function:
 def _within_range(values: NDArray[np.float64], judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     from raglift.metrics.registry import MEASURES
 
-    bad = ~np.isfinite(values)
+    bad = ~(np.abs(values) <= LARGEST_SCORE)
     if MEASURES[metric.name].is_bounded:
         bad |= (values < -_MORE) | (values > 1 + _MORE)
     if bad.any():
@@ -202,7 +203,7 @@ def _within_range(values: NDArray[np.float64], judgements: Judgements, metric: M
 def _refuse(metric: Metric, query_id: str, value: object) -> NoReturn:
     from raglift.metrics.registry import MEASURES
 
-    expected, hint = "a finite number", ""
+    expected, hint = f"a number that is finite and no larger than {LARGEST_SCORE:g}", ""
     if MEASURES[metric.name].is_bounded:
         expected = "a number from 0 to 1"
         hint = " (is_bounded=False says that it has another range)" if _is_finite(value) else ""

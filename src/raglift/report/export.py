@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import csv
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from raglift.dataset.replacing import beside
 from raglift.errors import ConfigurationError, RunError
+from raglift.paths import is_there, user_path
 from raglift.printable import encodable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
     from raglift.records import LabelSources
@@ -57,12 +59,12 @@ def export(found: Tabular, path: str | Path, *, overwrite: bool = False) -> tupl
         ConfigurationError: another ending.
         RunError: a file is there already, or cannot be written; then nothing was changed.
     """
-    target = Path(path).expanduser()
+    target = user_path(path)
     suffix = target.suffix.lower()
     if suffix not in _SUFFIXES:
         raise ConfigurationError(f"{target}: found the ending {target.suffix!r}; expected {' or '.join(_SUFFIXES)}")
     targets = (target, target.with_name(f"{target.stem}{_QUERIES}{target.suffix}"))
-    taken = [str(file) for file in targets if file.exists() or file.is_symlink()]
+    taken = [str(file) for file in targets if is_there(file) or file.is_symlink()]
     if taken and not overwrite:
         raise RunError(f"{taken[0]}: found a file; expected a free name, or overwrite=True (--overwrite) to replace it")
     try:

@@ -14,6 +14,7 @@ from raglift.dataset.faults import Place, quoted
 from raglift.dataset.jsonl_writer import check_queries
 from raglift.dataset.replacing import NOTHING_WRITTEN, replacing_file
 from raglift.errors import ConfigurationError, DatasetError, Fault, MissingDependency
+from raglift.paths import is_there, user_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -56,7 +57,7 @@ class LabelsFile:
     """
 
     def __init__(self, path: Path, documents: Sequence[Document] = ()) -> None:
-        self.path = path.expanduser().resolve()
+        self.path = user_path(path).resolve()
         self._documents = tuple(documents)
         self._content = _NO_FILE
 
@@ -118,7 +119,7 @@ class LabelsFile:
             DatasetError: it cannot be written; what was there is unchanged.
         """
         if self._digest() != self._content.digest:
-            what = "changed" if self.path.exists() else "removed"
+            what = "changed" if is_there(self.path) else "removed"
             fault = Fault(str(self.path), f"a file that another program {what}", "the one that was read or saved last")
             raise ChangedMeanwhile(str(self.path), [fault], NOTHING_WRITTEN)
         self._replace({**self._content.lines, **lines}, self._content.queries)
@@ -172,7 +173,7 @@ class LabelsFile:
             DatasetError: it cannot be written.
         """
         names = (self.path.with_name(f"{self.path.stem}.{what}-{n}.jsonl") for n in range(1, _MOST_COPIES))
-        place = next(name for name in names if not name.exists())
+        place = next(name for name in names if not is_there(name))
         with replacing_file(place) as file:
             file.writelines(line + "\n" for line in lines.values())
         return place
@@ -207,7 +208,7 @@ def hold(path: Path) -> Iterator[None]:
         from filelock import FileLock, Timeout
     except ImportError as error:
         raise MissingDependency(error.name or "filelock", "review", "raglift review") from None
-    place = path.expanduser().resolve()
+    place = user_path(path).resolve()
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(place.with_name(f".{place.name}.lock"))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from raglift.dataset import read_queries
 from raglift.errors import ConfigurationError
 from raglift.judging.pooling.pool import pool
+from raglift.paths import user_path
 from raglift.review.labels_file import LabelsFile, hold
 from raglift.review.session import Session
 from raglift.review.showing import Desk
@@ -65,7 +66,7 @@ def open_review(
 
 
 def _opinions(path: Path, documents: Sequence[Document]) -> Mapping[str, Query]:
-    queries = read_queries(path.expanduser(), documents)
+    queries = read_queries(user_path(path), documents)
     passages = (
         passage
         for query in queries

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.errors import ConfigurationError
+from raglift.limits import LARGEST_SCORE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -45,7 +46,7 @@ def numbers(name: str, values: ArrayLike, *, dimensions: int) -> NDArray[np.floa
     """Return values as an array of floats; NaN means that there is no value.
 
     Raises:
-        ConfigurationError: they are not numbers, have another number of dimensions, or are infinite.
+        ConfigurationError: they are not numbers, have another number of dimensions, or are too large to be squared.
     """
     shape = "one number per query" if dimensions == 1 else "one row per query and one column per comparison"
     try:
@@ -54,9 +55,10 @@ def numbers(name: str, values: ArrayLike, *, dimensions: int) -> NDArray[np.floa
         raise ConfigurationError(f"{name}: found {type(values).__name__} ({error}); expected {shape}") from error
     if found.ndim != dimensions:
         raise ConfigurationError(f"{name}: found {found.ndim} dimensions; expected {dimensions}: {shape}")
-    infinite = int(np.isinf(found).sum())
-    if infinite:
+    large = int((np.abs(found) > LARGEST_SCORE).sum())
+    if large:
         raise ConfigurationError(
-            f"{name}: found {infinite} infinite values; expected finite numbers, or NaN where a query has no value"
+            f"{name}: found {large} values that are infinite or larger than {LARGEST_SCORE:g}; "
+            "expected finite numbers, or NaN where a query has no value"
         )
     return found

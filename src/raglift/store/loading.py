@@ -9,7 +9,7 @@ import numpy as np
 
 from raglift.dataset.faults import quoted, shown
 from raglift.errors import RunError
-from raglift.limits import allowed, most_bytes
+from raglift.limits import LARGEST_SCORE, allowed, most_bytes
 from raglift.metrics import PROFILES, read_metric
 from raglift.paths import is_file, is_folder, is_there, user_path
 from raglift.records import (
@@ -54,8 +54,11 @@ def load_evaluation(folder: str | Path) -> Evaluation:
         RunError: the folder is missing, damaged, or from a newer version; the message names the file and line.
     """
     source = user_path(folder)
-    if not is_file(source / RUN):
-        raise RunError(_no_run(source))
+    try:
+        if not is_file(source / RUN):
+            raise RunError(_no_run(source))
+    except OSError as error:
+        raise RunError(f"{source}: cannot be read: {told(error)}; expected the right to look into it") from error
     head = read_json(source / RUN)
     if not isinstance(head, dict) or type(head.get("format")) is not int:
         raise RunError(f"{source / RUN}: found no format number; expected the {RUN} of a saved evaluation")
@@ -131,6 +134,8 @@ def _read_scores(
         raise RunError(f"{path}: missing; run the evaluation again") from error
     except (*DAMAGE, OSError, pa.ArrowException, MemoryError) as error:  # a damaged size can be that of any memory
         raise RunError(f"{path}: cannot be read: {told(error)}; run the evaluation again") from error
+    if (np.abs(values) > LARGEST_SCORE).any():
+        raise _damaged(path, f"found a score larger than {LARGEST_SCORE:g}")
     if not of_them:
         raise _damaged(path, "found other queries, stages or metrics than in the other files")
     return Scores(query_ids, stages, metrics, values.reshape(len(stages), len(metrics), len(query_ids)).copy())

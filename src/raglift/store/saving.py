@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from raglift.dataset.replacing import beside, put_folder, unwritable
 from raglift.errors import RunError
 from raglift.metrics import describe_own
-from raglift.paths import can_be, user_path
+from raglift.paths import can_be, is_folder, is_there, user_path
 from raglift.records import Chunk, Evaluation, Inventory, Passage, Query, Trace
 from raglift.store.costs import cost_line
 from raglift.store.kinds import INTEGER
@@ -72,7 +72,10 @@ def check_free(folder: Path, *, overwrite: bool) -> None:
         raise RunError(f"{folder}: found a name that no folder can have here; expected a shorter one")
     if Path(os.path.realpath(folder)) == Path.cwd():
         raise RunError(f"{folder}: found the folder that this runs in; expected a new or empty folder: choose another")
-    occupied = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
+    try:
+        occupied = is_there(folder) and (not is_folder(folder) or any(folder.iterdir()))
+    except OSError as error:
+        raise RunError(f"{folder}: cannot be written: {error}; choose another folder") from error
     if occupied and not (overwrite and _is_evaluation(folder)):
         found, hint = "something there already", "choose another folder"
         if _is_evaluation(folder):
@@ -87,7 +90,7 @@ def check_free(folder: Path, *, overwrite: bool) -> None:
 
 def _is_evaluation(folder: Path) -> bool:
     """Whether a folder holds a saved evaluation and nothing else that replacing it would destroy."""
-    names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    names = {path.name for path in folder.iterdir()} if is_folder(folder) else set()
     return RUN in names and names <= {RUN, QUERIES, CHUNKS, TRACES, SCORES}
 
 

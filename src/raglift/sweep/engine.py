@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from raglift.errors import CacheError, ModelOutputError, RunError
 from raglift.execution.policy import describe_error
 from raglift.indexing import embed
+from raglift.paths import is_folder
 from raglift.progress import listen, notice, show_status
 from raglift.sweep.course import Course
 from raglift.sweep.measuring import (
@@ -83,7 +84,7 @@ class Engine:
         """
         finished = self.folder.finished()
         todo = [cell for cell in self.plan.cells if cell.key not in finished]
-        missing = [s for s in self.plan.sources if not self.folder.place(s.key, is_cell=self._is_cell(s)).is_dir()]
+        missing = [s for s in self.plan.sources if not is_folder(self.folder.place(s.key, is_cell=self._is_cell(s)))]
         own = [source for source in missing if source.system is None]
         with show_status(show=self.progress) as say:
             self._course = Course(steps_of(self.plan, todo, missing, latency=self.parts.sweep.latency), say)

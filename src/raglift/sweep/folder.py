@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import ConfigurationError, RunError
-from raglift.paths import is_file, is_there
+from raglift.paths import is_file, is_folder, is_there
 from raglift.store import load_evaluation
 from raglift.store.kinds import OBJECT, TEXT, Kind, WrongKind, check_record, count_from, list_of, object_of
 from raglift.store.plain_files import read_json, write_json
@@ -74,7 +74,7 @@ class SweepFolder:
         """
         folder = cls(path)
         try:
-            foreign = not folder.exists() and path.exists() and (not path.is_dir() or bool(_content(path)))
+            foreign = not folder.exists() and is_there(path) and (not is_folder(path) or bool(_content(path)))
             if not foreign:
                 path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -90,8 +90,15 @@ class SweepFolder:
             yield folder
 
     def exists(self) -> bool:
-        """Whether a sweep was begun here."""
-        return is_file(self.path / _SWEEP)
+        """Whether a sweep was begun here.
+
+        Raises:
+            RunError: it may not be looked for.
+        """
+        try:
+            return is_file(self.path / _SWEEP)
+        except OSError as error:
+            raise RunError(f"{self.path}: cannot be read: {error}; expected the right to look into it") from error
 
     def check(self, head: Mapping[str, Any], *, resume: bool) -> None:
         """Raise unless what is here may be gone on with.
@@ -102,14 +109,14 @@ class SweepFolder:
         if not resume:
             raise ConfigurationError(
                 f"{self.path}: found a sweep there already ({len(self.finished())} cells finished); expected a new "
-                "folder: go on with it (--resume, or resume=True), or choose another folder (--out)"
+                "folder: go on with it (--resume, or resume=True), or choose another folder (--output)"
             )
         found = self.head()
         if found.get("hash") != head["hash"]:
             changed = _changed(found.get("sweep", {}), head["sweep"])
             raise ConfigurationError(
                 f"{self.path}: found another sweep there: {changed}; expected the same to go on with: "
-                "choose another folder (--out) — what the models computed is in the cache and is not computed again"
+                "choose another folder (--output) — what the models computed is in the cache and is not computed again"
             )
 
     def head(self) -> dict[str, Any]:
@@ -138,8 +145,8 @@ class SweepFolder:
     def damaged(self, found: str) -> RunError:
         """Return the error of a folder whose description of the sweep is not what was written."""
         return RunError(
-            f"{self.path / _SWEEP}: damaged: {found}; as raglift sweep writes it: sweep into another folder (--out) — "
-            "what the models computed is in the cache and is not computed again"
+            f"{self.path / _SWEEP}: damaged: {found}; as raglift sweep writes it: sweep into another folder "
+            "(--output) — what the models computed is in the cache and is not computed again"
         )
 
     def finished(self) -> set[str]:
@@ -187,7 +194,7 @@ class SweepFolder:
 
     def set_failures(self, failures: Mapping[str, str]) -> None:
         """Keep why cells failed."""
-        if failures or (self.path / _FAILURES).exists():
+        if failures or is_there(self.path / _FAILURES):
             write_whole(self.path / _FAILURES, dict(failures))
 
     def billed(self) -> dict[str, int]:
@@ -205,7 +212,7 @@ class SweepFolder:
 
     def _table(self, name: str) -> dict[str, Any]:
         path = self.path / name
-        found = read_json(path) if path.is_file() else {}
+        found = read_json(path) if is_file(path) else {}
         if not isinstance(found, dict):
             raise RunError(f"{path}: damaged: found a {type(found).__name__}; expected an object: remove it")
         return found
@@ -215,11 +222,11 @@ class SweepFolder:
         for name in (_SWEEP, _FAILURES, _BILLED):
             (self.path / f".{name}.part").unlink(missing_ok=True)
         for part in (self.path / _CELLS, self.path / _RETRIEVED):
-            for left in part.glob(".*") if part.is_dir() else ():
-                if not _HALF_WRITTEN.fullmatch(left.name) or not left.is_dir():
+            for left in part.glob(".*") if is_folder(part) else ():
+                if not _HALF_WRITTEN.fullmatch(left.name) or not is_folder(left):
                     continue
                 target = part / left.name[1:].rpartition(".")[0]
-                if (left / "retired").is_dir() and not target.exists():
+                if is_folder(left / "retired") and not is_there(target):
                     (left / "retired").replace(target)
                 shutil.rmtree(left, ignore_errors=True)
 
@@ -244,7 +251,7 @@ def write_whole(path: Path, content: Any) -> None:
 
 
 def _names(folder: Path) -> set[str]:
-    return {path.name for path in folder.iterdir() if path.name[0] != "."} if folder.is_dir() else set()
+    return {path.name for path in folder.iterdir() if path.name[0] != "."} if is_folder(folder) else set()
 
 
 def _content(folder: Path) -> set[str]:

@@ -45,7 +45,7 @@ def plan_sweep(sweep: Sweep, folder: str | Path | None = None, *, progress: bool
         DatasetError, CorpusError: the dataset cannot be loaded.
     """
     dataset = dataset_of(sweep)
-    kept = None if folder is None else SweepFolder(Path(folder).expanduser())
+    kept = None if folder is None else SweepFolder(user_path(folder))
     if kept is not None and kept.exists():
         kept.check(_head(sweep, dataset), resume=True)
     finished = kept.finished() if kept is not None else set()
@@ -88,7 +88,7 @@ def run_sweep(
     dataset = dataset_of(sweep)
     choose_metrics(sweep.metrics, sweep.ks, dataset)  # labels that a metric cannot use are told before any work
     # Workers come first: a cluster that does not answer leaves no folder behind
-    begun = SweepFolder.begin(Path(folder).expanduser(), _head(sweep, dataset), resume=resume)
+    begun = SweepFolder.begin(user_path(folder), _head(sweep, dataset), resume=resume)
     with _workers(engine, address) as workers, begun as kept:
         parts = Parts(sweep, dataset, progress)
         plan = make_plan(parts, kept.finished())

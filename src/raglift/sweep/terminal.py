@@ -7,6 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from raglift.comparison.cautions import few_queries
+from raglift.diagnosis.rejudged import rule_of
 from raglift.integrations.prices import dollars_of
 from raglift.metrics import mean_title
 from raglift.records import Metric
@@ -87,8 +88,11 @@ def result_parts(result: SweepResult, *, include_cut: bool = False) -> Iterator[
 def result_head(result: SweepResult) -> str:
     """Return what was swept over, how much of it is measured, and what all cells have in common."""
     counts = f"{len(result.finished)} of {len(result.results)} cells measured"
-    alike = f"; {told}" if result.finished and (told := alike_text(result)) else ""
-    return f"{result.title}: {counts}, by {mean_title(result.primary)}{alike}"
+    head = f"{result.title}: {counts}, by {mean_title(result.primary)}"
+    measured = [entry.evaluation for entry in result.finished if entry.evaluation is not None]
+    if not measured:
+        return head
+    return f"{head}, match by {rule_of(measured[0])}{f'; {told}' if (told := alike_text(result)) else ''}"
 
 
 def _plan_lines(plan: Plan) -> Iterator[str]:

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from raglift.dataset import write_dataset
 from raglift.errors import ConfigurationError
 from raglift.loading import load_dataset
-from raglift.records import Fact, Passage
+from raglift.records import Dataset, Document, Fact, Passage, Query
 
 
 @pytest.fixture
@@ -126,3 +127,10 @@ def test_damaged_files(text: str, expected: str, tmp_path: Path, faults: Callabl
     path = tmp_path / "squad.json"
     path.write_text(text, encoding="utf-8")
     assert expected in faults(path)
+
+
+def test_a_document_without_words_is_written_and_read(tmp_path: Path) -> None:
+    documents = (Document("a", ""), Document("b", " \n"), Document("c", "Rome is old."))
+    dataset = Dataset((Query("q", "Which city?", (Fact((Passage("Rome", "c", 0, 4),)),)),), documents, "rome")
+    path = write_dataset(dataset, tmp_path / "rome.json", format="squad")
+    assert load_dataset(path, name="rome") == dataset

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from raglift.errors import ConfigurationError, MissingKey
+from raglift.errors import ConfigurationError, MissingKey, TrackingFailed
 from raglift.integrations.tracking import TrackedRun, open_tracker
 from raglift.records import Evaluation
 
@@ -158,8 +158,21 @@ def test_without_a_key_nothing_is_asked_and_the_variable_is_named(
 ) -> None:
     monkeypatch.setenv("WANDB_MODE", "online")
     monkeypatch.setenv("NETRC", str(offline / "no-netrc"))
-    with pytest.raises(MissingKey, match="WANDB_MODE=offline"):
+    with pytest.raises(MissingKey, match="WANDB_MODE=offline") as caught:
         reranked.track("wandb")
+    assert "any text will do" not in str(caught.value), "W&B takes none of fewer than 40 characters"
+
+
+def test_a_setting_that_is_refused_is_named_and_not_laid_to_a_server(
+    offline: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import wandb
+
+    wandb.teardown()  # it reads its variables once
+    monkeypatch.setenv("WANDB_MODE", "of-line")
+    with pytest.raises(TrackingFailed, match=r"wandb: mode: .*'offline'.*expected settings that W&B takes") as caught:
+        open_tracker("wandb")
+    assert "server" not in str(caught.value)
 
 
 def test_a_project_that_is_refused_is_named_and_not_laid_to_a_server(

@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+import raglift as rl
 from raglift.records import Dataset
 
 BEFORE = [2, 3, 1, 5, 1, None] * 6
@@ -26,6 +27,11 @@ def test_the_primary_metric_is_said_in_words_and_all_are_in_the_table(ranked):
     rows = [line.split()[0] for line in lines[11:18] if line]
     assert rows == ["MRR@3", "MRR@1", "Recall@1", "Recall@3", "MRR@3"]
     assert max(map(len, lines)) <= 100
+
+
+def test_the_match_rule_is_said_with_its_threshold(ranked):
+    lift = rl.rescore(ranked(BEFORE, reranked=AFTER), match="coverage", ks=[1, 3]).reranker_lift("rr@3")
+    assert str(lift).splitlines()[0] == "stones: 36 queries, match by coverage (threshold 0.5)"
 
 
 def test_the_queries_that_moved_most_have_values_ranks_and_their_question(ranked):

@@ -145,6 +145,49 @@ def test_a_misspelt_path_shows_those_that_there_are_and_the_nearest(paths: dict[
 
 
 @pytest.mark.parametrize(
+    ("paths", "said"),
+    [
+        ({"id": "doc"}, "hit 1 has a mapping for id: doc — found"),
+        ({"doc_id": "doc.source.file"}, 'perhaps "doc.source.file.name"?'),
+        ({"score": "doc.body.plain"}, "hit 1 has a text for score: doc.body.plain — found"),
+        ({"text": "rank"}, "hit 1 has a number for a text: rank — found"),
+    ],
+)
+def test_a_path_to_something_else_is_named_beside_those_that_there_are(paths: dict[str, str], said: str) -> None:
+    hit = {"rank": 1, "doc": {"nr": 7, "body": {"plain": "The lamp."}, "source": {"file": {"name": "lamp.md"}}}}
+    with pytest.raises(ServiceUnusable) as raised:
+        read([hit], **{"hits": ".", "text": "doc.body.plain", **paths})
+    assert said in str(raised.value)
+    assert '; the hits have "rank", "doc.nr", "doc.body.plain", "doc.source.file.name"' in str(raised.value)
+    assert f'perhaps "{next(iter(paths.values()))}"' not in str(raised.value), "it is what was written"
+    assert "in the mapping" not in str(raised.value)
+
+
+@pytest.mark.parametrize("hit", [{"id": "lamp.md#3", "score": 1.5}, {"doc_id": "lamp", "url": "http://a.b/lamp"}])
+def test_hits_without_texts_are_no_reason_to_take_an_id_for_one(hit: object) -> None:
+    with pytest.raises(ServiceUnusable, match="let the service return them") as raised:
+        read({"results": [hit]})
+    assert "in the mapping" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("hit", "doc_id"),
+    [
+        ({"text": "a", "page": "lamp.md", "doc_id": 3}, "lamp.md"),
+        ({"text": "a", "payload": {"page": 7}}, "7"),
+        ({"text": "a", "doc_id": "lamp.md"}, None),
+        ("a", None),
+    ],
+)
+def test_a_key_that_is_given_holds_the_document(hit: object, doc_id: str | None) -> None:
+    ((chunk, _),) = AnswerReader(HttpMapping().response, doc_key="page").read([hit])
+    assert chunk.doc_id == doc_id
+    if isinstance(hit, dict) and "doc_id" in hit:
+        ((chunk, _),) = AnswerReader(HttpMapping(response={"doc_id": "doc_id"}).response, doc_key="page").read([hit])
+        assert chunk.doc_id == str(hit["doc_id"]), "a path says more than a key"
+
+
+@pytest.mark.parametrize(
     ("answer", "said"),
     [
         ({"ok": False, "error": {"code": "E42", "message": "index shard 3 is offline"}}, '"index shard 3 is offline"'),

@@ -77,9 +77,28 @@ def test_every_fault_of_a_file_is_listed_with_its_line(tmp_path: Path) -> None:
         "5: response.id",
         "6: method",
         "7: most_bytes",
-        "8: json",
+        "8: json.day",
     }
     assert "nothing was asked" in str(raised.value)
+
+
+def test_every_fault_of_a_body_is_listed_with_its_place(tmp_path: Path) -> None:
+    body = """\
+json:
+  question: "{qurey}"
+  within:
+    - {top: "{top_k}", q: "{query}"}
+    - "${KEY}"
+  day: 2024-01-01
+"""
+    with pytest.raises(MappingError) as raised:
+        load_mapping(written(tmp_path, body))
+    assert [(fault.where, fault.found) for fault in raised.value.faults] == [
+        ("search.yaml:2: json.question", '"{qurey}"'),
+        ("search.yaml:4: json.within[0].top", '"{top_k}"'),
+        ("search.yaml:5: json.within[1]", 'the variable "${KEY}"'),
+        ("search.yaml:6: json.day", "a date"),
+    ]
 
 
 @pytest.mark.parametrize(

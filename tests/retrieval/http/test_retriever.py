@@ -22,7 +22,7 @@ from raglift.errors import ConfigurationError, MissingKey, ServiceFailed, Servic
 from raglift.event_loop import event_loop
 from raglift.execution.policy import is_transient
 from raglift.integrations.adapt import adapt_system
-from raglift.records import Dataset
+from raglift.records import Dataset, Document, Fact, Passage, Query
 from raglift.retrieval import HttpRetriever
 from raglift.retrieval.http.connections import proxy_of
 from raglift.retrieval.http.exchange import _unreached
@@ -168,6 +168,21 @@ def test_what_went_wrong_is_said_in_plain_words(reply: SearchAnswer, said: str, 
     assert is_transient(error) is passing
 
 
+@pytest.mark.parametrize(
+    ("reply", "what_to_do"),
+    [
+        (SearchAnswer(body=b"\n<!doctype html><title>Log in"), "expected JSON: this is a page, so look at the address"),
+        (SearchAnswer(body=b"OK"), "expected JSON"),
+    ],
+)
+def test_answers_without_json_to_every_query_are_one_error_as_those_of_another_shape(
+    reply: SearchAnswer, what_to_do: str
+) -> None:
+    dataset = Dataset.from_dict({"one": ["x"], "two": ["x"]})
+    with asked(reply) as (retriever, _), pytest.raises(ServiceUnusable, match=what_to_do):
+        rl.evaluate(retriever, dataset, ks=[1], progress=False)
+
+
 def test_an_answer_that_takes_too_long_says_so() -> None:
     assert str(failure(SearchAnswer(seconds=9), {"timeout": 0.3})) == "no answer within 0.3 s"
 
@@ -245,6 +260,17 @@ def test_it_can_be_asked_on_any_event_loop_again_and_again() -> None:
         assert asyncio.run(twice()) == asyncio.run(twice()) == 2
         assert len(retriever.retrieve_one("c", 1)) == 1
         assert server.counts["requests"] == 5
+
+
+def test_the_key_of_documents_is_looked_at_as_in_other_systems() -> None:
+    passage = Passage("The lamp.", doc_id="lamp.md")
+    dataset = Dataset((Query("q", "lamp?", (Fact((passage,)),)),), (Document("lamp.md", "The lamp."),))
+    with asked({"results": [{"text": "The lamp.", "page": "lamp.md"}]}) as (retriever, server):
+        for system in (retriever, server.address):
+            found = rl.evaluate(system, dataset, ks=[1], metrics=["recall"], doc_key="page", progress=False)
+            assert [hit.chunk.doc_id for hit in found.run.traces[0].stages[0].ranking.hits] == ["lamp.md"]
+            assert not [note for note in found.notes if "doc_key" in note]
+        assert retriever.retrieve_one("lamp", 1).hits[0].chunk.doc_id is None, "the retriever itself is as it was"
 
 
 def test_asking_in_turn_keeps_one_connection() -> None:

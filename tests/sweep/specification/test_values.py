@@ -67,6 +67,7 @@ def fault(name: str, value: Any) -> str:
         ("include", {"retrievers": "bm25"}, 'include.retrievers: found an unknown field "retrievers"'),
         ("systems", "my_rag", 'systems: found "my_rag"; expected module:name of a retriever or of a function'),
         ("systems", "my-rag:build", "expected module:name"),
+        ("systems", "localhost:8000/find", "http:// or https:// before it, as http://localhost:8000/search"),
         ("systems", [7], "systems[0]: found 7; expected module:name"),
         ("systems", [object()], "systems[0]: found a object without a name; expected a name: systems={'mine'"),
         ("systems", {"mine": {"system": "a:b", "rerankers": []}}, "systems.mine.rerankers: found an empty list"),

@@ -13,6 +13,7 @@ from raglift.dataset.parquet_size import fits, rows_at_a_time
 from raglift.dataset.passages import read_characters, read_string
 from raglift.errors import ConfigurationError, DatasetError, Fault
 from raglift.limits import allowed, most_bytes
+from raglift.paths import is_file, is_folder
 from raglift.records import Document, Fact, Passage, Query
 
 if TYPE_CHECKING:
@@ -66,19 +67,19 @@ def read_autorag(
         ConfigurationError: other labels, labels that need the corpus, which is not there, or that are not texts though
             there are other documents than its rows.
     """
-    folder = source if source.is_dir() else source.parent
-    qa = source / QA if source.is_dir() else source
+    folder = source if is_folder(source) else source.parent
+    qa = source / QA if is_folder(source) else source
     corpus = folder / CORPUS
-    chosen = labels or ("texts" if documents is not None else "spans" if corpus.is_file() else "ids")
+    chosen = labels or ("texts" if documents is not None else "spans" if is_file(corpus) else "ids")
     if chosen not in LABELS:
         raise ConfigurationError(f"labels: found {labels!r}; expected one of {', '.join(map(repr, LABELS))}")
-    if chosen != "ids" and not corpus.is_file():
+    if chosen != "ids" and not is_file(corpus):
         raise ConfigurationError(f"labels: found {chosen!r}, but no {corpus}; expected 'ids', or the corpus")
     if chosen != "texts" and documents is not None:
         raise ConfigurationError(
             f"labels: found {labels!r} with documents=; expected 'texts': the others are about the rows of {CORPUS}"
         )
-    rows = _read_corpus(corpus, faults) if corpus.is_file() else {}
+    rows = _read_corpus(corpus, faults) if is_file(corpus) else {}
     queries = _read_qa(qa, rows, chosen, faults)
     return queries, tuple(rows.values()) if documents is None else read_documents(documents)
 

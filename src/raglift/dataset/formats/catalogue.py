@@ -11,6 +11,7 @@ from raglift.dataset.faults import Place, nearest, shown
 from raglift.dataset.formats import autorag, beir, csv_table, llama_index, own, squad, trec
 from raglift.dataset.strict_json import parse_text
 from raglift.errors import ConfigurationError, DatasetError, Fault
+from raglift.paths import is_file, is_folder, is_there
 
 if TYPE_CHECKING:
     import os
@@ -173,7 +174,7 @@ def read_format(
                 f"load_dataset: found {option}= with format {name!r}{own_documents}; expected {takes}"
             )
     faults: list[Fault] = []
-    if not source.exists():
+    if not is_there(source):
         raise DatasetError(str(source), [Fault(str(source), "no such file or folder", f"a dataset in {chosen.title}")])
     queries, read = chosen.read(source, faults, **given)
     if not queries and not faults:
@@ -194,9 +195,9 @@ def recognize_format(source: Path, options: FormatOptions) -> FormatName | None:
         ConfigurationError: it has the layout of several.
         DatasetError: a JSON file that is damaged, or of none of the known shapes.
     """
-    if source.is_dir():
+    if is_folder(source):
         return _of_folder(source)
-    if not source.is_file():
+    if not is_file(source):
         return None
     if options.get("topics") is not None:
         return "trec"
@@ -212,13 +213,13 @@ def recognize_format(source: Path, options: FormatOptions) -> FormatName | None:
 
 def _of_folder(folder: Path) -> FormatName | None:
     found: list[FormatName] = []
-    if (folder / beir.CORPUS).is_file() and (folder / beir.QUERIES).is_file() and (folder / beir.QRELS).is_dir():
+    if is_file(folder / beir.CORPUS) and is_file(folder / beir.QUERIES) and is_folder(folder / beir.QRELS):
         found.append("beir")
-    elif (folder / own.QUERIES).is_file():
+    elif is_file(folder / own.QUERIES):
         found.append("jsonl")
-    if (folder / autorag.QA).is_file():
+    if is_file(folder / autorag.QA):
         found.append("autorag")
-    if (folder / trec.QRELS).is_file() and (folder / trec.TOPICS).is_file():
+    if is_file(folder / trec.QRELS) and is_file(folder / trec.TOPICS):
         found.append("trec")
     if len(found) > 1:
         names = ", ".join(f"format={name!r}" for name in found)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from raglift.dataset.documents import check_documents
 from raglift.dataset.faults import Place, nearest, quoted
 from raglift.dataset.jsonl_writer import check_queries
+from raglift.dataset.strict_json import gives_back
 from raglift.errors import ConfigurationError
 from raglift.records import Dataset, Document, Fact, Passage, Query
 
@@ -55,14 +55,7 @@ def _is_title(value: Any) -> bool:
 
 def json_metadata(metadata: Mapping[str, Any]) -> str | None:
     """Return the first field that JSON would not give back as it is."""
-    for name, value in metadata.items():
-        try:
-            read = json.loads(json.dumps({name: value}, allow_nan=False))
-        except (TypeError, ValueError, RecursionError):
-            return str(name)
-        if read != {name: value}:
-            return str(name)
-    return None
+    return next((str(name) for name, value in metadata.items() if not gives_back({name: value})), None)
 
 
 def is_span(passage: Passage, documents: Mapping[str, Document]) -> bool:  # noqa: ARG001 — as `Room.holds` is called

@@ -12,6 +12,7 @@ from raglift.dataset.documents import read_documents
 from raglift.dataset.formats.fit import Room, json_metadata
 from raglift.dataset.jsonl import read_queries
 from raglift.dataset.jsonl_writer import write_queries
+from raglift.paths import is_file, is_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,9 +47,9 @@ ROOM = Room(
 
 def documents_of(folder: Path) -> Path | None:
     """Return where the documents of a folder are: `documents/` or `documents.jsonl`; None when it has none."""
-    if (folder / FILES).is_dir():
+    if is_folder(folder / FILES):
         return folder / FILES
-    return folder / LINES if (folder / LINES).is_file() else None
+    return folder / LINES if is_file(folder / LINES) else None
 
 
 def read_own(
@@ -64,7 +65,7 @@ def read_own(
         faults: not used.
         documents: the documents, in place of the folder's own.
     """
-    if not source.is_dir():
+    if not is_folder(source):
         given = read_documents(documents)
         return read_queries(source, given), given
     given = read_documents(documents_of(source) if documents is None else documents)

@@ -10,7 +10,7 @@ from raglift.dataset.decoding import read_text
 from raglift.dataset.faults import Place, quoted, shown
 from raglift.dataset.formats.fit import Room, is_span, title_only
 from raglift.dataset.formats.whole_documents import whole_document
-from raglift.dataset.passages import read_id, read_string
+from raglift.dataset.passages import read_characters, read_id, read_string
 from raglift.dataset.strict_json import parse_text
 from raglift.errors import ConfigurationError
 from raglift.records import Document, Fact, Passage, Query
@@ -106,7 +106,7 @@ def _objects(entry: Mapping[str, Any], name: str, place: Place) -> Iterator[tupl
 
 
 def _read_context(paragraph: Mapping[str, Any], doc_id: str, title: Any, place: Place) -> Document | None:
-    text = read_string(paragraph.get("context"), place / "context")
+    text = read_characters(paragraph.get("context"), place / "context")  # a document may be empty
     given = paragraph.get("document_id")
     named = doc_id if given is None else read_id(given, place / "document_id")
     if text is None or named is None:

@@ -12,6 +12,7 @@ from raglift.dataset.formats.fit import Room, json_metadata
 from raglift.dataset.formats.topics import read_topics
 from raglift.dataset.formats.whole_documents import Judgements, judged_document, judged_documents, read_grade
 from raglift.errors import ConfigurationError
+from raglift.paths import is_file, is_folder, user_path
 
 if TYPE_CHECKING:
     import os
@@ -61,13 +62,11 @@ def read_trec(
     Raises:
         ConfigurationError: there are no topics.
     """
-    from pathlib import Path
-
-    folder = source if source.is_dir() else None
+    folder = source if is_folder(source) else None
     if topics is None and folder is None:
         raise ConfigurationError("load_dataset: found TREC qrels without topics; expected topics='the topics file'")
-    topics_path = Path(topics).expanduser() if topics is not None else source / TOPICS
-    if documents is None and folder is not None and (folder / DOCUMENTS).is_file():
+    topics_path = user_path(topics) if topics is not None else source / TOPICS
+    if documents is None and folder is not None and is_file(folder / DOCUMENTS):
         documents = folder / DOCUMENTS
     given = read_documents(documents)
     judged = _read_qrels(source if folder is None else folder / QRELS, faults)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raglift.dataset.formats.catalogue import find_format
 from raglift.dataset.formats.fit import faults_of_fit, without
 from raglift.dataset.replacing import NOTHING_WRITTEN, beside
 from raglift.errors import DatasetError, Fault
+from raglift.paths import is_folder, is_there, user_path
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Collection
+    from pathlib import Path
 
     from raglift.dataset.formats.catalogue import FormatName
     from raglift.records import Dataset
@@ -49,9 +50,9 @@ def write_dataset(
         ConfigurationError: no such format, or nothing that can be dropped.
     """
     chosen = find_format(format)
-    path = Path(target).expanduser()
+    path = user_path(target)
     written = without(dataset, drop)
-    faults = faults_of_fit(written, chosen.room(written)) or _faults_of_target(path, is_folder=chosen.is_folder)
+    faults = faults_of_fit(written, chosen.room(written)) or _faults_of_target(path, as_folder=chosen.is_folder)
     if faults:
         raise DatasetError(f"{path} (as {chosen.title})", faults, NOTHING_WRITTEN)
     try:
@@ -61,7 +62,7 @@ def write_dataset(
             if chosen.is_folder:
                 made.mkdir()
             chosen.write(written, made)
-            if path.is_dir():
+            if is_folder(path):
                 path.rmdir()  # Windows puts no folder in an empty one's place
             made.replace(path)
     except UnicodeEncodeError as error:
@@ -77,7 +78,7 @@ def write_dataset(
     return path
 
 
-def _faults_of_target(path: Path, *, is_folder: bool) -> list[Fault]:
-    taken = any(path.iterdir()) or not is_folder if path.is_dir() else path.exists() or path.is_symlink()
-    kind = "folder" if is_folder else "file"
+def _faults_of_target(path: Path, *, as_folder: bool) -> list[Fault]:
+    taken = any(path.iterdir()) or not as_folder if is_folder(path) else is_there(path) or path.is_symlink()
+    kind = "folder" if as_folder else "file"
     return [Fault(str(path), "something there already", f"the path of a new {kind}")] if taken else []

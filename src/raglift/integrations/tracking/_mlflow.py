@@ -18,6 +18,7 @@ from raglift.errors import MissingDependency, RagliftError, TrackingFailed
 from raglift.integrations.tracking.names import shortened
 from raglift.integrations.tracking.records import TrackedRun
 from raglift.integrations.tracking.secrets import place_of, reason_of
+from raglift.paths import is_there
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -154,7 +155,7 @@ def _check_file(address: str) -> None:
         return
     file = Path(found[1])
     refusing = unwritable(file)
-    if refusing is None and file.exists() and not os.access(file, os.W_OK):
+    if refusing is None and is_there(file) and not os.access(file, os.W_OK):
         refusing = file.absolute()
     if refusing is not None:
         raise TrackingFailed(

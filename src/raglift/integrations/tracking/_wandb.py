@@ -9,11 +9,14 @@ import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
 from raglift.dataset.faults import quoted
 from raglift.errors import ConfigurationError, MissingDependency, MissingKey, TrackingFailed
 from raglift.integrations.tracking.names import shortened
 from raglift.integrations.tracking.records import TrackedRun
 from raglift.integrations.tracking.secrets import place_of, reason_of
+from raglift.paths import is_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -79,7 +82,9 @@ class WandbTracker:
                 self._server = str(settings.base_url)
             if self._mode == "online" and not _has_key(settings, self._server):
                 raise MissingKey(
-                    "WANDB_API_KEY", "Weights & Biases (WANDB_MODE=offline keeps runs in a folder and needs none)"
+                    "WANDB_API_KEY",
+                    "Weights & Biases (WANDB_MODE=offline keeps runs in a folder and needs none)",
+                    any_will_do=False,
                 )
 
     def _check_project(self) -> None:
@@ -152,7 +157,7 @@ class WandbTracker:
             run.summary["error"] = record.error
         if files is not None:
             artifact = self._wandb.Artifact(_NO_ARTIFACT_NAME.sub("-", f"raglift-{run.id}"), type=record.kind)
-            for path in sorted(path for path in files.rglob("*") if path.is_file()):
+            for path in sorted(path for path in files.rglob("*") if is_file(path)):
                 artifact.add_file(str(path), name=path.relative_to(files).as_posix())
             run.log_artifact(artifact)
 
@@ -196,6 +201,11 @@ def _told() -> Iterator[None]:
     """Say of a failure what W&B said, and what to look at."""
     try:
         yield
+    except ValidationError as error:
+        raise TrackingFailed(
+            f"wandb: {reason_of(error)}; expected settings that W&B takes: its variables, as WANDB_MODE, in the "
+            "environment or in .env, or its own file of settings; nothing of what was measured is lost"
+        ) from error
     except Exception as error:
         raise TrackingFailed(
             f"wandb: {reason_of(error)}; expected a server that answers and a key that it knows (WANDB_BASE_URL, "

@@ -36,5 +36,11 @@ def place_of(address: str) -> str:
 
 def reason_of(error: BaseException) -> str:
     """Return what went wrong in one line, without what may be secret."""
+    from pydantic import ValidationError
+
+    if isinstance(error, ValidationError):  # its first line counts only, and what was found may be a key
+        details = error.errors(include_url=False, include_context=False, include_input=False)
+        told = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in details)
+        return shortened(without_secrets(told), 500)
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return shortened(without_secrets(lines[0] if lines else type(error).__name__).rstrip(".:"), 500)

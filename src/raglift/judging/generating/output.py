@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.auditing.relabelling import Quotes
 from raglift.dataset import passage_value, write_dataset, write_queries
 from raglift.judging.generating.records import SYNTHETIC
 from raglift.judging.prompts import load_prompt
+from raglift.paths import user_path
 from raglift.records import Annotator, Fact, Passage, Query
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from raglift.judging.generating.corpus import Passages
     from raglift.judging.generating.drafts import Draft
@@ -60,7 +61,7 @@ def _query(draft: Draft, passages: Passages, model: str, date: str) -> Query:
 
 def write_generation(generation: Generation, path: str | os.PathLike[str], *, overwrite: bool = True) -> Path:
     """Write the queries to a file, or with their documents to a folder; see `Generation.write`."""
-    target = Path(path).expanduser()
+    target = user_path(path)
     dataset = generation.dataset
     if target.suffix.lower() in _LINES:
         anchored = _anchored(dataset.documents)

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from raglift.errors import ConfigurationError
 from raglift.judging.prompts import Prompt, load_prompt, read_prompt_part
+from raglift.paths import user_path
 
 __all__ = [
     "ANSWERS_FROM",
@@ -100,7 +101,7 @@ def read_rubric(path: Path) -> str:
     """
     try:
         # Of a huge file, or one without end, no more is read than tells that it is too long
-        with path.expanduser().open("rb") as file:
+        with user_path(path).open("rb") as file:
             data = file.read(_MOST_BYTES + 1)
         if len(data) > _MOST_BYTES:
             raise _too_long(str(path))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from raglift.dataset.replacing import beside
 from raglift.errors import ConfigurationError, MissingDependency
+from raglift.paths import is_folder, is_there
 from raglift.printable import printable
 from raglift.report.page.inlining import ICON, asset, one_script, source_hash
 from raglift.report.page.layout import laid_sections, laid_table
@@ -109,13 +110,13 @@ def write_page(document: Document, path: str | os.PathLike[str], *, overwrite: b
 
 def _check_free(target: Path, *, overwrite: bool) -> None:
     """Raise unless a page can be written there without destroying anything else."""
-    if target.is_dir():
+    if is_folder(target):
         raise ConfigurationError(f"{target}: found a folder; expected the name of a file, as {target / 'report.html'}")
-    if not target.parent.is_dir():
+    if not is_folder(target.parent):
         raise ConfigurationError(
             f"{target}: found no folder {target.parent}; expected a folder that exists: create it, or choose another"
         )
-    if not target.exists():
+    if not is_there(target):
         return
     if not _is_page(target):
         raise ConfigurationError(

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from raglift.comparison import has_costs
+from raglift.diagnosis.rejudged import rule_of
 from raglift.metrics import MEASURES, mean_title
 from raglift.report.tables import Cell
 from raglift.report.terminal.figures import (
@@ -74,13 +75,12 @@ def comparison_parts(comparison: Comparison) -> Iterator[Part]:
 
 
 def _head(comparison: Comparison) -> str:
-    dataset = comparison.evaluation(comparison.baseline)
-    spec = dataset.run.spec
+    baseline = comparison.evaluation(comparison.baseline)
     counted = max((row.n for row in comparison.of(comparison.primary)), default=0)
     shared = len(comparison.query_ids)
     queries = f"{shared:,} queries" if counted == shared else f"{shared:,} queries, {counted:,} of them scored"
-    profile = "" if dataset.profile == "default" else f", {dataset.profile} conventions"
-    return f"{dataset.dataset.name}: {queries}, match by {spec['match']['mode']}{profile}"
+    profile = "" if baseline.profile == "default" else f", {baseline.profile} conventions"
+    return f"{baseline.dataset.name}: {queries}, match by {rule_of(baseline)}{profile}"
 
 
 def _sorted(comparison: Comparison) -> list[Compared]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.comparison.statistics import within_reach
-from raglift.diagnosis.rejudged import judgements_of
+from raglift.diagnosis.rejudged import judgements_of, rule_of
 from raglift.metrics import MEASURES, mean_title
 from raglift.report.failing import failures_lines
 from raglift.report.tables import Cell
@@ -65,12 +65,9 @@ def evaluation_parts(evaluation: Evaluation) -> Iterator[Part]:
 def _head(evaluation: Evaluation) -> list[str]:
     """Return what was measured."""
     run = evaluation.run
-    spec = run.spec
     profile = "" if evaluation.profile == "default" else f", {evaluation.profile} conventions"
-    asked = f"{counted(len(evaluation.dataset), 'query')}, {counted(spec['candidates'], 'candidate')}"
-    threshold = spec["match"].get("threshold")
-    match = f"{spec['match']['mode']}" + ("" if threshold is None else f" (threshold {threshold:g})")
-    first = f"{evaluation.dataset.name}: {asked}, match by {match}{profile}"
+    asked = f"{counted(len(evaluation.dataset), 'query')}, {counted(run.spec['candidates'], 'candidate')}"
+    first = f"{evaluation.dataset.name}: {asked}, match by {rule_of(evaluation)}{profile}"
     stages = (f"  {stage.name}: {stage.system}" for stage in run.stages)
     return [first, *stages, *labels_line(evaluation.label_sources)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from raglift.diagnosis.rejudged import rule_of
 from raglift.metrics import mean_title, title
 from raglift.report.terminal.figures import (
     WIDTH,
@@ -45,8 +46,8 @@ def lift_parts(lift: Lift) -> Iterator[Part]:
     """Yield the lines and tables of a reranker lift: the primary metric, the others, and the queries that moved."""
     evaluation = lift.evaluation
     scored = f", {lift.row().n:,} of them scored" if lift.row().n < len(evaluation.dataset) else ""
-    match = evaluation.run.spec["match"]["mode"]
-    yield f"{evaluation.dataset.name}: {counted(len(evaluation.dataset), 'query')}{scored}, match by {match}"
+    queries = f"{counted(len(evaluation.dataset), 'query')}{scored}"
+    yield f"{evaluation.dataset.name}: {queries}, match by {rule_of(evaluation)}"
     yield from (f"  {stage.name}: {stage.system}" for stage in evaluation.run.stages)
     yield from labels_line(lift.label_sources)
     yield ""

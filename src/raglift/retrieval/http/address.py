@@ -9,15 +9,25 @@ from urllib.parse import parse_qsl, urlsplit
 from raglift.dataset.faults import quoted
 from raglift.errors import ConfigurationError
 
-__all__ = ["checked_address", "is_http_address", "is_loopback", "shown_address"]
+__all__ = ["checked_address", "is_http_address", "is_loopback", "perhaps_address", "shown_address"]
 
 _SCHEMES = ("http://", "https://")
+_NEARLY = re.compile(
+    r"(https?:/?[^/\s]|[a-z]+://|localhost[:/]|\d{1,3}(\.\d{1,3}){3}[:/]|[\w.-]+:\d+(/|$)|[\w-]+(\.[\w-]+)+/)",
+    re.IGNORECASE,
+)
+"""How an address begins that lacks `http://`, has half of it, or is of something else; no `module:name` does."""
 _SECRET_NAME = re.compile(r"key|token|secret|password|credential|signature", re.IGNORECASE)
 
 
 def is_http_address(reference: str) -> bool:
     """Whether a text is meant as the address of an HTTP service."""
     return reference.strip().lower().startswith(_SCHEMES)
+
+
+def perhaps_address(reference: str) -> bool:
+    """Whether a text is no address of an HTTP service and was probably meant as one: `localhost:8000/search`."""
+    return not is_http_address(reference) and _NEARLY.match(reference.strip()) is not None
 
 
 def checked_address(address: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,17 @@ from raglift.printable import printable
 from raglift.records import Chunk
 from raglift.retrieval.http.paths import MISSING, follow, parse_path, path_text
 from raglift.retrieval.http.secrets import Secrets
-from raglift.retrieval.http.shapes import messages_in, nearest_field, shape_of, suggestion
+from raglift.retrieval.http.shapes import kind_of, messages_in, nearest_field, shape_of, suggestion
+from raglift.retrieval.http.values import (
+    OtherShape,
+    UnfitField,
+    identity_of,
+    is_integer,
+    offset_of,
+    score_of,
+    text_of,
+    unwrapped,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,21 +60,12 @@ _NAMES = {
     "score": ("score", "_score", "relevance", "@search.score", "similarity"),
 }
 _METADATA = ("metadata", "payload", "_source", "fields")
+_IDS_ALONE = "; hits without texts cannot be matched: let the service return them (`raglift score` takes files of ids)"
 _DEEPEST = 3
 _DEEPEST_METADATA = 50
-_MOST_CHARACTERS = 10**18
-"""No text has so many; a saved evaluation and arrays hold no larger number."""
 
 
-class _Other(Exception):
-    """An answer of another shape: what was found, what was expected, and what the hits have, where that is known."""
-
-    def __init__(self, found: str, expected: str, known: str = "") -> None:
-        super().__init__(found)
-        self.found, self.expected, self.known = found, expected, known
-
-
-class _NoList(_Other):
+class _NoList(OtherShape):
     """An answer without a list of hits: it may say why, as an error that comes with status 200."""
 
 
@@ -76,6 +76,8 @@ class AnswerReader:
     paths: ResponseFields
     secrets: Secrets = field(default_factory=lambda: Secrets(()))
     """What must not be shown, should an answer repeat it."""
+    doc_key: str | None = None
+    """Where the paths name no document: the key that holds its id, in a hit's metadata or in the hit."""
 
     def read(self, answer: Any) -> list[tuple[Chunk, float | None]]:
         """Return the hits of an answer, best first, as the service has them.
@@ -85,9 +87,10 @@ class AnswerReader:
         """
         try:
             return self._hits(answer)
-        except _Other as other:
+        except OtherShape as other:
             hint = "" if other.known else suggestion(answer)
-            what_to_do = f"; perhaps, in the mapping, {hint}" if hint else other.known
+            no_text = _IDS_ALONE if isinstance(other, UnfitField) and other.name == "text" else ""
+            what_to_do = f"; perhaps, in the mapping, {hint}" if hint else other.known or no_text
             said = [self.secrets.beginning(each.encode("utf-8", "replace")) for each in messages_in(answer)]
             says = f"the answer says {', '.join(map(_in_marks, said))}; " if said and isinstance(other, _NoList) else ""
             message = (
@@ -101,23 +104,32 @@ class AnswerReader:
         if not hits:
             return []
         columns = {name: self._column(hits, name) for name in _NAMES}
-        texts = [_text(value, place) for place, value in enumerate(columns["text"])]
-        scores = [_score(value, place) for place, value in enumerate(columns["score"])]
-        metadata = self._metadata(hits, texts)
+        try:
+            texts = [text_of(value, place) for place, value in enumerate(columns["text"])]
+            metadata = self._metadata(hits, texts)
+            if self.doc_key is not None and self.paths.doc_id is None:
+                columns["doc_id"] = [_under(self.doc_key, *each) for each in zip(metadata, hits, strict=True)]
+            scores = [score_of(value, place) for place, value in enumerate(columns["score"])]
+            chunks = [
+                Chunk(
+                    text=text,
+                    id=identity_of(columns["id"][place], "id", place) or "",
+                    doc_id=identity_of(columns["doc_id"][place], "doc_id", place),
+                    start=offset_of(columns["start"][place], "start", place),
+                    end=offset_of(columns["end"][place], "end", place),
+                    metadata=metadata[place],
+                )
+                for place, text in enumerate(texts)
+            ]
+        except UnfitField as other:
+            if (given := getattr(self.paths, other.name)) is None:
+                raise
+            path = parse_path(given)
+            found = f"{other.found}: {path_text(path)}"
+            raise OtherShape(found, other.expected, nearest_field(hits, path)) from None
         deep = next((place for place, each in enumerate(metadata) if _is_too_deep(each)), None)
         if deep is not None:  # it could be measured, and then not be saved
-            raise _Other(f"hit {deep + 1} has metadata nested too deeply", f"at most {_DEEPEST_METADATA} levels")
-        chunks = [
-            Chunk(
-                text=text,
-                id=_identity(columns["id"][place], "id", place) or "",
-                doc_id=_identity(columns["doc_id"][place], "doc_id", place),
-                start=_offset(columns["start"][place], "start", place),
-                end=_offset(columns["end"][place], "end", place),
-                metadata=metadata[place],
-            )
-            for place, text in enumerate(texts)
-        ]
+            raise OtherShape(f"hit {deep + 1} has metadata nested too deeply", f"at most {_DEEPEST_METADATA} levels")
         return list(zip(chunks, scores, strict=True))
 
     def _list(self, answer: Any) -> Sequence[Any]:
@@ -131,7 +143,7 @@ class AnswerReader:
         if found is None:  # as some languages write an empty list
             return []
         if not isinstance(found, list):
-            what = "nothing" if found is MISSING else _kind(found)
+            what = "nothing" if found is MISSING else kind_of(found)
             raise _NoList(f"{what} at hits: {path_text(path)}", "a list of hits there")
         return found
 
@@ -144,7 +156,7 @@ class AnswerReader:
         column = [follow(hit, path) for hit in hits]
         # Languages that leave out zeros and empty texts are no reason to refuse: one hit that has it shows it is there
         if all(value is MISSING for value in column):
-            raise _Other(f"no hit has {name}: {path_text(path)}", f"{name} there", nearest_field(hits, path))
+            raise OtherShape(f"no hit has {name}: {path_text(path)}", f"{name} there", nearest_field(hits, path))
         return [None if value is MISSING else value for value in column]
 
     def _metadata(self, hits: Sequence[Any], texts: Sequence[str]) -> list[dict[str, Any]]:
@@ -153,10 +165,10 @@ class AnswerReader:
         path = parse_path(self.paths.metadata)
         found = [follow(hit, path) for hit in hits]
         if all(value is MISSING for value in found):
-            raise _Other(f"no hit has metadata: {path_text(path)}", "metadata there", nearest_field(hits, path))
+            raise OtherShape(f"no hit has metadata: {path_text(path)}", "metadata there", nearest_field(hits, path))
         for value in found:
             if not (isinstance(value, dict) or value is None or value is MISSING):
-                raise _Other(f"{_kind(value)} at metadata: {path_text(path)}", "a mapping there")
+                raise OtherShape(f"{kind_of(value)} at metadata: {path_text(path)}", "a mapping there")
         return [dict(value) if isinstance(value, dict) else {} for value in found]
 
 
@@ -198,12 +210,12 @@ def _usual(hit: Any, name: str) -> Any:
 def _fits(name: str, value: Any) -> bool:
     """Whether what stands under a usual name is what it is taken for: a guess that does not fit is none."""
     if name == "text":
-        return isinstance(_unwrapped(value), str)
+        return isinstance(unwrapped(value), str)
     if name in ("id", "doc_id"):
-        return isinstance(value, str) or _is_integer(value)
+        return isinstance(value, str) or is_integer(value)
     if name == "score":
         return isinstance(value, (int, float)) and not isinstance(value, bool)
-    return _is_integer(value)
+    return is_integer(value)
 
 
 def _usual_metadata(hit: Any, text: str) -> dict[str, Any]:
@@ -211,7 +223,12 @@ def _usual_metadata(hit: Any, text: str) -> dict[str, Any]:
     if not isinstance(hit, dict):
         return {}
     found: dict[str, Any] = next((hit[name] for name in _METADATA if isinstance(hit.get(name), dict)), {})
-    return {name: value for name, value in found.items() if _unwrapped(value) != text}
+    return {name: value for name, value in found.items() if unwrapped(value) != text}
+
+
+def _under(key: str, *places: Any) -> Any:
+    """Return what stands under a key in the first of some places that has it; None where none has."""
+    return next((place[key] for place in places if isinstance(place, dict) and place.get(key) is not None), None)
 
 
 def _is_too_deep(value: Any) -> bool:
@@ -228,61 +245,5 @@ def _is_too_deep(value: Any) -> bool:
     return True
 
 
-def _unwrapped(value: Any) -> Any:
-    """Return the only item of a list of one: so Elasticsearch and Solr return fields."""
-    return value[0] if isinstance(value, list) and len(value) == 1 else value
-
-
-def _text(value: Any, place: int) -> str:
-    text = _unwrapped(value)
-    if not isinstance(text, str):
-        what = "no text" if text is None else f"{_kind(text)} for a text"
-        raise _Other(f"hit {place + 1} has {what}", "a text in every hit: name its field as text")
-    return text
-
-
-def _identity(value: Any, name: str, place: int) -> str | None:
-    value = _unwrapped(value)
-    if value is None or isinstance(value, str):
-        return value
-    if _is_integer(value):
-        return str(value)
-    raise _Other(f"hit {place + 1} has {_kind(value)} for {name}", "a text or an integer")
-
-
-def _offset(value: Any, name: str, place: int) -> int | None:
-    value = _unwrapped(value)
-    if value is None or (_is_integer(value) and abs(value) < _MOST_CHARACTERS):
-        return None if value is None or value < 0 else int(value)  # LangChain says -1 where it does not know
-    raise _Other(f"hit {place + 1} has {_kind(value)} for {name}", "an integer: a number of characters")
-
-
-def _score(value: Any, place: int) -> float | None:
-    value = _unwrapped(value)
-    if value is None:
-        return None
-    try:
-        number = math.nan if isinstance(value, (bool, list, dict)) else float(value)
-    except (ValueError, OverflowError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise _Other(f"hit {place + 1} has {_kind(value)} for score", "a number")
-    return number
-
-
 def _in_marks(text: str) -> str:
     return f'"{text}"'
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, dict):
-        return "a mapping"
-    if isinstance(value, list):
-        return f"a list of {len(value):,}"
-    if isinstance(value, bool) or value is None:
-        return {True: "true", False: "false", None: "null"}[value]
-    return "a text" if isinstance(value, str) else "a number"

@@ -29,6 +29,7 @@ _HEADER_VALUE = re.compile(r"[\x20-\x7e]+")
 _NOT_OURS = ("connection", "content-length", "transfer-encoding")
 _LONGEST_TIMEOUT = 86_400.0
 _DEEPEST = 20
+_PLACES = 'one of "{k}", "{query}"'
 
 
 def checked(
@@ -47,12 +48,19 @@ def checked(
     try:
         model = _Mapping.model_validate(dict(given))
     except ValidationError as error:
-        raise MappingError(source, [_fault(detail, locate) for detail in error.errors(include_url=False)]) from None
+        details = error.errors(include_url=False)
+        raise MappingError(source, [fault for detail in details for fault in _faults(detail, locate)]) from None
     values = {each.alias or name: getattr(model, name) for name, each in _Mapping.model_fields.items()}
     faults = [Fault(locate(keys), found, expected) for keys, found, expected in _disagreements(values)]
     if faults:
         raise MappingError(source, faults)
     return values
+
+
+def _faults(detail: Any, locate: Callable[[Keys], str]) -> list[Fault]:
+    if detail["type"] != "raglift_body":
+        return [_fault(detail, locate)]
+    return [Fault(locate((*detail["loc"], *keys)), *told) for keys, *told in detail["ctx"]["faults"]]
 
 
 def _fault(detail: Any, locate: Callable[[Keys], str]) -> Fault:
@@ -128,29 +136,38 @@ def _param(value: Any) -> Any:
     raise _wrong(_kind(value), "a text, a number, true or false")
 
 
-def _json(value: Any, depth: int = 0) -> Any:
+def _json(value: Any) -> Any:
     """Return a copy of what JSON can hold."""
-    if depth > _DEEPEST:
-        raise _wrong("values that lie deeper", f"at most {_DEEPEST} deep")
-    if value is None or isinstance(value, (bool, int)):
-        return value
-    if isinstance(value, str):
+    faults: list[tuple[Keys, str, str]] = []
+    copied = _copied(value, (), faults)
+    if faults:
+        raise PydanticCustomError("raglift_body", "a body that cannot be sent", {"faults": faults})
+    return copied
+
+
+def _copied(value: Any, keys: Keys, faults: list[tuple[Keys, str, str]]) -> Any:
+    """Return a copy of a body, or of what lies in it; every fault is noted with its place."""
+    if len(keys) > _DEEPEST:
+        faults.append((keys[:1], "values that lie deeper", f"at most {_DEEPEST} deep"))
+    elif isinstance(value, (list, tuple)):
+        return [_copied(each, (*keys, place), faults) for place, each in enumerate(value)]
+    elif isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
+        return {name: _copied(each, (*keys, name), faults) for name, each in value.items()}
+    elif isinstance(value, str):
         alone = variables_of(value)
         if len(alone) == 1 and value == f"${{{alone[0]}}}":
-            raise _wrong(f"the variable {quoted(value)}", "variables in headers or params alone; a body is plain data")
-        return _no_unknown_place(value)
-    if isinstance(value, float) and math.isfinite(value):
-        return value
-    if isinstance(value, (list, tuple)):
-        return [_json(each, depth + 1) for each in value]
-    if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
-        return {name: _json(each, depth + 1) for name, each in value.items()}
-    raise _wrong(_kind(value), "what JSON has; put a date, or what looks otherwise, in quotation marks")
+            expected = "variables in headers or params alone; a body is plain data"
+            faults.append((keys, f"the variable {quoted(value)}", expected))
+        elif unknown_placeholder(value):
+            faults.append((keys, quoted(value), _PLACES))
+    elif not (value is None or isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value))):
+        faults.append((keys, _kind(value), "what JSON has; put a date, or what looks otherwise, in quotation marks"))
+    return value
 
 
 def _no_unknown_place(text: str) -> str:
     if unknown_placeholder(text):
-        raise _wrong(quoted(text), 'one of "{k}", "{query}"')
+        raise _wrong(quoted(text), _PLACES)
     return text
 
 
@@ -166,7 +183,7 @@ def _path(value: Any) -> Any:
 
 def _seconds(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= _LONGEST_TIMEOUT:
-        raise _wrong(_kind(value), "seconds above 0 (a day at most)")
+        raise _wrong(_kind(value), "a number of seconds above 0 (a day at most)")
     return float(value)
 
 

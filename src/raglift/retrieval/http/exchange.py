@@ -40,6 +40,7 @@ _MEND = {
     404: "look at the address",
     405: "the method of the mapping may be another",
 }
+_MEND_PAGE = ": this is a page, so look at the address, and at who asks"
 _MEND_REQUEST = "the mapping says what is sent"
 _PLAIN = ("", "identity")
 _ZIPPED = ("gzip", "x-gzip", "deflate")
@@ -63,8 +64,8 @@ class Exchange:
 
         Raises:
             NoConnection: nobody could be reached.
-            ServiceFailed: there was no usable answer: an error, none in time, one that broke off, no JSON.
-            ServiceUnusable: the service refuses such requests.
+            ServiceFailed: there was no usable answer: an error, none in time, one that broke off.
+            ServiceUnusable: the service refuses such requests, or answers without JSON.
         """
         answer = _Answer()
         try:
@@ -140,6 +141,7 @@ class Exchange:
                 f"an answer of more than {self.most_bytes:,} bytes: not read on; most_bytes in the mapping allows more",
                 status_code=status,
             )
+        mend = ""
         try:
             return json.loads(body, parse_constant=_no_constant)
         except UnicodeDecodeError as error:
@@ -147,10 +149,12 @@ class Exchange:
         except json.JSONDecodeError as error:
             what = "empty" if not body.strip() else "not JSON"
             message = f"the answer is {what} — {error.msg} at character {error.pos:,}: {self.secrets.beginning(body)}"
+            mend = _MEND_PAGE if body.lstrip()[:1] == b"<" else ""
         except (ValueError, RecursionError) as error:  # numbers of thousands of digits, endless nesting
             said = "lists nested too deeply" if isinstance(error, RecursionError) else str(error).partition(";")[0]
             message = f"the answer is not JSON — {said}: {self.secrets.beginning(body)}"
-        raise ServiceFailed(message, status_code=status) from None
+        # As a refusal is: a wrong address often answers with a page, and 200
+        raise ServiceUnusable(f"{message}; expected JSON{mend}") from None
 
     def _unpacked(self, answer: _Answer) -> bytes:
         """Return the body, unpacked no further than may be: a few bytes may stand for any number of them."""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.dataset.faults import Place
 from raglift.dataset.strict_json import parse_text
 from raglift.dataset.strict_yaml import NotYaml, YamlFields
 from raglift.errors import ConfigurationError, Fault, MappingError
+from raglift.paths import user_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 __all__ = ["HttpMapping", "ResponseFields", "load_mapping", "mapping_of"]
 
@@ -112,7 +113,7 @@ def load_mapping(path: str | os.PathLike[str]) -> HttpMapping:
     """
     if not isinstance(path, (str, os.PathLike)):
         raise ConfigurationError(f"load_mapping: found a {type(path).__name__}; expected the path of a YAML file")
-    file = Path(path).expanduser()
+    file = user_path(path)
     reading = YamlFields(file.name, _WANTED)
     given = _json_fields(file) if file.suffix.lower() == ".json" else _yaml_fields(file, reading)
     from raglift.retrieval.http.checking import checked

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import weakref
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import ConfigurationError
@@ -16,6 +18,7 @@ from raglift.retrieval.http.address import checked_address, shown_address
 from raglift.retrieval.http.answers import AnswerReader
 from raglift.retrieval.http.connections import Connections
 from raglift.retrieval.http.mapping import HttpMapping, load_mapping, mapping_of
+from raglift.retrieval.http.patience import Patience
 from raglift.retrieval.http.presence import Presence
 from raglift.retrieval.http.secrets import Secrets
 from raglift.retrieval.http.template import filled, resolved
@@ -63,6 +66,8 @@ class HttpRetriever:
         self._connections = Connections(self._address)
         weakref.finalize(self, self._connections.close_soon).atexit = False  # the process closes them itself
         self._presence = Presence(shown_address(self._address))
+        self._patience = Patience()
+        self._lender: HttpRetriever | None = None
 
     def __str__(self) -> str:
         return f"HTTP {self.mapping.method} {shown_address(self._address)}"
@@ -103,8 +108,13 @@ class HttpRetriever:
 
         request = self._request(query, k)
         exchange = Exchange(self._connections, self.mapping.timeout, self.mapping.most_bytes, self._secrets)
-        answer = await self._presence.reached(lambda: exchange.json(request))
-        return Ranking.of(self._reader.read(answer)[:k])
+
+        async def asked() -> Ranking:
+            return Ranking.of(self._reader.read(await exchange.json(request))[:k])
+
+        # That nobody is there is told by its presence alone
+        ranking: Ranking = await self._presence.reached(lambda: self._patience.ask(asked))
+        return ranking
 
     def _request(self, query: str, k: int) -> httpx.Request:
         import httpx
@@ -119,6 +129,15 @@ class HttpRetriever:
         if params:  # beside what the address has already
             url = url.copy_merge_params(params)
         return httpx.Request(self.mapping.method, url, headers=headers, content=content)
+
+    def with_doc_key(self, doc_key: str | None) -> HttpRetriever:
+        """Return one that reads documents' ids under a key of the hits, where the mapping says nothing of them."""
+        if doc_key is None:
+            return self
+        other = copy.copy(self)
+        # It holds this one, whose end would close the connections that both have
+        vars(other).update(_reader=replace(self._reader, doc_key=doc_key), _lender=self)
+        return other
 
     async def aclose(self) -> None:
         """Close the connections of the running loop; the next query opens new ones."""

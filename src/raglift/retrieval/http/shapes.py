@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import re
 from typing import TYPE_CHECKING, Any
 
 from raglift.dataset.faults import quoted
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from raglift.retrieval.http.paths import Path
 
-__all__ = ["lists_of_hits", "messages_in", "nearest_field", "shape_of", "suggestion"]
+__all__ = ["kind_of", "lists_of_hits", "messages_in", "nearest_field", "shape_of", "suggestion"]
 
 _MOST_FIELDS = 8
 _LONGEST_SHOWN = 400
@@ -25,6 +26,8 @@ _MOST_FIELDS_LISTED = 20
 _MESSAGES = ("error", "errors", "error_description", "message", "msg", "detail", "details", "reason", "exception")
 """The usual names of what a service says to a reader."""
 _MOST_MESSAGES = 3
+_NO_PROSE = re.compile(r"_?(.*[_-])?(id|uuid|key|hash|url|uri|type|index)", re.IGNORECASE)
+"""The names of fields that hold no text to read."""
 
 
 def shape_of(value: Any) -> str:
@@ -59,8 +62,12 @@ def fields_of(hit: Any) -> dict[Path, Any]:
 
 
 def longest_text(hit: dict[str, Any]) -> Path | None:
-    """Return the path of the longest text in a hit; None where it has none."""
-    texts = {path: len(value) for path, value in fields_of(hit).items() if isinstance(value, str)}
+    """Return the path of the longest text in a hit that is no id or address; None where it has none."""
+    texts = {
+        path: len(value)
+        for path, value in fields_of(hit).items()
+        if isinstance(value, str) and not (path and _NO_PROSE.fullmatch(path[-1]))
+    }
     return max(texts, key=lambda path: texts[path]) if texts else None
 
 
@@ -69,7 +76,7 @@ def nearest_field(hits: Sequence[Any], path: Path) -> str:
     known = dict.fromkeys(path_text(each) for hit in hits[:_HITS_LOOKED_AT] for each in fields_of(hit) if each)
     if not known:
         return ""
-    near = difflib.get_close_matches(path_text(path), known, n=1)
+    near = difflib.get_close_matches(path_text(path), [each for each in known if each != path_text(path)], n=1)
     listed = ", ".join(map(quoted, list(known)[:_MOST_FIELDS_LISTED]))
     more = ", …" if len(known) > _MOST_FIELDS_LISTED else ""
     return f"; the hits have {listed}{more}" + (f": perhaps {quoted(near[0])}?" if near else "")
@@ -107,6 +114,17 @@ def _shape(value: Any, depth: int) -> str:
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "null"}[value]
     return "number"
+
+
+def kind_of(value: Any) -> str:
+    """Return in words what kind of JSON a value is."""
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return f"a list of {len(value):,}"
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "null"}[value]
+    return "a text" if isinstance(value, str) else "a number"
 
 
 def suggestion(answer: Any) -> str:

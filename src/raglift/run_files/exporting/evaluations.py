@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raglift.dataset.replacing import NOTHING_WRITTEN
 from raglift.errors import ConfigurationError, DatasetError
+from raglift.paths import user_path
 from raglift.run_files.exporting.folder import MANIFEST, check_free, replacing_folder
 from raglift.run_files.exporting.labels import UNFOUND, labels_of
 from raglift.run_files.exporting.rankings import IdRankings
@@ -17,6 +17,7 @@ from raglift.run_files.forms import FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from raglift.records import Evaluation
     from raglift.run_files.exporting.labels import IdLabels
@@ -69,7 +70,7 @@ def export(
         DatasetError: ids that the form cannot hold, all of them listed; or the folder is taken or cannot be written.
     """
     names = _checked(evaluation, form, stage, all_stages=all_stages, subtopics=subtopics, escape_ids=escape_ids)
-    target = Path(folder).expanduser()
+    target = user_path(folder)
     check_free(target, overwrite=overwrite)
     labels = labels_of(evaluation)
     rankings = {name: IdRankings.of_stage(evaluation.run, of) for name, of in names.items()}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from raglift.dataset.replacing import NOTHING_WRITTEN, beside, put_folder
 from raglift.errors import DatasetError, Fault
+from raglift.paths import is_file, is_folder, is_there
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +31,7 @@ def check_free(folder: Path, *, overwrite: bool) -> None:
         DatasetError: the folder holds something; an export counts as something unless it may be replaced.
     """
     is_link = folder.is_symlink()
-    if not is_link and (not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))):
+    if not is_link and (not is_there(folder) or (is_folder(folder) and not any(folder.iterdir()))):
         return
     is_export = not is_link and _is_export(folder)
     if is_export and overwrite:
@@ -70,11 +71,11 @@ def replacing_folder(folder: Path, *, overwrite: bool) -> Iterator[Path]:
 
 def _is_export(folder: Path) -> bool:
     """Whether a folder holds the files that its manifest names, and nothing else that replacing it would destroy."""
-    if not folder.is_dir():
+    if not is_folder(folder):
         return False
     try:
         files = json.loads((folder / MANIFEST).read_bytes())["files"]
         known = {MANIFEST, *(file["name"] for file in files)}
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
-    return all(path.name in known and path.is_file() and not path.is_symlink() for path in folder.iterdir())
+    return all(path.name in known and is_file(path) and not path.is_symlink() for path in folder.iterdir())

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import contextmanager
 from numbers import Integral
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.dataset.faults import Place, quoted, shown
 from raglift.dataset.replacing import NOTHING_WRITTEN, beside
 from raglift.errors import DatasetError, Fault
+from raglift.paths import is_folder, is_there, user_path
 from raglift.run_files.exporting.rankings import IdRankings
 from raglift.run_files.exporting.writing import faults_of_ids, write_labels, write_rankings
 from raglift.run_files.forms import form_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from raglift.run_files.forms import Form
 
@@ -57,7 +58,7 @@ def write_run(
             file is there already or cannot be written.
         ConfigurationError: no such form.
     """
-    target = Path(path).expanduser()
+    target = user_path(path)
     chosen = form_of(target, form)
     faults = _faults_of_lists(rankings, Place(target.name, [])) or _faults_of_scores(rankings, scores, target.name)
     if not faults and not escape_ids:
@@ -92,7 +93,7 @@ def write_qrels(
             written.
         ConfigurationError: no such form.
     """
-    target = Path(path).expanduser()
+    target = user_path(path)
     chosen = form_of(target, form)
     faults = _faults_of_lists(relevant, Place(target.name, []))
     grades: dict[str, Mapping[str, int]] = {}
@@ -137,9 +138,9 @@ def _faults_of_scores(
 @contextmanager
 def _new_file(path: Path, faults: list[Fault], *, overwrite: bool) -> Iterator[Path]:
     """Give the path of a file that is moved to its place when the block ends, and never if it fails."""
-    taken = path.is_dir() or ((path.exists() or path.is_symlink()) and not overwrite)
+    taken = is_folder(path) or ((is_there(path) or path.is_symlink()) and not overwrite)
     if taken and not faults:
-        expected = "the path of a file" if path.is_dir() else "the path of a new file, or overwrite=True"
+        expected = "the path of a file" if is_folder(path) else "the path of a new file, or overwrite=True"
         faults = [Fault(str(path), "something there already", expected)]
     if faults:
         raise DatasetError(str(path), faults, NOTHING_WRITTEN)

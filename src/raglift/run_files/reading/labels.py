@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raglift.dataset.decoding import lines_of
@@ -11,6 +10,7 @@ from raglift.dataset.formats.whole_documents import judged_document
 from raglift.dataset.passages import read_string
 from raglift.errors import DatasetError
 from raglift.loading import load_dataset
+from raglift.paths import is_file, is_folder, user_path
 from raglift.run_files.forms import QUERY_ID, form_of
 from raglift.run_files.reading.blocks import LONGEST_ROW, enough, opened
 from raglift.run_files.reading.gathering import Labels, grade_of, read_grade
@@ -20,6 +20,7 @@ from raglift.run_files.reading.trec import read_trec_qrels
 
 if TYPE_CHECKING:
     import os
+    from pathlib import Path
 
     from raglift.errors import Fault
     from raglift.records import Dataset, Passage
@@ -45,7 +46,7 @@ def read_qrels(path: str | os.PathLike[str], *, form: str | None = None) -> dict
         DatasetError: the labels cannot be read or are malformed, or are not ids; every fault is listed, up to 1,000.
         ConfigurationError: there is no such form.
     """
-    given, path = path, Path(path).expanduser()
+    given, path = path, user_path(path)
     chosen = form_of(path, form)
     if form is None and _is_dataset(path):
         return ids_of(load_dataset(given))
@@ -65,8 +66,8 @@ def read_qrels(path: str | os.PathLike[str], *, form: str | None = None) -> dict
 
 
 def _is_dataset(path: Path) -> bool:
-    if not path.is_file():
-        return path.is_dir() or not (path.suffix or path.parent.name)
+    if not is_file(path):
+        return is_folder(path) or not (path.suffix or path.parent.name)
     if path.suffix.lower() in _OTHER_DATASETS:
         return True
     first = first_object(path) if form_of(path) == "jsonl" else {}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raglift.dataset.faults import Place
 from raglift.errors import DatasetError
+from raglift.paths import user_path
 from raglift.run_files.forms import form_of
 from raglift.run_files.reading.columns import Hits, ranked
 from raglift.run_files.reading.json_lines import read_json_run
@@ -17,6 +17,7 @@ from raglift.run_files.reading.trec import read_trec_run
 
 if TYPE_CHECKING:
     import os
+    from pathlib import Path
 
     from raglift.errors import Fault
 
@@ -88,7 +89,7 @@ def read_run(path: str | os.PathLike[str], *, form: str | None = None) -> FileRa
         DatasetError: the file cannot be read or is malformed; every fault is listed, up to 1,000.
         ConfigurationError: there is no such form.
     """
-    path = Path(path).expanduser()
+    path = user_path(path)
     faults: list[Fault] = []
     place = Place(path.name or str(path), faults)
     tag = path.name.split(".")[0] or path.name

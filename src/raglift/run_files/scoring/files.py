@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from raglift.dataset.faults import quoted
 from raglift.errors import ConfigurationError
 from raglift.metrics import mean_title, title
+from raglift.paths import user_path
 from raglift.printable import printable
 from raglift.run_files.reading import read_qrels, read_run
 from raglift.run_files.scoring.differences import RunDifference, differences_from_first
@@ -181,7 +182,7 @@ def names_of(
     """
     import os
 
-    paths = [Path(run).expanduser() for run in ([runs] if isinstance(runs, (str, os.PathLike)) else runs)]
+    paths = [user_path(run) for run in ([runs] if isinstance(runs, (str, os.PathLike)) else runs)]
     if not paths:
         raise ConfigurationError("runs: found none; expected at least one file with rankings")
     if names is None:

@@ -23,7 +23,7 @@ from raglift.paths import is_folder, is_there, user_path
 from raglift.printable import printable
 from raglift.records import Tokens
 from raglift.retrieval.http import load_mapping
-from raglift.retrieval.http.address import checked_address, is_http_address
+from raglift.retrieval.http.address import checked_address, is_http_address, perhaps_address, shown_address
 from raglift.retrieval.notation import RetrieverSpec, parse_retriever
 from raglift.sweep.specification.cells import NO_RERANKER
 
@@ -234,7 +234,10 @@ def reference(value: str) -> str:
         except ConfigurationError as error:
             raise told(error, value) from None
     if not _REFERENCE.fullmatch(value):
-        raise wrong(quoted(value), "module:name of a retriever or of a function that makes one, as my_rag:retriever")
+        nearly = perhaps_address(value)
+        address = "the address of a service with http:// or https:// before it, as http://localhost:8000/search; or "
+        wanted = "module:name of a retriever or of a function that makes one, as my_rag:retriever"
+        raise wrong(quoted(shown_address(value) if nearly else value), (address if nearly else "") + wanted)
     return value
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from raglift.dataset.strict_yaml import NotYaml, YamlFields
 from raglift.errors import ConfigurationError, SweepError
+from raglift.paths import user_path
 from raglift.sweep.specification.record import Sweep
 from raglift.sweep.specification.spec import checked
 
@@ -28,7 +28,7 @@ def load_sweep(path: str | os.PathLike[str]) -> Sweep:
     """
     if not isinstance(path, (str, os.PathLike)):
         raise ConfigurationError(f"load_sweep: found a {type(path).__name__}; expected the path of a YAML file")
-    file = Path(path).expanduser()
+    file = user_path(path)
     reading = YamlFields(file.name, "the fields of a sweep, as dataset: lighthouse")
     try:
         given = reading.read(file)
