@@ -16,9 +16,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    import pyarrow as pa
+
     from raglift.dataset.faults import Place
 
-__all__ = ["BLOCK", "LONGEST_OBJECT", "LONGEST_ROW", "MOST_FAULTS", "blocks_of", "enough", "is_evenly_spaced", "opened"]
+__all__ = [
+    "BLOCK",
+    "LONGEST_OBJECT",
+    "LONGEST_ROW",
+    "MOST_FAULTS",
+    "arrow_copy",
+    "blocks_of",
+    "enough",
+    "is_evenly_spaced",
+    "opened",
+]
 
 BLOCK = 2**21
 """So many bytes are read at a time; larger ones are slower, as their memory is new each time."""
@@ -111,6 +123,19 @@ def blocks_of(file: IO[bytes], longest: int, size: int = BLOCK) -> Iterator[byte
         first = False
         if block:
             yield block
+
+
+def arrow_copy(block: bytes) -> pa.Buffer:
+    """Return a block in memory that is Arrow's own.
+
+    A thread of Arrow's may let go of what it read only after the reading has returned. Were that memory Python's, it
+    would need the interpreter for it, and where that is ending just then, the process is aborted.
+    """
+    import pyarrow as pa
+
+    copy = pa.BufferOutputStream()
+    copy.write(block)
+    return copy.getvalue()
 
 
 def is_evenly_spaced(block: bytes) -> bool:

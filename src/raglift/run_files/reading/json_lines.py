@@ -15,7 +15,7 @@ from raglift.dataset.faults import Place, check_fields, shown
 from raglift.dataset.passages import read_id
 from raglift.dataset.strict_json import parse_object
 from raglift.run_files.forms import GRADE, HITS, ID, QUERY_ID, SCORE
-from raglift.run_files.reading.blocks import LONGEST_OBJECT, blocks_of, enough, opened
+from raglift.run_files.reading.blocks import LONGEST_OBJECT, arrow_copy, blocks_of, enough, opened
 from raglift.run_files.reading.columns import Hits, coded, has_duplicates
 from raglift.run_files.reading.gathering import Gathered, Labels, read_grade
 
@@ -107,7 +107,7 @@ def _bulk_table(block: bytes, schema: pa.Schema) -> pa.Table | None:
     try:
         block.decode()
         table = json.read_json(
-            pa.py_buffer(block),
+            arrow_copy(block),
             json.ReadOptions(use_threads=False, block_size=len(block) + 1),
             json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
         )

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from raglift.dataset.decoding import lines_of
-from raglift.run_files.reading.blocks import LONGEST_ROW, blocks_of, enough, is_evenly_spaced
+from raglift.run_files.reading.blocks import LONGEST_ROW, arrow_copy, blocks_of, enough, is_evenly_spaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -47,10 +47,11 @@ def bulk_table(file: IO[bytes], columns: Sequence[str], types: Mapping[str, pa.D
             return None
         if lines:
             try:
-                tables.append(csv.read_csv(pa.py_buffer(lines), reading, parsing, converting))
+                tables.append(csv.read_csv(arrow_copy(lines), reading, parsing, converting))
             except pa.ArrowInvalid:
                 return None
-    return pa.concat_tables(tables) if tables else None
+    # Byte-order marks alone are a line to us, and none to Arrow
+    return pa.concat_tables(tables) if any(table.num_rows for table in tables) else None
 
 
 def _evenly_spaced(block: bytes) -> bytes | None:
