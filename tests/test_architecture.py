@@ -20,6 +20,7 @@ ORDER = (
     "text",
     "records",
     "progress",
+    "threads",
     "event_loop",
     "work",
     "batches",

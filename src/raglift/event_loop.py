@@ -11,6 +11,8 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from raglift.threads import start_thread
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -49,5 +51,5 @@ class _DaemonThreads(ThreadPoolExecutor):
                 except BaseException as error:  # noqa: BLE001 — raised again where the future is awaited
                     future.set_exception(error)
 
-        threading.Thread(target=run, daemon=True, name="raglift-async-call").start()
+        start_thread(run, "raglift-async-call")
         return future

@@ -240,6 +240,35 @@ def test_the_process_ends_although_calls_hang():
     assert time.perf_counter() - started < 15
 
 
+INTERRUPTED_AT_ONCE = """
+import asyncio, os, signal, sys, time
+from raglift.execution import Policy
+from raglift.execution.calls import call_all, call_all_async
+
+def interrupt():
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(30)
+
+async def interrupt_async():
+    await asyncio.to_thread(interrupt)
+
+for call_them, call in [(call_all, interrupt), (call_all_async, interrupt_async)] * 15:
+    try:
+        call_them([call], Policy(concurrency=2), lambda n: None)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+"""
+
+
+def test_an_interrupt_is_seen_however_soon_it_comes():
+    # One that comes while the main thread is just about to wait does not end the wait
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_AT_ONCE], capture_output=True, text=True, timeout=25, check=False
+    )
+    assert done.stdout.split() == ["interrupted"] * 30
+    assert done.returncode == 0, done.stderr
+
+
 def test_inside_a_running_loop_as_in_a_notebook():
     async def call():
         await asyncio.sleep(0)

@@ -10,10 +10,12 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import functools
+import math
 import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent import futures
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -22,6 +24,7 @@ import tenacity
 from raglift.errors import QueryTimeout
 from raglift.event_loop import event_loop
 from raglift.execution.policy import Policy, describe_error, retry_settings
+from raglift.threads import LOOK_UP, start_thread
 
 __all__ = ["Call", "FirstFailure", "Outcome", "call_all", "call_all_async"]
 
@@ -83,6 +86,8 @@ def call_all_async(calls: Sequence[AsyncCall[T]], policy: Policy, finished: Call
     stopped = threading.Event()
     work = asyncio.run_coroutine_threadsafe(_gather(calls, policy, finished, stopped), event_loop())
     try:
+        while not futures.wait([work], LOOK_UP).done:
+            pass
         return work.result()
     finally:
         stopped.set()  # when this thread was interrupted, no further call is made
@@ -191,7 +196,7 @@ class _Pool(Generic[T]):
             try:
                 self._start_workers()
                 while len(self._outcomes) < len(self._calls):
-                    self._changed.wait(self._seconds_to_next_timeout())
+                    self._changed.wait(min(LOOK_UP, self._seconds_to_next_timeout()))
                     self._give_up_on_late_calls()
                     self._report()
             finally:
@@ -204,7 +209,7 @@ class _Pool(Generic[T]):
         while self._workers < wanted and self._left_behind < self._most_left_behind:
             self._workers += 1
             context = contextvars.copy_context()  # one a thread: no context can be entered twice at once
-            threading.Thread(target=context.run, args=(self._work,), daemon=True, name="raglift-call").start()
+            start_thread(functools.partial(context.run, self._work), "raglift-call")
 
     def _is_given_up(self, place: int) -> bool:
         return place not in self._under_way
@@ -238,10 +243,10 @@ class _Pool(Generic[T]):
             self._finished(1)
             _stop_if_asked(place, self._outcomes[place], self._policy)
 
-    def _seconds_to_next_timeout(self) -> float | None:
+    def _seconds_to_next_timeout(self) -> float:
         """Return how long to wait at most; a call that no thread has taken yet cannot be late any sooner."""
         if self._policy.timeout is None:
-            return None
+            return math.inf
         now = time.monotonic()
         return max(0.0, min(self._under_way.values(), default=now) + self._policy.timeout - now)
 

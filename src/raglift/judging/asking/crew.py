@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextvars
+import functools
 import queue
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from raglift.integrations._patience import stopped_by
+from raglift.threads import LOOK_UP, start_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,14 +50,16 @@ class Crew(Generic[Task, Result]):
 
     def next_done(self) -> tuple[Task, Result | BaseException]:
         """Wait for a task that is done, and return it with its result, or what was raised."""
-        found = self._done.get()
-        self.underway -= 1
-        return found
+        while True:
+            with suppress(queue.Empty):
+                found = self._done.get(timeout=LOOK_UP)
+                self.underway -= 1
+                return found
 
     def __enter__(self) -> Self:
         for _ in range(self._size):
             # Not a pool: its threads would be waited for at the end of the process, however long they wait themselves
-            threading.Thread(target=contextvars.copy_context().run, args=(self._work,), daemon=True).start()
+            start_thread(functools.partial(contextvars.copy_context().run, self._work), "raglift-ask")
         return self
 
     def __exit__(

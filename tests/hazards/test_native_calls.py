@@ -1,0 +1,62 @@
+"""The command is stopped, or gives up, while a system's calls are in PyTorch's own code."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+SYSTEM = """
+from pathlib import Path
+import torch
+
+torch.set_num_threads(1)
+matrix = torch.rand(300, 300)
+
+def retrieve(query):
+    Path("asked").touch()
+    while True:
+        matrix @ matrix
+"""
+
+
+@pytest.fixture
+def start(tmp_path: Path):
+    (tmp_path / "native.py").write_text(SYSTEM)
+
+    def run(*options: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "raglift", "evaluate", "lighthouse", "--system", "native:retrieve"]
+        return subprocess.Popen(
+            [*command, "--reranker", "none", "--concurrency", "3", *options],
+            cwd=tmp_path,
+            env=os.environ | {"RAGLIFT_PROGRESS": "0"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    return run
+
+
+def test_ctrl_c_is_told_in_one_line(start, tmp_path: Path) -> None:
+    process = start()
+    deadline = time.monotonic() + 120
+    while not (tmp_path / "asked").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err == ("\nraglift: stopped: what the models finished is kept: the same command goes on from there\n")
+
+
+def test_an_error_is_told_in_one_line(start) -> None:
+    process = start("--timeout", "0.2", "--on-error", "raise")
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 2
+    assert err.splitlines()[-1].startswith("raglift: error: ")
+    assert "no answer within the timeout of 0.2 seconds" in err
