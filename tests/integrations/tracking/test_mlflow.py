@@ -144,6 +144,7 @@ def test_tags_that_are_numbers_and_bools_stand_as_their_texts(client) -> None:
         ({"tags": "team"}, "tags: found a value of type str; expected a mapping"),
         ({"name": 5}, "name: found a value of type int; expected a text"),
         ({"project": Path("x")}, "project: found a value of type .*Path; expected a text"),
+        ({"project": " "}, "project: found ' '; expected a name, or none for the tracker's own settings"),
     ],
 )
 def test_what_is_no_text_is_refused_by_name_and_type_before_a_tracker_is_asked(

@@ -71,12 +71,14 @@ def open_tracker(name: str, project: str | None = None) -> Tracker:
         project: where it is to keep records; None for what the tracker's own settings say, else `raglift`.
 
     Raises:
-        ConfigurationError: no tracker has that name, or its settings cannot be used.
+        ConfigurationError: no tracker has that name, the project has an empty one, or its settings cannot be used.
         MissingDependency: its package is not installed.
         MissingKey: it wants an API key, and has none.
     """
     if name not in TRACKERS:
         raise ConfigurationError(f"tracker: found {name!r}; expected one of {', '.join(TRACKERS)}")
+    if project is not None and not project.strip():
+        raise ConfigurationError(f"project: found {project!r}; expected a name, or none for the tracker's own settings")
     load_dot_env()
     return TRACKERS[name](project)
 
