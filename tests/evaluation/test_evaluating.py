@@ -183,6 +183,22 @@ def test_what_comes_back_empty_is_noted_as_the_profile_counts_it(profile, fate):
     assert found["precision@3"] == (2 if profile in ("autorag", "ragas") else 3)
 
 
+def test_hits_without_any_text_are_told_where_labels_are_texts():
+    hits = [Chunk("", id="a"), Chunk(" \n", id="b"), Chunk("The keeper trims the lamp.", id="c")]
+    evaluation = evaluate(lambda query: hits, Dataset.from_dict({"Who?": ["the keeper"], "What?": ["the lamp"]}))
+    assert "retrieve: 4 of 6 hits have no text: no label's text is in them" in evaluation.notes
+    by_id = Dataset((Query("q", "Who?", (Fact((Passage(chunk_id="a"),)),)),))
+    assert "no text" not in notes(evaluate(lambda query: hits, by_id))
+
+
+def test_a_chunk_that_comes_more_than_once_is_told():
+    twice = [Chunk("The keeper trims the lamp.", id="a"), Chunk("The museum.", id="b"), Chunk("The museum.", id="b")]
+    answers = {"Who?": twice, "What?": twice[:2]}
+    data = Dataset.from_dict({"Who?": ["the keeper"], "What?": ["the lamp"]})
+    evaluation = evaluate(lambda query: answers[query], data)
+    assert "retrieve: for 1 query a chunk came more than once and takes a place each time" in evaluation.notes
+
+
 def test_unlabelled_and_unanswerable_queries_are_left_out_and_counted():
     extra = (
         Query("unlabelled", "How deep is it?"),

@@ -125,6 +125,7 @@ def evaluation_notes(
 ) -> list[str]:
     """Return what there is to say of an evaluation: the run's notes, and what the figures count and leave out."""
     notes = [*run.notes, *relabelling_notes(run), *_left_out(run, dataset), *_empty(run, dataset)]
+    notes += [*_without_text(run, dataset), *_repeated(run)]
     notes += [*_mixed_labels(dataset), *ids_that_never_came(run, dataset), *_unjudged(run, dataset, judgements[-1])]
     for stage, limit in truncated.items():
         why = "no more came back, whatever was asked" if stage == run.stages[0].name else "no fair lift at a deeper k"
@@ -137,6 +138,31 @@ def evaluation_notes(
         matches = "1 match" if alone == 1 else f"{alone:,} matches"
         notes.append(f"{matches} by text alone: the hit's document is not known (see doc_key)")
     return notes
+
+
+def _without_text(run: Run, dataset: Dataset) -> list[str]:
+    """Say how many hits came without any text, where labels are texts: most likely it is in another field of theirs."""
+    if not any(passage.text for query in dataset for fact in query.facts for passage in fact.passages):
+        return []
+    hits = [hit for trace in run.traces if trace.stages for hit in trace.stages[0].ranking.hits]
+    empty = sum(not hit.chunk.text.strip() for hit in hits)
+    if not empty:
+        return []
+    have, them = ("has", "it") if empty == 1 else ("have", "them")
+    return [
+        f"{run.stages[0].name}: {empty:,} of {counted(len(hits), 'hit')} {have} no text: no label's text is in {them}"
+    ]
+
+
+def _repeated(run: Run) -> list[str]:
+    """Say for how many queries the retriever returned a chunk more than once, which takes the place of another."""
+    rankings = [trace.stages[0].ranking.hits for trace in run.traces if trace.stages]
+    count = sum(len({(hit.chunk.id, hit.chunk.text) for hit in hits}) < len(hits) for hits in rankings)
+    if not count:
+        return []
+    return [
+        f"{run.stages[0].name}: for {counted(count, 'query')} a chunk came more than once and takes a place each time"
+    ]
 
 
 def _mixed_labels(dataset: Dataset) -> list[str]:
