@@ -41,3 +41,37 @@ def test_a_process_that_is_ended_during_a_call_has_printed_everything_and_its_ex
 def test_without_a_call_under_way_nothing_is_ended() -> None:
     found = ended(CALL + "end_process(3)\nprint('goes on')\n")
     assert (found.returncode, found.stdout, found.stderr) == (0, "goes on\n", "")
+
+
+def test_the_command_waits_a_moment_and_ends_with_its_own_exit_code() -> None:
+    command = "from raglift.__main__ import main\nsys.argv = ['raglift', {!r}]\nmain()\n"
+    back = ended(CALL + "start_thread(lambda: call(0.2), 'call')\n" + command.format("--version"))
+    assert (back.returncode, back.stderr) == (0, "")
+    assert back.stdout.splitlines()[-1] == "the call came back"
+    hanging = ended(CALL + "start_thread(lambda: call(1000), 'call')\n" + command.format("no-such-command"))
+    assert hanging.returncode == 2
+    assert "No such command" in hanging.stderr
+
+
+PRESS = """
+import os, signal
+
+def press():
+    time.sleep(0.1)
+    os.kill(os.getpid(), signal.SIGINT)
+
+atexit.register(lambda: start_thread(press, "press"))
+start_thread(lambda: call(1000), "call")
+"""
+
+
+def test_ctrl_c_during_the_moment_tells_nothing_and_keeps_the_exit_code() -> None:
+    as_library = ended(CALL + PRESS + "sys.exit(7)\n")
+    assert (as_library.returncode, as_library.stderr) == (7, "")
+    as_command = ended(CALL + "atexit.register(lambda: end_process(130))\n" + PRESS)
+    assert (as_command.returncode, as_command.stderr) == (130, "")
+
+
+def test_without_standard_output_a_process_still_ends() -> None:
+    found = ended(CALL + "start_thread(lambda: call(1000), 'call')\nsys.stdout = None\nend_process(3)\n")
+    assert (found.returncode, found.stderr) == (3, "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 
 from raglift import cli
+from raglift.cli import INTERRUPTED
 from raglift.threads import end_process
 
 __all__ = ["main"]
@@ -13,12 +14,15 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line, and end the process."""
     code: object = 1
-    atexit.register(lambda: end_process(code))  # registered before all others, it is called after them
+    atexit.register(lambda: end_process(code))  # registered before what the commands import, it is called after that
     try:
         cli.main()
         code = None
     except SystemExit as end:
         code = end.code
+        raise
+    except KeyboardInterrupt:
+        code = INTERRUPTED
         raise
 
 

@@ -7,16 +7,17 @@ import atexit
 import contextvars
 import functools
 import os
-import threading
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from raglift.threads import start_thread
+from raglift.threads import LOOK_UP, start_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
 
-__all__ = ["event_loop"]
+__all__ = ["event_loop", "result_of"]
+
+T = TypeVar("T")
 
 
 def event_loop() -> asyncio.AbstractEventLoop:
@@ -32,9 +33,23 @@ def event_loop() -> asyncio.AbstractEventLoop:
 def _event_loop(_process: int) -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     loop.set_default_executor(_DaemonThreads())
-    threading.Thread(target=loop.run_forever, daemon=True, name="raglift-async").start()
+    start_thread(loop.run_forever, "raglift-async")
     atexit.register(loop.call_soon_threadsafe, loop.stop)
     return loop
+
+
+def result_of(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine on the loop of all asynchronous calls, and wait for what it returns or raises.
+
+    Ctrl-C ends the wait, and cancels the coroutine.
+    """
+    future = asyncio.run_coroutine_threadsafe(work, event_loop())
+    try:
+        while not wait([future], LOOK_UP).done:
+            pass
+        return future.result()
+    finally:
+        future.cancel()
 
 
 class _DaemonThreads(ThreadPoolExecutor):

@@ -22,6 +22,9 @@ def retrieve(query):
     Path("asked").touch()
     while True:
         matrix @ matrix
+
+async def aretrieve(query):
+    retrieve(query)
 """
 
 
@@ -29,8 +32,8 @@ def retrieve(query):
 def start(tmp_path: Path):
     (tmp_path / "native.py").write_text(SYSTEM)
 
-    def run(*options: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "raglift", "evaluate", "lighthouse", "--system", "native:retrieve"]
+    def run(system: str, *options: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "raglift", "evaluate", "lighthouse", "--system", f"native:{system}"]
         return subprocess.Popen(
             [*command, "--reranker", "none", "--concurrency", "3", *options],
             cwd=tmp_path,
@@ -43,8 +46,9 @@ def start(tmp_path: Path):
     return run
 
 
-def test_ctrl_c_is_told_in_one_line(start, tmp_path: Path) -> None:
-    process = start()
+@pytest.mark.parametrize("system", ["retrieve", "aretrieve"])
+def test_ctrl_c_is_told_in_one_line(start, tmp_path: Path, system: str) -> None:
+    process = start(system)
     deadline = time.monotonic() + 120
     while not (tmp_path / "asked").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -55,7 +59,7 @@ def test_ctrl_c_is_told_in_one_line(start, tmp_path: Path) -> None:
 
 
 def test_an_error_is_told_in_one_line(start) -> None:
-    process = start("--timeout", "0.2", "--on-error", "raise")
+    process = start("retrieve", "--timeout", "0.2", "--on-error", "raise")
     _, err = process.communicate(timeout=120)
     assert process.returncode == 2
     assert err.splitlines()[-1].startswith("raglift: error: ")

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Stopped", "drop_output", "main"]
+__all__ = ["INTERRUPTED", "Stopped", "drop_output", "main"]
 
-_INTERRUPTED = 130
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as a shell has it."""
 _HOW_TO_GO_ON = "what the models finished is kept: the same command goes on from there"
 _DISK = {errno.EACCES, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC, errno.EPERM, errno.EROFS}
 """What a disk that is full, broken or not ours answers."""
@@ -24,7 +25,7 @@ class Stopped(SystemExit):
     """Ctrl-C, where there is something to say of how to go on."""
 
     def __init__(self, how_to_go_on: str) -> None:
-        super().__init__(_INTERRUPTED)
+        super().__init__(INTERRUPTED)
         self.how_to_go_on = how_to_go_on
 
 
@@ -42,7 +43,7 @@ def main() -> None:
     except RagliftError as error:
         _stop(str(error))
     except SystemExit as end:
-        if end.code == _INTERRUPTED:  # typer turns Ctrl-C into this exit code without a word
+        if end.code == INTERRUPTED:  # typer turns Ctrl-C into this exit code without a word
             told = printable(getattr(end, "how_to_go_on", _HOW_TO_GO_ON))
             sys.stderr.write(f"\nraglift: stopped: {told}\n")
         raise
@@ -65,15 +66,20 @@ def _run(app: Callable[..., object]) -> None:
     try:
         app(prog_name="raglift", standalone_mode=True)
     except SystemExit:
-        sys.stdout.flush()
+        _flush()
         raise
+
+
+def _flush() -> None:
+    if sys.stdout is not None:  # there is none after `>&-`
+        sys.stdout.flush()
 
 
 def _stop(message: str) -> None:
     from raglift.printable import printable
 
     try:
-        sys.stdout.flush()
+        _flush()
     except OSError:
         drop_output()
     sys.stderr.write(f"raglift: error: {printable(message)}\n")

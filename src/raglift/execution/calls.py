@@ -15,14 +15,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from concurrent import futures
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import tenacity
 
 from raglift.errors import QueryTimeout
-from raglift.event_loop import event_loop
+from raglift.event_loop import result_of
 from raglift.execution.policy import Policy, describe_error, retry_settings
 from raglift.threads import LOOK_UP, start_thread
 
@@ -84,14 +83,10 @@ def call_all_async(calls: Sequence[AsyncCall[T]], policy: Policy, finished: Call
     Args and Raises: as `call_all`.
     """
     stopped = threading.Event()
-    work = asyncio.run_coroutine_threadsafe(_gather(calls, policy, finished, stopped), event_loop())
     try:
-        while not futures.wait([work], LOOK_UP).done:
-            pass
-        return work.result()
+        return result_of(_gather(calls, policy, finished, stopped))
     finally:
         stopped.set()  # when this thread was interrupted, no further call is made
-        work.cancel()
 
 
 def _outcome(call: Call[T], policy: Policy, given_up: Callable[[], bool] = lambda: False) -> Outcome[T]:

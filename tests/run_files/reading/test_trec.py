@@ -5,10 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import random
-import sys
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 import pytrec_eval
 from hypothesis import given
@@ -19,7 +17,6 @@ from raglift.errors import DatasetError
 from raglift.run_files import read_qrels, read_run
 from raglift.run_files.reading import trec
 from raglift.run_files.reading.blocks import blocks_of
-from raglift.run_files.reading.text_table import bulk_table
 
 
 @pytest.fixture
@@ -259,25 +256,3 @@ def test_qrels_of_subtopics_are_told_from_others(file) -> None:
 def test_a_grade_is_no_hexadecimal_number(file) -> None:
     with pytest.raises(DatasetError, match=r'qrels\.txt:2: relevance: found "0x1"'):
         read_qrels(file("q1 0 a 2\nq1 0 b 0x1\n", "qrels.txt"))
-
-
-class _Kept(io.RawIOBase):
-    """A file that gives one and the same bytes to read, once."""
-
-    def __init__(self, content: bytes) -> None:
-        self.content = [content]
-
-    def read(self, size: int = -1) -> bytes:
-        return self.content.pop() if self.content else b""
-
-
-def test_no_thread_of_arrows_holds_what_is_pythons_once_the_columns_are_read() -> None:
-    # It would need the interpreter to let go of it, and one that is ending then ends in "terminate called"
-    held = 0
-    for number in range(300):
-        content = f"q1 Q0 a 1 3 t{number}\n".encode()
-        before = sys.getrefcount(content)
-        table = bulk_table(_Kept(content), trec.RUN_COLUMNS, {"query": pa.string()})
-        held += sys.getrefcount(content) > before
-        assert table is not None
-    assert held == 0

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import ConfigurationError
-from raglift.event_loop import event_loop
+from raglift.event_loop import event_loop, result_of
 from raglift.printable import encodable
 from raglift.records import Ranking
 from raglift.retrieval.http.address import checked_address, shown_address
@@ -88,14 +88,13 @@ class HttpRetriever:
             ServiceUnusable: the service cannot be asked like this, or is not there.
             ConfigurationError: called on raglift's own event loop, which would wait for itself.
         """
-        loop = event_loop()
         try:
             here = asyncio.get_running_loop()
         except RuntimeError:
             here = None
-        if here is loop:
+        if here is event_loop():
             raise ConfigurationError("HttpRetriever: found retrieve_one in an async function; expected aretrieve_one")
-        return asyncio.run_coroutine_threadsafe(self.aretrieve_one(query, k), loop).result()
+        return result_of(self.aretrieve_one(query, k))
 
     async def aretrieve_one(self, query: str, k: int) -> Ranking:
         """Return the hits of one query, without blocking.

@@ -133,9 +133,9 @@ def arrow_copy(block: bytes) -> pa.Buffer:
     """
     import pyarrow as pa
 
-    copy = pa.BufferOutputStream()
-    copy.write(block)
-    return copy.getvalue()
+    copy = pa.allocate_buffer(len(block))
+    memoryview(copy).cast("B")[:] = block
+    return copy
 
 
 def is_evenly_spaced(block: bytes) -> bool:
