@@ -196,7 +196,7 @@ def test_a_chunk_that_comes_more_than_once_is_told():
     answers = {"Who?": twice, "What?": twice[:2]}
     data = Dataset.from_dict({"Who?": ["the keeper"], "What?": ["the lamp"]})
     evaluation = evaluate(lambda query: answers[query], data)
-    assert "retrieve: for 1 query a chunk came more than once and takes a place each time" in evaluation.notes
+    assert "retrieve: for 1 of 2 queries a chunk came more than once and takes a place each time" in evaluation.notes
 
 
 def test_unlabelled_and_unanswerable_queries_are_left_out_and_counted():

@@ -160,9 +160,8 @@ def _repeated(run: Run) -> list[str]:
     count = sum(len({(hit.chunk.id, hit.chunk.text) for hit in hits}) < len(hits) for hits in rankings)
     if not count:
         return []
-    return [
-        f"{run.stages[0].name}: for {counted(count, 'query')} a chunk came more than once and takes a place each time"
-    ]
+    many = f"{count:,} of {counted(len(rankings), 'query')}"
+    return [f"{run.stages[0].name}: for {many} a chunk came more than once and takes a place each time"]
 
 
 def _mixed_labels(dataset: Dataset) -> list[str]:
