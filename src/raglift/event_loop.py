@@ -34,8 +34,19 @@ def _event_loop(_process: int) -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     loop.set_default_executor(_DaemonThreads())
     start_thread(loop.run_forever, "raglift-async")
-    atexit.register(loop.call_soon_threadsafe, loop.stop)
+    atexit.register(loop.call_soon_threadsafe, lambda: loop.create_task(_end(loop)))
     return loop
+
+
+async def _end(loop: asyncio.AbstractEventLoop) -> None:
+    """Stop the loop when what is under way is done; soon, what is not is cancelled."""
+    for _ in range(2):
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        if others:
+            await asyncio.wait(others, timeout=LOOK_UP)
+        for task in others:
+            task.cancel()
+    loop.stop()
 
 
 def result_of(work: Coroutine[Any, Any, T]) -> T:
