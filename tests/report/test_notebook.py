@@ -6,9 +6,8 @@ from html.parser import HTMLParser
 
 import raglift as rl
 from raglift.comparison import compare
+from raglift.report.document import Cell, Document, Table
 from raglift.report.notebook import html_of
-from raglift.report.page.document import Document
-from raglift.report.tables import Cell, Table
 
 TAGS = {"div", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "ul", "li"}
 ATTRIBUTES = {"class", "style", "scope", "aria-label"}

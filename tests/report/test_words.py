@@ -11,7 +11,7 @@ import raglift as rl
 from raglift.comparison import compare
 from raglift.diagnosis import Loss, LossBreakdown
 from raglift.metrics import parse
-from raglift.report.terminal.figures import counted
+from raglift.printable import counted
 from raglift.report.words import (
     best_of,
     comparison_sentence,

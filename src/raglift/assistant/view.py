@@ -16,9 +16,9 @@ from raglift.assistant.lines import (
 )
 from raglift.assistant.wrapping import Wrapping
 from raglift.metrics import title
-from raglift.printable import printable
+from raglift.printable import counted, printable
 from raglift.records import LabelSources
-from raglift.report.terminal.figures import counted, labels_line
+from raglift.report.format import labels_line
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from raglift.auditing.records import KINDS
 from raglift.auditing.terminal import chunkings_table, foot_lines, head_lines
+from raglift.report.document import Cell, Document, Section, Table
 from raglift.report.page.cells import row_of
-from raglift.report.page.document import Cell, Document, Section, Table
 
 if TYPE_CHECKING:
     from raglift.auditing.records import Audit

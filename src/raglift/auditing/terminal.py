@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from raglift.auditing.records import KINDS, PLACEMENTS
 from raglift.dataset.faults import quoted
-from raglift.report.terminal.figures import WIDTH, as_text, labels_line, table_of, write
+from raglift.report.document import table_of
+from raglift.report.format import labels_line
+from raglift.report.terminal.rendering import WIDTH, as_text, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,8 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from raglift.auditing.records import Audit, ChunkingAudit, Finding
-    from raglift.report.tables import Table
-    from raglift.report.terminal.figures import Part
+    from raglift.report.document import Part, Table
 
 __all__ = ["audit_parts", "audit_text", "chunkings_table", "foot_lines", "head_lines", "print_audit"]
 

@@ -20,10 +20,9 @@ from raglift.cli.model_options import model_of
 from raglift.errors import MissingDependency, MissingKey
 from raglift.integrations._patience import Patience
 from raglift.integrations.adapt import adapt_reranker, check_reranker
-from raglift.printable import printable
+from raglift.printable import counted, printable
 from raglift.records import Dataset, LabelSources
 from raglift.references import load_system
-from raglift.report.terminal.figures import counted
 from raglift.systems import LocalSystem, build_retriever
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from raglift.cli.json_output import labels_json, print_json, records
 from raglift.comparison import compare, has_costs
 from raglift.errors import ConfigurationError
 from raglift.report.terminal.comparison import comparison_parts
-from raglift.report.terminal.figures import as_text, write
 from raglift.report.terminal.lift import lift_parts
+from raglift.report.terminal.rendering import as_text, write
 from raglift.report.terminal.slices import slices_parts
 from raglift.store import load_evaluation
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from raglift.cli.tracking import Tracking
     from raglift.records import Comparison, Lift, TagSlices
-    from raglift.report.terminal.figures import Part
+    from raglift.report.document import Part
 
 __all__ = ["Request", "run"]
 

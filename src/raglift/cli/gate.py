@@ -22,7 +22,7 @@ from raglift.gating.undecided import Undecided
 from raglift.loading import load_dataset
 from raglift.paths import is_there, user_path
 from raglift.printable import brief, printable
-from raglift.report.terminal.figures import as_text, write
+from raglift.report.terminal.rendering import as_text, write
 from raglift.store import load_evaluation
 from raglift.sweep.folder import SweepFolder
 from raglift.sweep.specification import Cell

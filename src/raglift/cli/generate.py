@@ -14,8 +14,8 @@ from raglift.errors import ConfigurationError, DatasetError, ModelError
 from raglift.judging.generating import MOST_TRIES, estimate_generation, generate, parse_styles, print_generation
 from raglift.loading import load_documents
 from raglift.paths import is_there
+from raglift.printable import counted
 from raglift.records import Dataset
-from raglift.report.terminal.figures import counted
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raglift.report.terminal.figures import counted
+from raglift.printable import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,7 +12,7 @@ from raglift.matching.occurrences import find_occurrences
 from raglift.metrics import MEASURES, PROFILES
 from raglift.metrics.budgets import context_totals, prefix_lengths
 from raglift.metrics.judged import unjudged_share
-from raglift.report.terminal.figures import counted
+from raglift.printable import counted
 from raglift.text import normalize
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
 from raglift.evaluation.spec import dataset_hash
+from raglift.printable import counted
 from raglift.records import Dataset, Query
-from raglift.report.terminal.figures import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,8 +19,9 @@ from raglift.gating.words import (
     verdict_sentence,
 )
 from raglift.metrics import mean_title, title
-from raglift.report.page.document import Cell, Document, Section, Table
-from raglift.report.terminal.figures import counted, decimals_of, difference_text, p_text, table_of
+from raglift.printable import counted
+from raglift.report.document import Cell, Document, Section, Table, table_of
+from raglift.report.format import decimals_of, difference_text, p_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

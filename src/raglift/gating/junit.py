@@ -17,7 +17,7 @@ from raglift.gating.words import (
 )
 from raglift.metrics import mean_title
 from raglift.printable import printable
-from raglift.report.terminal.figures import as_text
+from raglift.report.terminal.rendering import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

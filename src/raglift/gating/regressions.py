@@ -12,7 +12,7 @@ from raglift.comparison import compare
 from raglift.comparison.statistics import detectable, method_text
 from raglift.diagnosis.rejudged import judgements_of
 from raglift.gating.records import ROUNDING, FlippedQuery, Regression
-from raglift.report.terminal.figures import counted
+from raglift.printable import counted
 from raglift.significance import holm
 
 if TYPE_CHECKING:

@@ -19,15 +19,16 @@ from raglift.gating.words import (
     verdict_sentence,
 )
 from raglift.metrics import title
-from raglift.report.tables import Cell
-from raglift.report.terminal.figures import as_text, counted, decimals_of, labels_line, table_of
+from raglift.printable import counted
+from raglift.report.document import Cell, table_of
+from raglift.report.format import decimals_of, labels_line
+from raglift.report.terminal.rendering import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from raglift.gating.records import Check, FlippedQuery, GateResult, Regression
-    from raglift.report.tables import Table
-    from raglift.report.terminal.figures import Part
+    from raglift.report.document import Part, Table
 
 __all__ = ["check_lines", "checks_table", "gate_parts", "gate_text", "regression_lines"]
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from raglift.comparison.same_queries import named
 from raglift.gating.records import ROUNDING, Outcome
 from raglift.metrics import mean_title
-from raglift.report.terminal.figures import counted, decimals_of, difference_text, level, p_text
+from raglift.printable import counted
+from raglift.report.format import decimals_of, difference_text, level, p_text
 
 if TYPE_CHECKING:
     from raglift.gating.records import Check, GateResult, Regression

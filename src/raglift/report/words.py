@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from raglift.comparison.statistics import interval_of
 from raglift.metrics import mean_title
+from raglift.printable import counted
+from raglift.report.format import decimals_of, level, p_text, signed
 from raglift.report.terminal.diagnosis import outcome_text
-from raglift.report.terminal.figures import counted, decimals_of, level, p_text, signed
 
 if TYPE_CHECKING:
     from raglift.diagnosis import LossBreakdown

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from raglift.errors import ConfigurationError
 from raglift.report.brief.comparison import regressions_sections
 from raglift.report.brief.evaluation import loss_section
-from raglift.report.page.document import Document, Section
+from raglift.report.document import Document, Section
 from raglift.report.words import comparison_sentence, held_out_sentence
 from raglift.sweep.page import failed_sections
 from raglift.sweep.terminal import result_foot, result_head, result_table
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from raglift.records import Comparison
-    from raglift.report.tables import Table
+    from raglift.report.document import Table
     from raglift.sweep.result import SweepResult
 
 __all__ = ["sweep_brief"]

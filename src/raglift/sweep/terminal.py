@@ -10,11 +10,13 @@ from raglift.comparison.cautions import few_queries
 from raglift.diagnosis.rejudged import rule_of
 from raglift.integrations.prices import dollars_of
 from raglift.metrics import mean_title
+from raglift.printable import counted
 from raglift.records import Metric
+from raglift.report.document import Cell, table_of
 from raglift.report.failing import failures_lines
-from raglift.report.tables import Cell
+from raglift.report.format import labels_line, lifted
 from raglift.report.terminal.cost import seconds_text
-from raglift.report.terminal.figures import as_text, counted, labels_line, lifted, table_of, write
+from raglift.report.terminal.rendering import as_text, write
 from raglift.sweep.specification.cells import NO_RERANKER, PARTS
 
 if TYPE_CHECKING:
@@ -23,8 +25,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from raglift.records import Evaluation
-    from raglift.report.tables import Table
-    from raglift.report.terminal.figures import Part
+    from raglift.report.document import Part, Table
     from raglift.sweep.plan import ChunkingPlan, EmbeddingPlan, Plan, RerankingPlan
     from raglift.sweep.result import SweepResult
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from raglift.comparison import compare
 from raglift.report.terminal.comparison import comparison_parts
-from raglift.report.terminal.figures import write
+from raglift.report.terminal.rendering import write
 
 GOLDEN = """\
 stones: 12 queries, 11 of them scored, match by containment

@@ -59,7 +59,7 @@ class Agreement:
 
     def __str__(self) -> str:
         from raglift.judging.agreement.brief import parts_of
-        from raglift.report.terminal.figures import as_text
+        from raglift.report.terminal.rendering import as_text
 
         return as_text(parts_of(self), wrap=False, roomy=True)
 
@@ -106,6 +106,6 @@ class SystemAgreement:
 
     def __str__(self) -> str:
         from raglift.judging.agreement.brief import parts_of
-        from raglift.report.terminal.figures import as_text
+        from raglift.report.terminal.rendering import as_text
 
         return as_text(parts_of(self), wrap=False, roomy=True)

@@ -13,7 +13,7 @@ import numpy as np
 
 from raglift.errors import ConfigurationError
 from raglift.judging.generating.passages import usable_passages
-from raglift.report.terminal.figures import counted
+from raglift.printable import counted
 from raglift.retrieval import BM25Retriever
 from raglift.text import normalize
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from raglift.integrations.prices import dollars_in_short
 from raglift.judging.generating.records import DIFFICULTIES, REASONS
-from raglift.report.terminal.figures import as_text, counted, table_of, write
+from raglift.printable import counted
+from raglift.report.document import table_of
+from raglift.report.terminal.rendering import as_text, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,8 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from raglift.judging.generating.records import Generation, StyleReport
-    from raglift.report.tables import Table
-    from raglift.report.terminal.figures import Part
+    from raglift.report.document import Part, Table
 
 __all__ = ["cost_text", "generation_text", "head_line", "passages_line", "print_generation", "styles_table"]
 

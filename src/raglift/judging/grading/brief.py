@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from raglift.dataset.faults import quoted
 from raglift.judging.agreement.brief import brief_of
+from raglift.printable import counted
+from raglift.report.document import Document, Section, Table
 from raglift.report.page.cells import row_of
-from raglift.report.page.document import Document, Section, Table
-from raglift.report.terminal.figures import as_text, counted, write
+from raglift.report.terminal.rendering import as_text, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from raglift.judging.grading.graded import Graded
     from raglift.judging.grading.summary import GradedSystem, GradingSummary
-    from raglift.report.terminal.figures import Part
+    from raglift.report.document import Part
 
 __all__ = ["grading_brief", "grading_parts", "grading_text", "print_grading"]
 

@@ -8,10 +8,12 @@ from raglift.dataset.faults import quoted
 from raglift.integrations.prices import dollars_in_short
 from raglift.judging.agreement.brief import coefficient_text
 from raglift.judging.usefulness.records import MEASURES
+from raglift.printable import counted
 from raglift.records import Metric
+from raglift.report.document import Document, Section, Table
+from raglift.report.format import differing, interval_text
 from raglift.report.page.cells import row_of
-from raglift.report.page.document import Document, Section, Table
-from raglift.report.terminal.figures import counted, differing, interval_text, write
+from raglift.report.terminal.rendering import write
 from raglift.significance import FEW_QUERIES
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     from raglift.judging.agreement import Agreement
     from raglift.judging.usefulness.records import ContextPrecision
-    from raglift.report.terminal.figures import Part
+    from raglift.report.document import Part
 
 __all__ = ["precision_brief", "precision_parts", "print_precision"]
 

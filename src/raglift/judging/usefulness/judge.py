@@ -17,8 +17,8 @@ from raglift.judging.pooling.pool import pool, systems_of
 from raglift.judging.prompts import load_prompt
 from raglift.judging.usefulness.figures import average_precision_at, precision_at
 from raglift.judging.usefulness.records import ContextPrecision, Judged, JudgedLift
+from raglift.printable import counted
 from raglift.records import Annotator, Metric
-from raglift.report.terminal.figures import counted
 from raglift.significance import paired_difference
 from raglift.text import normalize
 

@@ -136,7 +136,7 @@ class ContextPrecision:
 
     def __str__(self) -> str:
         from raglift.judging.usefulness.brief import precision_parts
-        from raglift.report.terminal.figures import as_text
+        from raglift.report.terminal.rendering import as_text
 
         return as_text(precision_parts(self))
 

@@ -9,13 +9,14 @@ import numpy as np
 from raglift.comparison import has_costs
 from raglift.diagnosis.rejudged import rule_of
 from raglift.metrics import mean_title, title
+from raglift.printable import counted
+from raglift.report.document import Document, Section, Table
+from raglift.report.format import level
 from raglift.report.page.cells import row_of
 from raglift.report.page.comparison import by_mean, headline, lead, notes_of, tradeoff_table
-from raglift.report.page.document import Document, Section, Table
 from raglift.report.page.measured import measured_together
 from raglift.report.page.parts import few_text, loss_table, slices_table
 from raglift.report.terminal.comparison import exploratory_parts
-from raglift.report.terminal.figures import counted, level
 from raglift.report.words import depth_of_loss
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raglift.report import conventions
-from raglift.report.page.document import Document, Section
+from raglift.report.document import Document, Section
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from raglift.report.document import Document, Section, Table
 from raglift.report.page.cells import row_of
-from raglift.report.page.document import Document, Section, Table
 from raglift.report.terminal.diagnosis import passage_text
 
 if TYPE_CHECKING:

@@ -10,14 +10,14 @@ from raglift.comparison.statistics import primary_of
 from raglift.diagnosis.rejudged import judgements_of, rule_of
 from raglift.errors import ConfigurationError
 from raglift.metrics import mean_title
-from raglift.report.page.document import Document, Section
+from raglift.report.document import Document, Section
+from raglift.report.format import level
 from raglift.report.page.evaluation import headline, metrics_section, moved_table
 from raglift.report.page.measured import measured
 from raglift.report.page.parts import loss_table
 from raglift.report.terminal.curves import over_k_table
 from raglift.report.terminal.diagnosis import headroom_line
 from raglift.report.terminal.evaluation import evaluation_table
-from raglift.report.terminal.figures import level
 from raglift.report.words import depth_of_loss, evaluation_sentence
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from raglift.metrics import MEASURES, mean_title
 from raglift.report.charts.intervals import Estimate, Scale, intervals_chart
 from raglift.report.charts.parts import plain, quantity
 from raglift.report.charts.theme import AFTER, BEFORE, PALETTE
-from raglift.report.terminal.figures import decimals_of, difference_text, interval_text, level
+from raglift.report.format import decimals_of, difference_text, interval_text, level
 from raglift.significance import Interval
 
 if TYPE_CHECKING:

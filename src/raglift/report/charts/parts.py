@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from raglift.errors import MissingDependency
 from raglift.metrics import MEASURES
 from raglift.printable import printable
-from raglift.report.terminal.figures import decimals_of
+from raglift.report.format import decimals_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

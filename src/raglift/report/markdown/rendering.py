@@ -9,8 +9,7 @@ from raglift.report.markdown.escaping import escaped, escaped_cell, escaped_html
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.report.page.document import Document, Section
-    from raglift.report.tables import Cell, Table
+    from raglift.report.document import Cell, Document, Section, Table
 
 __all__ = ["markdown_of"]
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.metrics import MEASURES
-from raglift.report.tables import Cell
-from raglift.report.terminal.figures import counts_text, decimals_of, differing, interval_text, p_text
+from raglift.report.document import Cell
+from raglift.report.format import counts_text, decimals_of, differing, interval_text, p_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,7 +11,10 @@ from raglift.comparison.systems import system_name
 from raglift.diagnosis import has_curve
 from raglift.diagnosis.rejudged import judgements_of
 from raglift.metrics import mean_title, title
+from raglift.printable import counted
+from raglift.report.document import Cell, Document, Section, Table
 from raglift.report.failing import failures_table
+from raglift.report.format import decimals_of, interval_text
 from raglift.report.page import figures
 from raglift.report.page.cells import (
     TRUNCATED,
@@ -23,7 +26,6 @@ from raglift.report.page.cells import (
     test_cells,
     verdict_cell,
 )
-from raglift.report.page.document import Cell, Document, Section, Table
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.measured import measured
 from raglift.report.page.parts import (
@@ -37,7 +39,6 @@ from raglift.report.page.parts import (
     truncation,
 )
 from raglift.report.terminal.diagnosis import headroom_line
-from raglift.report.terminal.figures import counted, decimals_of, interval_text
 from raglift.report.words import depth_of_loss, evaluation_sentence, failure_sentence, loss_sentence
 
 if TYPE_CHECKING:

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.metrics import mean_title, title
-from raglift.report.page.document import Figure
+from raglift.printable import counted
+from raglift.report.document import Figure
+from raglift.report.format import decimals_of, difference_text, interval_text, level, signed
 from raglift.report.terminal.diagnosis import outcome_text
-from raglift.report.terminal.figures import counted, decimals_of, difference_text, interval_text, level, signed
 from raglift.report.terminal.slices import cost_text, cost_title
 
 if TYPE_CHECKING:

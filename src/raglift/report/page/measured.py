@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from raglift.metrics import mean_title
-from raglift.report.terminal.figures import counted
+from raglift.printable import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

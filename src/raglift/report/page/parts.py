@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.metrics import MEASURES, mean_title
+from raglift.report.document import Cell, Section, Table
+from raglift.report.format import level
 from raglift.report.page.cells import TRUNCATED, difference_cell, mean_cell, p_cell, row_of
-from raglift.report.page.document import Cell, Section, Table
 from raglift.report.terminal.cost import cost_parts
 from raglift.report.terminal.diagnosis import outcome_text
-from raglift.report.terminal.figures import level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from raglift.diagnosis.loss import Loss
     from raglift.records import Evaluation, Method, Metric, TagSlices
     from raglift.records.slices import TagSlice
-    from raglift.report.terminal.figures import Part
+    from raglift.report.document import Part
 
 __all__ = [
     "cost_section",

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 from raglift.comparison import has_costs
 from raglift.diagnosis.rejudged import rule_of
 from raglift.metrics import MEASURES, mean_title
-from raglift.report.tables import Cell
-from raglift.report.terminal.figures import (
-    WIDTH,
-    as_text,
+from raglift.report.document import Cell, table_of
+from raglift.report.format import (
     decimals_of,
     difference_text,
     effect_text,
@@ -23,16 +21,15 @@ from raglift.report.terminal.figures import (
     lifted,
     p_text,
     signed,
-    table_of,
 )
+from raglift.report.terminal.rendering import WIDTH, as_text
 from raglift.report.terminal.slices import tradeoff_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from raglift.records import Compared, Comparison, Metric
-    from raglift.report.tables import Table
-    from raglift.report.terminal.figures import Part
+    from raglift.report.document import Part, Table
     from raglift.significance import PairedDifference
 
 __all__ = ["comparison_parts", "comparison_text", "exploratory_parts"]

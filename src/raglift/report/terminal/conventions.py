@@ -6,13 +6,14 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from raglift.report import conventions
-from raglift.report.terminal.figures import WIDTH, as_text, labels_line
+from raglift.report.format import labels_line
+from raglift.report.terminal.rendering import WIDTH, as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from raglift.diagnosis.conventions import MetricsExplanation
-    from raglift.report.terminal.figures import Part
+    from raglift.report.document import Part
 
 __all__ = ["conventions_text"]
 

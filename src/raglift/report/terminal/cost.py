@@ -6,14 +6,13 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raglift.report.terminal.figures import table_of
+from raglift.report.document import table_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from raglift.records import Cost, Evaluation, IndexCost, Run, StageLatency
-    from raglift.report.tables import Table
-    from raglift.report.terminal.figures import Part
+    from raglift.report.document import Part, Table
 
 __all__ = ["bytes_text", "cost_parts", "seconds_text"]
 

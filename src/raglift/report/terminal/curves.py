@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from raglift.diagnosis import has_curve
 from raglift.metrics import MEASURES, Metric, mean_title
-from raglift.report.terminal.figures import table_of
+from raglift.report.document import table_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raglift.records import Evaluation
-    from raglift.report.tables import Table
+    from raglift.report.document import Table
 
 __all__ = ["over_k_lines", "over_k_table", "sparkline"]
 

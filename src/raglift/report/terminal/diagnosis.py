@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 from raglift.metrics import MEASURES, title
-from raglift.printable import printable
+from raglift.printable import counted, printable
 from raglift.records import LabelSources
-from raglift.report.terminal.figures import counted, labels_line
+from raglift.report.format import labels_line
 
 if TYPE_CHECKING:
     from raglift.diagnosis import Explanation, Headroom, LossBreakdown

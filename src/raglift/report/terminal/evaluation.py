@@ -8,21 +8,14 @@ from typing import TYPE_CHECKING
 from raglift.comparison.statistics import within_reach
 from raglift.diagnosis.rejudged import judgements_of, rule_of
 from raglift.metrics import MEASURES, mean_title
+from raglift.printable import counted
+from raglift.report.document import Cell, table_of
 from raglift.report.failing import failures_lines
-from raglift.report.tables import Cell
+from raglift.report.format import difference_text, labels_line, lifted, p_text
 from raglift.report.terminal.cost import cost_parts
 from raglift.report.terminal.curves import over_k_lines
 from raglift.report.terminal.diagnosis import headroom_line, loss_lines
-from raglift.report.terminal.figures import (
-    as_text,
-    counted,
-    difference_text,
-    labels_line,
-    lifted,
-    p_text,
-    table_of,
-    write,
-)
+from raglift.report.terminal.rendering import as_text, write
 from raglift.significance import paired_difference
 
 if TYPE_CHECKING:
@@ -31,8 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from raglift.records import Evaluation, Metric
-    from raglift.report.tables import Table
-    from raglift.report.terminal.figures import Part
+    from raglift.report.document import Part, Table
 
 __all__ = ["evaluation_parts", "evaluation_table", "evaluation_text", "print_evaluation"]
 

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from raglift.diagnosis.rejudged import rule_of
 from raglift.metrics import mean_title, title
-from raglift.report.terminal.figures import (
-    WIDTH,
-    as_text,
-    counted,
+from raglift.printable import counted
+from raglift.report.document import table_of
+from raglift.report.format import (
     counts_text,
     decimals_of,
     difference_text,
@@ -19,15 +18,14 @@ from raglift.report.terminal.figures import (
     labels_line,
     level,
     p_text,
-    table_of,
 )
+from raglift.report.terminal.rendering import WIDTH, as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from raglift.records import Lift, Lifted, Moved
-    from raglift.report.tables import Cell
-    from raglift.report.terminal.figures import Part
+    from raglift.report.document import Cell, Part
 
 __all__ = ["lift_parts", "lift_text"]
 

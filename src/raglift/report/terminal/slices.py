@@ -5,25 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raglift.metrics import mean_title
-from raglift.report.tables import Cell
-from raglift.report.terminal.figures import (
-    as_text,
-    decimals_of,
-    differing,
-    interval_text,
-    labels_line,
-    labels_of,
-    legend,
-    level,
-    p_text,
-    table_of,
-)
+from raglift.report.document import Cell, table_of
+from raglift.report.format import decimals_of, differing, interval_text, labels_line, labels_of, legend, level, p_text
+from raglift.report.terminal.rendering import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from raglift.records import Costed, TagSlice, TagSlices, Tradeoff
-    from raglift.report.terminal.figures import Part
+    from raglift.report.document import Part
 
 __all__ = ["cost_text", "cost_title", "place_text", "slices_parts", "slices_text", "tradeoff_parts", "tradeoff_text"]
 

@@ -1,29 +1,20 @@
-"""How single figures are written, and what tables have in common."""
+"""How single values are written: means, intervals, differences, p-values, and the names of systems in a table."""
 
 from __future__ import annotations
 
-import io
 import math
 from typing import TYPE_CHECKING
 
 from raglift.metrics import MEASURES
-from raglift.printable import printable
-from raglift.report.tables import Cell, Table
+from raglift.report.document import Cell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from rich.console import Console
-    from rich.table import Table as RichTable
+    from collections.abc import Mapping, Sequence
 
     from raglift.records import LabelSources, Method, Metric
     from raglift.significance import Interval, PairedDifference
 
 __all__ = [
-    "WIDTH",
-    "Part",
-    "as_text",
-    "counted",
     "counts_text",
     "decimals_of",
     "difference_text",
@@ -37,30 +28,16 @@ __all__ = [
     "lifted",
     "p_text",
     "signed",
-    "table_of",
-    "write",
 ]
 
-Part = str | Table
-"""What reports consist of: lines, and tables."""
-
-WIDTH = 100
-"""The most columns of a table that is not printed on a terminal."""
-LONGEST = 24
-"""The longest name of a system that has room in a table beside its figures."""
+_LONGEST_LABEL = 24
+"""The longest name of a system that has room in a table beside its values."""
 _SMALLEST_P = 0.0001
 
 
 def labels_line(sources: LabelSources) -> list[str]:
     """Return whose labels figures rest on, as a line beside them; none where people gave all of them."""
     return [str(sources)] if sources.by_model else []
-
-
-def counted(count: int, noun: str) -> str:
-    """Return a number with its noun: `1 query`, `312 queries`, `43 facts`."""
-    if count == 1:
-        return f"1 {noun}"
-    return f"{count:,} " + (f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s")
 
 
 def decimals_of(metric: Metric) -> int:
@@ -114,7 +91,7 @@ def level(method: Method) -> str:
     return f"{method.confidence * 100:g} %"
 
 
-def labels_of(names: Sequence[str], most: int = LONGEST) -> dict[str, str]:
+def labels_of(names: Sequence[str], most: int = _LONGEST_LABEL) -> dict[str, str]:
     """Return what to call systems in a table: their names, or numbers where a name is too long for one."""
     if max(map(len, names), default=0) <= most:
         return {name: name for name in names}
@@ -125,27 +102,6 @@ def legend(labels: Mapping[str, str]) -> list[str]:
     """Return a line for each name that has a number, and an empty one after them."""
     lines = [f"{label:>5} {name}" for name, label in labels.items() if label != name]
     return [*lines, ""] if lines else []
-
-
-def table_of(
-    columns: Sequence[str], rows: Iterable[Sequence[str | Cell]], *, left: Sequence[int] = (0,), caption: str = ""
-) -> Table:
-    """Return a table of texts and cells.
-
-    Args:
-        columns: the titles.
-        rows: the cells; an empty row stands for a line between sections.
-        left: the columns of names and words, which start at the left and break where they must.
-        caption: what the table shows, where no title stands above it.
-    """
-    cells: list[tuple[Cell, ...]] = []
-    sections = []
-    for row in rows:
-        if row:
-            cells.append(tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in row))
-        else:
-            sections.append(len(cells))
-    return Table(caption, tuple(columns), tuple(cells), tuple(left), tuple(sections))
 
 
 def lifted(text: str, value: float, *, counts: bool = True) -> Cell:
@@ -161,54 +117,3 @@ def differing(difference: PairedDifference | None, metric: Metric, alpha: float)
     if difference is None or not difference.n:
         return Cell(text)
     return lifted(text, difference.mean, counts=difference.p <= alpha and not MEASURES[metric.name].is_neutral)
-
-
-_STYLES = {"better": "bold color(32)", "worse": "bold color(166)", "muted": "dim"}
-"""Blue and orange, which red-green blindness tells apart, on a dark ground and on a light one."""
-
-
-def write(console: Console, parts: Iterable[Part], *, wrap: bool = True, roomy: bool = False) -> None:
-    """Print lines and tables; nothing in them is markup.
-
-    Args:
-        console: where.
-        parts: what.
-        wrap: break long lines at words.
-        roomy: leave more room between columns.
-    """
-    from rich.text import Text
-
-    for part in parts:
-        if isinstance(part, str):
-            console.print(Text(printable(part)), soft_wrap=not wrap)
-        else:
-            console.print(_rich(part, roomy=roomy))
-
-
-def _rich(table: Table, *, roomy: bool) -> RichTable:
-    """Return a table as rich prints it; numbers are never broken, names are where they must."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    shown = RichTable(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1) if roomy else (0, 1, 0, 0))
-    for number, title in enumerate(table.columns):
-        is_words = number in table.words
-        shown.add_column(
-            Text(printable(title)), justify="left" if is_words else "right", no_wrap=not is_words, overflow="fold"
-        )
-    for number, row in enumerate(table.rows):
-        if number in table.sections:
-            shown.add_section()
-        shown.add_row(*(Text(printable(cell.text), style=_STYLES.get(cell.tone, "")) for cell in row))
-    return shown
-
-
-def as_text(parts: Iterable[Part], *, width: int = WIDTH, wrap: bool = True, roomy: bool = False) -> str:
-    """Return lines and tables as plain text."""
-    from rich.console import Console
-
-    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, force_jupyter=False)
-    write(console, parts, wrap=wrap, roomy=roomy)
-    text: str = console.file.getvalue()  # type: ignore[attr-defined]
-    return "\n".join(line.rstrip() for line in text.splitlines())

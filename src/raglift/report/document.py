@@ -1,0 +1,121 @@
+"""What a report consists of, whatever shows it: texts, tables, charts and queries.
+
+A terminal, a page, a notebook and Markdown all show the same records; none of them is HTML or text for a terminal yet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import altair as alt
+
+    from raglift.report.page.drill_down import DrillDown
+
+__all__ = ["Cell", "Document", "Figure", "Part", "Section", "Table", "table_of"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a table: text, and what it means."""
+
+    text: str
+    tone: str = ""
+    """`better`, `worse`, `muted`, or nothing. Never the only sign: the text says it too."""
+    low: float | None = None
+    """Where a small bar beside the text begins, …"""
+    middle: float | None = None
+    """… has its mark, …"""
+    high: float | None = None
+    """… and ends, on the scale of the column; None for no bar."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under titles."""
+
+    caption: str
+    """What the table shows; read out by screen readers."""
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    words: tuple[int, ...] = (0,)
+    """The columns of names and words; the others hold numbers, and are aligned so."""
+    sections: tuple[int, ...] = ()
+    """The rows above which a line is drawn."""
+    rests_on_labels: bool = True
+    """Whether its figures depend on who labelled what, which is then said with it."""
+
+
+Part = str | Table
+"""What a report on a terminal consists of: lines, and tables."""
+
+
+def table_of(
+    columns: Sequence[str], rows: Iterable[Sequence[str | Cell]], *, left: Sequence[int] = (0,), caption: str = ""
+) -> Table:
+    """Return a table of texts and cells.
+
+    Args:
+        columns: the titles.
+        rows: the cells; an empty row stands for a line between sections.
+        left: the columns of names and words, which start at the left and break where they must.
+        caption: what the table shows, where no title stands above it.
+    """
+    cells: list[tuple[Cell, ...]] = []
+    sections = []
+    for row in rows:
+        if row:
+            cells.append(tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in row))
+        else:
+            sections.append(len(cells))
+    return Table(caption, tuple(columns), tuple(cells), tuple(left), tuple(sections))
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart with what it shows in words."""
+
+    title: str
+    description: str
+    """What can be seen in it, for who cannot."""
+    chart: alt.TopLevelMixin
+    caption: str = ""
+    """How to read it."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page under a heading."""
+
+    heading: str
+    paragraphs: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    folded: bool = False
+    """Whether it is closed until the reader opens it."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A page: the first screen, then its sections, then the queries one by one."""
+
+    title: str
+    """What was measured, in a few words."""
+    lead: str
+    """What was found, in one or two sentences."""
+    headline: Table
+    """The figures that matter most, with their intervals."""
+    measured: tuple[tuple[str, str], ...]
+    """What was measured and how, as names and values."""
+    warnings: tuple[str, ...] = ()
+    """Why the figures may not mean what they seem to."""
+    notes: tuple[str, ...] = ()
+    """What else the reader should know."""
+    sections: tuple[Section, ...] = ()
+    queries: DrillDown | None = None
+    """The queries one by one; None where there is nothing to show of them."""
+    labels: str = ""
+    """Whose labels the figures rest on, said with each table; empty where people gave all of them."""

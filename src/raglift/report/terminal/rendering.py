@@ -1,0 +1,70 @@
+"""Prints lines and tables on a terminal, or as plain text."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from raglift.printable import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import Console
+    from rich.table import Table as RichTable
+
+    from raglift.report.document import Part, Table
+
+__all__ = ["WIDTH", "as_text", "write"]
+
+WIDTH = 100
+"""The most columns of a table that is not printed on a terminal."""
+_STYLES = {"better": "bold color(32)", "worse": "bold color(166)", "muted": "dim"}
+"""Blue and orange, which red-green blindness tells apart, on a dark ground and on a light one."""
+
+
+def write(console: Console, parts: Iterable[Part], *, wrap: bool = True, roomy: bool = False) -> None:
+    """Print lines and tables; nothing in them is markup.
+
+    Args:
+        console: where.
+        parts: what.
+        wrap: break long lines at words.
+        roomy: leave more room between columns.
+    """
+    from rich.text import Text
+
+    for part in parts:
+        if isinstance(part, str):
+            console.print(Text(printable(part)), soft_wrap=not wrap)
+        else:
+            console.print(_rich(part, roomy=roomy))
+
+
+def _rich(table: Table, *, roomy: bool) -> RichTable:
+    """Return a table as rich prints it; numbers are never broken, names are where they must."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    shown = RichTable(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1) if roomy else (0, 1, 0, 0))
+    for number, title in enumerate(table.columns):
+        is_words = number in table.words
+        shown.add_column(
+            Text(printable(title)), justify="left" if is_words else "right", no_wrap=not is_words, overflow="fold"
+        )
+    for number, row in enumerate(table.rows):
+        if number in table.sections:
+            shown.add_section()
+        shown.add_row(*(Text(printable(cell.text), style=_STYLES.get(cell.tone, "")) for cell in row))
+    return shown
+
+
+def as_text(parts: Iterable[Part], *, width: int = WIDTH, wrap: bool = True, roomy: bool = False) -> str:
+    """Return lines and tables as plain text."""
+    from rich.console import Console
+
+    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, force_jupyter=False)
+    write(console, parts, wrap=wrap, roomy=roomy)
+    text: str = console.file.getvalue()  # type: ignore[attr-defined]
+    return "\n".join(line.rstrip() for line in text.splitlines())
