@@ -14,6 +14,8 @@ PACKAGE = Path(__file__).parents[1] / "src" / "raglift"
 ORDER = (
     "errors",
     "printable",
+    "redaction",
+    "retries",
     "limits",
     "paths",
     "environment",

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from raglift.printable import brief, encodable, printable
+from raglift.printable import encodable, printable, short_repr
 
 
 def test_what_a_terminal_would_act_on_comes_out_as_a_replacement_character() -> None:
@@ -16,6 +16,6 @@ def test_a_text_that_utf8_cannot_write_is_made_one_that_it_can_of_the_same_lengt
 
 
 def test_what_a_user_wrote_is_shown_as_python_writes_it_and_never_endless() -> None:
-    assert brief("a\x1b\ud800") == r"'a\x1b\ud800'"
-    assert brief("a" * 300) == "'" + "a" * 99 + "…" + "a" * 99 + "'"
-    assert brief(10**5000) == "something of the type int that is too long to show"
+    assert short_repr("a\x1b\ud800") == r"'a\x1b\ud800'"
+    assert short_repr("a" * 300) == "'" + "a" * 99 + "…" + "a" * 99 + "'"
+    assert short_repr(10**5000) == "something of the type int that is too long to show"

@@ -1,8 +1,15 @@
-"""How a process ends while calls are under way."""
+"""Calls on threads that keep no process from ending, and how a process ends while they are under way."""
 
+import contextvars
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import CancelledError, wait
+
+import pytest
+
+from raglift.threads import WorkerPool
 
 
 def ended(script: str) -> subprocess.CompletedProcess[str]:
@@ -87,3 +94,92 @@ def test_ctrl_c_during_the_moment_tells_nothing_and_keeps_the_exit_code() -> Non
 def test_without_standard_output_a_process_still_ends() -> None:
     found = ended(CALL + "start_thread(lambda: call(1000), 'call')\nsys.stdout = None\nend_process(3)\n")
     assert (found.returncode, found.stderr) == (3, "")
+
+
+def test_a_pool_makes_no_more_calls_at_once_than_it_has_workers() -> None:
+    lock, under_way, most = threading.Lock(), 0, 0
+
+    def count(number: int) -> int:
+        nonlocal under_way, most
+        with lock:
+            under_way += 1
+            most = max(most, under_way)
+        time.sleep(0.005)
+        with lock:
+            under_way -= 1
+        return number
+
+    with WorkerPool(3, "test") as pool:
+        assert [future.result() for future in [pool.submit(count, n) for n in range(30)]] == list(range(30))
+    assert most == 3
+
+
+def test_without_a_number_of_workers_every_call_has_a_thread() -> None:
+    barrier = threading.Barrier(20, timeout=10)
+    with WorkerPool(None, "test") as pool:
+        for future in [pool.submit(barrier.wait) for _ in range(20)]:
+            future.result(10)
+
+
+def test_what_a_call_raises_is_raised_where_its_result_is_taken() -> None:
+    with WorkerPool(1, "test") as pool:
+        failing, passing = pool.submit(divmod, 1, 0), pool.submit(divmod, 7, 2)
+        with pytest.raises(ZeroDivisionError):
+            failing.result()
+        assert passing.result() == (3, 1)
+
+
+def test_a_call_sees_the_context_of_its_submit() -> None:
+    variable = contextvars.ContextVar("variable", default="unset")
+    with WorkerPool(1, "test") as pool:
+        token = variable.set("set")
+        seen = pool.submit(variable.get)
+        variable.reset(token)
+        assert (seen.result(), pool.submit(variable.get).result()) == ("set", "unset")
+
+
+def test_a_pool_that_is_left_waits_for_nothing_and_begins_nothing_more() -> None:
+    begun, release = threading.Event(), threading.Event()
+
+    def hang() -> bool:
+        begun.set()
+        return release.wait(60)
+
+    with WorkerPool(1, "test") as pool:
+        first, second = pool.submit(hang), pool.submit(hang)
+        assert begun.wait(10)
+    assert pool.stopping.is_set()
+    assert not first.done()
+    with pytest.raises(CancelledError):
+        second.result()
+    with pytest.raises(RuntimeError, match="shut down"):
+        pool.submit(hang)
+    release.set()
+    assert first.result(10)
+
+
+def test_another_thread_takes_the_place_of_an_abandoned_call_unless_too_many_hang() -> None:
+    release = threading.Event()
+    with WorkerPool(1, "test", most_abandoned=2) as pool:
+        for abandoned in (1, 2):
+            begun = threading.Event()
+            hanging = pool.submit(lambda begun=begun: (begun.set(), release.wait(60)))
+            assert begun.wait(10)
+            assert not pool.is_stuck
+            pool.abandon(hanging)
+            assert pool.abandoned == abandoned
+        waiting = pool.submit(threading.current_thread)
+        assert pool.is_stuck
+        assert not wait([waiting], 0.05).done
+        release.set()
+        assert waiting.result(10).name == "test"  # a thread that comes back works on
+
+
+def test_an_abandoned_call_that_is_over_already_changes_nothing() -> None:
+    with WorkerPool(1, "test") as pool:
+        done = pool.submit(int)
+        assert done.result(10) == 0
+        time.sleep(0.05)
+        pool.abandon(done)
+        assert pool.abandoned == 0
+        assert pool.submit(int).result(10) == 0

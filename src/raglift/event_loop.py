@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import contextvars
 import functools
 import os
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import wait
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from raglift.threads import LOOK_UP, start_thread
+from raglift.threads import LOOK_UP, WorkerPool, start_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Coroutine
 
 __all__ = ["event_loop", "result_of"]
 
@@ -32,7 +31,8 @@ def event_loop() -> asyncio.AbstractEventLoop:
 @functools.cache
 def _event_loop(_process: int) -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
-    loop.set_default_executor(_DaemonThreads())
+    # What an async system hands to threads may hang as well
+    loop.set_default_executor(WorkerPool(None, "raglift-async-call"))
     start_thread(loop.run_forever, "raglift-async")
     atexit.register(loop.call_soon_threadsafe, lambda: loop.create_task(_end(loop)))
     return loop
@@ -61,21 +61,3 @@ def result_of(work: Coroutine[Any, Any, T]) -> T:
         return future.result()
     finally:
         future.cancel()
-
-
-class _DaemonThreads(ThreadPoolExecutor):
-    """Runs what an async system hands to threads: on daemon threads, so that a hanging one keeps nobody waiting."""
-
-    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-        context = contextvars.copy_context()
-
-        def run() -> None:
-            if future.set_running_or_notify_cancel():
-                try:
-                    future.set_result(context.run(function, *args, **kwargs))
-                except BaseException as error:  # noqa: BLE001 — raised again where the future is awaited
-                    future.set_exception(error)
-
-        start_thread(run, "raglift-async-call")
-        return future

@@ -10,8 +10,8 @@ from typing import Any
 
 from raglift.dataset.faults import quoted
 from raglift.errors import ConfigurationError
-from raglift.execution.policy import describe_error
 from raglift.integrations._keys import load_dot_env
+from raglift.redaction import describe_error
 from raglift.retrieval.http import HttpRetriever, is_http_address, perhaps_address, shown_address
 
 __all__ = ["is_factory", "load_system"]

@@ -10,18 +10,24 @@ interpreter's last steps. Whoever calls raglift from a program of their own ends
 from __future__ import annotations
 
 import atexit
+import contextvars
+import functools
+import math
 import os
 import signal
 import sys
 import threading
 import time
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import TracebackType
 
-__all__ = ["LOOK_UP", "end_process", "start_thread"]
+__all__ = ["LOOK_UP", "WorkerPool", "end_process", "start_thread"]
 
 LOOK_UP = 0.2
 """So many seconds may the main thread wait in one go: a Ctrl-C that comes as it begins to wait does not wake it."""
@@ -41,6 +47,119 @@ def start_thread(work: Callable[[], object], name: str) -> None:
         name: the name of the thread.
     """
     _Calling(target=work, daemon=True, name=name).start()
+
+
+class WorkerPool(ThreadPoolExecutor):
+    """Makes calls on daemon threads, which keep no process from ending; as a context manager, it waits for no call.
+
+    Python's own pool waits for its threads when a process ends, however long they hang. Of it, this one has only the
+    interface, and its type, since an event loop takes no other executor. A thread ends when nothing is left to do, so
+    that a process that ends finds only threads that are making a call.
+
+    A thread cannot be stopped either. A call that takes too long can be abandoned: another thread takes the place of
+    its own, which ends, or works on, when the call comes back.
+
+    Args:
+        workers: how many calls may be under way at once, abandoned ones not counted; None for all that are submitted.
+        name: the name of the threads.
+        most_abandoned: no thread takes the place of another while so many abandoned calls hang.
+    """
+
+    def __init__(self, workers: int | None, name: str, *, most_abandoned: float = math.inf) -> None:
+        super().__init__(1)
+        self.stopping = threading.Event()
+        """Set when the pool is shut down: nothing more is begun, and what waits in a call need not wait any longer."""
+        self.abandoned = 0
+        """How many abandoned calls have not come back."""
+        self._most_workers = math.inf if workers is None else workers
+        self._most_abandoned = most_abandoned
+        self._name = name
+        self._waiting: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+        self._under_way: set[Future[Any]] = set()
+        self._workers = 0
+        self._lock = threading.Lock()
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether abandoned calls keep all threads, so that nothing more is begun until one comes back."""
+        with self._lock:
+            return self._workers == 0 and self.abandoned >= self._most_abandoned
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Have a function called in a thread, in the context of the one who submits it."""
+        future: Future[Any] = Future()
+        call = functools.partial(contextvars.copy_context().run, function, *args, **kwargs)
+        with self._lock:
+            if self.stopping.is_set():
+                raise RuntimeError("the pool has been shut down, and takes no more calls")
+            self._waiting.append((future, call))
+            self._start_workers()
+        return future
+
+    def abandon(self, future: Future[Any]) -> None:
+        """Give up on a call that is under way: its thread is left behind, and another takes its place."""
+        with self._lock:
+            if future in self._under_way:
+                self._under_way.remove(future)
+                self._workers -= 1
+                self.abandoned += 1
+                self._start_workers()
+
+    def shutdown(self, wait: bool = False, *, cancel_futures: bool = True) -> None:  # noqa: ARG002 — Python's
+        """Begin nothing more; what is under way is not waited for."""
+        self.stopping.set()
+        with self._lock:
+            waiting = list(self._waiting)
+            self._waiting.clear()
+        for future, _ in waiting:
+            future.cancel()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.shutdown()
+
+    def _start_workers(self) -> None:
+        """Start as many threads as the calls need, and those left behind allow."""
+        wanted = min(self._most_workers, len(self._under_way) + len(self._waiting))
+        while self._workers < wanted and self.abandoned < self._most_abandoned:
+            self._workers += 1
+            start_thread(self._work, self._name)
+
+    def _work(self) -> None:
+        while (taken := self._take()) is not None:
+            future, call = taken
+            try:
+                result = call()
+            except BaseException as error:  # noqa: BLE001 — raised again where the result is taken
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+            del taken, call  # a thread that waits for nothing keeps nothing
+            if not self._goes_on(future):
+                return
+
+    def _take(self) -> tuple[Future[Any], Callable[[], Any]] | None:
+        with self._lock:
+            while self._waiting:
+                future, call = self._waiting.popleft()
+                if future.set_running_or_notify_cancel():
+                    self._under_way.add(future)
+                    return future, call
+            self._workers -= 1
+            return None
+
+    def _goes_on(self, future: Future[Any]) -> bool:
+        """Return whether the thread that made a call makes further ones; one that was replaced does not."""
+        with self._lock:
+            if future in self._under_way:
+                self._under_way.remove(future)
+                return True
+            self.abandoned -= 1
+            if self._waiting and self._workers < self._most_workers:
+                self._workers += 1
+                return True
+            return False
 
 
 def _at_work() -> list[_Calling]:

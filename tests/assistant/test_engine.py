@@ -162,9 +162,9 @@ def test_pieces_are_heard_as_they_come(make: Make) -> None:
 def test_a_provider_that_fails_is_no_error_and_what_came_is_kept(
     make: Make, server: OpenAIServer, answer: Answer, came: str, why: str
 ) -> None:
-    from raglift.integrations._patience import Patience
+    from raglift.retries import RetryPolicy
 
-    assistant = make(model=language_model("openai:gpt-4o-mini", patience=Patience(attempts=2, first_wait=0)))
+    assistant = make(model=language_model("openai:gpt-4o-mini", retry_policy=RetryPolicy(attempts=2, first_wait=0)))
     server.answer_next(answer, answer, answer)
     turn = assistant.ask("horn")
     assert turn.answer is not None

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from raglift.cli import chat as command_module
-from raglift.integrations._patience import Patience
+from raglift.retries import RetryPolicy
 from raglift.testing import OpenAIServer
 from raglift.testing.openai_server import Answer
 
@@ -100,7 +100,7 @@ def test_json_is_one_object_a_question(chat: Run, server: OpenAIServer) -> None:
 def test_a_provider_with_a_bad_day_ends_answers_and_not_the_session(
     chat: Run, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command_module, "PATIENCE", Patience(attempts=4, first_wait=0))
+    monkeypatch.setattr(command_module, "RETRY_POLICY", RetryPolicy(attempts=4, first_wait=0))
     server.answer_next(
         *[Answer(status=429)] * 4,
         *[Answer(status=500)] * 4,

@@ -11,7 +11,8 @@ import pytest
 
 from raglift.errors import ConfigurationError, ServiceFailed, ServiceUnusable
 from raglift.execution import Policy
-from raglift.execution.policy import describe_error, is_transient, retry_settings
+from raglift.redaction import describe_error
+from raglift.retries import is_transient
 
 
 class HTTPError(Exception):
@@ -75,7 +76,7 @@ def test_the_client_library_httpx2_is_known_too():
 
 def wait_after(error, attempt=1):
     outcome = SimpleNamespace(exception=lambda: error)
-    return retry_settings(Policy())["wait"](SimpleNamespace(outcome=outcome, attempt_number=attempt))
+    return Policy().retry_policy.seconds_before_next(SimpleNamespace(outcome=outcome, attempt_number=attempt))
 
 
 @pytest.mark.parametrize(
@@ -198,7 +199,7 @@ def test_a_date_in_retry_after_is_waited_for() -> None:
         (datetime.now(UTC) - timedelta(hours=1), 0.5, 1),
     ):
         error = ServiceFailed("HTTP 503", status_code=503, headers={"Retry-After": format_datetime(date, usegmt=True)})
-        assert least <= retry_settings(Policy())["wait"](state) <= most
+        assert least <= Policy().retry_policy.seconds_before_next(state) <= most
 
 
 def test_a_service_speaks_for_itself() -> None:

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raglift.gating import Check
-from raglift.gating.words import bound_text, check_sentence, cut, found_text
+from raglift.gating.words import bound_text, check_sentence, found_text
 from raglift.metrics import NDCG
+from raglift.printable import excerpt
 
 
 def check(found: float, bound: float, *, is_minimum: bool = True, unit: str = "") -> Check:
@@ -60,4 +61,4 @@ def test_a_printed_figure_is_on_the_side_that_the_gate_says(
 
 @pytest.mark.parametrize(("most", "shown"), [(7, "a b c d"), (6, "a b c…")])
 def test_a_text_is_cut_on_one_line(most: int, shown: str) -> None:
-    assert cut("a\nb  c\td", most) == shown
+    assert excerpt("a\nb  c\td", most) == shown

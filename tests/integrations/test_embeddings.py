@@ -6,7 +6,7 @@ import pytest
 
 from raglift.errors import ConfigurationError, ModelError
 from raglift.indexing import SentenceTransformerEmbedder, StaticEmbedder
-from raglift.integrations.embeddings import LangChainEmbedder, OpenAIEmbedder, Patience, embedder_by_name
+from raglift.integrations.embeddings import LangChainEmbedder, OpenAIEmbedder, RetryPolicy, embedder_by_name
 
 NAME = "some:model"
 
@@ -64,13 +64,13 @@ class Embeddings:
         return self.answer[0]
 
 
-AT_ONCE = Patience(first_wait=0)
+AT_ONCE = RetryPolicy(first_wait=0)
 
 
 @pytest.mark.parametrize("answer", [[[1.0, 2.0]], [[1.0], [1.0, 2.0]], [1.0, 2.0], None, [["a"], ["b"]]], ids=repr)
 def test_any_embeddings_object_is_checked(answer):
     with pytest.raises(ModelError, match=r"^.*any:model"):
-        LangChainEmbedder(Embeddings(answer), "any:model", patience=AT_ONCE).embed(["a", "b"], "document")
+        LangChainEmbedder(Embeddings(answer), "any:model", retry_policy=AT_ONCE).embed(["a", "b"], "document")
 
 
 def test_an_error_that_passes_is_asked_again():
@@ -83,7 +83,7 @@ def test_an_error_that_passes_is_asked_again():
                 raise TimeoutError
             return self.answer
 
-    embedder = LangChainEmbedder(Flaky([[1.0], [2.0]]), "any:model", patience=AT_ONCE)
+    embedder = LangChainEmbedder(Flaky([[1.0], [2.0]]), "any:model", retry_policy=AT_ONCE)
     assert embedder.embed(["a", "b"], "document").tolist() == [[1.0], [2.0]]
 
 

@@ -17,14 +17,14 @@ from llama_index.llms.openai import OpenAI
 from pydantic import BaseModel, Field
 
 from raglift.errors import ConfigurationError, MissingDependency, MissingKey, ModelOutputError, ModelUnavailable
-from raglift.integrations.language_models import DEFAULT_MODEL, FilledPrompt, Patience, Usage, language_model
+from raglift.integrations.language_models import DEFAULT_MODEL, FilledPrompt, RetryPolicy, Usage, language_model
 from raglift.testing import Answer, OpenAIServer
 
 pytestmark = pytest.mark.usefixtures("no_openai_settings")
 
 KEY = "sk-test-0123456789abcdef"
 PROMPT = FilledPrompt("relevance@3f9a1c07", "Grade {it}.", 'The {lamp} says {"grade": 1} and {{more}}.')
-QUICK = Patience(4, 5.0, first_wait=0.01)
+QUICK = RetryPolicy(4, 5.0, first_wait=0.01)
 CLIENTS = ("by name", "langchain", "langchain with tools", "llama_index", "llama_index with tools")
 
 
@@ -50,16 +50,16 @@ def server(monkeypatch):
 def made(server):
     """Make a model by one of the clients, none of which asks again by itself."""
 
-    def make(client, timeout=5.0, patience=QUICK):
+    def make(client, timeout=5.0, retry_policy=QUICK):
         if client == "by name":
-            return language_model(patience=patience, timeout=timeout)
+            return language_model(retry_policy=retry_policy, timeout=timeout)
         if client.startswith("langchain"):
             kind = BaseChatOpenAI if client == "langchain with tools" else ChatOpenAI  # the base of other providers'
             chat = kind(model="gpt-4o-mini", temperature=0, max_retries=0, timeout=timeout)
-            return language_model(chat, patience=patience)
+            return language_model(chat, retry_policy=retry_policy)
         name = "gpt-4" if client == "llama_index with tools" else "gpt-4o-mini"
         settings = {"api_base": server.base_url, "api_key": KEY, "max_retries": 0, "timeout": timeout}
-        return language_model(OpenAI(model=name, temperature=0, **settings), patience=patience)
+        return language_model(OpenAI(model=name, temperature=0, **settings), retry_policy=retry_policy)
 
     return make
 
@@ -248,7 +248,7 @@ def test_a_server_that_is_not_there(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     with pytest.raises(ModelUnavailable, match=r"failed after 4 attempts .*refused"):
-        language_model(patience=QUICK).ask(PROMPT, Grade)
+        language_model(retry_policy=QUICK).ask(PROMPT, Grade)
 
 
 def test_a_stream_that_fails_before_its_first_piece_is_asked_again(server, model):
@@ -316,7 +316,7 @@ def test_the_key_is_read_from_dot_env(monkeypatch, tmp_path):
         monkeypatch.delenv("OPENAI_API_KEY")
         (tmp_path / ".env").write_text(f"OPENAI_API_KEY={KEY}\n", encoding="utf-8")
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
-        assert language_model(patience=QUICK).ask(PROMPT, Grade).value == Grade(grade=0)
+        assert language_model(retry_policy=QUICK).ask(PROMPT, Grade).value == Grade(grade=0)
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -342,7 +342,7 @@ def test_a_key_in_a_header_of_the_users_own_is_shown_nowhere(server):
     chat = ChatOpenAI(model="m", api_key=KEY, default_headers={"X-Gateway": header}, max_retries=0)
     server.answer_next(Answer(status=400, body={"error": {"message": f"found {header}"}}))
     with pytest.raises(ModelOutputError, match=r"found \*\*\*"):
-        language_model(chat, patience=QUICK).ask(PROMPT, Grade)
+        language_model(chat, retry_policy=QUICK).ask(PROMPT, Grade)
 
 
 # Which model

@@ -14,7 +14,7 @@ from raglift.cache import Cache
 from raglift.errors import ConfigurationError, MissingDependency, ModelOutputError
 from raglift.indexing import embed
 from raglift.integrations import openai_embeddings
-from raglift.integrations.embeddings import OpenAIEmbedder, Patience, embedder_by_name
+from raglift.integrations.embeddings import OpenAIEmbedder, RetryPolicy, embedder_by_name
 from raglift.integrations.prices import CostEstimate
 from raglift.testing import Answer, OpenAIServer
 
@@ -44,7 +44,7 @@ def server(monkeypatch):
 
 
 def quick(model="text-embedding-3-small", *, attempts=4, longest_wait=5.0, **settings):
-    return OpenAIEmbedder(model, patience=Patience(attempts, longest_wait, first_wait=0.01), **settings)
+    return OpenAIEmbedder(model, retry_policy=RetryPolicy(attempts, longest_wait, first_wait=0.01), **settings)
 
 
 def gaps(server):
@@ -202,7 +202,7 @@ def test_a_wait_longer_than_the_bound_is_not_begun(server):
 
 def test_waits_grow_when_the_server_does_not_say(server):
     server.answer_next(*[Answer(status=500)] * 3)
-    OpenAIEmbedder("text-embedding-3-small", patience=Patience(first_wait=0.04)).embed(["who?"], "query")
+    OpenAIEmbedder("text-embedding-3-small", retry_policy=RetryPolicy(first_wait=0.04)).embed(["who?"], "query")
     first, second, third = gaps(server)
     assert first >= 0.03
     assert second >= 0.06

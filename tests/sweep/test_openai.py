@@ -43,11 +43,11 @@ def sweep(island: Dataset) -> Sweep:
 @pytest.fixture
 def _small_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two texts a request, and little patience."""
-    patience = openai_embeddings.Patience(3, 5.0, first_wait=0.01)
+    retry_policy = openai_embeddings.RetryPolicy(3, 5.0, first_wait=0.01)
 
     def made(name: str, **_: object) -> openai_embeddings.OpenAIEmbedder:
         model = name.partition(":")[2]
-        return openai_embeddings.OpenAIEmbedder(model, patience=patience, texts_per_request=2, timeout=0.5)
+        return openai_embeddings.OpenAIEmbedder(model, retry_policy=retry_policy, texts_per_request=2, timeout=0.5)
 
     monkeypatch.setattr("raglift.sweep.parts.embedder_by_name", made)
 

@@ -9,7 +9,7 @@ from raglift.chunking.protocol import UNITS, Chunker
 from raglift.chunking.recursive import RecursiveChunker
 from raglift.chunking.windows import TokenChunker
 from raglift.errors import ConfigurationError
-from raglift.printable import brief
+from raglift.printable import short_repr
 
 __all__ = ["CHUNKERS", "make_chunker", "parse_chunker"]
 
@@ -39,9 +39,9 @@ def make_chunker(
         ConfigurationError: an unknown kind or unit, or a size, overlap or unit that the kind cannot have.
     """
     if kind not in CHUNKERS:
-        raise ConfigurationError(f"chunker: found {brief(kind)}; expected one of {', '.join(CHUNKERS)}")
+        raise ConfigurationError(f"chunker: found {short_repr(kind)}; expected one of {', '.join(CHUNKERS)}")
     if unit is not None and unit not in UNITS:
-        raise ConfigurationError(f"chunk unit: found {brief(unit)}; expected one of {', '.join(UNITS)}")
+        raise ConfigurationError(f"chunk unit: found {short_repr(unit)}; expected one of {', '.join(UNITS)}")
     if kind == "recursive":
         return RecursiveChunker(size, overlap, unit or "characters", encoding=encoding)
     if unit == "characters":
@@ -60,9 +60,9 @@ def parse_chunker(text: str) -> Chunker:
     """
     form = _FORM.fullmatch(text.strip())
     if form is None:
-        raise ConfigurationError(f"chunker: found {brief(text)}; expected {_GRAMMAR}")
+        raise ConfigurationError(f"chunker: found {short_repr(text)}; expected {_GRAMMAR}")
     try:
         size, overlap = int(form["size"]), int(form["overlap"])
         return make_chunker(form["kind"], size, overlap, form["unit"], form["encoding"] or DEFAULT_ENCODING)
     except ConfigurationError as error:
-        raise ConfigurationError(f"chunker: found {brief(text)}; expected {_GRAMMAR}: {error}") from None
+        raise ConfigurationError(f"chunker: found {short_repr(text)}; expected {_GRAMMAR}: {error}") from None

@@ -18,11 +18,11 @@ from raglift.cli import Stopped
 from raglift.cli.json_output import labels_json, print_json
 from raglift.cli.model_options import model_of
 from raglift.errors import MissingDependency, MissingKey
-from raglift.integrations._patience import Patience
 from raglift.integrations.adapt import adapt_reranker, check_reranker
 from raglift.printable import counted, printable
 from raglift.records import Dataset, LabelSources
 from raglift.references import load_system
+from raglift.retries import RetryPolicy
 from raglift.systems import LocalSystem, build_retriever
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from raglift.integrations.language_models import LanguageModel
     from raglift.records import Hit
 
-__all__ = ["PATIENCE", "Request", "run"]
+__all__ = ["RETRY_POLICY", "Request", "run"]
 
 _DEFAULT_CORPUS = "war_and_peace"
 _PROMPT = "\n? "
 _NOTHING = 1
-PATIENCE = Patience(attempts=4, longest_wait=60.0)
+RETRY_POLICY = RetryPolicy(attempts=4, longest_wait=60.0)
 """Somebody waits for the answer."""
 
 
@@ -95,7 +95,7 @@ def _model(request: Request) -> LanguageModel | None:
     if request.model.strip().lower() == "none":
         return None
     try:
-        return model_of(request.model, request.temperature, patience=PATIENCE)
+        return model_of(request.model, request.temperature, retry_policy=RETRY_POLICY)
     except (MissingKey, MissingDependency) as error:
         sys.stderr.write(f"retrieval only, no answers: {printable(str(error))}\n")
         return None

@@ -9,6 +9,7 @@ from raglift.cli.json_output import print_json
 from raglift.evaluation import evaluate
 from raglift.integrations.adapt import LATE_INTERACTION
 from raglift.metrics import NDCG
+from raglift.printable import excerpt
 from raglift.systems import LocalSystem, build_retriever
 
 if TYPE_CHECKING:
@@ -73,18 +74,13 @@ def _moves(evaluation: Evaluation, query_id: str) -> list[str]:
             if any(piece.counts for piece in each.pieces):
                 chunk = each.hit.chunk
                 ranks.setdefault(chunk.id, [None, None])[place] = each.hit.rank
-                documents[chunk.id] = f"{chunk.doc_id} “{_short(chunk.text)}”"
+                documents[chunk.id] = f"{chunk.doc_id} “{excerpt(chunk.text, _EXCERPT)}”"
     near = {chunk: pair for chunk, pair in ranks.items() if min(rank or _K + 1 for rank in pair) <= _K}
     return [f"rank {_rank(before)} → {_rank(after)}  {documents[chunk]}" for chunk, (before, after) in near.items()]
 
 
 def _rank(rank: int | None) -> str:
     return f"{'–' if rank is None else rank:>2}"
-
-
-def _short(text: str) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= _EXCERPT else words[: _EXCERPT - 1] + "…"
 
 
 def _print(console: Console, line: str) -> None:

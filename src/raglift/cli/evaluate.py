@@ -17,7 +17,7 @@ from raglift.evaluation import DEFAULT_METRICS, Options, evaluate
 from raglift.integrations.adapt import check_reranker
 from raglift.metrics import parse_depth, split_metrics
 from raglift.models import resolve_dtype
-from raglift.printable import brief
+from raglift.printable import short_repr
 from raglift.references import load_system
 from raglift.retrieval import parse_retriever
 from raglift.store.costs import cost_line
@@ -157,7 +157,7 @@ def depths(text: str) -> tuple[int | Tokens, ...]:
     found = tuple(k for k in ks if k is not None)
     if not ks or len(found) < len(ks):
         raise ConfigurationError(
-            f"--ks: found {brief(text)}; expected integers of 1 or more with commas, as 1,3,5,10, or tokens(2000)"
+            f"--ks: found {short_repr(text)}; expected integers of 1 or more with commas, as 1,3,5,10, or tokens(2000)"
         )
     return found
 
@@ -171,7 +171,7 @@ def numbers_of_hits(text: str) -> tuple[int, ...]:
     found = depths(text)
     numbers = tuple(k for k in found if isinstance(k, int))
     if len(numbers) < len(found):
-        raise ConfigurationError(f"--ks: found {brief(text)}; expected integers with commas, as 1,3,5,10")
+        raise ConfigurationError(f"--ks: found {short_repr(text)}; expected integers with commas, as 1,3,5,10")
     return numbers
 
 

@@ -21,7 +21,7 @@ from raglift.gating.text import gate_parts
 from raglift.gating.undecided import Undecided
 from raglift.loading import load_dataset
 from raglift.paths import is_there, user_path
-from raglift.printable import brief, printable
+from raglift.printable import printable, short_repr
 from raglift.report.terminal.rendering import as_text, write
 from raglift.store import load_evaluation
 from raglift.sweep.folder import SweepFolder
@@ -161,9 +161,9 @@ def _bounds(option: str, given: tuple[str, ...]) -> dict[str, str]:
         name, _, bound = (part.strip() for part in text.rpartition("="))
         if not name or not bound:
             example = "ndcg@10=0.75" if option == "--min" else "p95_latency=0.5s or failures=0"
-            raise ConfigurationError(f"{option}: found {brief(text)}; expected NAME=BOUND, as {example}")
+            raise ConfigurationError(f"{option}: found {short_repr(text)}; expected NAME=BOUND, as {example}")
         if name in found:
-            raise ConfigurationError(f"{option}: found {brief(name)} twice; expected one bound for it")
+            raise ConfigurationError(f"{option}: found {short_repr(name)} twice; expected one bound for it")
         found[name] = bound
     return found
 

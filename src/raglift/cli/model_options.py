@@ -14,14 +14,14 @@ from raglift.cli import Stopped
 from raglift.errors import ConfigurationError, CostLimitReached
 from raglift.integrations.language_models import language_model
 from raglift.judging.asking.ask import Limits
-from raglift.printable import brief, printable
+from raglift.printable import printable, short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.integrations._patience import Patience
     from raglift.integrations.language_models import LanguageModel
     from raglift.judging.asking.ask import Estimate
+    from raglift.retries import RetryPolicy
 
 __all__ = ["limited", "model_and_limits", "model_of", "parse_price", "print_estimate", "stoppable"]
 
@@ -49,18 +49,18 @@ def model_and_limits(
     return language_model(model, temperature=_temperature(temperature), to_estimate=to_estimate), limits
 
 
-def model_of(model: str, temperature: str, *, patience: Patience | None = None) -> LanguageModel:
+def model_of(model: str, temperature: str, *, retry_policy: RetryPolicy | None = None) -> LanguageModel:
     """Return what `--model` and `--temperature` say.
 
     Args:
         model: as `language_model` takes it.
         temperature: a number, or `default`.
-        patience: how long a request is made again.
+        retry_policy: how often a request is made again, and how long is waited before.
 
     Raises:
         ConfigurationError: an option cannot be used, or the model's key is missing (`MissingKey`).
     """
-    return language_model(model, temperature=_temperature(temperature), patience=patience)
+    return language_model(model, temperature=_temperature(temperature), retry_policy=retry_policy)
 
 
 def parse_price(text: str) -> tuple[float, float]:
@@ -75,7 +75,7 @@ def parse_price(text: str) -> tuple[float, float]:
         given = answered = math.nan
     if not (0 <= given < math.inf and 0 <= answered < math.inf):
         raise ConfigurationError(
-            f"--price: found {brief(text)}; expected US dollars per million input and output tokens, as 0.15,0.60"
+            f"--price: found {short_repr(text)}; expected US dollars per million input and output tokens, as 0.15,0.60"
         )
     return given, answered
 
@@ -122,5 +122,5 @@ def _temperature(text: str) -> float | None:
     except ValueError:
         temperature = math.nan
     if not 0 <= temperature <= 2:
-        raise ConfigurationError(f"--temperature: found {brief(text)}; expected 0 to 2, or 'default'")
+        raise ConfigurationError(f"--temperature: found {short_repr(text)}; expected 0 to 2, or 'default'")
     return temperature

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import httpx
-from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
+from tenacity import Retrying
 
 from raglift.corpora.addresses import is_allowed
 from raglift.errors import CorpusError
+from raglift.retries import RetryPolicy, is_transient
 
 __all__ = ["Progress", "download"]
 
@@ -20,8 +21,8 @@ Progress: TypeAlias = Callable[[int, int | None], None]
 
 _ATTEMPTS = 3
 _FIRST_WAIT_SECONDS = 0.5
+_LONGEST_WAIT_SECONDS = 4.0
 _STALLED_SECONDS = 10.0
-_TRANSIENT_STATUS = frozenset({429, 500, 502, 503, 504})
 _HTML = (b"<!doctype html", b"<html")
 
 
@@ -61,14 +62,15 @@ def download(url: str, *, max_bytes: int, timeout: float, on_progress: Progress 
     if not is_allowed(url):
         raise CorpusError("only https:// addresses are downloaded from (http:// only on this machine)")
     deadline = _Deadline.after(timeout)
-    retrying = Retrying(
-        retry=retry_if_exception(lambda error: _is_transient(error) and deadline.left > 1),
-        stop=stop_after_attempt(_ATTEMPTS),
-        wait=wait_exponential(multiplier=_FIRST_WAIT_SECONDS, max=4),
-        reraise=True,
+    policy = RetryPolicy(
+        _ATTEMPTS,
+        first_wait=_FIRST_WAIT_SECONDS,
+        longest_backoff=_LONGEST_WAIT_SECONDS,
+        longest_retry_after=_LONGEST_WAIT_SECONDS,
+        retry_on=lambda error: is_transient(error) and deadline.left > 1,
     )
     try:
-        return retrying(_attempt, url, max_bytes, deadline, on_progress)
+        return Retrying(**policy.for_tenacity())(_attempt, url, max_bytes, deadline, on_progress)
     except httpx.TimeoutException:
         raise CorpusError(f"no answer in time (timeout: {timeout:g} seconds in all)") from None
     except httpx.HTTPStatusError as error:
@@ -113,9 +115,3 @@ def _receive(response: httpx.Response, max_bytes: int, deadline: _Deadline, on_p
     if media_type == "text/html" or bytes(body[:200]).lstrip(b"\xef\xbb\xbf \r\n\t").lower().startswith(_HTML):
         raise CorpusError("an HTML page, expected a plain text")
     return bytes(body)
-
-
-def _is_transient(error: BaseException) -> bool:
-    if isinstance(error, httpx.HTTPStatusError):
-        return error.response.status_code in _TRANSIENT_STATUS
-    return isinstance(error, httpx.TransportError) and not isinstance(error, httpx.UnsupportedProtocol)

@@ -8,22 +8,25 @@ the system is taken to hang, and the calls that remain fail without being made.
 from __future__ import annotations
 
 import asyncio
-import contextvars
-import functools
 import math
 import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import tenacity
 
 from raglift.errors import QueryTimeout
 from raglift.event_loop import result_of
-from raglift.execution.policy import Policy, describe_error, retry_settings
-from raglift.threads import LOOK_UP, start_thread
+from raglift.redaction import describe_error
+from raglift.threads import LOOK_UP, WorkerPool
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from raglift.execution.policy import Policy
 
 __all__ = ["Call", "FirstFailure", "Outcome", "call_all", "call_all_async"]
 
@@ -32,6 +35,7 @@ Call = Callable[[], T]
 AsyncCall = Callable[[], Awaitable[T]]
 _LEFT_BEHIND_PER_WORKER = 4
 _LEFT_BEHIND_AT_LEAST = 16
+_SUBMITTED_PER_WORKER = 2
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ def call_all(calls: Sequence[Call[T]], policy: Policy, finished: Callable[[int],
         FirstFailure: a call failed, and the policy says `raise`; or it was told to stop, as by KeyboardInterrupt.
     """
     if policy.concurrency > 1 or policy.timeout is not None:
-        return _Pool(calls, policy, finished).run()
+        return _PooledCalls(calls, policy, finished).run()
     outcomes = []
     for place, call in enumerate(calls):
         outcomes.append(_outcome(call, policy))
@@ -92,7 +96,7 @@ def call_all_async(calls: Sequence[AsyncCall[T]], policy: Policy, finished: Call
 def _outcome(call: Call[T], policy: Policy, given_up: Callable[[], bool] = lambda: False) -> Outcome[T]:
     """Make one call with its retries; none is made once the call has been given up on."""
     started = time.perf_counter()
-    settings = retry_settings(policy)
+    settings = policy.retry_policy.for_tenacity()
     enough = settings["stop"]
     settings["stop"] = lambda state: enough(state) or given_up()
     retrying = tenacity.Retrying(**settings)
@@ -160,7 +164,7 @@ async def _outcome_async(call: AsyncCall[T], policy: Policy) -> Outcome[T]:
     started = time.perf_counter()
     try:
         async with asyncio.timeout(policy.timeout) as limit:
-            value: T = await tenacity.AsyncRetrying(**retry_settings(policy))(attempt)
+            value: T = await tenacity.AsyncRetrying(**policy.retry_policy.for_tenacity())(attempt)
         return Outcome(value, time.perf_counter() - started)
     except BaseException as error:
         task = asyncio.current_task()
@@ -170,8 +174,8 @@ async def _outcome_async(call: AsyncCall[T], policy: Policy) -> Outcome[T]:
         return Outcome(None, time.perf_counter() - started, reason, tries)
 
 
-class _Pool(Generic[T]):
-    """Daemon threads that take the next call, watched by the caller's thread."""
+class _PooledCalls(Generic[T]):
+    """Calls made by a pool of workers, and watched by the caller's thread."""
 
     def __init__(self, calls: Sequence[Call[T]], policy: Policy, finished: Callable[[int], None]) -> None:
         self._calls = calls
@@ -179,56 +183,41 @@ class _Pool(Generic[T]):
         self._finished = finished
         self._outcomes: dict[int, Outcome[T]] = {}
         self._unreported: deque[int] = deque()
+        self._submitted: dict[int, Future[None]] = {}
         self._under_way: dict[int, float] = {}
         self._next = 0
-        self._workers = 0
-        self._left_behind = 0
-        self._most_left_behind = max(_LEFT_BEHIND_AT_LEAST, _LEFT_BEHIND_PER_WORKER * policy.concurrency)
         self._changed = threading.Condition()
 
     def run(self) -> list[Outcome[T]]:
-        with self._changed:
-            try:
-                self._start_workers()
-                while len(self._outcomes) < len(self._calls):
-                    self._changed.wait(min(LOOK_UP, self._seconds_to_next_timeout()))
-                    self._give_up_on_late_calls()
-                    self._report()
-            finally:
-                self._next = len(self._calls)  # when this thread was interrupted, no further call is made
+        most_abandoned = max(_LEFT_BEHIND_AT_LEAST, _LEFT_BEHIND_PER_WORKER * self._policy.concurrency)
+        # When this thread is interrupted, or a failure stops the run, the pool begins no further call
+        with WorkerPool(self._policy.concurrency, "raglift-call", most_abandoned=most_abandoned) as pool, self._changed:
+            while len(self._outcomes) < len(self._calls):
+                self._submit_more(pool)
+                self._changed.wait(min(LOOK_UP, self._seconds_to_next_timeout()))
+                self._give_up_on_late_calls(pool)
+                self._report()
         return [self._outcomes[place] for place in range(len(self._calls))]
 
-    def _start_workers(self) -> None:
-        """Fill the pool, as far as the calls that remain need it and the calls left behind allow it."""
-        wanted = min(self._policy.concurrency, len(self._under_way) + len(self._calls) - self._next)
-        while self._workers < wanted and self._left_behind < self._most_left_behind:
-            self._workers += 1
-            context = contextvars.copy_context()  # one a thread: no context can be entered twice at once
-            start_thread(functools.partial(context.run, self._work), "raglift-call")
-
-    def _is_given_up(self, place: int) -> bool:
-        return place not in self._under_way
-
-    def _work(self) -> None:
-        while (place := self._take()) is not None:
-            outcome = _outcome(self._calls[place], self._policy, functools.partial(self._is_given_up, place))
-            with self._changed:
-                if self._under_way.pop(place, None) is None:  # given up on: this thread has been replaced
-                    self._left_behind -= 1
-                    return
-                self._finish(place, outcome)
-
-    def _take(self) -> int | None:
-        with self._changed:
-            if self._next >= len(self._calls):
-                return None
-            place = self._next
+    def _submit_more(self, pool: WorkerPool) -> None:
+        """Submit a few calls more than are made at once: each that waits takes memory, and there may be many."""
+        while self._next < len(self._calls) and len(self._submitted) < _SUBMITTED_PER_WORKER * self._policy.concurrency:
+            self._submitted[self._next] = pool.submit(self._make, self._next)
             self._next += 1
+
+    def _make(self, place: int) -> None:
+        with self._changed:
+            if place in self._outcomes:  # all that remained were given up on
+                return
             self._under_way[place] = time.monotonic()
-            return place
+        outcome = _outcome(self._calls[place], self._policy, lambda: place not in self._under_way)
+        with self._changed:
+            if self._under_way.pop(place, None) is not None:  # else it has been given up on
+                self._finish(place, outcome)
 
     def _finish(self, place: int, outcome: Outcome[T]) -> None:
         self._outcomes[place] = outcome
+        self._submitted.pop(place, None)
         self._unreported.append(place)
         self._changed.notify_all()
 
@@ -245,21 +234,15 @@ class _Pool(Generic[T]):
         now = time.monotonic()
         return max(0.0, min(self._under_way.values(), default=now) + self._policy.timeout - now)
 
-    def _give_up_on_late_calls(self) -> None:
+    def _give_up_on_late_calls(self, pool: WorkerPool) -> None:
         if self._policy.timeout is None:
             return
         now = time.monotonic()
-        late = [place for place, started in self._under_way.items() if now - started >= self._policy.timeout]
-        for place in late:
+        for place in [place for place, began in self._under_way.items() if now - began >= self._policy.timeout]:
+            pool.abandon(self._submitted[place])
             self._finish(place, Outcome(None, now - self._under_way.pop(place), _timed_out(self._policy)))
-        self._left_behind += len(late)
-        self._workers -= len(late)
-        self._start_workers()
-        if not self._workers:
-            self._give_up_on_the_rest()
-
-    def _give_up_on_the_rest(self) -> None:
-        reason = f"not asked: {self._left_behind} earlier calls hang past the timeout of {self._policy.timeout:g} s"
-        for place in range(self._next, len(self._calls)):
-            self._finish(place, Outcome(None, 0.0, QueryTimeout(reason)))
-        self._next = len(self._calls)
+        if pool.is_stuck:
+            reason = f"not asked: {pool.abandoned} earlier calls hang past the timeout of {self._policy.timeout:g} s"
+            for place in range(len(self._calls)):
+                if place not in self._outcomes:
+                    self._finish(place, Outcome(None, 0.0, QueryTimeout(reason)))

@@ -20,12 +20,13 @@ from raglift.errors import (
     ServiceUnusable,
 )
 from raglift.execution.calls import FirstFailure, Outcome, call_all, call_all_async
-from raglift.execution.policy import Policy, describe_error, retry_settings
 from raglift.execution.stages import RerankStage, RetrieveStage, Stage
 from raglift.progress import track
 from raglift.records import Query, Ranking, StageTrace, Trace
+from raglift.redaction import describe_error
 
 if TYPE_CHECKING:
+    from raglift.execution.policy import Policy
     from raglift.matching import Provenance
 
 __all__ = ["ask_stage", "is_batched", "run_stages"]
@@ -191,7 +192,7 @@ def _run_batch(
         return []
     started = time.perf_counter()
     try:
-        rankings = tenacity.Retrying(**retry_settings(policy))(_call_batch, stage, call, inputs)
+        rankings = tenacity.Retrying(**policy.retry_policy.for_tenacity())(_call_batch, stage, call, inputs)
     except Exception as error:
         if isinstance(error, RagliftError) and not isinstance(error, ModelOutputError):
             raise  # not one query's fault: a model that does not load, a cache that cannot be written

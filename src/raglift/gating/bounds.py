@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from raglift.comparison.statistics import is_bounded, is_quality
 from raglift.errors import ConfigurationError
 from raglift.metrics import MEASURES, parse
-from raglift.printable import brief, printable
+from raglift.printable import printable, short_repr
 from raglift.records import Metric
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def bounds_of(
             same = [other.name for other in found if _identity(other) == _identity(one)]
             if same:
                 raise ConfigurationError(
-                    f"{argument}: found {brief(one.name)} beside {brief(same[0])}; expected one bound for it"
+                    f"{argument}: found {short_repr(one.name)} beside {short_repr(same[0])}; expected one bound for it"
                 )
             found.append(one)
     return tuple(found)
@@ -83,7 +83,8 @@ def compared_metrics(metrics: Sequence[Metric | str]) -> tuple[Metric, ...]:
     for one in given:
         if isinstance(one, str) and ":" in one:
             raise ConfigurationError(
-                f"no_regression: found {brief(one)}; expected a metric without a stage: runs are compared at their last"
+                f"no_regression: found {short_repr(one)}; expected a metric without a stage: runs are compared at "
+                "their last"
             )
         metric = _parsed("no_regression", str(one))
         if not is_quality(metric):
@@ -108,7 +109,7 @@ def checked_margin(margin: float, metrics: Sequence[Metric] = ()) -> float:
     """
     is_number = isinstance(margin, (int, float)) and not isinstance(margin, bool)
     if not is_number or not math.isfinite(_as_float(margin)) or margin < 0.0:
-        raise ConfigurationError(f"margin: found {brief(margin)}; expected a number of 0 or more, as 0.01")
+        raise ConfigurationError(f"margin: found {short_repr(margin)}; expected a number of 0 or more, as 0.01")
     bounded = [metric for metric in metrics if is_bounded(metric)]
     if bounded and margin >= 1.0:
         raise ConfigurationError(
@@ -132,9 +133,9 @@ def check_power(confidence: float, tests: int) -> None:
     if tests and 1.0 - confidence < least:
         corrected = f", corrected over {tests:,} metrics" if tests > 1 else ""
         raise ConfigurationError(
-            f"confidence: found {brief(confidence)}; expected at most {math.floor((1.0 - least) * 1e4) / 1e4:g}: no p "
-            f"of a permutation test with {_RESAMPLES:,} draws is below {least:.2g}{corrected}, so the gate could never "
-            "fail"
+            f"confidence: found {short_repr(confidence)}; expected at most {math.floor((1.0 - least) * 1e4) / 1e4:g}: "
+            f"no p of a permutation test with {_RESAMPLES:,} draws is below {least:.2g}{corrected}, so the gate could "
+            "never fail"
         )
 
 
@@ -144,7 +145,7 @@ def _identity(bound: Bound) -> tuple[str | None, str, bool]:
 
 def _bound(argument: str, name: str, bound: float | str, stages: Sequence[str]) -> Bound:
     if not isinstance(name, str):
-        raise ConfigurationError(f"{argument}: found {brief(name)}; expected the name of a figure, as 'ndcg@10'")
+        raise ConfigurationError(f"{argument}: found {short_repr(name)}; expected the name of a figure, as 'ndcg@10'")
     stage, figure = _stage_and_figure(argument, name.strip(), stages)
     where = f"{argument}: {printable(name.strip())}"
     if figure in LATENCIES or figure in COUNTS:
@@ -166,7 +167,7 @@ def _stage_and_figure(argument: str, name: str, stages: Sequence[str]) -> tuple[
     stage, figure = stage.strip(), figure.strip()
     if colon and stage not in stages:
         raise ConfigurationError(
-            f"{argument}: found the stage {brief(stage)}; expected one of {', '.join(map(repr, stages))}"
+            f"{argument}: found the stage {short_repr(stage)}; expected one of {', '.join(map(repr, stages))}"
         )
     return (stage if colon else None), figure
 
@@ -182,14 +183,14 @@ def _parsed(argument: str, text: str) -> Metric:
         meant = f" (as a maximum, did you mean {near[0]!r}?)" if near else ""
         raise ConfigurationError(f"{argument}: {error}; or, as a maximum, one of {', '.join(figures)}{meant}") from None
     if metric.depth is None and MEASURES[metric.name].needs_k:
-        raise ConfigurationError(f"{argument}: found {brief(text)}; expected a depth, as {metric.name}@10")
+        raise ConfigurationError(f"{argument}: found {short_repr(text)}; expected a depth, as {metric.name}@10")
     return metric
 
 
 def _number(where: str, bound: float | str) -> float:
     value = _as_float(bound)
     if not math.isfinite(value):
-        raise ConfigurationError(f"{where}: found {brief(bound)}; expected a number, as 0.75")
+        raise ConfigurationError(f"{where}: found {short_repr(bound)}; expected a number, as 0.75")
     return value
 
 
@@ -204,7 +205,7 @@ def _as_float(bound: object) -> float:
 def _count(where: str, bound: float | str) -> float:
     value = _number(where, bound)
     if value < 0.0 or value != round(value):
-        raise ConfigurationError(f"{where}: found {brief(bound)}; expected a number of queries, as 0")
+        raise ConfigurationError(f"{where}: found {short_repr(bound)}; expected a number of queries, as 0")
     return value
 
 
@@ -219,5 +220,5 @@ def _seconds(where: str, bound: float | str) -> float:
     else:
         value = _as_float(bound)
     if not math.isfinite(value) or value <= 0.0:
-        raise ConfigurationError(f"{where}: found {brief(bound)}; expected seconds above 0, as 0.5s or 500ms")
+        raise ConfigurationError(f"{where}: found {short_repr(bound)}; expected seconds above 0, as 0.5s or 500ms")
     return value

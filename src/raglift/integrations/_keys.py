@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from raglift.errors import ConfigurationError
+from raglift.redaction import SHORTEST_SECRET, may_hold_secrets
 
-__all__ = ["address_of", "is_secret_name", "load_dot_env", "secrets_of", "server_of"]
-
-_SECRET_NAME = re.compile(r"key|token(?!s)|secret|password|credential|header", re.IGNORECASE)
-_SHORTEST_SECRET = 8  # a shorter header would hide common words in messages
+__all__ = ["address_of", "is_secret", "load_dot_env", "secrets_of", "server_of"]
 
 
 def load_dot_env() -> None:
@@ -44,18 +41,18 @@ def _unusable(found: str) -> ConfigurationError:
     )
 
 
-def is_secret_name(name: str) -> bool:
-    """Whether a setting of this name may hold a secret."""
-    return _SECRET_NAME.search(name) is not None
+def is_secret(name: str, value: Any) -> bool:
+    """Whether a setting may be a secret, or headers that hold one; a number, as of `max_tokens`, never is."""
+    return may_hold_secrets(name) and not isinstance(value, (int, float))
 
 
 def secrets_of(client: Any) -> list[str]:
     """Return the keys that a client of LangChain or LlamaIndex holds."""
     held = dict(getattr(client, "__dict__", {}))  # a copy: another thread's first request makes the client keep more
     hidden = [value.get_secret_value() for value in held.values() if hasattr(value, "get_secret_value")]
-    plain = [value for name, value in held.items() if is_secret_name(name)]
+    plain = [value for name, value in held.items() if is_secret(name, value)]
     headers = [inner for value in plain if isinstance(value, Mapping) for inner in value.values()]
-    named = [value for value in (*plain, *headers) if isinstance(value, str) and len(value) >= _SHORTEST_SECRET]
+    named = [value for value in (*plain, *headers) if isinstance(value, str) and len(value) >= SHORTEST_SECRET]
     return [secret for secret in (*hidden, *named) if isinstance(secret, str) and secret]
 
 

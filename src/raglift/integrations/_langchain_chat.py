@@ -7,9 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import ConfigurationError, MissingDependency, MissingKey
-from raglift.execution.policy import describe_error
 from raglift.integrations._keys import load_dot_env
-from raglift.integrations._patience import BadReply, Patience
 from raglift.integrations._replies import (
     FILTERED,
     FilledPrompt,
@@ -21,9 +19,11 @@ from raglift.integrations._replies import (
     check_end,
     is_of,
     settings_of,
-    stream_patiently,
+    stream_with_retries,
 )
 from raglift.printable import encodable
+from raglift.redaction import describe_error
+from raglift.retries import BadReply, RetryPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,13 +41,13 @@ class LangChainModel:
 
     Args:
         chat: the model.
-        patience: how long a request is made again.
+        retry_policy: how often a request is made again, and how long is waited before.
         name: as `openai:gpt-4o-mini`; by default as LangChain calls the model.
     """
 
-    def __init__(self, chat: Any, patience: Patience, *, name: str | None = None) -> None:
+    def __init__(self, chat: Any, retry_policy: RetryPolicy, *, name: str | None = None) -> None:
         self._chat = chat
-        self._patience = patience
+        self._retry_policy = retry_policy
         self._name = name or _name_of(chat)
 
     def __repr__(self) -> str:
@@ -72,7 +72,7 @@ class LangChainModel:
         """
         structured = self._structured(form)
         messages = _messages(prompt)
-        return ask_in_form(lambda: _asked(structured, messages), form, self._chat, self.name, self._patience)
+        return ask_in_form(lambda: _asked(structured, messages), form, self._chat, self.name, self._retry_policy)
 
     def stream(self, prompt: FilledPrompt) -> Iterator[str]:
         """Yield a free text piece by piece.
@@ -80,7 +80,7 @@ class LangChainModel:
         Raises:
             ModelOutputError: the stream failed or broke off; what was yielded before stays good.
         """
-        return stream_patiently(lambda: self._pieces(prompt), self._chat, self.name, self._patience)
+        return stream_with_retries(lambda: self._pieces(prompt), self._chat, self.name, self._retry_policy)
 
     def _structured(self, form: type[Form]) -> Any:
         """Return what answers in a form: where it can be had, the model without what reads its answer.

@@ -8,8 +8,6 @@ from contextvars import ContextVar
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from raglift.execution.policy import describe_error
-from raglift.integrations._patience import BadReply, Patience
 from raglift.integrations._replies import (
     CUT,
     FilledPrompt,
@@ -20,9 +18,11 @@ from raglift.integrations._replies import (
     ask_in_form,
     check_end,
     settings_of,
-    stream_patiently,
+    stream_with_retries,
 )
 from raglift.printable import encodable
+from raglift.redaction import describe_error
+from raglift.retries import BadReply, RetryPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,12 +39,12 @@ class LlamaIndexModel:
 
     Args:
         llm: the LLM. What it asks again by itself, it goes on asking.
-        patience: how long a request is made again.
+        retry_policy: how often a request is made again, and how long is waited before.
     """
 
-    def __init__(self, llm: Any, patience: Patience) -> None:
+    def __init__(self, llm: Any, retry_policy: RetryPolicy) -> None:
         self._llm = llm
-        self._patience = patience
+        self._retry_policy = retry_policy
 
     def __repr__(self) -> str:
         return f"LlamaIndexModel({self.name})"
@@ -67,7 +67,7 @@ class LlamaIndexModel:
         Raises:
             ModelOutputError: no usable answer came.
         """
-        return ask_in_form(lambda: self._asked(prompt, form), form, self._llm, self.name, self._patience)
+        return ask_in_form(lambda: self._asked(prompt, form), form, self._llm, self.name, self._retry_policy)
 
     def stream(self, prompt: FilledPrompt) -> Iterator[str]:
         """Yield a free text piece by piece.
@@ -75,7 +75,7 @@ class LlamaIndexModel:
         Raises:
             ModelOutputError: the stream failed or broke off; what was yielded before stays good.
         """
-        return stream_patiently(lambda: self._pieces(prompt), self._llm, self.name, self._patience)
+        return stream_with_retries(lambda: self._pieces(prompt), self._llm, self.name, self._retry_policy)
 
     def _asked(self, prompt: FilledPrompt, form: type[Form]) -> Said:
         from llama_index.core.llms import ChatMessage

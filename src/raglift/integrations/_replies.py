@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from raglift.errors import ModelOutputError
-from raglift.execution.policy import describe_error
-from raglift.integrations._keys import address_of, is_secret_name, secrets_of, server_of
-from raglift.integrations._patience import BadReply, Patience, ask_patiently, describe_failure
+from raglift.integrations._keys import address_of, is_secret, secrets_of, server_of
+from raglift.integrations._retrying import ask_with_retries, describe_failure
+from raglift.redaction import describe_error
+from raglift.retries import BadReply, RetryPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,7 +31,7 @@ __all__ = [
     "is_of",
     "refused",
     "settings_of",
-    "stream_patiently",
+    "stream_with_retries",
 ]
 
 Form = TypeVar("Form", bound=BaseModel)
@@ -109,7 +110,7 @@ class Said:
 
 
 def ask_in_form(
-    request: Callable[[], Said], form: type[Form], client: Any, name: str, patience: Patience
+    request: Callable[[], Said], form: type[Form], client: Any, name: str, retry_policy: RetryPolicy
 ) -> Reply[Form]:
     """Return an answer in a form, asking again while it is worth it.
 
@@ -118,7 +119,7 @@ def ask_in_form(
         form: what the answer must be.
         client: what asks, for the keys that it holds.
         name: the model, for messages.
-        patience: how long is asked again.
+        retry_policy: how often is asked again, and how long is waited before.
 
     Raises:
         ModelOutputError: no usable answer came; its `usage` says what was billed.
@@ -132,14 +133,16 @@ def ask_in_form(
         return _checked(said, form, name)
 
     try:
-        value = ask_patiently(ask, patience, name, kind="language model", secrets=secrets_of(client))
+        value = ask_with_retries(ask, retry_policy, name, kind="language model", secrets=secrets_of(client))
     except ModelOutputError as failure:
         failure.usage = spent
         raise
     return Reply(value, spent)
 
 
-def stream_patiently(request: Callable[[], Iterator[str]], client: Any, name: str, patience: Patience) -> Iterator[str]:
+def stream_with_retries(
+    request: Callable[[], Iterator[str]], client: Any, name: str, retry_policy: RetryPolicy
+) -> Iterator[str]:
     """Yield a text piece by piece; what fails before the first piece is asked again.
 
     Raises:
@@ -155,7 +158,7 @@ def stream_patiently(request: Callable[[], Iterator[str]], client: Any, name: st
         raise BadReply("no text came, as when a model refuses")
 
     piece: str | None
-    piece, rest = ask_patiently(begin, patience, name, kind="language model", secrets=secrets)
+    piece, rest = ask_with_retries(begin, retry_policy, name, kind="language model", secrets=secrets)
     characters = 0
     reason = ""
     while piece is not None:
@@ -244,5 +247,7 @@ def _as_json(content: str | Mapping[str, Any] | BaseModel) -> str:
 
 def _without_secrets(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _without_secrets(value[key]) for key in sorted(value, key=str) if not is_secret_name(str(key))}
+        return {
+            key: _without_secrets(value[key]) for key in sorted(value, key=str) if not is_secret(str(key), value[key])
+        }
     return value

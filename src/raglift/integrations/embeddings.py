@@ -6,13 +6,14 @@ import re
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from raglift.errors import ConfigurationError, MissingDependency
-from raglift.execution.policy import describe_error
 from raglift.indexing import Embedder, SentenceTransformerEmbedder, StaticEmbedder
 from raglift.integrations._keys import load_dot_env, secrets_of, server_of
-from raglift.integrations._patience import Patience, ask_patiently
+from raglift.integrations._retrying import ask_with_retries
 from raglift.integrations.openai_embeddings import ADVICE, OpenAIEmbedder, checked_vectors
 from raglift.models import STATIC_MODEL
 from raglift.printable import encodable
+from raglift.redaction import describe_error
+from raglift.retries import RetryPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from raglift.indexing.embedding import Kind
     from raglift.models import Dtype
 
-__all__ = ["LangChainEmbedder", "OpenAIEmbedder", "Patience", "embedder_by_name"]
+__all__ = ["LangChainEmbedder", "OpenAIEmbedder", "RetryPolicy", "embedder_by_name"]
 
 _BATCH_SIZE = 32
 _PROVIDER = re.compile(r"[a-z][a-z0-9_]+:.+")
@@ -75,15 +76,15 @@ class LangChainEmbedder:
     Args:
         embeddings: the LangChain object.
         name: what it is, as `cohere:embed-v4.0`; part of the cache key.
-        patience: how long a request is made again.
+        retry_policy: how often a request is made again, and how long is waited before.
     """
 
     is_remote = True
     """Whether a provider is asked: its limits are those of a key, whoever asks."""
 
-    def __init__(self, embeddings: Any, name: str, *, patience: Patience | None = None) -> None:
+    def __init__(self, embeddings: Any, name: str, *, retry_policy: RetryPolicy | None = None) -> None:
         self._embeddings = embeddings
-        self._patience = patience or Patience()
+        self._retry_policy = retry_policy or RetryPolicy()
         self._server = server_of(embeddings)
         self._made_by_name = False
         self.name = name
@@ -130,7 +131,9 @@ class LangChainEmbedder:
             return checked_vectors(self._embeddings.embed_documents(sent), len(sent))
 
         secrets = secrets_of(self._embeddings)
-        return ask_patiently(ask, self._patience, self.name, kind="embedding model", secrets=secrets, advice=ADVICE)
+        return ask_with_retries(
+            ask, self._retry_policy, self.name, kind="embedding model", secrets=secrets, advice=ADVICE
+        )
 
     def read_in_part(self, texts: Sequence[str]) -> list[bool] | None:  # noqa: ARG002
         """Return None: a provider does not say what it cut."""

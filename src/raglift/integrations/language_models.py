@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 from raglift.errors import ConfigurationError
 from raglift.integrations._langchain_chat import LangChainModel, chat_model_by_name
 from raglift.integrations._llama_index_llm import LlamaIndexModel
-from raglift.integrations._patience import Patience
 from raglift.integrations._replies import FilledPrompt, Form, Reply, Usage, is_of
+from raglift.retries import RetryPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["DEFAULT_MODEL", "FilledPrompt", "LanguageModel", "Patience", "Reply", "Usage", "language_model"]
+__all__ = ["DEFAULT_MODEL", "FilledPrompt", "LanguageModel", "Reply", "RetryPolicy", "Usage", "language_model"]
 
 DEFAULT_MODEL = "openai:gpt-4o-mini"
 """The model that is asked when none is named."""
@@ -36,7 +36,7 @@ class LanguageModel(Protocol):
         """Return the answer in a form, asking again when the provider has a bad moment.
 
         Raises:
-            ModelOutputError: no usable answer came: refused, malformed three times, out of patience.
+            ModelOutputError: no usable answer came: refused, malformed three times, out of retry_policy.
             ModelUnavailable: nor would one come to any other prompt: a wrong key, no connection, no quota left.
         """
         ...
@@ -55,7 +55,7 @@ def language_model(
     *,
     temperature: float | None = 0.0,
     timeout: float = 60.0,
-    patience: Patience | None = None,
+    retry_policy: RetryPolicy | None = None,
     to_estimate: bool = False,
 ) -> LanguageModel:
     """Return a language model ready to be asked.
@@ -65,7 +65,7 @@ def language_model(
             used as it is and never changed; or a `LanguageModel`, which is returned.
         temperature: for models by name; None leaves it to the provider.
         timeout: the most seconds for one request, for models by name.
-        patience: how long a request is made again.
+        retry_policy: how often a request is made again, and how long is waited before.
         to_estimate: the model is only to be priced, and not asked: then an OpenAI model by name needs no key.
 
     Raises:
@@ -73,14 +73,14 @@ def language_model(
         MissingKey: the provider's API key is not set.
         MissingDependency: the provider's package is not installed.
     """
-    patience = patience or Patience()
+    retry_policy = retry_policy or RetryPolicy()
     if isinstance(model, str):
         chat = chat_model_by_name(model, temperature=temperature, timeout=timeout, to_estimate=to_estimate)
-        return LangChainModel(chat, patience, name=model)
+        return LangChainModel(chat, retry_policy, name=model)
     if is_of(model, "langchain_core", "BaseChatModel"):
-        return LangChainModel(model, patience)
+        return LangChainModel(model, retry_policy)
     if is_of(model, "llama_index", "LLM"):
-        return LlamaIndexModel(model, patience)
+        return LlamaIndexModel(model, retry_policy)
     if all(hasattr(model, name) for name in ("name", "identity", "ask", "stream")):
         given: LanguageModel = model
         return given

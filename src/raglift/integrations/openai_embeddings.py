@@ -10,11 +10,12 @@ import numpy as np
 
 from raglift.chunking.encodings import DEFAULT_ENCODING, Encoding, load_encoding
 from raglift.errors import ConfigurationError, MissingDependency
-from raglift.execution.policy import describe_error
 from raglift.integrations._keys import load_dot_env, secrets_of, server_of
-from raglift.integrations._patience import BadReply, Patience, ask_patiently
+from raglift.integrations._retrying import ask_with_retries
 from raglift.integrations.prices import PRICES, CostEstimate, dollars_of
 from raglift.printable import encodable
+from raglift.redaction import describe_error
+from raglift.retries import BadReply, RetryPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,7 +48,7 @@ class OpenAIEmbedder:
         model: its name, as `text-embedding-3-small`.
         base_url: the server; by default `OPENAI_BASE_URL`, else OpenAI's.
         dimensions: how many to ask for; None for all that the model has.
-        patience: how long a request is made again.
+        retry_policy: how often a request is made again, and how long is waited before.
         timeout: the most seconds for one request.
         texts_per_request: the most texts in one request; by default 256 for OpenAI's models, 32 for others.
 
@@ -67,13 +68,13 @@ class OpenAIEmbedder:
         *,
         base_url: str | None = None,
         dimensions: int | None = None,
-        patience: Patience | None = None,
+        retry_policy: RetryPolicy | None = None,
         timeout: float = _SECONDS,
         texts_per_request: int | None = None,
     ) -> None:
         self.model = model
         self._settings = {"base_url": base_url, "dimensions": dimensions, "timeout": timeout}
-        self._patience = patience or Patience()
+        self._retry_policy = retry_policy or RetryPolicy()
         self._limit = _MOST_TOKENS if model in PRICES else None
         default = _TEXTS_PER_REQUEST if model in PRICES else _TEXTS_PER_REQUEST_ELSEWHERE
         self._texts_per_request = texts_per_request or default
@@ -84,7 +85,7 @@ class OpenAIEmbedder:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the settings without the client and the key: another process reads its own environment."""
-        settings = {"patience": self._patience, "texts_per_request": self._texts_per_request, **self._settings}
+        settings = {"retry_policy": self._retry_policy, "texts_per_request": self._texts_per_request, **self._settings}
         return {"model": self.model, "settings": settings}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -137,7 +138,9 @@ class OpenAIEmbedder:
             return checked_vectors(self._embeddings.embed_documents(sent), len(sent))
 
         secrets = secrets_of(self._embeddings)
-        return ask_patiently(ask, self._patience, self.name, kind="embedding model", secrets=secrets, advice=ADVICE)
+        return ask_with_retries(
+            ask, self._retry_policy, self.name, kind="embedding model", secrets=secrets, advice=ADVICE
+        )
 
     def read_in_part(self, texts: Sequence[str]) -> list[bool] | None:
         """Return which texts are cut; None for a model whose limit is not known."""

@@ -17,9 +17,9 @@ from raglift.chunking.locating import locate_pieces, overlap_in
 from raglift.chunking.protocol import check_sizes
 from raglift.dataset.faults import nearest
 from raglift.errors import ConfigurationError, MissingDependency
-from raglift.execution.policy import describe_error
-from raglift.printable import brief
+from raglift.printable import short_repr
 from raglift.records import Chunk
+from raglift.redaction import describe_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -192,7 +192,7 @@ def chunker_by_name(text: str) -> Chunker:
         return parse_chunker(text)
     form = _FORM.fullmatch(text.strip())
     if form is None or (form["size"] is None) != (form["splitter"] in _UNSIZED):
-        raise ConfigurationError(f"chunker: found {brief(text)}; expected {_GRAMMAR}")
+        raise ConfigurationError(f"chunker: found {short_repr(text)}; expected {_GRAMMAR}")
     size, overlap = (None if form[name] is None else int(form[name]) for name in ("size", "overlap"))
     return FrameworkChunker(form["splitter"], size, overlap, form["unit"], form["encoding"] or DEFAULT_ENCODING)  # type: ignore[arg-type]
 
@@ -210,7 +210,7 @@ def _class_of(splitter: str) -> type[Any]:
     """
     framework, _, name = splitter.partition(".")
     if framework not in _MODULES:
-        raise ConfigurationError(f"splitter: found {brief(splitter)}; expected {_GRAMMAR}")
+        raise ConfigurationError(f"splitter: found {short_repr(splitter)}; expected {_GRAMMAR}")
     try:
         module = importlib.import_module(_MODULES[framework])
     except ImportError as error:
@@ -220,7 +220,7 @@ def _class_of(splitter: str) -> type[Any]:
     found = getattr(module, name, None)
     if not inspect.isclass(found):
         raise ConfigurationError(
-            f"splitter: found {brief(splitter)}; expected {nearest(splitter, _known(framework, module))}"
+            f"splitter: found {short_repr(splitter)}; expected {nearest(splitter, _known(framework, module))}"
         )
     return found
 
@@ -232,7 +232,7 @@ def _check_sized(splitter: str) -> None:
     if not _is_sized(framework, found):
         module = importlib.import_module(_MODULES[framework])
         raise ConfigurationError(
-            f"splitter: found {brief(splitter)}, which is not made of a size and an overlap; "
+            f"splitter: found {short_repr(splitter)}, which is not made of a size and an overlap; "
             f"expected {nearest(splitter, _known(framework, module))}"
         )
 

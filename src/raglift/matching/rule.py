@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from raglift.errors import ConfigurationError
-from raglift.printable import brief
+from raglift.printable import short_repr
 
 __all__ = ["MODES", "MatchRule", "Mode"]
 
@@ -43,11 +43,13 @@ class MatchRule:
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
-            raise ConfigurationError(f"match: found {brief(self.mode)}; expected one of {', '.join(map(repr, MODES))}")
+            raise ConfigurationError(
+                f"match: found {short_repr(self.mode)}; expected one of {', '.join(map(repr, MODES))}"
+            )
         length = self.minimum_length
         if isinstance(length, bool) or not isinstance(length, int) or length < 0:
             raise ConfigurationError(
-                f"minimum_length: found {brief(self.minimum_length)}; expected an integer, 0 or more"
+                f"minimum_length: found {short_repr(self.minimum_length)}; expected an integer, 0 or more"
             )
         if self.threshold is None:
             object.__setattr__(self, "threshold", _THRESHOLDS[self.mode])
@@ -57,12 +59,14 @@ class MatchRule:
     def _check_threshold(self, threshold: object) -> None:
         if self.mode == "containment":
             raise ConfigurationError(
-                f"match threshold: found {brief(threshold)} with containment, which has none; "
+                f"match threshold: found {short_repr(threshold)} with containment, which has none; "
                 "expected none, or match='coverage' or 'fuzzy'"
             )
         number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
         if not number or not math.isfinite(threshold) or not 0 < threshold <= 1:  # type: ignore[arg-type, operator]
-            raise ConfigurationError(f"match threshold: found {brief(threshold)}; expected a number above 0, at most 1")
+            raise ConfigurationError(
+                f"match threshold: found {short_repr(threshold)}; expected a number above 0, at most 1"
+            )
 
     @classmethod
     def for_profile(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from raglift.errors import ConfigurationError
 from raglift.metrics.registry import measure_of
-from raglift.printable import brief
+from raglift.printable import short_repr
 from raglift.records import Metric, Tokens
 from raglift.records.metric import setting_text
 
@@ -37,8 +37,8 @@ def parse(text: str) -> Metric:
     match = _TEXT.fullmatch(text)
     if match is None:
         raise ConfigurationError(
-            f"metric: found {brief(text)}; expected a name and a depth, as 'ndcg@10' or 'ndcg@tokens(2000)', of up to "
-            "9 digits"
+            f"metric: found {short_repr(text)}; expected a name and a depth, as 'ndcg@10' or 'ndcg@tokens(2000)', of "
+            "up to 9 digits"
         )
     measure = measure_of(match["name"])
     settings = _settings(measure, match["settings"] or "")
@@ -46,11 +46,11 @@ def parse(text: str) -> Metric:
         return Metric(measure.name, None, settings)
     if not measure.takes_k:
         raise ConfigurationError(
-            f"metric: found {brief(text)}; expected {measure.name!r} without a depth: it does not depend on one"
+            f"metric: found {short_repr(text)}; expected {measure.name!r} without a depth: it does not depend on one"
         )
     depth = parse_depth(match["depth"])
     if depth is None:
-        raise ConfigurationError(f"metric: found {brief(text)}; expected a depth of 1 or more after @")
+        raise ConfigurationError(f"metric: found {short_repr(text)}; expected a depth of 1 or more after @")
     metric = Metric(measure.name, depth, settings)
     if isinstance(depth, Tokens) and measure.needs_k:
         refuse_budget(metric)
@@ -91,8 +91,8 @@ def _settings(measure: Measure, text: str) -> tuple[tuple[str, str], ...]:
         value = setting_text(given)
         if measure.is_installed and (name not in allowed or not allowed[name].accepts(value)):
             options = "; ".join(map(str, allowed.values())) or "no settings"
-            raise ConfigurationError(f"{measure.name}: found the setting {brief(part)}; expected {options}")
+            raise ConfigurationError(f"{measure.name}: found the setting {short_repr(part)}; expected {options}")
         if name in found:
-            raise ConfigurationError(f"{measure.name}: found the setting {brief(part)}; expected {name} once")
+            raise ConfigurationError(f"{measure.name}: found the setting {short_repr(part)}; expected {name} once")
         found[name] = value
     return tuple(sorted(found.items()))

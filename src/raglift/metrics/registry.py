@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from raglift.errors import ConfigurationError
 from raglift.metrics import plugins
 from raglift.metrics.built_in import BUILT_IN
-from raglift.printable import brief
+from raglift.printable import short_repr
 
 if TYPE_CHECKING:
     from raglift.metrics.measure import Measure
@@ -34,7 +34,7 @@ def measure_of(given: str) -> Measure:
         near = difflib.get_close_matches(name, [*MEASURES, *ALIASES], n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         raise ConfigurationError(
-            f"metric: found {brief(given)}{hint}; expected one of {', '.join([*MEASURES, 'mrr', 'map'])}"
+            f"metric: found {short_repr(given)}{hint}; expected one of {', '.join([*MEASURES, 'mrr', 'map'])}"
         )
     return MEASURES[name]
 

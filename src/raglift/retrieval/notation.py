@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
-from raglift.printable import brief
+from raglift.printable import short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,13 +50,13 @@ class RetrieverSpec:
             near = difflib.get_close_matches(self.kind, RETRIEVERS, n=1)
             hint = f" (did you mean {near[0]!r}?)" if near else ""
             raise ConfigurationError(
-                f"retriever: found {brief(self.kind)}{hint}; expected one of {', '.join(RETRIEVERS)}"
+                f"retriever: found {short_repr(self.kind)}{hint}; expected one of {', '.join(RETRIEVERS)}"
             )
         object.__setattr__(self, "weights", checked_weights(self.weights, len(_PARTS)))
         checked_constant(self.constant)
         if self.kind != "hybrid" and (self.weights, self.constant) != ((1.0, 1.0), RRF_CONSTANT):
             raise ConfigurationError(
-                f"retriever: found weights for {brief(self.kind)}; expected them with 'hybrid' alone"
+                f"retriever: found weights for {short_repr(self.kind)}; expected them with 'hybrid' alone"
             )
 
     @property
@@ -81,14 +81,14 @@ def parse_retriever(text: str) -> RetrieverSpec:
     """
     form = _FORM.fullmatch(text.strip())
     if form is None:
-        raise ConfigurationError(f"retriever: found {brief(text)}; expected {_GRAMMAR}")
+        raise ConfigurationError(f"retriever: found {short_repr(text)}; expected {_GRAMMAR}")
     settings: dict[str, float] = {}
     for setting in filter(None, (part.strip() for part in (form["settings"] or "").split(","))):
         name, _, number = (piece.strip() for piece in setting.partition("="))
         value = _number(number)
         if name not in (*_PARTS, "constant") or name in settings or value is None:
             raise ConfigurationError(
-                f"retriever: found the setting {brief(setting)}; expected {_GRAMMAR}, each setting once"
+                f"retriever: found the setting {short_repr(setting)}; expected {_GRAMMAR}, each setting once"
             )
         settings[name] = value
     constant = settings.pop("constant", RRF_CONSTANT)
@@ -116,7 +116,7 @@ def checked_weights(weights: Sequence[float], parts: int) -> tuple[float, ...]:
     usable = [float(each) for each in numbers if 0 < each < math.inf]
     if len(usable) != parts or len(given) != parts:
         raise ConfigurationError(
-            f"fusion weights: found {brief(weights)}; expected {parts} numbers above 0, one for each retriever"
+            f"fusion weights: found {short_repr(weights)}; expected {parts} numbers above 0, one for each retriever"
         )
     return tuple(usable)
 
@@ -128,7 +128,7 @@ def checked_constant(constant: object) -> int:
         ConfigurationError: it is not an integer of 0 or more.
     """
     if isinstance(constant, bool) or not isinstance(constant, int) or constant < 0:
-        raise ConfigurationError(f"fusion constant: found {brief(constant)}; expected an integer, 0 or more")
+        raise ConfigurationError(f"fusion constant: found {short_repr(constant)}; expected an integer, 0 or more")
     return constant
 
 

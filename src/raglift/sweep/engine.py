@@ -8,10 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from raglift.errors import CacheError, ModelOutputError, RunError
-from raglift.execution.policy import describe_error
 from raglift.indexing import embed
 from raglift.paths import is_folder
 from raglift.progress import listen, notice, show_status
+from raglift.redaction import describe_error
 from raglift.sweep.course import Course
 from raglift.sweep.measuring import (
     Measurement,

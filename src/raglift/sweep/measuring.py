@@ -12,10 +12,10 @@ from raglift.cache import Cache
 from raglift.errors import CacheError, ModelOutputError
 from raglift.evaluation import evaluate, rerank
 from raglift.execution import Policy
-from raglift.execution.policy import describe_error
 from raglift.latency import OneAtATime, measure_latency
 from raglift.matching import Provenance
 from raglift.records import Cost, Dataset
+from raglift.redaction import describe_error
 from raglift.sweep.parts import KnownScores, Parts
 
 if TYPE_CHECKING:

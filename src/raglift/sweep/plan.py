@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raglift.errors import ModelError
-from raglift.execution.policy import describe_error
 from raglift.indexing import missing_texts
+from raglift.redaction import describe_error
 from raglift.sweep.parts import parts_of, source_of
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
 

@@ -16,12 +16,12 @@ from pydantic import BaseModel, field_validator
 
 from raglift.cache import Cache, bypassed
 from raglift.errors import ConfigurationError, CostLimitReached, ModelUnavailable
-from raglift.integrations.language_models import FilledPrompt, Patience, Reply, Usage, language_model
+from raglift.integrations.language_models import FilledPrompt, Reply, RetryPolicy, Usage, language_model
 from raglift.judging.asking.ask import Estimate, Limits, NoAnswer, ask_all, estimate
 from raglift.testing import Answer, OpenAIServer
 
 KEY = "sk-test-0123456789abcdef"
-QUICK = Patience(3, 5.0, first_wait=0.01)
+QUICK = RetryPolicy(3, 5.0, first_wait=0.01)
 ONE = Limits(concurrency=1)
 
 
@@ -71,7 +71,7 @@ def server(monkeypatch):
 
 @pytest.fixture
 def model(server):
-    return language_model(patience=QUICK)
+    return language_model(retry_policy=QUICK)
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def test_what_was_answered_is_not_asked_again(server, model, cache, tmp_path):
     first = ask_all(model, prompts(6), Grade, cache=cache)
     cache.close()
     server.requests.clear()
-    again = ask_all(language_model(patience=QUICK), prompts(8), Grade, cache=Cache(tmp_path / "cache.sqlite"))
+    again = ask_all(language_model(retry_policy=QUICK), prompts(8), Grade, cache=Cache(tmp_path / "cache.sqlite"))
     assert asked(server) == ["passage 6", "passage 7"]
     assert again.values[:6] == first.values
     assert (again.asked, again.usage) == (2, Usage(10, 10))
@@ -172,8 +172,8 @@ def test_another_question_is_asked_anew(server, model, cache):
     ask_all(model, prompts(1), Grade, cache=cache)
     others = [
         (model, prompts(1, version="relevance@2"), Grade),
-        (language_model(patience=QUICK, temperature=1.0), prompts(1), Grade),
-        (language_model("openai:gpt-4o", patience=QUICK), prompts(1), Grade),
+        (language_model(retry_policy=QUICK, temperature=1.0), prompts(1), Grade),
+        (language_model("openai:gpt-4o", retry_policy=QUICK), prompts(1), Grade),
         (model, [FilledPrompt("relevance@1", "Grade it.", "passage 0")], Grade),
         (model, prompts(1), Other),
     ]
@@ -256,7 +256,7 @@ def test_a_server_that_is_not_there_stops_at_once(monkeypatch, cache):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     with pytest.raises(ModelUnavailable, match="refused"):
-        ask_all(language_model(patience=QUICK), prompts(500), Grade, cache=cache)
+        ask_all(language_model(retry_policy=QUICK), prompts(500), Grade, cache=cache)
 
 
 def test_nothing_but_failures_stop_it_too(server, model, cache):
@@ -286,7 +286,7 @@ def test_an_error_of_a_models_own_stops_it(cache):
 def test_when_it_stops_no_request_is_made_again(server, cache):
     server.answer_next(Answer(status=429, headers={"Retry-After": "0.5"}), Answer(status=401, seconds=0.2))
     with pytest.raises(ModelUnavailable):
-        ask_all(language_model(patience=QUICK), prompts(2), Grade, Limits(concurrency=2), cache=cache)
+        ask_all(language_model(retry_policy=QUICK), prompts(2), Grade, Limits(concurrency=2), cache=cache)
     time.sleep(0.6)
     assert len(server.requests) == 2
 
@@ -323,7 +323,7 @@ def test_a_price_can_be_given(server, model, cache):
 
 
 def test_without_a_price_nothing_is_said_of_dollars(server, cache):
-    model = language_model("openai:my-own", patience=QUICK)
+    model = language_model("openai:my-own", retry_policy=QUICK)
     assert estimate(model, prompts(2), Grade, cache=cache).dollars is None
     assert ask_all(model, prompts(2), Grade, cache=cache).dollars is None
     for ask in (estimate, ask_all):

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raglift.errors import ServiceUnusable
+from raglift.redaction import Secrets
 from raglift.retrieval import HttpMapping
 from raglift.retrieval.http.answers import AnswerReader
 from raglift.retrieval.http.mapping import ResponseFields
-from raglift.retrieval.http.secrets import Secrets
 
 SECRET = "hush-hush-4711"  # noqa: S105 — a password that nobody has
 

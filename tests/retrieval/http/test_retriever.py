@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 import raglift as rl
 from raglift.errors import ConfigurationError, MissingKey, ServiceFailed, ServiceUnusable
 from raglift.event_loop import event_loop
-from raglift.execution.policy import is_transient
 from raglift.integrations.adapt import adapt_system
 from raglift.records import Dataset, Document, Fact, Passage, Query
+from raglift.retries import is_transient
 from raglift.retrieval import HttpRetriever
 from raglift.retrieval.http.connections import proxy_of
 from raglift.retrieval.http.exchange import _unreached

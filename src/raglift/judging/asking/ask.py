@@ -6,6 +6,7 @@ import json
 import math
 from collections import deque
 from collections.abc import Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -13,12 +14,13 @@ from pydantic import BaseModel
 
 from raglift.cache import content_key, default_cache
 from raglift.errors import ConfigurationError, ModelOutputError, ModelUnavailable
+from raglift.integrations._retrying import stopped_by
 from raglift.integrations.language_models import Usage
 from raglift.integrations.prices import chat_price_of, dollars_in_short
 from raglift.judging.asking.costs import GuessedUsage, Ledger, dollars_for
-from raglift.judging.asking.crew import Crew
 from raglift.judging.asking.kept import DatedAnswer, kept_answers, today
 from raglift.progress import track
+from raglift.threads import LOOK_UP, WorkerPool
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
@@ -190,33 +192,36 @@ def _asked(
     """Yield each task with its answer or its failure as they come, never more under way than the limits allow."""
 
     def ask(task: _Task) -> tuple[DatedAnswer[Form], Usage]:
-        reply = model.ask(task.prompt, form)
+        with stopped_by(pool.stopping):
+            reply = model.ask(task.prompt, form)
         answer = DatedAnswer(reply.value, today())
         cache.put_many({task.key: answer.to_bytes()})
         return answer, reply.usage
 
     left = deque(waiting)
     answered = failed = 0
-    with Crew(ask, min(concurrency, len(left))) as crew:
-        while left or crew.underway:
-            while left and crew.underway < concurrency and ledger.allows(left[0].guess):
+    under_way: dict[Future[tuple[DatedAnswer[Form], Usage]], _Task] = {}
+    # When asking ends, by Ctrl-C or otherwise, what is under way is not waited for
+    with WorkerPool(concurrency, "raglift-ask") as pool:
+        while left or under_way:
+            while left and len(under_way) < concurrency and ledger.allows(left[0].guess):
                 ledger.begin(left[0].guess)
-                crew.send(left.popleft())
-            if not crew.underway:
+                task = left.popleft()
+                under_way[pool.submit(ask, task)] = task
+            if not under_way:
                 raise ledger.limit_reached(answered, len(left), sum((task.guess for task in left), Usage()))
-            task, outcome = crew.next_done()
-            if isinstance(outcome, ModelOutputError):
-                failed += 1
-                ledger.end(task.guess, outcome.usage or Usage())
-                _stop_if_hopeless(outcome, answered, failed, len(left) + crew.underway)
-                yield task, outcome
-            elif isinstance(outcome, BaseException):
-                raise outcome
-            else:
-                answer, usage = outcome
-                answered += 1
-                ledger.end(task.guess, usage if usage != Usage() else task.guess)
-                yield task, answer
+            for done in wait(under_way, LOOK_UP, FIRST_COMPLETED).done:
+                task, failure = under_way.pop(done), done.exception()
+                if isinstance(failure, ModelOutputError):
+                    failed += 1
+                    ledger.end(task.guess, failure.usage or Usage())
+                    _stop_if_hopeless(failure, answered, failed, len(left) + len(under_way))
+                    yield task, failure
+                else:
+                    answer, usage = done.result()
+                    answered += 1
+                    ledger.end(task.guess, usage if usage != Usage() else task.guess)
+                    yield task, answer
 
 
 def _stop_if_hopeless(failure: ModelOutputError, answered: int, failed: int, left: int) -> None:

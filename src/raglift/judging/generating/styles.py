@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
-from raglift.printable import brief
+from raglift.printable import short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,7 +63,7 @@ def parse_styles(styles: str | Mapping[str, float]) -> dict[str, float]:
     weights: dict[str, float] = {}
     for name, weight in named:
         if name not in STYLES or name in weights:
-            found = f"{brief(name)} twice" if name in weights else brief(name)
+            found = f"{short_repr(name)} twice" if name in weights else short_repr(name)
             raise ConfigurationError(f"styles: found {found}; expected some of {', '.join(STYLES)}, each once")
         weights[name] = _weight(name, weight)
     if not weights:
@@ -77,7 +77,9 @@ def _weight(name: str, text: str) -> float:
     except ValueError:
         weight = 0.0
     if not 0 < weight < float("inf"):
-        raise ConfigurationError(f"styles: found {name}={brief(text)[1:-1]}; expected a positive number, as {name}=2")
+        raise ConfigurationError(
+            f"styles: found {name}={short_repr(text)[1:-1]}; expected a positive number, as {name}=2"
+        )
     return weight
 
 

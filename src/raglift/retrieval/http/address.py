@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from raglift.dataset.faults import quoted
 from raglift.errors import ConfigurationError
+from raglift.redaction import is_secret_name
 
 __all__ = ["checked_address", "is_http_address", "is_loopback", "perhaps_address", "shown_address"]
 
@@ -17,7 +18,6 @@ _NEARLY = re.compile(
     re.IGNORECASE,
 )
 """How an address begins that lacks `http://`, has half of it, or is of something else; no `module:name` does."""
-_SECRET_NAME = re.compile(r"key|token|secret|password|credential|signature", re.IGNORECASE)
 
 
 def is_http_address(reference: str) -> bool:
@@ -50,7 +50,7 @@ def checked_address(address: str) -> str:
             "none there: it would be kept with every run. Set it in the environment, and name it in the mapping: "
             'headers: {Authorization: "Basic ${SEARCH_LOGIN}"}',
         )
-    secret = next((name for name, _ in parse_qsl(parts.query, keep_blank_values=True) if _SECRET_NAME.search(name)), "")
+    secret = next((name for name, _ in parse_qsl(parts.query, keep_blank_values=True) if is_secret_name(name)), "")
     if secret:
         raise _wrong(
             f"{quoted(secret)} in the query of {shown_address(text)}",

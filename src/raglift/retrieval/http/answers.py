@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from raglift.errors import ServiceUnusable
 from raglift.printable import printable
 from raglift.records import Chunk
+from raglift.redaction import Secrets
 from raglift.retrieval.http.paths import MISSING, follow, parse_path, path_text
-from raglift.retrieval.http.secrets import Secrets
 from raglift.retrieval.http.shapes import kind_of, messages_in, nearest_field, shape_of, suggestion
 from raglift.retrieval.http.values import (
     OtherShape,

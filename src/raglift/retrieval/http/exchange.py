@@ -17,11 +17,11 @@ import httpx
 from raglift.dataset.faults import quoted
 from raglift.errors import ServiceFailed, ServiceUnusable
 from raglift.retrieval.http.address import shown_address
-from raglift.retrieval.http.presence import NoConnection
+from raglift.retrieval.http.availability import NoConnection
 
 if TYPE_CHECKING:
+    from raglift.redaction import Secrets
     from raglift.retrieval.http.connections import Connections
-    from raglift.retrieval.http.secrets import Secrets
 
 __all__ = ["Exchange"]
 

@@ -14,13 +14,12 @@ from raglift.errors import ConfigurationError
 from raglift.event_loop import event_loop, result_of
 from raglift.printable import encodable
 from raglift.records import Ranking
+from raglift.redaction import Secrets
 from raglift.retrieval.http.address import checked_address, shown_address
 from raglift.retrieval.http.answers import AnswerReader
+from raglift.retrieval.http.availability import Availability, CircuitBreaker
 from raglift.retrieval.http.connections import Connections
 from raglift.retrieval.http.mapping import HttpMapping, load_mapping, mapping_of
-from raglift.retrieval.http.patience import Patience
-from raglift.retrieval.http.presence import Presence
-from raglift.retrieval.http.secrets import Secrets
 from raglift.retrieval.http.template import filled, resolved
 
 if TYPE_CHECKING:
@@ -65,8 +64,8 @@ class HttpRetriever:
         self._reader = AnswerReader(self.mapping.response, self._secrets)
         self._connections = Connections(self._address)
         weakref.finalize(self, self._connections.close_soon).atexit = False  # the process closes them itself
-        self._presence = Presence(shown_address(self._address))
-        self._patience = Patience()
+        self._availability = Availability(shown_address(self._address))
+        self._circuit_breaker = CircuitBreaker()
         self._lender: HttpRetriever | None = None
 
     def __str__(self) -> str:
@@ -111,8 +110,8 @@ class HttpRetriever:
         async def asked() -> Ranking:
             return Ranking.of(self._reader.read(await exchange.json(request))[:k])
 
-        # That nobody is there is told by its presence alone
-        ranking: Ranking = await self._presence.reached(lambda: self._patience.ask(asked))
+        # A service that is not there is the business of its availability alone
+        ranking: Ranking = await self._availability.call(lambda: self._circuit_breaker.call(asked))
         return ranking
 
     def _request(self, query: str, k: int) -> httpx.Request:

@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from raglift.dataset.faults import quoted
+from raglift.printable import shorten
 from raglift.retrieval.http.paths import path_text
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["kind_of", "lists_of_hits", "messages_in", "nearest_field", "shape_of", "suggestion"]
 
 _MOST_FIELDS = 8
-_LONGEST_SHOWN = 400
+_LONGEST_SHOWN = 401
 _DEEPEST = 5
 _MOST_LOOKED_AT = 1_000
 _HITS_LOOKED_AT = 5
@@ -32,8 +33,7 @@ _NO_PROSE = re.compile(r"_?(.*[_-])?(id|uuid|key|hash|url|uri|type|index)", re.I
 
 def shape_of(value: Any) -> str:
     """Return the fields of a value and what stands in them, shortened: `{"took": 5, "rows": [10 × {"body": text}]}`."""
-    shape = _shape(value, 0)
-    return shape if len(shape) <= _LONGEST_SHOWN else shape[:_LONGEST_SHOWN] + "…"
+    return shorten(_shape(value, 0), _LONGEST_SHOWN)
 
 
 def lists_of_hits(answer: Any) -> Iterator[tuple[Path, dict[str, Any]]]:

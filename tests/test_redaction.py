@@ -10,8 +10,8 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from raglift.errors import ServiceFailed
+from raglift.redaction import Secrets
 from raglift.retrieval import HttpRetriever
-from raglift.retrieval.http.secrets import Secrets
 from raglift.testing import SearchAnswer, SearchServer
 
 SECRET = "p/ss+wo=rd\"9 <x&y'z\\é"  # noqa: S105 — a password that nobody has

@@ -9,10 +9,10 @@ import pytest
 
 import raglift as rl
 from raglift.errors import ServiceFailed, ServiceUnusable
-from raglift.execution.policy import is_transient
 from raglift.records import Dataset, Fact, Passage, Query
+from raglift.retries import is_transient
 from raglift.retrieval import HttpRetriever
-from raglift.retrieval.http.patience import Patience
+from raglift.retrieval.http.availability import CircuitBreaker
 from raglift.testing.search_server import SearchAnswer, SearchServer
 
 QUERIES = tuple(Query(str(number), f"query {number}", (Fact((Passage("The lamp."),)),)) for number in range(1_000))
@@ -33,7 +33,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     clock = Clock()
     with monkeypatch.context() as patch:
-        patch.setattr("raglift.retrieval.http.patience.time.monotonic", clock)
+        patch.setattr("raglift.retrieval.http.availability.time.monotonic", clock)
         yield clock
 
 
@@ -52,9 +52,9 @@ class Service:
         return "here"
 
 
-def ask(patience: Patience, service: Service, times: int) -> list[object]:
+def ask(breaker: CircuitBreaker, service: Service, times: int) -> list[object]:
     async def all_of_them() -> list[object]:
-        return [(await asyncio.gather(patience.ask(service), return_exceptions=True))[0] for _ in range(times)]
+        return [(await asyncio.gather(breaker.call(service), return_exceptions=True))[0] for _ in range(times)]
 
     return asyncio.run(all_of_them())
 
@@ -87,7 +87,7 @@ def test_one_that_answers_a_mapping_of_another_shape_is_not_asked_for_ever() -> 
 
 
 def test_that_nobody_is_there_is_said_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("raglift.retrieval.http.presence._PATIENCE_AT_FIRST", 0.1)
+    monkeypatch.setattr("raglift.retrieval.http.availability._WAITED_FOR_AT_FIRST", 0.1)
     with SearchServer(lambda _: ANSWER) as server:
         system = HttpRetriever(server.address)
     for _ in range(2):  # the second time it is looked for again
@@ -96,64 +96,70 @@ def test_that_nobody_is_there_is_said_as_it_is(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_few_refusals_among_failures_that_may_pass_do_not_end_it(clock: Clock) -> None:
-    patience = Patience()
+    breaker = CircuitBreaker()
     busy = Service(clock, 0.01, ServiceFailed("HTTP 503 Service Unavailable", status_code=503))
     refusing = Service(clock, 0.01, ServiceUnusable("HTTP 422 Unprocessable Entity"))
     for _ in range(50):
-        ask(patience, busy, 9)
-        ask(patience, refusing, 1)
+        ask(breaker, busy, 9)
+        ask(breaker, refusing, 1)
     assert busy.asked + refusing.asked == 500
     for service in (busy, refusing):  # a minute is over
         clock.now += 30
-        ask(patience, service, 1)
-    (last,) = ask(patience, busy, 1)
+        ask(breaker, service, 1)
+    (last,) = ask(breaker, busy, 1)
     assert str(last) == "not asked, because no request before had a usable answer: HTTP 503 Service Unavailable"
 
 
 def test_what_may_pass_by_itself_is_given_a_minute(clock: Clock) -> None:
-    patience, service = Patience(), Service(clock, 0.1, ServiceFailed("HTTP 503 Service Unavailable", status_code=503))
-    ask(patience, service, 1_000)
+    breaker, service = (
+        CircuitBreaker(),
+        Service(clock, 0.1, ServiceFailed("HTTP 503 Service Unavailable", status_code=503)),
+    )
+    ask(breaker, service, 1_000)
     assert 590 <= service.asked <= 610
-    (last,) = ask(patience, service, 1)
+    (last,) = ask(breaker, service, 1)
     assert "not asked" in str(last)
     assert not is_transient(last)  # or it would be tried again
 
 
 def test_one_that_hangs_is_given_five_minutes(clock: Clock) -> None:
-    patience, service = Patience(), Service(clock, 30.0, ServiceFailed("no answer within 30 s"))
-    ask(patience, service, 100)
+    breaker, service = CircuitBreaker(), Service(clock, 30.0, ServiceFailed("no answer within 30 s"))
+    ask(breaker, service, 100)
     assert service.asked == 10
 
 
 def test_queries_that_were_given_up_on_count(clock: Clock) -> None:
-    patience, service = Patience(), Service(clock, 30.0, asyncio.CancelledError())
+    breaker, service = CircuitBreaker(), Service(clock, 30.0, asyncio.CancelledError())
 
     async def cancelled() -> None:
         with pytest.raises(asyncio.CancelledError):
-            await patience.ask(service)
+            await breaker.call(service)
 
     for _ in range(10):
         asyncio.run(cancelled())
-    (found,) = ask(patience, service, 1)
+    (found,) = ask(breaker, service, 1)
     assert str(found) == "not asked, because no request before had a usable answer: no answer in time"
 
 
 def test_later_it_is_tried_again_and_asked_as_ever_when_it_answers(clock: Clock) -> None:
-    patience, service = Patience(), Service(clock, 0.0, ServiceUnusable("HTTP 401 Unauthorized"))
-    ask(patience, service, 200)
+    breaker, service = CircuitBreaker(), Service(clock, 0.0, ServiceUnusable("HTTP 401 Unauthorized"))
+    ask(breaker, service, 200)
     assert service.asked == 100
     service.error = None
     clock.now += 11
-    assert ask(patience, service, 1) == ["here"]
+    assert ask(breaker, service, 1) == ["here"]
     service.error = ServiceFailed("HTTP 500 Internal Server Error", status_code=500)
     clock.now += 1_000
-    ask(patience, service, 500)
+    ask(breaker, service, 500)
     assert service.asked == 601
 
 
 def test_what_was_long_ago_does_not_end_another_use(clock: Clock) -> None:
-    patience, service = Patience(), Service(clock, 0.1, ServiceFailed("HTTP 503 Service Unavailable", status_code=503))
-    ask(patience, service, 200)
+    breaker, service = (
+        CircuitBreaker(),
+        Service(clock, 0.1, ServiceFailed("HTTP 503 Service Unavailable", status_code=503)),
+    )
+    ask(breaker, service, 200)
     clock.now += 3_600
-    ask(patience, service, 300)
+    ask(breaker, service, 300)
     assert service.asked == 500

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from raglift.errors import ServiceFailed, ServiceUnusable
-from raglift.retrieval.http import presence
-from raglift.retrieval.http.presence import NoConnection, Presence
+from raglift.retrieval.http import availability
+from raglift.retrieval.http.availability import Availability, NoConnection
 
 
 class Host:
@@ -28,15 +28,15 @@ class Host:
 
 
 def test_connecting_that_takes_long_is_not_waited_for_by_every_query(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(presence, "_PATIENCE_AT_FIRST", 0.05)
-    host, known = Host(0.1), Presence("http://host")
+    monkeypatch.setattr(availability, "_WAITED_FOR_AT_FIRST", 0.05)
+    host, known = Host(0.1), Availability("http://host")
 
     async def ask_often() -> list[object]:
         places = asyncio.Semaphore(4)
 
         async def one() -> object:
             async with places:
-                return await known.reached(host)
+                return await known.call(host)
 
         return await asyncio.gather(*(one() for _ in range(200)), return_exceptions=True)
 
@@ -46,25 +46,25 @@ def test_connecting_that_takes_long_is_not_waited_for_by_every_query(monkeypatch
 
 
 def test_a_service_that_comes_up_a_little_later_is_waited_for() -> None:
-    host, known = Host(0.0), Presence("http://host")
+    host, known = Host(0.0), Availability("http://host")
 
     async def ask() -> object:
         asyncio.get_running_loop().call_later(0.1, setattr, host, "there", True)
-        return await known.reached(host)
+        return await known.call(host)
 
     assert asyncio.run(ask()) == "here"
 
 
 def test_a_service_that_was_there_is_tried_again_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    host, known = Host(0.0), Presence("http://host")
+    host, known = Host(0.0), Availability("http://host")
     host.there = True
-    assert asyncio.run(known.reached(host)) == "here"
+    assert asyncio.run(known.call(host)) == "here"
     host.there = False
     for tries in (2, 3):
         with pytest.raises(ServiceFailed, match="any more — no answer to connecting"):
-            asyncio.run(known.reached(host))
+            asyncio.run(known.call(host))
         assert host.tries == tries
-    monkeypatch.setattr(presence, "_PATIENCE_LATER", 0.0)
+    monkeypatch.setattr(availability, "_RETRIED_LATER_FOR", 0.0)
     with pytest.raises(ServiceFailed):
-        asyncio.run(known.reached(host))
+        asyncio.run(known.call(host))
     assert host.tries == 3  # gone for good: asked again after a second

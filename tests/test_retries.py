@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raglift.errors import ConfigurationError
-from raglift.integrations._patience import Patience, retry_after
+from raglift.retries import RetryPolicy, retry_after
 
 NOW = dt.datetime(2026, 3, 1, 12, 0, 0, tzinfo=dt.UTC).timestamp()
 
@@ -56,4 +56,4 @@ def test_a_date_is_as_far_away_as_it_says(seconds):
 )
 def test_numbers_out_of_range_are_refused(settings):
     with pytest.raises(ConfigurationError, match=f"{next(iter(settings))}: found"):
-        Patience(**settings)
+        RetryPolicy(**settings)
