@@ -6,7 +6,6 @@ import base64
 import hashlib
 import importlib.util
 import os
-import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.paths import is_file
+from raglift.printable import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,8 +26,6 @@ __all__ = ["DEFAULT_ENCODING", "Encoding", "load_encoding"]
 
 DEFAULT_ENCODING = "cl100k_base"
 """The encoding of OpenAI's text-embedding-3 models, in which published chunk sizes are mostly given."""
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -62,11 +60,13 @@ class Encoding:
 
     def count(self, text: str) -> int:
         """Return how many tokens a text has."""
-        return len(self.tokens.encode_ordinary(_utf8(text)))
+        return len(self.tokens.encode_ordinary(encodable(text)))
 
     def counts(self, texts: Sequence[str]) -> list[int]:
         """Return how many tokens each of some texts has, counted on as many threads as there are cores."""
-        encoded = self.tokens.encode_ordinary_batch([_utf8(text) for text in texts], num_threads=os.cpu_count() or 1)
+        encoded = self.tokens.encode_ordinary_batch(
+            [encodable(text) for text in texts], num_threads=os.cpu_count() or 1
+        )
         return [len(tokens) for tokens in encoded]
 
     def edges(self, text: str) -> list[int]:
@@ -74,18 +74,13 @@ class Encoding:
 
         The edge between two tokens of one character is moved behind the character.
         """
-        data = _utf8(text)
+        data = encodable(text)
         pieces = self.tokens.decode_tokens_bytes(self.tokens.encode_ordinary(data))
         edges = np.cumsum([0, *map(len, pieces)])
         octets = np.frombuffer(data.encode(), dtype=np.uint8)
         characters_before = np.concatenate(([0], np.cumsum((octets & 0xC0) != 0x80)))
         places: list[int] = characters_before[edges].tolist()
         return places
-
-
-def _utf8(text: str) -> str:
-    """Return a text of the same length that UTF-8 can write."""
-    return _SURROGATE.sub("\ufffd", text)
 
 
 @cache

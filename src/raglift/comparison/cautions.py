@@ -11,6 +11,7 @@ from raglift.comparison.same_queries import named
 from raglift.comparison.statistics import mean_of
 from raglift.diagnosis.rejudged import judgements_of
 from raglift.metrics import MEASURES, Judged, compute, mean_title
+from raglift.printable import TRUNCATED
 from raglift.significance import FEW_QUERIES
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def _no_fair_pair(paired: Paired) -> list[str]:
     return [
         (
             f"{named(cut)}: returned fewer hits than {mean_title(paired.metrics[0])} looks at, whatever was asked; "
-            f"{whose} shown with † and without a p-value"
+            f"{whose} shown with {TRUNCATED} and without a p-value"
         )
     ]
 

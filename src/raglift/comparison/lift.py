@@ -23,7 +23,7 @@ from raglift.errors import ConfigurationError
 from raglift.metrics import mean_title
 from raglift.metrics.satisfied import first_satisfactions
 from raglift.records import Lift, Lifted, Moved
-from raglift.significance import paired_differences
+from raglift.significance import TIED, paired_differences
 from raglift.significance.arguments import checked_integer
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["reranker_lift"]
 
-_MOVED = 1e-9
 _SHOWN = 5
 
 
@@ -134,8 +133,8 @@ def _moved(
     """Return the queries that gained and lost most; of equal ones, the first in the dataset."""
     sizes = np.nan_to_num(lift)
     order = np.argsort(-np.abs(sizes), kind="stable")
-    up = [int(place) for place in order if sizes[place] > _MOVED][:most]
-    down = [int(place) for place in order if sizes[place] < -_MOVED][:most]
+    up = [int(place) for place in order if sizes[place] > TIED][:most]
+    down = [int(place) for place in order if sizes[place] < -TIED][:most]
     if not up and not down:
         return (), ()
     judgements = judgements_of(evaluation)

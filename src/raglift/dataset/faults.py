@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import Fault
-from raglift.printable import printable
+from raglift.printable import printable, shorten, shorten_middle
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -62,15 +62,12 @@ def shown(value: Any) -> str:
     if isinstance(value, str):
         return quoted(value)
     literal = json.dumps(value) if value is None or isinstance(value, (bool, float)) else repr(value)
-    return literal if len(literal) <= _SHOWN else literal[:_SHOWN] + "…"
+    return shorten(literal, _SHOWN + 1)
 
 
 def quoted(text: object) -> str:
     """Return a text in quotation marks, shortened in the middle."""
-    words = str(text)
-    if len(words) > _SHOWN:
-        words = words[: _SHOWN // 2] + "…" + words[-_SHOWN // 2 :]
-    literal = json.dumps(words, ensure_ascii=False)
+    literal = json.dumps(shorten_middle(str(text), _SHOWN), ensure_ascii=False)
     # what a terminal would act on or cannot print is shown by its code
     return "".join(letter if printable(letter) == letter else f"\\u{ord(letter):04x}" for letter in literal)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.dataset.faults import check_fields, shown
+from raglift.printable import SURROGATE
 from raglift.records import Annotator, Passage
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ IRRELEVANT = range(1)
 _FARTHEST = 10**18
 """No text is as long; a place beyond it fits into no array."""
 _FIELDS = ("text", "doc", "start", "end", "from", "to", "chunk", "grade", "annotator")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def read_passage(value: Any, place: Place, sources: Sources, grades: range) -> Passage | None:
@@ -91,7 +90,7 @@ def read_characters(value: Any, place: Place) -> str | None:
     """Return a text, which may be empty; None, and a fault, when it is something else or not valid Unicode."""
     if not isinstance(value, str):
         place.fault(shown(value), "a text")
-    elif surrogate := _SURROGATE.search(value):
+    elif surrogate := SURROGATE.search(value):
         place.fault(f"half a character: the lone surrogate {shown(surrogate[0])}", "valid Unicode text")
     else:
         return value

@@ -9,7 +9,6 @@ from raglift.diagnosis.rejudged import rule_of
 from raglift.gating.text import checks_table
 from raglift.gating.words import (
     check_notes,
-    cut,
     dropped_sentence,
     failed_sentence,
     hit_words,
@@ -19,7 +18,7 @@ from raglift.gating.words import (
     verdict_sentence,
 )
 from raglift.metrics import mean_title, title
-from raglift.printable import counted
+from raglift.printable import counted, excerpt
 from raglift.report.document import Cell, Document, Section, Table, table_of
 from raglift.report.format import decimals_of, difference_text, p_text
 
@@ -65,7 +64,7 @@ def _sections(result: GateResult) -> Iterator[Section]:
             yield _worse(one)
             yield from _rankings(one, shown)
     if result.failed:
-        rows = [(each.query_id, cut(each.error, _ERROR)) for each in result.failed]
+        rows = [(each.query_id, excerpt(each.error, _ERROR)) for each in result.failed]
         heading = f"{counted(len(rows), 'query')} failed"
         yield Section(heading, tables=(table_of(("query", "error"), rows, left=(0, 1)),), folded=True)
 
@@ -86,7 +85,7 @@ def _differences(regressions: tuple[Regression, ...]) -> Table:
 def _worse(one: Regression) -> Section:
     """Return the queries that did worse, in a table; of many those that lost most."""
     rows = [
-        (flip.query_id, cut(flip.text, _QUESTION), f"{flip.before:.3f}", f"{flip.after:.3f}")
+        (flip.query_id, excerpt(flip.text, _QUESTION), f"{flip.before:.3f}", f"{flip.after:.3f}")
         for flip in one.flipped[:_WORSE]
     ]
     table = table_of(("query", "question", "baseline", "run"), rows, left=(0, 1))
@@ -120,7 +119,7 @@ def _side_by_side(flip: FlippedQuery) -> Table:
             cells += ["✓" if rank in matched else "", where]
         rows.append(cells)
     if not rows:
-        rows = [["–", "", "no hits", "", cut(flip.error or "no hits", _ERROR)]]
+        rows = [["–", "", "no hits", "", excerpt(flip.error or "no hits", _ERROR)]]
     columns = ("rank", "", "baseline", "", "run" if flip.error is None else "run (failed)")
     return table_of(columns, rows, left=(1, 2, 3, 4))
 

@@ -8,7 +8,6 @@ from raglift.comparison.same_queries import named
 from raglift.gating.words import (
     bound_text,
     check_notes,
-    cut,
     dropped_sentence,
     failed_sentence,
     found_text,
@@ -19,7 +18,7 @@ from raglift.gating.words import (
     verdict_sentence,
 )
 from raglift.metrics import title
-from raglift.printable import counted
+from raglift.printable import counted, excerpt
 from raglift.report.document import Cell, table_of
 from raglift.report.format import decimals_of, labels_line
 from raglift.report.terminal.rendering import as_text
@@ -129,12 +128,12 @@ def regression_lines(one: Regression, shown: dict[str, int] | None = None) -> It
 
 def _rankings(flip: FlippedQuery) -> Iterator[str]:
     """Yield a question, and what the baseline and the run returned."""
-    yield f"    {cut(flip.text, _QUESTION)}"
+    yield f"    {excerpt(flip.text, _QUESTION)}"
     for whose, hits, matched in (
         ("baseline", flip.hits_before, flip.matched_before),
         ("run", flip.hits_after, flip.matched_after),
     ):
-        failed = f" failed: {cut(flip.error, _ERROR)}" if whose == "run" and flip.error is not None else ""
+        failed = f" failed: {excerpt(flip.error, _ERROR)}" if whose == "run" and flip.error is not None else ""
         yield f"    {whose}:{failed or ('' if hits else ' no hits')}"
         for hit in hits[:_HITS]:
             yield f"    {'✓' if hit.rank in matched else ' '} {hit.rank:>3}. {hit_words(hit)}"
@@ -150,7 +149,7 @@ def _foot(result: GateResult) -> Iterator[str]:
     if said:
         yield ""
         yield from said
-        yield from (f"  {one.query_id}: {cut(one.error, _ERROR)}" for one in result.failed[:_WORST])
+        yield from (f"  {one.query_id}: {excerpt(one.error, _ERROR)}" for one in result.failed[:_WORST])
     if result.method is not None:
         yield ""
         yield method_sentence(result.method)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from raglift.comparison.same_queries import named
 from raglift.gating.records import ROUNDING, Outcome
 from raglift.metrics import mean_title
-from raglift.printable import counted
+from raglift.printable import counted, excerpt
 from raglift.report.format import decimals_of, difference_text, level, p_text
+from raglift.report.words import detectable_words
 
 if TYPE_CHECKING:
     from raglift.gating.records import Check, GateResult, Regression
@@ -19,7 +20,6 @@ __all__ = [
     "bound_text",
     "check_notes",
     "check_sentence",
-    "cut",
     "dropped_sentence",
     "failed_sentence",
     "found_text",
@@ -101,11 +101,7 @@ def regression_sentence(one: Regression) -> str:
         return f"{name} did not get worse: {told}"
     if -found.mean <= one.margin + ROUNDING:
         return f"{name} dropped within the margin of {one.margin:g}: {told}"
-    seen = (
-        ""
-        if one.detectable is None
-        else f"; so many queries show a true difference of {one.detectable:.3f} four times in five"
-    )
+    seen = "" if one.detectable is None else f"; {detectable_words(f'{one.detectable:.3f}')}"
     return f"{name} dropped, but is not told apart from no change: {told}{seen}"
 
 
@@ -165,11 +161,5 @@ def hit_words(hit: Hit, most: int = _BEGINNING) -> str:
     where = chunk.doc_id or (chunk.id if chunk.has_own_id else "")
     if where and chunk.start is not None and chunk.end is not None:
         where += f" {chunk.start:,}–{chunk.end:,}"
-    text = cut(chunk.text, max(20, most - len(where)))
+    text = excerpt(chunk.text, max(20, most - len(where)))
     return f"{where}: {text}" if where else text
-
-
-def cut(text: str, most: int) -> str:
-    """Return a text on one line, cut where it is longer than so many characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= most else line[: most - 1] + "…"

@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from raglift.printable import excerpt
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -80,5 +82,4 @@ def _told(what: str, counts: Mapping[str | None, int], noun: str, verb: str) -> 
 
 def _named(name: str | None) -> str:
     """Return a judge's name on one line, of bounded length."""
-    told = _PEOPLE if name is None else " ".join(name.split())
-    return told if len(told) <= _LONGEST else told[: _LONGEST - 1] + "…"
+    return _PEOPLE if name is None else excerpt(name, _LONGEST)

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from raglift.metrics import MEASURES, mean_title, title
-from raglift.printable import counted
+from raglift.printable import counted, excerpt
 from raglift.report.document import Cell, Table, table_of
 from raglift.report.terminal.diagnosis import figure_text, passage_text
 
@@ -209,9 +209,7 @@ def _name(found: MetricsExplanation, each: RankedHit) -> str:
     if _has_ids(found):
         return chunk.id
     place = "" if chunk.start is None else f" {chunk.start}–{chunk.end}"
-    words = " ".join(chunk.text.split())
-    shown = words if len(words) <= _EXCERPT else words[: _EXCERPT - 1] + "…"
-    return f"{chunk.doc_id or ''}{place} “{shown}”".strip()
+    return f"{chunk.doc_id or ''}{place} “{excerpt(chunk.text, _EXCERPT)}”".strip()
 
 
 def _has_ids(found: MetricsExplanation) -> bool:

@@ -28,6 +28,7 @@ __all__ = [
     "lifted",
     "p_text",
     "signed",
+    "verdict_tone",
 ]
 
 _LONGEST_LABEL = 24
@@ -102,6 +103,11 @@ def legend(labels: Mapping[str, str]) -> list[str]:
     """Return a line for each name that has a number, and an empty one after them."""
     lines = [f"{label:>5} {name}" for name, label in labels.items() if label != name]
     return [*lines, ""] if lines else []
+
+
+def verdict_tone(verdict: str | None) -> str:
+    """Return the tone of a verdict: `better`, `worse`, `muted` for any other, nothing where there is none."""
+    return verdict if verdict in ("better", "worse") else "muted" if verdict else ""
 
 
 def lifted(text: str, value: float, *, counts: bool = True) -> Cell:

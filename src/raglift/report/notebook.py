@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
-from raglift.printable import printable
+from raglift.printable import excerpt, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ _LONGEST = 300
 """The longest text that is shown whole."""
 _MOST_ROWS = 60
 # Grounds that a light and a dark text can both be read on
-_TONES = {
+_STYLES = {
     "better": "background:rgba(40,130,220,.22);font-weight:600",
     "worse": "background:rgba(225,120,20,.25);font-weight:600",
     "muted": "opacity:.75",
@@ -43,8 +43,7 @@ def html_of(document: Document) -> str:
 
 
 def _text(text: str) -> str:
-    words = printable(" ".join(text[: 4 * _LONGEST].split()))
-    return html.escape(words if len(words) <= _LONGEST else words[: _LONGEST - 1] + "…")
+    return html.escape(printable(excerpt(text[: 4 * _LONGEST], _LONGEST)))
 
 
 def _paragraph(text: str, before: str = "") -> str:
@@ -98,7 +97,7 @@ def _rows(table: Table) -> Iterator[str]:
 
 
 def _cell(cell: Cell, align: str) -> str:
-    tone = f";{_TONES[cell.tone]}" if cell.tone in _TONES else ""
+    tone = f";{_STYLES[cell.tone]}" if cell.tone in _STYLES else ""
     return f'<td style="{align}{tone}">{_text(cell.text)}</td>'
 
 

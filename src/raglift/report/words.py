@@ -18,9 +18,13 @@ if TYPE_CHECKING:
     from raglift.significance import PairedDifference
 
 __all__ = [
+    "EXPLORATORY",
+    "ON_THE_FRONT",
     "best_of",
     "comparison_sentence",
     "depth_of_loss",
+    "detectable_sentence",
+    "detectable_words",
     "evaluation_sentence",
     "failure_sentence",
     "held_out_sentence",
@@ -28,6 +32,22 @@ __all__ = [
     "loss_sentence",
     "one_stage_sentence",
 ]
+
+
+EXPLORATORY = "Exploratory: no p-value is corrected, and a query of several tags counts in each."
+ON_THE_FRONT = "On the front: no other system is as good in every column and better in one."
+_OFTEN = "four times in five"
+"""The power that the smallest detectable difference is given for."""
+
+
+def detectable_words(size: str, what: str = "a true difference", who: str = "so many queries") -> str:
+    """Return which difference would be found with a power of 80 %."""
+    return f"{who} show {what} of {size} {_OFTEN}"
+
+
+def detectable_sentence(size: str, what: str) -> str:
+    """Return which difference would be found, and what becomes of smaller ones, as a sentence."""
+    return f"{detectable_words(size, what, 'So many queries')}; a smaller one often goes unseen."
 
 
 def evaluation_sentence(evaluation: Evaluation, lift: Lift | None, primary: Metric, confidence: float = 0.95) -> str:
@@ -215,7 +235,7 @@ def _seen(n: int, detectable: float | None) -> str:
     """Return so many queries, and what these could show."""
     if detectable is None:
         return counted(n, "query")
-    return f"{counted(n, 'query')} (so many show a true difference of {detectable:.3f} four times in five)"
+    return f"{counted(n, 'query')} ({detectable_words(f'{detectable:.3f}', who='so many')})"
 
 
 def _nothing_counts(name: str) -> str:

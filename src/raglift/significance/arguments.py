@@ -13,7 +13,10 @@ from raglift.limits import LARGEST_SCORE
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["checked_fraction", "checked_integer", "numbers"]
+__all__ = ["CONFIDENCE", "checked_fraction", "checked_integer", "numbers"]
+
+CONFIDENCE = 0.95
+"""How often an interval holds the true value, where nothing else is asked for."""
 
 
 def checked_integer(name: str, value: object, *, least: int) -> int:

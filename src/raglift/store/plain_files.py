@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from raglift.errors import RagliftError, RunError
-from raglift.printable import printable
+from raglift.printable import excerpt, printable
 from raglift.store.kinds import WrongKind
 
 if TYPE_CHECKING:
@@ -21,15 +21,14 @@ if TYPE_CHECKING:
 __all__ = ["DAMAGE", "plain", "read_json", "read_lines", "told", "write_json", "write_lines"]
 
 T = TypeVar("T")
-_LONGEST_WORDS = 500
+_LONGEST_WORDS = 501
 DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, RagliftError)
 """What reading a record raises when a file is not what was written."""
 
 
 def told(error: Exception) -> str:
     """Return what an error of `DAMAGE` says, on one line; one that no check has worded comes with its kind."""
-    said = printable(" ".join(str(error).split()))
-    said = said if len(said) <= _LONGEST_WORDS else said[:_LONGEST_WORDS] + "…"
+    said = printable(excerpt(str(error), _LONGEST_WORDS))
     return said if isinstance(error, (WrongKind, RagliftError)) else f"{type(error).__name__}: {said}"
 
 

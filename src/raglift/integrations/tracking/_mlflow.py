@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from raglift.dataset.replacing import unwritable
 from raglift.errors import MissingDependency, RagliftError, TrackingFailed
-from raglift.integrations.tracking.names import shortened
 from raglift.integrations.tracking.records import TrackedRun
 from raglift.integrations.tracking.secrets import place_of, reason_of
 from raglift.paths import is_there
+from raglift.printable import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -172,7 +172,7 @@ def _flat(parameters: Mapping[str, Any]) -> dict[str, str]:
         while key in found:
             key, number = f"{name}_{number}", number + 1
         text = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-        found[key] = shortened(text, _LONGEST_PARAMETER)
+        found[key] = shorten(text, _LONGEST_PARAMETER)
     return found
 
 
@@ -191,7 +191,7 @@ def _key(name: str) -> str:
 
 
 def _texts(tags: Mapping[str, str]) -> dict[str, str]:
-    return {name: shortened(text, _LONGEST_TAG) for name, text in tags.items()}
+    return {name: shorten(text, _LONGEST_TAG) for name, text in tags.items()}
 
 
 def _in_parts(items: Sequence[Item], most: int) -> Iterator[list[Item]]:

@@ -13,10 +13,10 @@ from pydantic import ValidationError
 
 from raglift.dataset.faults import quoted
 from raglift.errors import ConfigurationError, MissingDependency, MissingKey, TrackingFailed
-from raglift.integrations.tracking.names import shortened
 from raglift.integrations.tracking.records import TrackedRun
 from raglift.integrations.tracking.secrets import place_of, reason_of
 from raglift.paths import is_file
+from raglift.printable import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -135,7 +135,7 @@ class WandbTracker:
             name=record.name,
             notes=record.summary or None,
             config=dict(record.parameters),
-            tags=[shortened(f"{name}={value}", _LONGEST_TAG) for name, value in tags.items()] or None,
+            tags=[shorten(f"{name}={value}", _LONGEST_TAG) for name, value in tags.items()] or None,
             id=run_id,
             group=group,
             job_type=record.kind,
@@ -188,7 +188,7 @@ def _has_key(settings: Any, server: str) -> bool:
 
 def _group(name: str, run_id: str) -> str:
     """Return what a sweep and its cells have in common: its name and id, so that two sweeps are two groups."""
-    return f"{shortened(name, _LONGEST_GROUP)} {run_id}"
+    return f"{shorten(name, _LONGEST_GROUP)} {run_id}"
 
 
 def _unless_set(settings: Mapping[str, Any]) -> dict[str, Any]:

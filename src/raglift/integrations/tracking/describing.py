@@ -11,6 +11,7 @@ from raglift.comparison.systems import system_name
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.integrations.tracking.names import distinct, metric_name, run_name
 from raglift.integrations.tracking.records import Curve, Record
+from raglift.significance import CONFIDENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["comparison_record", "evaluation_record", "page_or_why_not"]
 
-_CONFIDENCE = 0.95
 _GROUPS = ("lift", "primary", "queries", "facts", "latency", "throughput", "index", "cost")
 """The figures that belong to no stage."""
 
@@ -149,14 +149,14 @@ def _primary(evaluation: Evaluation) -> Iterator[tuple[str, float]]:
     if primary is None:
         return
     stage = evaluation.after
-    interval = interval_of(primary, evaluation.scores.of(stage, primary), _CONFIDENCE)
+    interval = interval_of(primary, evaluation.scores.of(stage, primary), CONFIDENCE)
     yield "primary/value", evaluation.scores.mean(stage, primary)
     yield "primary/queries", evaluation.scores.n(stage, primary)
     if interval is not None:
         yield from (("primary/low", interval.low), ("primary/high", interval.high))
     if len(evaluation.scores.stages) == 1:
         return
-    difference = evaluation.reranker_lift(primary, confidence=_CONFIDENCE).row().difference
+    difference = evaluation.reranker_lift(primary, confidence=CONFIDENCE).row().difference
     if difference is not None:
         yield from (("primary/lift", difference.mean), ("primary/lift_p", difference.p))
         yield from (("primary/lift_low", difference.low), ("primary/lift_high", difference.high))

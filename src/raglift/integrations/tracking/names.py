@@ -6,14 +6,14 @@ import hashlib
 import re
 from typing import TYPE_CHECKING
 
-from raglift.printable import printable
+from raglift.printable import excerpt, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from raglift.records import Metric
 
-__all__ = ["distinct", "metric_name", "run_name", "shortened"]
+__all__ = ["distinct", "metric_name", "run_name"]
 
 _LONGEST = 100
 _LONGEST_RUN_NAME = 120
@@ -50,12 +50,7 @@ def metric_name(metric: Metric) -> str:
 
 def run_name(text: str) -> str:
     """Return a text as the name of a run, which stands in tables: one printable line of at most 120 characters."""
-    return shortened(" ".join(printable(text).split()), _LONGEST_RUN_NAME) or "raglift"
-
-
-def shortened(text: str, most: int) -> str:
-    """Return a text of at most so many characters; one that was cut ends in `…`."""
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return excerpt(printable(text), _LONGEST_RUN_NAME) or "raglift"
 
 
 def _plain(text: str) -> str:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
 from urllib.parse import urlsplit, urlunsplit
 
-from raglift.integrations._keys import is_secret_name
-from raglift.integrations.tracking.names import shortened
+from raglift.printable import shorten
+from raglift.redaction import secrets_of_environment
 
 __all__ = ["place_of", "reason_of", "without_secrets"]
 
 _USER = re.compile(r"(?<=//)[^/\s]*@")  # to the last @: a password may have one too
-_SHORTEST_SECRET = 8  # a shorter one would hide common words in messages
 
 
 def without_secrets(text: str) -> str:
     """Return a message without users and passwords in addresses, and without the values of secret variables."""
-    values = [value for name, value in os.environ.items() if is_secret_name(name) and len(value) >= _SHORTEST_SECRET]
-    for value in sorted(values, key=len, reverse=True):
+    for value in sorted(secrets_of_environment(), key=len, reverse=True):
         text = text.replace(value, "***")
     return _USER.sub("", text)
 
@@ -41,6 +38,6 @@ def reason_of(error: BaseException) -> str:
     if isinstance(error, ValidationError):  # its first line counts only, and what was found may be a key
         details = error.errors(include_url=False, include_context=False, include_input=False)
         told = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in details)
-        return shortened(without_secrets(told), 500)
+        return shorten(without_secrets(told), 500)
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return shortened(without_secrets(lines[0] if lines else type(error).__name__).rstrip(".:"), 500)
+    return shorten(without_secrets(lines[0] if lines else type(error).__name__).rstrip(".:"), 500)

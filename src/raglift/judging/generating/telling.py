@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raglift.judging.generating.records import REASONS, Example, StyleReport, ThrownAway
+from raglift.printable import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["notes_on", "style_report"]
 
 _EXAMPLES = 3
-_LONGEST_EXAMPLE = 500
+_LONGEST_EXAMPLE = 501
 
 
 def style_report(style: str, counts: tuple[int, int, int], rejected: Sequence[Rejection]) -> StyleReport:
@@ -58,4 +59,4 @@ def notes_on(styles: Sequence[StyleReport], passages: Passages, most_tries: int)
 
 def _cut(text: str) -> str:
     """Return as much of a text as an example needs: a model may answer with megabytes."""
-    return text if len(text) <= _LONGEST_EXAMPLE else f"{text[:_LONGEST_EXAMPLE]}…"
+    return shorten(text, _LONGEST_EXAMPLE)

@@ -17,7 +17,8 @@ from raglift.report.page.comparison import by_mean, headline, lead, notes_of, tr
 from raglift.report.page.measured import measured_together
 from raglift.report.page.parts import few_text, loss_table, slices_table
 from raglift.report.terminal.comparison import exploratory_parts
-from raglift.report.words import depth_of_loss
+from raglift.report.words import EXPLORATORY, ON_THE_FRONT, depth_of_loss
+from raglift.significance import TIED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +32,6 @@ _SHOWN = 3
 _REGRESSIONS = 5
 _FEW = 6
 """As many rows of costs are shown unfolded."""
-_MOVED = 1e-9
 
 
 def comparison_brief(comparison: Comparison) -> Document:
@@ -52,7 +52,7 @@ def comparison_brief(comparison: Comparison) -> Document:
 
 def slices_brief(slices: TagSlices) -> Document:
     """Return slices by tag."""
-    said = "Exploratory: no p-value is corrected, and a query of several tags counts in each."
+    said = EXPLORATORY
     notes = tuple(filter(None, [few_text(slices)]))
     return Document(
         f"{mean_title(slices.metric)} by tag",
@@ -66,7 +66,7 @@ def slices_brief(slices: TagSlices) -> Document:
 
 def tradeoff_brief(tradeoff: Tradeoff) -> Document:
     """Return cost beside quality."""
-    said = "On the front: no other system is as good in every column and better in one."
+    said = ON_THE_FRONT
     return Document(
         "Cost beside quality",
         said,
@@ -117,7 +117,7 @@ def _regressions(comparison: Comparison, system: str) -> Table | None:
     before = dict(zip(baseline.scores.query_ids, baseline.scores.of(baseline.after, metric).tolist(), strict=True))
     after = dict(zip(other.scores.query_ids, other.scores.of(other.after, metric).tolist(), strict=True))
     change = np.nan_to_num([after[query] - before[query] for query in comparison.query_ids])
-    worst = [place for place in np.argsort(change, kind="stable").tolist() if change[place] < -_MOVED][:_REGRESSIONS]
+    worst = [place for place in np.argsort(change, kind="stable").tolist() if change[place] < -TIED][:_REGRESSIONS]
     if not worst:
         return None
     rows = []

@@ -19,6 +19,7 @@ from raglift.report.terminal.curves import over_k_table
 from raglift.report.terminal.diagnosis import headroom_line
 from raglift.report.terminal.evaluation import evaluation_table
 from raglift.report.words import depth_of_loss, evaluation_sentence
+from raglift.significance import CONFIDENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from raglift.records import Evaluation, Lift, Metric
 
 __all__ = ["evaluation_brief", "lift_brief", "loss_section"]
-
-_CONFIDENCE = 0.95
 
 
 def evaluation_brief(evaluation: Evaluation, primary: Metric | str | None = None) -> Document:
@@ -51,8 +50,8 @@ def evaluation_brief(evaluation: Evaluation, primary: Metric | str | None = None
         return lift_brief(evaluation.reranker_lift(decides))
     return Document(
         title=_title(evaluation),
-        lead=evaluation_sentence(evaluation, None, decides, _CONFIDENCE),
-        headline=headline(evaluation, None, decides, _CONFIDENCE),
+        lead=evaluation_sentence(evaluation, None, decides, CONFIDENCE),
+        headline=headline(evaluation, None, decides, CONFIDENCE),
         measured=measured(evaluation, decides, match=str(rule_of(evaluation))),
         warnings=(
             *few_queries(evaluation.scores.n(evaluation.after, decides)),
@@ -62,7 +61,7 @@ def evaluation_brief(evaluation: Evaluation, primary: Metric | str | None = None
         labels=str(evaluation.label_sources),
         sections=(
             *_sections(evaluation, decides),
-            replace(metrics_section(evaluation, None, _CONFIDENCE), folded=True),
+            replace(metrics_section(evaluation, None, CONFIDENCE), folded=True),
         ),
     )
 

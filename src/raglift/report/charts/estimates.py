@@ -14,7 +14,7 @@ from raglift.report.charts.intervals import Estimate, Scale, intervals_chart
 from raglift.report.charts.parts import plain, quantity
 from raglift.report.charts.theme import AFTER, BEFORE, PALETTE
 from raglift.report.format import decimals_of, difference_text, interval_text, level
-from raglift.significance import Interval
+from raglift.significance import CONFIDENCE, Interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["differences_of_systems", "means_of_stages", "means_of_systems", "tags_chart"]
 
-_CONFIDENCE = 0.95
 _MOST_SYSTEMS = 40
 _MOST_TAGS = 30
 _TOLD_APART = ("better", "worse")
@@ -62,7 +61,7 @@ def _stages_of(evaluation: Evaluation, metric: Metric, stages: Sequence[str]) ->
     estimates = []
     for stage, of_stage in zip(stages, values, strict=True):
         mean = math.nan if stage in cut else mean_of(of_stage)
-        interval = interval_of(metric, of_stage, _CONFIDENCE)
+        interval = interval_of(metric, of_stage, CONFIDENCE)
         told = interval_text(mean, interval, decimals_of(metric))
         estimates.append(Estimate(mean_title(metric), stage, mean, interval, told, aside))
     return estimates

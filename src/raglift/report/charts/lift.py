@@ -11,6 +11,7 @@ from raglift.comparison.statistics import is_bounded
 from raglift.metrics import mean_title
 from raglift.report.charts.parts import altair, data_of, figure, numbers, plain
 from raglift.report.charts.theme import DOWN, UP, WIDTH, themed
+from raglift.significance import TIED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,7 +27,6 @@ _BARS = 400
 """The most bars: more would be narrower than a pixel."""
 _SEEN = 80
 """More bars touch each other: a line in their own colour closes the seams."""
-_MOVED = 1e-9
 _HEIGHT = 240
 
 
@@ -50,7 +50,7 @@ def lift_chart(changes: Changes) -> alt.LayerChart:
     counted = np.flatnonzero(~np.isnan(difference))
     order = counted[np.argsort(-difference[counted], kind="stable")]
     sizes = difference[order]
-    up, down = int(np.count_nonzero(sizes > _MOVED)), int(np.count_nonzero(sizes < -_MOVED))
+    up, down = int(np.count_nonzero(sizes > TIED)), int(np.count_nonzero(sizes < -TIED))
     same, each = len(order) - up - down, max(1, -(-(up + down) // _BARS))
     rows = list(_bars(changes, order, sizes, each))
     most = 1.0 if is_bounded(changes.metric) else float(np.abs(sizes).max(initial=0.0)) or 1.0
@@ -100,7 +100,7 @@ def _bars(
     changes: Changes, order: NDArray[np.intp], sizes: NDArray[np.float64], each: int
 ) -> Iterator[dict[str, object]]:
     """Yield the bars, none for queries that did not change: their place stays empty."""
-    for moved in (np.flatnonzero(sizes > _MOVED), np.flatnonzero(sizes < -_MOVED)):
+    for moved in (np.flatnonzero(sizes > TIED), np.flatnonzero(sizes < -TIED)):
         for start in range(0, len(moved), each):
             places = moved[start : start + each]
             mean = float(sizes[places].mean())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.errors import MissingDependency
 from raglift.metrics import MEASURES
-from raglift.printable import printable
+from raglift.printable import excerpt, printable
 from raglift.report.format import decimals_of
 
 if TYPE_CHECKING:
@@ -48,8 +48,7 @@ def data_of(rows: Iterable[Mapping[str, object]]) -> Any:
 
 def plain(text: str) -> str:
     """Return an untrusted text for a chart: on one line, of bounded length, nothing in it that reorders a line."""
-    told = printable(" ".join(text.split()))
-    return told if len(told) <= LONGEST else told[: LONGEST - 1] + "…"
+    return printable(excerpt(text, LONGEST))
 
 
 def of_labels(chart: alt.LayerChart, sources: LabelSources) -> alt.LayerChart:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from raglift.printable import shorten
 from raglift.report.markdown.escaping import escaped, escaped_cell, escaped_html
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def _section(section: Section, labels: str) -> list[str]:
 
 
 def _folded(heading: str, blocks: list[str]) -> list[str]:
-    return [f"<details><summary>{escaped_html(_cut(heading, _LONGEST_LINE))}</summary>", *blocks, "</details>"]
+    return [f"<details><summary>{escaped_html(shorten(heading, _LONGEST_LINE))}</summary>", *blocks, "</details>"]
 
 
 def _table(table: Table, labels: str) -> list[str]:
@@ -57,7 +58,7 @@ def _table(table: Table, labels: str) -> list[str]:
         return []
     ends = [":--" if number in table.words else "--:" for number in range(len(table.columns))]
     rows = [
-        [escaped_cell(_cut(title, _LONGEST)) for title in table.columns],
+        [escaped_cell(shorten(title, _LONGEST)) for title in table.columns],
         ends,
         *(list(_cells(row)) for row in table.rows[:_MOST_ROWS]),
     ]
@@ -70,13 +71,9 @@ def _table(table: Table, labels: str) -> list[str]:
 def _cells(row: tuple[Cell, ...]) -> Iterator[str]:
     """Yield the texts of a row; what is better or worse is bold."""
     for cell in row:
-        text = escaped_cell(_cut(cell.text, _LONGEST))
+        text = escaped_cell(shorten(cell.text, _LONGEST))
         yield f"**{text}**" if cell.tone in ("better", "worse") and text else text
 
 
 def _line(text: str) -> str:
-    return escaped(_cut(text, _LONGEST_LINE))
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return escaped(shorten(text, _LONGEST_LINE))

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.metrics import MEASURES
+from raglift.printable import TRUNCATED
 from raglift.report.document import Cell
-from raglift.report.format import counts_text, decimals_of, differing, interval_text, p_text
+from raglift.report.format import counts_text, decimals_of, differing, interval_text, p_text, verdict_tone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from raglift.significance import Interval, PairedDifference
 
 __all__ = [
-    "TRUNCATED",
     "decided_cell",
     "difference_cell",
     "mean_cell",
@@ -26,9 +26,6 @@ __all__ = [
     "test_cells",
     "verdict_cell",
 ]
-
-TRUNCATED = "†"
-_TONES = {"better": "better", "worse": "worse", "not told apart": "muted", "baseline": "muted"}
 
 
 def row_of(cells: Iterable[Cell | str]) -> tuple[Cell, ...]:
@@ -54,7 +51,7 @@ def difference_cell(metric: Metric, found: PairedDifference | None, *, alpha: fl
 
 def decided_cell(row: Lifted | Compared) -> Cell:
     """Return the difference of the metric that decides, toned by what was decided."""
-    return replace(difference_cell(row.metric, row.difference, alpha=0.0), tone=_TONES.get(row.verdict or "", ""))
+    return replace(difference_cell(row.metric, row.difference, alpha=0.0), tone=verdict_tone(row.verdict))
 
 
 def p_cell(p: float | None) -> Cell:
@@ -64,7 +61,7 @@ def p_cell(p: float | None) -> Cell:
 
 def verdict_cell(verdict: str | None) -> Cell:
     """Return `better`, `worse`, `not told apart` or `baseline`."""
-    return Cell(verdict or "", _TONES.get(verdict or "", ""))
+    return Cell(verdict or "", verdict_tone(verdict))
 
 
 def test_cells(metric: Metric, found: PairedDifference | None, *, alpha: float) -> tuple[Cell, Cell, Cell]:

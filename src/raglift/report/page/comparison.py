@@ -9,17 +9,19 @@ from raglift.comparison import has_costs
 from raglift.diagnosis import has_curve
 from raglift.diagnosis.rejudged import judgements_of
 from raglift.metrics import mean_title
-from raglift.printable import counted
+from raglift.printable import TRUNCATED, counted
 from raglift.report.document import Cell, Document, Section, Table
 from raglift.report.format import decimals_of, effect_text, interval_text, level
 from raglift.report.page import figures
-from raglift.report.page.cells import TRUNCATED, decided_cell, mean_cell, p_cell, row_of, test_cells, verdict_cell
+from raglift.report.page.cells import decided_cell, mean_cell, p_cell, row_of, test_cells, verdict_cell
 from raglift.report.page.differences import metrics_section
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.measured import measured_together
 from raglift.report.page.parts import few_text, has_tags, loss_table, method_section, slices_table
 from raglift.report.terminal.slices import cost_text, cost_title, place_text
 from raglift.report.words import (
+    EXPLORATORY,
+    ON_THE_FRONT,
     best_of,
     comparison_sentence,
     depth_of_loss,
@@ -228,7 +230,7 @@ def _cost_sections(comparison: Comparison) -> list[Section]:
     found = comparison.pareto()
     known = [cost for cost in found.costs if sum(cost in one.costs for one in found.systems) > 1]
     pictures = tuple(figures.tradeoff(comparison, cost) for cost in known)
-    said = ("On the front: no other system is as good in every column and better in one.", *found.notes)
+    said = (ON_THE_FRONT, *found.notes)
     return [Section("Cost beside quality", said, (tradeoff_table(found),), pictures)]
 
 
@@ -256,7 +258,7 @@ def _tags_sections(comparison: Comparison) -> list[Section]:
     slices = few.by_tag()
     if not has_tags(slices):
         return []
-    said = ["Exploratory: no p-value is corrected, and a query of several tags counts in each.", few_text(slices)]
+    said = [EXPLORATORY, few_text(slices)]
     said += [f"The baseline and the {_BY_TAG - 1} best."] if len(few.names) < len(comparison.names) else []
     return [Section("By tag", tuple(filter(None, said)), (slices_table(slices),))]
 

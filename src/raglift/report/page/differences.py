@@ -6,9 +6,10 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from raglift.metrics import mean_title
+from raglift.printable import TRUNCATED
 from raglift.report.document import Cell, Section, Table
 from raglift.report.format import decimals_of, interval_text
-from raglift.report.page.cells import TRUNCATED, row_of, test_cells
+from raglift.report.page.cells import row_of, test_cells
 from raglift.report.page.parts import truncation
 
 if TYPE_CHECKING:

@@ -11,21 +11,12 @@ from raglift.comparison.systems import system_name
 from raglift.diagnosis import has_curve
 from raglift.diagnosis.rejudged import judgements_of
 from raglift.metrics import mean_title, title
-from raglift.printable import counted
+from raglift.printable import TRUNCATED, counted
 from raglift.report.document import Cell, Document, Section, Table
 from raglift.report.failing import failures_table
 from raglift.report.format import decimals_of, interval_text
 from raglift.report.page import figures
-from raglift.report.page.cells import (
-    TRUNCATED,
-    decided_cell,
-    difference_cell,
-    mean_cell,
-    p_cell,
-    row_of,
-    test_cells,
-    verdict_cell,
-)
+from raglift.report.page.cells import decided_cell, difference_cell, mean_cell, p_cell, row_of, test_cells, verdict_cell
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.measured import measured
 from raglift.report.page.parts import (
@@ -39,7 +30,7 @@ from raglift.report.page.parts import (
     truncation,
 )
 from raglift.report.terminal.diagnosis import headroom_line
-from raglift.report.words import depth_of_loss, evaluation_sentence, failure_sentence, loss_sentence
+from raglift.report.words import EXPLORATORY, depth_of_loss, evaluation_sentence, failure_sentence, loss_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -256,7 +247,7 @@ def _tags_section(evaluation: Evaluation, primary: Metric, seed: int, confidence
     slices = evaluation.by_tag(primary, seed=seed, confidence=confidence)
     if not has_tags(slices):
         return None
-    said = ["Exploratory: no p-value is corrected, and a query of several tags counts in each.", few_text(slices)]
+    said = [EXPLORATORY, few_text(slices)]
     return Section("By tag", tuple(filter(None, said)), (slices_table(slices),))
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import math
-import re
 from typing import TYPE_CHECKING
+
+from raglift.printable import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["packed"]
 
-# One half of a surrogate pair is no character, and cannot be written
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_REPLACEMENT = "\ufffd"
 _DIGITS = 4
 """What is kept of a score or a value."""
 _LEVEL = 6
@@ -52,7 +50,7 @@ def packed(drill_down: DrillDown) -> bytes:
         "queries": [_query(query) for query in drill_down.queries],
     }
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return gzip.compress(_SURROGATE.sub(_REPLACEMENT, text).encode(), _LEVEL, mtime=0)
+    return gzip.compress(encodable(text).encode(), _LEVEL, mtime=0)
 
 
 def _documents(drill_down: DrillDown) -> dict[str, None]:

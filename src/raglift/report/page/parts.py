@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.metrics import MEASURES, mean_title
+from raglift.printable import TRUNCATED
 from raglift.report.document import Cell, Section, Table
 from raglift.report.format import level
-from raglift.report.page.cells import TRUNCATED, difference_cell, mean_cell, p_cell, row_of
+from raglift.report.page.cells import difference_cell, mean_cell, p_cell, row_of
 from raglift.report.terminal.cost import cost_parts
 from raglift.report.terminal.diagnosis import outcome_text
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from raglift.dataset.replacing import beside
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.paths import is_folder, is_there
-from raglift.printable import printable
+from raglift.printable import printable, shorten
 from raglift.report.page.inlining import ICON, asset, one_script, source_hash
 from raglift.report.page.layout import laid_sections, laid_table
 from raglift.report.page.packing import packed
@@ -174,4 +174,4 @@ def _environment() -> Environment:
 
 def _clamped(text: str, most: int) -> str:
     """Return at most so many characters of a text, and none that could reorder a line."""
-    return printable(text if len(text) <= most else text[: most - 1] + "…")
+    return printable(shorten(text, most))

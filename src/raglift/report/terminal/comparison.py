@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from raglift.comparison import has_costs
 from raglift.diagnosis.rejudged import rule_of
 from raglift.metrics import MEASURES, mean_title
+from raglift.printable import TRUNCATED
 from raglift.report.document import Cell, table_of
 from raglift.report.format import (
     decimals_of,
@@ -21,9 +22,11 @@ from raglift.report.format import (
     lifted,
     p_text,
     signed,
+    verdict_tone,
 )
 from raglift.report.terminal.rendering import WIDTH, as_text
 from raglift.report.terminal.slices import tradeoff_parts
+from raglift.report.words import detectable_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,8 +37,6 @@ if TYPE_CHECKING:
 
 __all__ = ["comparison_parts", "comparison_text", "exploratory_parts"]
 
-_TRUNCATED = "†"
-_TONES = {"better": "better", "worse": "worse"}
 _MOST_COLUMNS = 6
 _METRIC, _FIGURE, _GAP = 20, 8, 2
 """Columns that a metric's title, a figure and the space between two of them take."""
@@ -96,7 +97,7 @@ def _primary_table(comparison: Comparison, labels: Mapping[str, str]) -> Table:
     title = mean_title(comparison.primary)
     rows = []
     for row in _sorted(comparison):
-        mark = _TRUNCATED if row.truncated else ""
+        mark = TRUNCATED if row.truncated else ""
         is_baseline = row.system == comparison.baseline
         rows.append(
             (
@@ -104,7 +105,7 @@ def _primary_table(comparison: Comparison, labels: Mapping[str, str]) -> Table:
                 interval_text(row.mean, row.interval) + mark,
                 Cell("baseline", "muted") if is_baseline else _told(row),
                 "" if is_baseline else p_text(row.p_holm),
-                Cell(row.verdict or "", _TONES.get(row.verdict or "", "muted")),
+                Cell(row.verdict or "", verdict_tone(row.verdict)),
             )
         )
     columns = ("system", f"{title} [{percent}]", f"difference [{percent}]", "p (Holm)" if several else "p", "")
@@ -113,7 +114,7 @@ def _primary_table(comparison: Comparison, labels: Mapping[str, str]) -> Table:
 
 def _told(row: Compared) -> Cell:
     """Return the difference, toned as its verdict is."""
-    return Cell(difference_text(row.difference), _TONES.get(row.verdict or "", ""))
+    return Cell(difference_text(row.difference), tone if (tone := verdict_tone(row.verdict)) != "muted" else "")
 
 
 def _detail_table(comparison: Comparison, labels: Mapping[str, str]) -> Table:
@@ -142,10 +143,7 @@ def _sentences(comparison: Comparison) -> Iterator[str]:
     if sizes:
         least, most = f"{min(sizes):.3f}", f"{max(sizes):.3f}"
         about = least if least == most else f"{least} to {most}"
-        yield (
-            f"So many queries show a true difference in {title} of {about} four times in five; a smaller one often "
-            "goes unseen."
-        )
+        yield detectable_sentence(about, f"a true difference in {title}")
     held = comparison.held_out
     if held is not None:
         yield (
@@ -195,12 +193,12 @@ def _exploratory_row(comparison: Comparison, metric: Metric, systems: list[str])
     for name in systems:
         row = comparison.row(name, metric)
         if row.difference is None or not row.difference.n:
-            cells.append(_TRUNCATED if row.truncated else "–")
+            cells.append(TRUNCATED if row.truncated else "–")
         else:
             cells.append(_hint(row.difference, metric, comparison.method.alpha))
     baseline = comparison.row(comparison.baseline, metric)
     mean = "–" if baseline.n == 0 else f"{baseline.mean:,.{decimals}f}"
-    return (mean_title(metric), mean + (_TRUNCATED if baseline.truncated else ""), *cells)
+    return (mean_title(metric), mean + (TRUNCATED if baseline.truncated else ""), *cells)
 
 
 def _hint(difference: PairedDifference, metric: Metric, alpha: float) -> Cell:

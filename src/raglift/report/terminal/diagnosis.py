@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from raglift.metrics import MEASURES, title
-from raglift.printable import counted, printable
+from raglift.printable import counted, excerpt, printable
 from raglift.records import LabelSources
 from raglift.report.format import labels_line
 
@@ -98,7 +98,9 @@ def _hit_lines(each: ExplainedHit, explanation: Explanation) -> list[str]:
     chunk = each.hit.chunk
     place = "" if chunk.start is None else f" {chunk.start}–{chunk.end}"
     score = "" if each.hit.score is None else f", score {each.hit.score:.4f}"
-    lines = [f"rank {each.hit.rank}: {chunk.doc_id or 'unknown document'}{place}{score}  “{_short(chunk.text)}”"]
+    lines = [
+        f"rank {each.hit.rank}: {chunk.doc_id or 'unknown document'}{place}{score}  “{excerpt(chunk.text, _EXCERPT)}”"
+    ]
     lines += [f"    {piece_text(piece)}" for piece in each.pieces]
     lines.append(f"    earned: {earned_text(each, explanation)}")
     return lines
@@ -137,7 +139,7 @@ def passage_text(passage: Passage) -> str:
         return f"chunk {passage.chunk_id} {grade}"
     place = f"{passage.doc_id} " if passage.doc_id else ""
     span = f"{passage.start}–{passage.end} " if passage.start is not None else ""
-    return f"{place}{span}“{_short(passage.text)}” {grade}"
+    return f"{place}{span}“{excerpt(passage.text, _EXCERPT)}” {grade}"
 
 
 def outcome_text(loss: Loss, k: int) -> str:
@@ -158,8 +160,3 @@ def _named(loss: Loss) -> str:
     shown = 3
     more = f" and {len(loss.query_ids) - shown} more" if len(loss.query_ids) > shown else ""
     return ", ".join(loss.query_ids[:shown]) + more
-
-
-def _short(text: str) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= _EXCERPT else words[: _EXCERPT - 1] + "…"

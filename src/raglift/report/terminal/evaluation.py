@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from raglift.comparison.statistics import within_reach
 from raglift.diagnosis.rejudged import judgements_of, rule_of
 from raglift.metrics import MEASURES, mean_title
-from raglift.printable import counted
+from raglift.printable import TRUNCATED, counted
 from raglift.report.document import Cell, table_of
 from raglift.report.failing import failures_lines
 from raglift.report.format import difference_text, labels_line, lifted, p_text
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from raglift.report.document import Part, Table
 
 __all__ = ["evaluation_parts", "evaluation_table", "evaluation_text", "print_evaluation"]
-
-_TRUNCATED = "†"
 
 
 def evaluation_text(evaluation: Evaluation) -> str:
@@ -95,9 +93,9 @@ def _foot(evaluation: Evaluation) -> list[str]:
     scores = evaluation.scores
     deeper = [metric for metric in scores.metrics if any(evaluation.is_truncated(s, metric) for s in scores.stages)]
     if any(metric.budget is None for metric in deeper):
-        notes.append(f"{_TRUNCATED} k is deeper than the stage returned")
+        notes.append(f"{TRUNCATED} k is deeper than the stage returned")
     if any(metric.budget is not None for metric in deeper):
-        notes.append(f"{_TRUNCATED} the budget has more tokens than the hits that the stage returned")
+        notes.append(f"{TRUNCATED} the budget has more tokens than the hits that the stage returned")
     return notes
 
 
@@ -128,7 +126,7 @@ def _stage_titles(evaluation: Evaluation) -> list[str]:
 
 
 def _cell(evaluation: Evaluation, stage: str, metric: Metric) -> str:
-    mark = _TRUNCATED if evaluation.is_truncated(stage, metric) else ""
+    mark = TRUNCATED if evaluation.is_truncated(stage, metric) else ""
     if evaluation.scores.n(stage, metric) == 0:
         return "–"
     mean = evaluation.scores.mean(stage, metric)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from raglift.diagnosis.rejudged import rule_of
 from raglift.metrics import mean_title, title
-from raglift.printable import counted
+from raglift.printable import TRUNCATED, counted, excerpt
 from raglift.report.document import table_of
 from raglift.report.format import (
     counts_text,
@@ -20,6 +20,7 @@ from raglift.report.format import (
     p_text,
 )
 from raglift.report.terminal.rendering import WIDTH, as_text
+from raglift.report.words import detectable_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["lift_parts", "lift_text"]
 
-_TRUNCATED = "†"
 _BESIDE = 30
 """Columns that the figures and gaps take beside a query's id and question."""
 _LEAST = 20
@@ -56,7 +56,7 @@ def lift_parts(lift: Lift) -> Iterator[Part]:
     yield table_of(columns, lift_rows(lift))
     yield f"{mean_title(lift.primary)} decides; the other metrics are exploratory, and their p-values not corrected."
     if any(row.truncated for row in lift.rows):
-        yield f"{_TRUNCATED} k is deeper than the reranker returned: there is no fair pair"
+        yield f"{TRUNCATED} k is deeper than the reranker returned: there is no fair pair"
     yield ""
     found = lift.row().difference
     if found is not None:
@@ -86,10 +86,7 @@ def _sentences(lift: Lift) -> Iterator[str]:
         f"{effect_text(found.effect_size)}."
     )
     if row.detectable is not None:
-        yield (
-            f"So many queries show a true lift of {row.detectable:.3f} four times in five; a smaller one often goes "
-            "unseen."
-        )
+        yield detectable_sentence(f"{row.detectable:.3f}", "a true lift")
 
 
 def lift_rows(lift: Lift) -> list[tuple[str | Cell, ...]]:
@@ -105,7 +102,7 @@ def lift_rows(lift: Lift) -> list[tuple[str | Cell, ...]]:
 
 
 def _row(row: Lifted, alpha: float) -> tuple[str | Cell, ...]:
-    mark = _TRUNCATED if row.truncated else ""
+    mark = TRUNCATED if row.truncated else ""
     decimals = decimals_of(row.metric)
     means = (interval_text(row.before, None, decimals), interval_text(row.after, None, decimals) + mark)
     found = row.difference
@@ -145,5 +142,4 @@ def _rank(rank: int | None) -> str:
 
 def _short(text: str, room: int) -> str:
     """Return as much of a question as fits in one line, and some of it in any case."""
-    words, length = " ".join(text.split()), max(room, _LEAST)
-    return words if len(words) <= length else words[: length - 1] + "…"
+    return excerpt(text, max(room, _LEAST))

@@ -8,6 +8,7 @@ from raglift.metrics import mean_title
 from raglift.report.document import Cell, table_of
 from raglift.report.format import decimals_of, differing, interval_text, labels_line, labels_of, legend, level, p_text
 from raglift.report.terminal.rendering import as_text
+from raglift.report.words import EXPLORATORY, ON_THE_FRONT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -47,7 +48,7 @@ def slices_parts(slices: TagSlices) -> Iterator[Part]:
         yield f"{name} by tag: no labelled query has a tag."
         return
     beside = f", and the difference to {slices.baseline}" if slices.baseline is not None else ""
-    yield f"{name} by tag{beside}. Exploratory: no p-value is corrected, and a query of several tags counts in each."
+    yield f"{name} by tag{beside}. {EXPLORATORY}"
     yield from labels_line(slices.label_sources)
     percent = level(slices.method)
     systems = list(dict.fromkeys(one.system for one in slices.slices))
@@ -107,7 +108,7 @@ def tradeoff_parts(tradeoff: Tradeoff) -> Iterator[Part]:
     ]
     columns = ("system", name, *map(cost_title, tradeoff.costs), "")
     yield table_of(columns, cells, left=(0, len(columns) - 1))
-    yield "On the front: no other system is as good in every column and better in one."
+    yield ON_THE_FRONT
     yield from (f"! {note}" for note in tradeoff.notes)
 
 
