@@ -20,7 +20,7 @@ from raglift.errors import ConfigurationError, MissingDependency, ModelError
 from raglift.paths import is_file, is_folder, user_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from sentence_transformers import SentenceTransformer
 
@@ -30,6 +30,7 @@ __all__ = [
     "Dtype",
     "embedded_model_path",
     "has_known_revision",
+    "identity_of",
     "load_sentence_transformer",
     "loading",
     "local_or_hub",
@@ -137,6 +138,19 @@ def _hub_revision(name: str) -> str:
 def has_known_revision(name: str) -> bool:
     """Whether `model_identity` already says everything: false for a hub model not yet downloaded."""
     return not model_identity(name).endswith(f"@{_UNKNOWN_REVISION}")
+
+
+def identity_of(name: str, dtype: str, load: Callable[[], object]) -> str:
+    """Return a model's name, its revision and its number type, as they stand in cache keys.
+
+    Args:
+        name: as for `model_identity`.
+        dtype: what it computes in.
+        load: loads the model; called where its revision is known only once it was downloaded.
+    """
+    if not has_known_revision(name):
+        load()
+    return f"{model_identity(name)}:{dtype}"
 
 
 def load_sentence_transformer(name: str, dtype: str) -> SentenceTransformer:

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
     from raglift.records import Evaluation
 
-__all__ = ["keep", "save_somewhere"]
+__all__ = ["PRINTED_ONLY", "keep", "save_somewhere"]
 
+PRINTED_ONLY = "printed and nowhere else; what the models computed is in the cache"
+"""What becomes of an evaluation that can be written nowhere."""
 _NAME_LENGTH = 50
 """So much of a folder's name is in that of a temporary one: the whole may be as long as names can be."""
 
@@ -67,9 +69,7 @@ def save_somewhere(evaluation: Evaluation, wanted: Path) -> Path | None:
 def _rescued(evaluation: Evaluation, folder: Path) -> str:
     """Save an evaluation where there is a place for it, and return in words what became of it."""
     place = save_somewhere(evaluation, folder.parent / f"{folder.name or 'evaluation'}.unsaved")
-    if place is not None:
-        return f"what was measured is in {place}"
-    return "what was measured is printed and nowhere else; what the models computed is in the cache"
+    return f"what was measured is {PRINTED_ONLY if place is None else f'in {place}'}"
 
 
 def _places(wanted: Path) -> Iterator[Path]:

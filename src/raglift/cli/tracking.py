@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from raglift.cli.keeping import save_somewhere
+from raglift.cli.keeping import PRINTED_ONLY, save_somewhere
 from raglift.errors import ConfigurationError, RagliftError, TrackingFailed
 from raglift.integrations.tracking import TrackedRun, open_tracker, track
 from raglift.paths import user_path
@@ -103,7 +103,7 @@ def saved_first(evaluation: Evaluation, folder: Path | None, tracking: Tracking)
             return tracking.command([folder], trackers)
         kept = save_somewhere(evaluation, Path("runs") / _name_of(evaluation))
         if kept is None:
-            return "the evaluation is printed and nowhere else; what the models computed is in the cache"
+            return f"the evaluation is {PRINTED_ONLY}"
         return f"the evaluation is saved in {kept}; {tracking.command([kept], trackers)}"
 
     return later

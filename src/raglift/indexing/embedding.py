@@ -27,8 +27,8 @@ from raglift.models import (
     EMBEDDED_MODEL,
     Dtype,
     has_known_revision,
+    identity_of,
     load_sentence_transformer,
-    model_identity,
     one_thread,
     resolve_dtype,
 )
@@ -99,9 +99,8 @@ class SentenceTransformerEmbedder:
     @property
     def identity(self) -> str:
         """The model's name and revision, the number type, and how texts are padded."""
-        if not self.has_known_identity:
-            load_sentence_transformer(self.model, self.dtype)  # downloads it, so that its revision is known
-        return f"sentence-transformers:{model_identity(self.model)}:{self.dtype}:{SHAPES}"
+        named = identity_of(self.model, self.dtype, lambda: load_sentence_transformer(self.model, self.dtype))
+        return f"sentence-transformers:{named}:{SHAPES}"
 
     @property
     def has_known_identity(self) -> bool:

@@ -21,8 +21,8 @@ from raglift.errors import ConfigurationError, MissingDependency
 from raglift.models import (
     Dtype,
     has_known_revision,
+    identity_of,
     local_or_hub,
-    model_identity,
     model_not_loaded,
     one_thread,
     quiet_loading,
@@ -68,9 +68,7 @@ class CrossEncoderReranker(PairReranker):
         """The model's name and revision, the number type, and how pairs are padded; of when first asked for."""
         if self._dtype is None:
             return f"cross-encoder:{_name_of(self._given)}:{SHAPES}"
-        if not self.has_known_identity:
-            _ = self._model  # downloads it, so that its revision is known
-        return f"cross-encoder:{model_identity(self._given)}:{self._dtype}:{SHAPES}"
+        return f"cross-encoder:{identity_of(self._given, self._dtype, lambda: self._model)}:{SHAPES}"
 
     def check(self) -> None:
         """Raise now, not when the first pair is scored, if the model is neither here nor on a hub.

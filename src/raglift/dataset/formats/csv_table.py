@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from raglift.dataset.anchors import Sources
 from raglift.dataset.decoding import read_text
 from raglift.dataset.documents import read_documents
 from raglift.dataset.faults import Place, nearest, quoted
-from raglift.dataset.formats.fit import Room
+from raglift.dataset.formats.fit import ANY_LABELS
 from raglift.dataset.formats.whole_documents import read_grade, whole_document
 from raglift.dataset.passages import read_passage, read_string
 from raglift.errors import ConfigurationError
@@ -47,17 +47,7 @@ def _fits(query: Query, place: Place) -> None:
             place.fault(f"a text of {len(text):,} characters", f"at most {_MOST_CHARACTERS:,}, and no NUL")
 
 
-ROOM = Room(
-    title="CSV",
-    holds=lambda *_: True,
-    form="any passage",
-    alternatives=True,
-    grades=True,
-    tags=True,
-    irrelevant=True,
-    unanswerable=True,
-    also=_fits,
-)
+ROOM = replace(ANY_LABELS, title="CSV", also=_fits)
 
 
 @dataclass

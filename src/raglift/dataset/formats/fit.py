@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from raglift.errors import Fault
 
 __all__ = [
+    "ANY_LABELS",
     "DROPPABLE",
     "Room",
     "any_metadata",
@@ -101,6 +102,19 @@ class Room:
     """Returns the name of a field of a document's metadata that it does not hold."""
     also: Callable[[Query, Place], None] | None = None
     """Notes what else does not fit."""
+
+
+ANY_LABELS = Room(
+    title="",
+    holds=lambda *_: True,
+    form="any passage",
+    alternatives=True,
+    grades=True,
+    tags=True,
+    irrelevant=True,
+    unanswerable=True,
+)
+"""A format that holds all labels there are, but not who gave them; to be given its title, and what else is its own."""
 
 
 def without(dataset: Dataset, drop: Collection[str]) -> Dataset:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from raglift.dataset.document_lines import write_document_lines
 from raglift.dataset.documents import read_documents
-from raglift.dataset.formats.fit import Room, json_metadata
+from raglift.dataset.formats.fit import ANY_LABELS, json_metadata
 from raglift.dataset.jsonl import read_queries
 from raglift.dataset.jsonl_writer import write_queries
 from raglift.paths import is_file, is_folder
@@ -30,19 +31,7 @@ _MOST_BYTES = 150
 _NAME = re.compile(r"[^\s./\\:*?\"<>|\x00-\x1f\x7f]([^/\\:*?\"<>|\x00-\x1f\x7f]*[^\s./\\:*?\"<>|\x00-\x1f\x7f])?")
 _DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 
-ROOM = Room(
-    title="raglift's own format",
-    holds=lambda *_: True,
-    form="any passage",
-    alternatives=True,
-    grades=True,
-    tags=True,
-    irrelevant=True,
-    annotators=True,
-    unanswerable=True,
-    documents="optional",
-    metadata=json_metadata,
-)
+ROOM = replace(ANY_LABELS, title="raglift's own format", annotators=True, documents="optional", metadata=json_metadata)
 
 
 def documents_of(folder: Path) -> Path | None:

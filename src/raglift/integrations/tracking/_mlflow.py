@@ -71,12 +71,7 @@ class MlflowTracker:
                 self._client: Any = mlflow.MlflowClient(tracking_uri=self._address)
 
     def keep(
-        self,
-        record: Record,
-        files: Path | None,
-        *,
-        tags: Mapping[str, str],
-        parent: TrackedRun | None,
+        self, record: Record, files: Path | None, *, tags: Mapping[str, str], parent: TrackedRun | None
     ) -> TrackedRun:
         """Keep one record, without those under it: see `Tracker.keep`.
 

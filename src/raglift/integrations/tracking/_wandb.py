@@ -97,12 +97,7 @@ class WandbTracker:
             ) from error
 
     def keep(
-        self,
-        record: Record,
-        files: Path | None,
-        *,
-        tags: Mapping[str, str],
-        parent: TrackedRun | None,
+        self, record: Record, files: Path | None, *, tags: Mapping[str, str], parent: TrackedRun | None
     ) -> TrackedRun:
         """Keep one record, without those under it: see `Tracker.keep`.
 

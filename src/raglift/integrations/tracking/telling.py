@@ -29,12 +29,7 @@ class Tracker(Protocol):
     """Keeps records as runs; made when its package is installed and its settings can be used."""
 
     def keep(
-        self,
-        record: Record,
-        files: Path | None,
-        *,
-        tags: Mapping[str, str],
-        parent: TrackedRun | None,
+        self, record: Record, files: Path | None, *, tags: Mapping[str, str], parent: TrackedRun | None
     ) -> TrackedRun:
         """Keep one record, without those under it.
 

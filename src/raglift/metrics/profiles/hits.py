@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.metrics.satisfied import count_by_query, depth, one_row_a_hit, per_query
+from raglift.metrics.satisfied import count_by_query, depth, one_row_a_hit, per_query, sum_by
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,15 +23,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RelevantHits",
+    "average_precision_of",
     "distinct_returned",
     "first_matches",
+    "ideal_ranking",
     "label_grades",
     "labels",
     "labels_found",
+    "positions",
     "precision_of_ids",
     "recall_of_labels",
     "relevant_hits",
     "returned",
+    "sums_of_precision",
 ]
 
 
@@ -47,7 +51,12 @@ class RelevantHits:
     @property
     def found_so_far(self) -> NDArray[np.int64]:
         """How many relevant hits of the query there are up to each and with it."""
-        return np.asarray(np.arange(len(self.query)) - np.searchsorted(self.query, self.query) + 1, dtype=np.int64)
+        return positions(self.query)
+
+
+def positions(query: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return each row's position, from 1, among those of its query; rows are sorted by query."""
+    return np.asarray(np.arange(len(query)) - np.searchsorted(query, query) + 1, dtype=np.int64)
 
 
 def relevant_hits(judgements: Judgements, metric: Metric, *, distinct: bool = False) -> RelevantHits:
@@ -98,6 +107,12 @@ def labels(judgements: Judgements) -> tuple[NDArray[np.int64], NDArray[np.int64]
     return query[order], grade[order]
 
 
+def ideal_ranking(judgements: Judgements) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return query, position from 1, and grade of each label where all come first, better grades before others."""
+    query, grade = labels(judgements)
+    return query, positions(query), grade
+
+
 def label_grades(judgements: Judgements) -> NDArray[np.int64]:
     """Return the grade of the label that each passage is: the highest that any fact gives it.
 
@@ -130,3 +145,13 @@ def precision_of_ids(judgements: Judgements, metric: Metric) -> Values:
 def recall_of_labels(judgements: Judgements, metric: Metric) -> Values:
     """Recall = labels that the first k hits match / labels."""
     return per_query(labels_found(judgements, metric), count_by_query(labels(judgements)[0], judgements))
+
+
+def sums_of_precision(hits: RelevantHits, judgements: Judgements) -> Values:
+    """Return, for each query, Σ over relevant hits of relevant hits so far / rank."""
+    return sum_by(hits.query, hits.found_so_far / hits.rank, judgements.queries)
+
+
+def average_precision_of(hits: RelevantHits, judgements: Judgements) -> Values:
+    """AP = Σ over relevant hits of relevant hits so far / rank, / labels."""
+    return per_query(sums_of_precision(hits, judgements), count_by_query(labels(judgements)[0], judgements))

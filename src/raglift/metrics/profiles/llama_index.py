@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.metrics.graded import discounted_sum
-from raglift.metrics.profiles.hits import labels, precision_of_ids, recall_of_labels, relevant_hits
+from raglift.metrics.profiles.hits import (
+    average_precision_of,
+    ideal_ranking,
+    precision_of_ids,
+    recall_of_labels,
+    relevant_hits,
+)
 from raglift.metrics.profiles.record import Profile
-from raglift.metrics.satisfied import count_by_query, per_query, sum_by
+from raglift.metrics.satisfied import per_query
 from raglift.metrics.unordered import harmonic_mean
 
 if TYPE_CHECKING:
@@ -35,9 +41,7 @@ def f1(judgements: Judgements, metric: Metric) -> Values:
 
 def average_precision(judgements: Judgements, metric: Metric) -> Values:
     """AP = Σ over relevant hits of relevant hits so far / rank, / expected ids."""
-    hits = relevant_hits(judgements, metric)
-    sums = sum_by(hits.query, hits.found_so_far / hits.rank, judgements.queries)
-    return per_query(sums, count_by_query(labels(judgements)[0], judgements))
+    return average_precision_of(relevant_hits(judgements, metric), judgements)
 
 
 def dcg(judgements: Judgements, metric: Metric) -> Values:
@@ -48,8 +52,7 @@ def dcg(judgements: Judgements, metric: Metric) -> Values:
 
 def idcg(judgements: Judgements, metric: Metric) -> Values:  # noqa: ARG001 — the same at every depth
     """IDCG = Σ of 1 / log2(position + 1) over as many positions as there are expected ids, whatever came back."""
-    query, _ = labels(judgements)
-    position = np.arange(len(query)) - np.searchsorted(query, query) + 1
+    query, position, _ = ideal_ranking(judgements)
     return discounted_sum(query, position, np.ones(len(query)), None, judgements.queries)
 
 

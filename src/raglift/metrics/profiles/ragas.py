@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.metrics.profiles.hits import precision_of_ids, recall_of_labels, relevant_hits
+from raglift.metrics.profiles.hits import precision_of_ids, recall_of_labels, relevant_hits, sums_of_precision
 from raglift.metrics.profiles.record import Profile
-from raglift.metrics.satisfied import count_by_query, sum_by
+from raglift.metrics.satisfied import count_by_query
 from raglift.metrics.unordered import harmonic_mean
 
 if TYPE_CHECKING:
@@ -38,8 +38,9 @@ def f1(judgements: Judgements, metric: Metric) -> Values:
 def average_precision(judgements: Judgements, metric: Metric) -> Values:
     """AP = Σ over relevant hits of relevant hits so far / rank, / (relevant hits + 1e-10)."""
     hits = relevant_hits(judgements, metric)
-    sums = sum_by(hits.query, hits.found_so_far / hits.rank, judgements.queries)
-    return np.asarray(sums / (count_by_query(hits.query, judgements) + _ADDED), dtype=np.float64)
+    return np.asarray(
+        sums_of_precision(hits, judgements) / (count_by_query(hits.query, judgements) + _ADDED), dtype=np.float64
+    )
 
 
 PROFILE = Profile(

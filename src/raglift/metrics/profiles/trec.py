@@ -11,15 +11,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from raglift.metrics.graded import discounted_sum, gain_of
-from raglift.metrics.profiles.hits import first_matches, labels, recall_of_labels, returned
+from raglift.metrics.profiles.hits import (
+    average_precision_of,
+    first_matches,
+    ideal_ranking,
+    labels,
+    recall_of_labels,
+    returned,
+)
 from raglift.metrics.profiles.record import Profile
-from raglift.metrics.satisfied import count_by_query, per_query, sum_by
+from raglift.metrics.satisfied import count_by_query, per_query
 from raglift.metrics.unordered import harmonic_mean
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from raglift.matching import Judgements
@@ -50,9 +56,7 @@ def f1(judgements: Judgements, metric: Metric) -> Values:
 
 def average_precision(judgements: Judgements, metric: Metric) -> Values:
     """map_cut_k = Σ over relevant documents among the first k of the precision there / relevant documents."""
-    hits = first_matches(judgements, metric)
-    sums = sum_by(hits.query, hits.found_so_far / hits.rank, judgements.queries)
-    return per_query(sums, count_by_query(labels(judgements)[0], judgements))
+    return average_precision_of(first_matches(judgements, metric), judgements)
 
 
 def dcg(judgements: Judgements, metric: Metric) -> Values:
@@ -63,8 +67,7 @@ def dcg(judgements: Judgements, metric: Metric) -> Values:
 
 def idcg(judgements: Judgements, metric: Metric) -> Values:
     """IDCG@k = the relevant documents, best first, cut at k."""
-    query, grade = labels(judgements)
-    position = np.arange(len(query)) - np.searchsorted(query, query) + 1
+    query, position, grade = ideal_ranking(judgements)
     return discounted_sum(query, position, gain_of(grade, metric), metric.k, judgements.queries)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.metrics.graded import discounted_sum, gain_of
-from raglift.metrics.profiles.hits import relevant_hits
+from raglift.metrics.profiles.hits import positions, relevant_hits
 from raglift.metrics.profiles.record import Profile
 from raglift.metrics.satisfied import count_by_query, depth, per_query, sum_by
 from raglift.metrics.unordered import harmonic_mean, precision
@@ -52,8 +52,7 @@ def idcg(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     hits = relevant_hits(judgements, metric)
     order = np.lexsort((-hits.grade, hits.query))
     query, grade = hits.query[order], hits.grade[order]
-    position = np.arange(len(query)) - np.searchsorted(query, query) + 1
-    return discounted_sum(query, position, gain_of(grade, metric), metric.k, judgements.queries)
+    return discounted_sum(query, positions(query), gain_of(grade, metric), metric.k, judgements.queries)
 
 
 def ndcg(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
