@@ -172,7 +172,7 @@ def test_another_thread_takes_the_place_of_an_abandoned_call_unless_too_many_han
         assert pool.is_stuck
         assert not wait([waiting], 0.05).done
         release.set()
-        assert waiting.result(10).name == "test"  # a thread that comes back works on
+        assert waiting.result(10).name == "test"  # there is room for a thread again
 
 
 def test_an_abandoned_call_that_is_over_already_changes_nothing() -> None:

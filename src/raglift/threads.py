@@ -57,7 +57,7 @@ class WorkerPool(ThreadPoolExecutor):
     that a process that ends finds only threads that are making a call.
 
     A thread cannot be stopped either. A call that takes too long can be abandoned: another thread takes the place of
-    its own, which ends, or works on, when the call comes back.
+    its own, which ends when the call comes back.
 
     Args:
         workers: how many calls may be under way at once, abandoned ones not counted; None for all that are submitted.
@@ -130,13 +130,10 @@ class WorkerPool(ThreadPoolExecutor):
         while (taken := self._take()) is not None:
             future, call = taken
             try:
-                result = call()
+                future.set_result(call())
             except BaseException as error:  # noqa: BLE001 — raised again where the result is taken
                 future.set_exception(error)
-            else:
-                future.set_result(result)
-            del taken, call  # a thread that waits for nothing keeps nothing
-            if not self._goes_on(future):
+            if not self._finish(future):
                 return
 
     def _take(self) -> tuple[Future[Any], Callable[[], Any]] | None:
@@ -149,16 +146,14 @@ class WorkerPool(ThreadPoolExecutor):
             self._workers -= 1
             return None
 
-    def _goes_on(self, future: Future[Any]) -> bool:
-        """Return whether the thread that made a call makes further ones; one that was replaced does not."""
+    def _finish(self, future: Future[Any]) -> bool:
+        """Return whether the thread that made a call makes further ones; that of an abandoned call was replaced."""
         with self._lock:
             if future in self._under_way:
                 self._under_way.remove(future)
                 return True
             self.abandoned -= 1
-            if self._waiting and self._workers < self._most_workers:
-                self._workers += 1
-                return True
+            self._start_workers()
             return False
 
 

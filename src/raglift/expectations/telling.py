@@ -9,7 +9,7 @@ from raglift.comparison.same_queries import named
 from raglift.gating.words import check_sentence, hit_words, missing_sentence, regression_sentence
 from raglift.metrics import title
 from raglift.printable import counted, printable
-from raglift.report.terminal.diagnosis import figure_text, passage_text
+from raglift.report.format import figure_text, passage_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

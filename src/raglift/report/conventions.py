@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from raglift.metrics import MEASURES, mean_title, title
 from raglift.printable import counted, excerpt
 from raglift.report.document import Cell, Table, table_of
-from raglift.report.terminal.diagnosis import figure_text, passage_text
+from raglift.report.format import figure_text, passage_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

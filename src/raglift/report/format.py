@@ -1,32 +1,45 @@
-"""How single values are written: means, intervals, differences, p-values, and the names of systems in a table."""
+"""How single values are written, whatever shows them: means, differences, costs, passages, and names of systems."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-from raglift.metrics import MEASURES
+from raglift.metrics import MEASURES, title
+from raglift.printable import excerpt
 from raglift.report.document import Cell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from raglift.records import LabelSources, Method, Metric
+    from raglift.diagnosis.explanation import ExplainedHit, Explanation, Piece
+    from raglift.diagnosis.loss import Loss
+    from raglift.records import Costed, LabelSources, Method, Metric, Passage
     from raglift.significance import Interval, PairedDifference
 
 __all__ = [
+    "bytes_text",
+    "cost_text",
+    "cost_title",
     "counts_text",
     "decimals_of",
     "difference_text",
     "differing",
+    "earned_text",
     "effect_text",
+    "figure_text",
     "interval_text",
     "labels_line",
     "labels_of",
     "legend",
     "level",
     "lifted",
+    "outcome_text",
     "p_text",
+    "passage_text",
+    "piece_text",
+    "place_text",
+    "seconds_text",
     "signed",
     "verdict_tone",
 ]
@@ -34,6 +47,17 @@ __all__ = [
 _LONGEST_LABEL = 24
 """The longest name of a system that has room in a table beside its values."""
 _SMALLEST_P = 0.0001
+_EARNED = 1e-12
+_EXCERPT = 60
+_COST_TITLES = {
+    "latency_p50": "latency p50 (s)",
+    "latency_p95": "latency p95 (s)",
+    "index_seconds": "index (s)",
+    "index_bytes": "index (MB)",
+    "context_tokens": "context tokens",
+    "dollars": "US dollars",
+}
+_MEGABYTE = 1e6
 
 
 def labels_line(sources: LabelSources) -> list[str]:
@@ -123,3 +147,97 @@ def differing(difference: PairedDifference | None, metric: Metric, alpha: float)
     if difference is None or not difference.n:
         return Cell(text)
     return lifted(text, difference.mean, counts=difference.p <= alpha and not MEASURES[metric.name].is_neutral)
+
+
+def seconds_text(seconds: float) -> str:
+    """Return a time to three digits or so: `0.42 ms`, `21.3 ms`, `210 ms`, `1.24 s`; `–` for NaN."""
+    if math.isnan(seconds):
+        return "–"
+    value, unit = (seconds, "s") if seconds >= 0.9995 else (seconds * 1000, "ms")
+    digits = 0 if value >= 99.95 else 1 if value >= 9.995 else 2
+    return f"{value:,.{digits}f} {unit}"
+
+
+def bytes_text(count: int) -> str:
+    """Return a size in decimal units: `96 bytes`, `412.0 kB`, `1.8 MB`."""
+    if count < 1000:
+        return f"{count} bytes"
+    value = float(count)
+    for unit in ("kB", "MB"):
+        value /= 1000
+        if value < 999.95:
+            return f"{value:.1f} {unit}"
+    return f"{value / 1000:,.1f} GB"
+
+
+def cost_title(cost: str) -> str:
+    """Return what a cost is called, with its unit: `latency p50 (s)`."""
+    return _COST_TITLES.get(cost, cost)
+
+
+def cost_text(one: Costed, cost: str) -> str:
+    """Return one cost of a system, in the unit of `cost_title`; `–` where it is not known."""
+    if cost not in one.costs:
+        return "–"
+    value = one.costs[cost] / (_MEGABYTE if cost == "index_bytes" else 1.0)
+    return f"{value:,.0f}" if value >= 100 or cost == "chunks" else f"{value:.3g}"
+
+
+def place_text(one: Costed, labels: Mapping[str, str]) -> str:
+    """Return whether a system is on the front, and what beats it otherwise."""
+    if one.left_out is not None:
+        return "left out"
+    if one.on_front:
+        return "on the front"
+    more = f" and {len(one.beaten_by) - 1} more" if len(one.beaten_by) > 1 else ""
+    return f"beaten by {labels[one.beaten_by[0]]}{more}"
+
+
+def figure_text(metric: Metric, value: float) -> str:
+    """Return the value of a metric of one query: 4 decimals, and none for a count of tokens."""
+    return f"{value:,.0f}" if MEASURES[metric.name].is_cost else f"{value:.4f}"
+
+
+def earned_text(each: ExplainedHit, explanation: Explanation) -> str:
+    """Return what a hit earned in each metric, and what it cost: `MRR@10 +0.5000; cost: ContextTokens@10 +210`."""
+    changes = [pair for pair in zip(explanation.metrics, each.earned, strict=True) if abs(pair[1]) > _EARNED]
+    earned = [f"{title(m)} {value:+.4f}" for m, value in changes if not MEASURES[m.name].is_cost]
+    cost = [f"{title(m)} {value:+,.0f}" for m, value in changes if MEASURES[m.name].is_cost]
+    return (", ".join(earned) or "nothing") + (f"; cost: {', '.join(cost)}" if cost else "")
+
+
+def passage_text(passage: Passage) -> str:
+    """Return a passage's place, its beginning, its grade, and the model that gave it, in a line."""
+    grade = f"(grade {passage.grade})" if passage.annotator is None else f"(grade {passage.grade}, {passage.annotator})"
+    if passage.text is None:
+        return f"chunk {passage.chunk_id} {grade}"
+    place = f"{passage.doc_id} " if passage.doc_id else ""
+    span = f"{passage.start}–{passage.end} " if passage.start is not None else ""
+    return f"{place}{span}“{excerpt(passage.text, _EXCERPT)}” {grade}"
+
+
+def piece_text(piece: Piece) -> str:
+    """Return which part of which passage a hit covers, and whether that counts."""
+    which = f"fact {piece.fact}" + (f", alternative {piece.passage}" if piece.passage > 1 else "")
+    if not piece.length:
+        covered = piece.direction
+    else:
+        part = f"{(piece.end - piece.start) / piece.length:.0%}"
+        covered = f"{piece.direction}, characters {piece.start}–{piece.end} of {piece.length} ({part})"
+    if piece.satisfies:
+        return f"{which}: {covered} → satisfied, grade {piece.grade}"
+    return f"{which}: {covered}" + ("" if piece.counts else ", which is no match by itself")
+
+
+def outcome_text(loss: Loss, k: int) -> str:
+    """Return what became of facts, in words: `found by rank 10`."""
+    words = {
+        "failed": "query failed",
+        "found": f"found by rank {k}",
+        "below_k": f"in the last ranking, below rank {k}",
+        "dropped": f"among the candidates, dropped by {loss.stage}",
+        "not_retrieved": "in the chunks, not among the candidates",
+        "not_attainable": "not attainable with these chunks",
+        "missed": "not among the candidates (whether the chunks allow it is not known)",
+    }
+    return words[loss.outcome]

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from raglift.comparison.statistics import interval_of
 from raglift.metrics import mean_title
 from raglift.printable import counted
-from raglift.report.format import decimals_of, level, p_text, signed
-from raglift.report.terminal.diagnosis import outcome_text
+from raglift.report.format import decimals_of, level, outcome_text, p_text, signed
 
 if TYPE_CHECKING:
     from raglift.diagnosis import LossBreakdown

@@ -14,8 +14,7 @@ from raglift.printable import counted
 from raglift.records import Metric
 from raglift.report.document import Cell, table_of
 from raglift.report.failing import failures_lines
-from raglift.report.format import labels_line, lifted
-from raglift.report.terminal.cost import seconds_text
+from raglift.report.format import labels_line, lifted, seconds_text
 from raglift.report.terminal.rendering import as_text, write
 from raglift.sweep.specification.cells import NO_RERANKER, PARTS
 

@@ -7,7 +7,7 @@ import pytest
 
 from raglift.evaluation import evaluate
 from raglift.records import Cost, Dataset, IndexCost, StageLatency
-from raglift.report.terminal.cost import bytes_text, seconds_text
+from raglift.report.format import bytes_text, seconds_text
 from raglift.testing import FakeReranker, FakeRetriever
 
 RETRIEVE = StageLatency("retrieve", 50, 0.0041, 0.00602)

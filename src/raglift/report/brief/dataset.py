@@ -6,8 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from raglift.report.document import Document, Section, Table
+from raglift.report.format import passage_text
 from raglift.report.page.cells import row_of
-from raglift.report.terminal.diagnosis import passage_text
 
 if TYPE_CHECKING:
     from raglift.records import Dataset, Query

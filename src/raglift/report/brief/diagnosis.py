@@ -9,9 +9,9 @@ from raglift.metrics import title
 from raglift.printable import counted
 from raglift.records import LabelSources
 from raglift.report.document import Document, Section, Table
+from raglift.report.format import earned_text, figure_text, passage_text, piece_text
 from raglift.report.page.cells import row_of
 from raglift.report.page.parts import loss_table
-from raglift.report.terminal.diagnosis import earned_text, figure_text, passage_text, piece_text
 from raglift.report.words import loss_sentence
 
 if TYPE_CHECKING:

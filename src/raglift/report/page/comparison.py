@@ -11,14 +11,13 @@ from raglift.diagnosis.rejudged import judgements_of
 from raglift.metrics import mean_title
 from raglift.printable import TRUNCATED, counted
 from raglift.report.document import Cell, Document, Section, Table
-from raglift.report.format import decimals_of, effect_text, interval_text, level
+from raglift.report.format import cost_text, cost_title, decimals_of, effect_text, interval_text, level, place_text
 from raglift.report.page import figures
 from raglift.report.page.cells import decided_cell, mean_cell, p_cell, row_of, test_cells, verdict_cell
 from raglift.report.page.differences import metrics_section
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.measured import measured_together
 from raglift.report.page.parts import few_text, has_tags, loss_table, method_section, slices_table
-from raglift.report.terminal.slices import cost_text, cost_title, place_text
 from raglift.report.words import (
     EXPLORATORY,
     ON_THE_FRONT,

@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING
 from raglift.metrics import mean_title, title
 from raglift.printable import counted
 from raglift.report.document import Figure
-from raglift.report.format import decimals_of, difference_text, interval_text, level, signed
-from raglift.report.terminal.diagnosis import outcome_text
-from raglift.report.terminal.slices import cost_text, cost_title
+from raglift.report.format import (
+    cost_text,
+    cost_title,
+    decimals_of,
+    difference_text,
+    interval_text,
+    level,
+    outcome_text,
+    signed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

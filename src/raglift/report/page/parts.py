@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from raglift.metrics import MEASURES, mean_title
 from raglift.printable import TRUNCATED
 from raglift.report.document import Cell, Section, Table
-from raglift.report.format import level
+from raglift.report.format import level, outcome_text
 from raglift.report.page.cells import difference_cell, mean_cell, p_cell, row_of
 from raglift.report.terminal.cost import cost_parts
-from raglift.report.terminal.diagnosis import outcome_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

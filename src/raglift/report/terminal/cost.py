@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.report.document import table_of
+from raglift.report.format import bytes_text, seconds_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from raglift.records import Cost, Evaluation, IndexCost, Run, StageLatency
     from raglift.report.document import Part, Table
 
-__all__ = ["bytes_text", "cost_parts", "seconds_text"]
+__all__ = ["cost_parts"]
 
 _FROM_CACHE = "from the cache"
 
@@ -31,27 +32,6 @@ def cost_parts(evaluation: Evaluation) -> Iterator[Part]:
     yield from lines
     if cost.latencies or lines:
         yield ""
-
-
-def seconds_text(seconds: float) -> str:
-    """Return a time to three digits or so: `0.42 ms`, `21.3 ms`, `210 ms`, `1.24 s`; `–` for NaN."""
-    if math.isnan(seconds):
-        return "–"
-    value, unit = (seconds, "s") if seconds >= 0.9995 else (seconds * 1000, "ms")
-    digits = 0 if value >= 99.95 else 1 if value >= 9.995 else 2
-    return f"{value:,.{digits}f} {unit}"
-
-
-def bytes_text(count: int) -> str:
-    """Return a size in decimal units: `96 bytes`, `412.0 kB`, `1.8 MB`."""
-    if count < 1000:
-        return f"{count} bytes"
-    value = float(count)
-    for unit in ("kB", "MB"):
-        value /= 1000
-        if value < 999.95:
-            return f"{value:.1f} {unit}"
-    return f"{value / 1000:,.1f} GB"
 
 
 def _title(latencies: tuple[StageLatency, ...], environment: dict[str, str]) -> str:

@@ -5,32 +5,25 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from raglift.metrics import MEASURES, title
+from raglift.metrics import title
 from raglift.printable import counted, excerpt, printable
 from raglift.records import LabelSources
-from raglift.report.format import labels_line
+from raglift.report.format import earned_text, figure_text, labels_line, outcome_text, passage_text, piece_text
 
 if TYPE_CHECKING:
     from raglift.diagnosis import Explanation, Headroom, LossBreakdown
-    from raglift.diagnosis.explanation import ExplainedHit, Piece
+    from raglift.diagnosis.explanation import ExplainedHit
     from raglift.diagnosis.loss import Loss
-    from raglift.records import Metric, Passage
 
 __all__ = [
-    "earned_text",
     "explanation_text",
-    "figure_text",
     "headroom_line",
     "headroom_text",
     "loss_lines",
     "loss_text",
-    "outcome_text",
-    "passage_text",
-    "piece_text",
 ]
 
 _EXCERPT = 60
-_EARNED = 1e-12
 
 
 def loss_text(losses: LossBreakdown) -> str:
@@ -104,56 +97,6 @@ def _hit_lines(each: ExplainedHit, explanation: Explanation) -> list[str]:
     lines += [f"    {piece_text(piece)}" for piece in each.pieces]
     lines.append(f"    earned: {earned_text(each, explanation)}")
     return lines
-
-
-def earned_text(each: ExplainedHit, explanation: Explanation) -> str:
-    """Return what a hit earned in each metric, and what it cost: `MRR@10 +0.5000; cost: ContextTokens@10 +210`."""
-    changes = [pair for pair in zip(explanation.metrics, each.earned, strict=True) if abs(pair[1]) > _EARNED]
-    earned = [f"{title(m)} {value:+.4f}" for m, value in changes if not MEASURES[m.name].is_cost]
-    cost = [f"{title(m)} {value:+,.0f}" for m, value in changes if MEASURES[m.name].is_cost]
-    return (", ".join(earned) or "nothing") + (f"; cost: {', '.join(cost)}" if cost else "")
-
-
-def figure_text(metric: Metric, value: float) -> str:
-    """Return the value of a metric of one query: 4 decimals, and none for a count of tokens."""
-    return f"{value:,.0f}" if MEASURES[metric.name].is_cost else f"{value:.4f}"
-
-
-def piece_text(piece: Piece) -> str:
-    """Return which part of which passage a hit covers, and whether that counts."""
-    which = f"fact {piece.fact}" + (f", alternative {piece.passage}" if piece.passage > 1 else "")
-    if not piece.length:
-        covered = piece.direction
-    else:
-        part = f"{(piece.end - piece.start) / piece.length:.0%}"
-        covered = f"{piece.direction}, characters {piece.start}–{piece.end} of {piece.length} ({part})"
-    if piece.satisfies:
-        return f"{which}: {covered} → satisfied, grade {piece.grade}"
-    return f"{which}: {covered}" + ("" if piece.counts else ", which is no match by itself")
-
-
-def passage_text(passage: Passage) -> str:
-    """Return a passage's place, its beginning, its grade, and the model that gave it, in a line."""
-    grade = f"(grade {passage.grade})" if passage.annotator is None else f"(grade {passage.grade}, {passage.annotator})"
-    if passage.text is None:
-        return f"chunk {passage.chunk_id} {grade}"
-    place = f"{passage.doc_id} " if passage.doc_id else ""
-    span = f"{passage.start}–{passage.end} " if passage.start is not None else ""
-    return f"{place}{span}“{excerpt(passage.text, _EXCERPT)}” {grade}"
-
-
-def outcome_text(loss: Loss, k: int) -> str:
-    """Return what became of facts, in words: `found by rank 10`."""
-    words = {
-        "failed": "query failed",
-        "found": f"found by rank {k}",
-        "below_k": f"in the last ranking, below rank {k}",
-        "dropped": f"among the candidates, dropped by {loss.stage}",
-        "not_retrieved": "in the chunks, not among the candidates",
-        "not_attainable": "not attainable with these chunks",
-        "missed": "not among the candidates (whether the chunks allow it is not known)",
-    }
-    return words[loss.outcome]
 
 
 def _named(loss: Loss) -> str:

@@ -6,29 +6,32 @@ from typing import TYPE_CHECKING
 
 from raglift.metrics import mean_title
 from raglift.report.document import Cell, table_of
-from raglift.report.format import decimals_of, differing, interval_text, labels_line, labels_of, legend, level, p_text
+from raglift.report.format import (
+    cost_text,
+    cost_title,
+    decimals_of,
+    differing,
+    interval_text,
+    labels_line,
+    labels_of,
+    legend,
+    level,
+    p_text,
+    place_text,
+)
 from raglift.report.terminal.rendering import as_text
 from raglift.report.words import EXPLORATORY, ON_THE_FRONT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from raglift.records import Costed, TagSlice, TagSlices, Tradeoff
+    from raglift.records import TagSlice, TagSlices, Tradeoff
     from raglift.report.document import Part
 
-__all__ = ["cost_text", "cost_title", "place_text", "slices_parts", "slices_text", "tradeoff_parts", "tradeoff_text"]
+__all__ = ["slices_parts", "slices_text", "tradeoff_parts", "tradeoff_text"]
 
 _FEW = "‡"
 _LONGEST = 15
-_TITLES = {
-    "latency_p50": "latency p50 (s)",
-    "latency_p95": "latency p95 (s)",
-    "index_seconds": "index (s)",
-    "index_bytes": "index (MB)",
-    "context_tokens": "context tokens",
-    "dollars": "US dollars",
-}
-_MEGABYTE = 1e6
 
 
 def slices_text(slices: TagSlices) -> str:
@@ -110,26 +113,3 @@ def tradeoff_parts(tradeoff: Tradeoff) -> Iterator[Part]:
     yield table_of(columns, cells, left=(0, len(columns) - 1))
     yield ON_THE_FRONT
     yield from (f"! {note}" for note in tradeoff.notes)
-
-
-def place_text(one: Costed, labels: Mapping[str, str]) -> str:
-    """Return whether a system is on the front, and what beats it otherwise."""
-    if one.left_out is not None:
-        return "left out"
-    if one.on_front:
-        return "on the front"
-    more = f" and {len(one.beaten_by) - 1} more" if len(one.beaten_by) > 1 else ""
-    return f"beaten by {labels[one.beaten_by[0]]}{more}"
-
-
-def cost_text(one: Costed, cost: str) -> str:
-    """Return one cost of a system, in the unit of `cost_title`; `–` where it is not known."""
-    if cost not in one.costs:
-        return "–"
-    value = one.costs[cost] / (_MEGABYTE if cost == "index_bytes" else 1.0)
-    return f"{value:,.0f}" if value >= 100 or cost == "chunks" else f"{value:.3g}"
-
-
-def cost_title(cost: str) -> str:
-    """Return what a cost is called, with its unit: `latency p50 (s)`."""
-    return _TITLES.get(cost, cost)
