@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.errors import UnsupportedSystem
 from raglift.execution import RerankStage, RetrieveStage
+from raglift.integrations.base import Adapter, finite, is_from
 from raglift.integrations.langchain_depth import children, is_wrapper, resolved, with_depth, with_room
 from raglift.integrations.langchain_documents import (
     Candidates,
     chunk_of,
     document_of,
     documents_in,
-    finite,
     noted_score,
 )
 from raglift.records import Ranking
@@ -27,7 +27,17 @@ from raglift.records import Ranking
 if TYPE_CHECKING:
     from langchain_core.documents import Document
 
-__all__ = ["chunk_of", "document_of", "is_langchain", "reranker_stages", "retriever_stages"]
+    from raglift.execution import Stage
+    from raglift.records import Chunk
+
+__all__ = [
+    "ADAPTER",
+    "chunk_of",
+    "document_of",
+    "is_langchain",
+    "reranker_stages",
+    "retriever_stages",
+]
 
 _SHOWN = ("vectorstore", "model", "embeddings")
 """Fields that tell two objects of one class apart; shown as a model name or a class name, never as a repr."""
@@ -35,7 +45,38 @@ _SHOWN = ("vectorstore", "model", "embeddings")
 
 def is_langchain(obj: Any) -> bool:
     """Whether an object is built on langchain-core, told from its classes' modules without importing it."""
-    return any(cls.__module__.partition(".")[0] == "langchain_core" for cls in type(obj).__mro__)
+    return is_from(obj, "langchain_core")
+
+
+class LangChainAdapter(Adapter):
+    """Adapts LangChain's objects."""
+
+    name = "LangChain"
+    packages = ("langchain-core",)
+    systems = "a LangChain retriever, vector store or Runnable"
+    rerankers = "a LangChain document compressor"
+    results = "a LangChain Document"
+
+    def owns(self, obj: Any) -> bool:
+        """Whether an object is built on langchain-core."""
+        return is_langchain(obj)
+
+    def retriever_stages(self, system: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> list[Stage]:
+        """Return the stages of what turns a question into documents; see `retriever_stages`."""
+        return list(retriever_stages(system, as_deployed=as_deployed, doc_key=doc_key))
+
+    def reranker_stages(self, reranker: Any, *, as_deployed: bool = False) -> list[RerankStage]:
+        """Return the stages of a compressor or transformer; see `reranker_stages`."""
+        return reranker_stages(reranker, as_deployed=as_deployed)
+
+    def chunk_and_score(self, result: Any, doc_key: str | None = None) -> tuple[Chunk, float | None] | None:
+        """Return a document as a chunk, with the score in its metadata."""
+        if not isinstance(getattr(result, "page_content", None), str):
+            return None
+        return chunk_of(result, doc_key), finite(result.metadata.get("score"))
+
+
+ADAPTER = LangChainAdapter()
 
 
 def retriever_stages(

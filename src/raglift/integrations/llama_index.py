@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.errors import UnsupportedSystem
 from raglift.execution import RerankStage, RetrieveStage
+from raglift.integrations.base import Adapter, finite, is_from
 from raglift.integrations.llama_index_depth import (
     attributes_of,
     deepen,
@@ -27,7 +28,17 @@ from raglift.records import Ranking
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["chunk_of", "is_llama_index", "node_of", "reranker_stages", "retriever_stages"]
+    from raglift.execution import Stage
+    from raglift.records import Chunk
+
+__all__ = [
+    "ADAPTER",
+    "chunk_of",
+    "is_llama_index",
+    "node_of",
+    "reranker_stages",
+    "retriever_stages",
+]
 
 ACCEPTED = (
     "a retriever (BaseRetriever), a query engine (BaseQueryEngine), an index (BaseIndex) or a chat engine "
@@ -40,8 +51,38 @@ _ASYNC_CLIENTS = frozenset({"aclient", "async_client"})
 
 def is_llama_index(obj: object) -> bool:
     """Whether an object is an instance of a LlamaIndex class or of a subclass; imports nothing."""
-    modules = (cls.__module__ for cls in type(obj).__mro__)
-    return any(module == "llama_index.core" or module.startswith("llama_index.core.") for module in modules)
+    return is_from(obj, "llama_index.core")
+
+
+class LlamaIndexAdapter(Adapter):
+    """Adapts LlamaIndex's objects."""
+
+    name = "LlamaIndex"
+    packages = ("llama-index-core",)
+    systems = "a LlamaIndex retriever, query engine or index"
+    rerankers = "a LlamaIndex node postprocessor"
+    results = "a LlamaIndex node"
+
+    def owns(self, obj: Any) -> bool:
+        """Whether an object is an instance of a LlamaIndex class or of a subclass."""
+        return is_llama_index(obj)
+
+    def retriever_stages(self, system: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> list[Stage]:
+        """Return the stages of what retrieves nodes; see `retriever_stages`."""
+        return list(retriever_stages(system, as_deployed=as_deployed, doc_key=doc_key))
+
+    def reranker_stages(self, reranker: Any, *, as_deployed: bool = False) -> list[RerankStage]:
+        """Return the stage of a node postprocessor; see `reranker_stages`."""
+        return reranker_stages(reranker, as_deployed=as_deployed)
+
+    def chunk_and_score(self, result: Any, doc_key: str | None = None) -> tuple[Chunk, float | None] | None:
+        """Return a node, or a node with a score, as a chunk and a score."""
+        if not hasattr(getattr(result, "node", result), "node_id"):
+            return None
+        return chunk_of(result, doc_key), finite(getattr(result, "score", None))
+
+
+ADAPTER = LlamaIndexAdapter()
 
 
 def retriever_stages(
