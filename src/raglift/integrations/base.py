@@ -29,7 +29,7 @@ __all__ = ["GROUP", "Adapter", "accepted", "adapter_of", "built_in", "failed_ada
 
 GROUP = "raglift.adapters"
 """The group of entry points."""
-_BUILT_IN = ("langchain", "llama_index", "plain")
+_BUILT_IN = ("langchain", "llama_index", "haystack", "plain")
 """Modules of this package with an `ADAPTER`, in the order in which they are asked."""
 
 
