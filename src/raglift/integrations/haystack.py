@@ -55,7 +55,7 @@ class HaystackAdapter(Adapter):
 
     def owns(self, obj: Any) -> bool:
         """Whether an object is Haystack's, or of a class that `@component` decorates."""
-        return is_from(obj, "haystack") or is_component(obj)
+        return not isinstance(obj, type) and (is_from(obj, "haystack") or is_component(obj))
 
     def retriever_stages(self, system: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> list[Stage]:
         """Open a pipeline into its stages, or adapt a component from a query's text to documents.

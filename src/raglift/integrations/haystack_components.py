@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import PurePath
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
@@ -193,5 +194,7 @@ def stored(component: Any) -> list[Any] | None:
 def described(component: Any) -> str:
     """Name a component by class, and by its store or model; nothing that could be secret."""
     store, model = getattr(component, "document_store", None), getattr(component, "model", None)
-    shown = type(store).__name__ if store is not None else model if isinstance(model, str) else ""
+    shown = "" if store is None else type(store).__name__
+    if not shown and isinstance(model, str):
+        shown = PurePath(model).name if PurePath(model).is_absolute() else model
     return f"{type(component).__name__}({shown})" if shown else type(component).__name__
