@@ -118,7 +118,7 @@ BROKEN = {
     "a function": ("def adapter(obj): return obj", "found a function without name, owns, retriever_stages"),
     "a class": (
         f"{ADAPTER}\n    adapter = AcmeAdapter",
-        "found the class AcmeAdapter; expected an object of a subclass",
+        "found the class AcmeAdapter; expected an object",
     ),
     "asks": (ADAPTER.replace('is_from(obj, "acme")', "obj.nothing"), "owns() raised AttributeError"),
 }

@@ -76,9 +76,8 @@ class Adapter(Protocol):
         Raises:
             UnsupportedSystem: an object of this framework that does not rerank.
         """
-        raise UnsupportedSystem(
-            f"reranker: found a {type(reranker).__name__}, and raglift knows no {self.name} reranker"
-        )
+        found = type(reranker).__name__
+        raise UnsupportedSystem(f"reranker: found a {found}; the adapter of {self.name} knows no rerankers")
 
     def chunk_and_score(
         self,
