@@ -31,6 +31,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # As in a shell's background job: what is started from here would ignore Ctrl-C too, which some tests send
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"  # read when Haystack is imported
 
 # A machine that has much else to do is no fault of the code; the rest is as the environment has it, as in CI
 hypothesis.settings.register_profile("unhurried", hypothesis.settings(), deadline=None)

@@ -88,6 +88,7 @@ DOORS = {
 
 FRAMEWORKS = {"faiss", "langchain", "langchain_core", "langchain_classic", "langchain_community", "llama_index"} | {
     "bm25s",
+    "haystack",
     "langchain_openai",
     "mlflow",
     "langchain_text_splitters",

@@ -7,6 +7,10 @@ import os
 import platform
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = ["environment"]
 
@@ -17,15 +21,17 @@ _VERSIONED = (
     "sentence-transformers",
     "transformers",
     "faiss-cpu",
-    "langchain-core",
-    "llama-index-core",
     "model2vec",
     "tiktoken",
 )
 
 
-def environment() -> dict[str, str]:
-    """Return Python's version, the machine and its processor, and the versions of installed packages."""
+def environment(packages: Iterable[str] = ()) -> dict[str, str]:
+    """Return Python's version, the machine and its processor, and the versions of installed packages.
+
+    Args:
+        packages: distributions besides those that raglift itself computes with, as the frameworks of systems.
+    """
     found = {
         "python": platform.python_version(),
         "machine": platform.machine(),
@@ -33,7 +39,7 @@ def environment() -> dict[str, str]:
         "processor": _processor(),
         "cores": str(_cores()),
     }
-    versions = {name: _version(name) for name in _VERSIONED}
+    versions = {name: _version(name) for name in (*_VERSIONED, *packages)}
     return found | {name: version for name, version in versions.items() if version is not None}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -93,8 +92,9 @@ def test_raglifts_own_retriever_tells_its_chunks_and_a_reranker_does_not_hide_th
 
 @pytest.mark.parametrize("own", [[], ["text"], "text", None])
 def test_what_else_a_system_calls_chunks_is_not_taken_for_them(own: Any) -> None:
-    stage: Any = SimpleNamespace(retriever=SimpleNamespace(chunks=own))
-    assert all_chunks([stage], None, doc_key=None) is None
+    system = FakeRetriever({})
+    vars(system)["chunks"] = own
+    assert all_chunks(system, None, doc_key=None) is None
 
 
 @pytest.mark.parametrize(

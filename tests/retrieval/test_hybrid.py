@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from raglift.errors import ConfigurationError
 from raglift.evaluation import evaluate
-from raglift.integrations.adapt import adapt_system
 from raglift.integrations.inventory import all_chunks
 from raglift.loading import load_dataset
 from raglift.records import Chunk, Ranking
@@ -171,9 +170,9 @@ def test_rankings_of_different_numbers_of_queries_are_refused() -> None:
 
 def test_its_chunks_are_those_of_its_parts_where_all_tell() -> None:
     both = HybridRetriever([WithDepthOfAPart("abc", 0), WithDepthOfAPart("cd", 0)])
-    assert "".join(chunk.id for chunk in all_chunks(adapt_system(both), None, doc_key=None) or ()) == "abcd"
+    assert "".join(chunk.id for chunk in all_chunks(both, None, doc_key=None) or ()) == "abcd"
     one_silent = HybridRetriever([WithDepthOfAPart("abc", 0), Known("cd")])
-    assert all_chunks(adapt_system(one_silent), None, doc_key=None) is None
+    assert all_chunks(one_silent, None, doc_key=None) is None
 
 
 def test_its_cost_is_that_of_all_its_parts_where_all_tell() -> None:

@@ -22,7 +22,6 @@ from raglift.records import Dataset, Evaluation, Run, StageInfo
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from raglift.execution import Stage
     from raglift.records import Inventory, Metric, Tokens
 
 __all__ = ["evaluate"]
@@ -81,7 +80,7 @@ def evaluate(
             *adapt_reranker(reranker, as_deployed=config.as_deployed, dtype=config.dtype, progress=config.progress),
         ]
     )
-    inventory = _inventory(stages, dataset, config, rule)
+    inventory = _inventory(system, dataset, config, rule)
     require_chunks(metrics, inventory)
     provenance = Provenance(dataset, config.doc_key)
     alone = OneAtATime(stages, depth, policy, Provenance(dataset, config.doc_key))
@@ -121,9 +120,9 @@ def _check_queries(dataset: Any) -> None:
         raise ConfigurationError(f"dataset: found no queries in {dataset.name!r}; expected at least one")
 
 
-def _inventory(stages: Sequence[Stage], dataset: Dataset, config: Config, rule: MatchRule) -> Inventory | None:
+def _inventory(system: Any, dataset: Dataset, config: Config, rule: MatchRule) -> Inventory | None:
     """Return what is known of all chunks of the index; None when they are not known."""
-    chunks = all_chunks(stages, config.chunks, doc_key=config.doc_key)
+    chunks = all_chunks(system, config.chunks, doc_key=config.doc_key)
     if chunks is None:
         return None
     provenance = Provenance(dataset, config.doc_key)

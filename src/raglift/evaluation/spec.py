@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from raglift.environment import environment
+from raglift.integrations.base import packages
 
 if TYPE_CHECKING:
     from raglift.evaluation.options import Config
@@ -28,7 +29,7 @@ def spec_of(dataset: Dataset, config: Config, depth: int) -> dict[str, Any]:
         "retries": config.retries,
         "latency": config.latency or 0,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "environment": environment(),
+        "environment": environment(packages()),
     }
 
 

@@ -13,27 +13,70 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.errors import UnsupportedSystem
 from raglift.execution import RerankStage, RetrieveStage
-from raglift.integrations._langchain_depth import with_depth, with_room
-from raglift.integrations._langchain_documents import (
+from raglift.integrations.base import Adapter, finite, is_from
+from raglift.integrations.langchain_depth import children, is_wrapper, resolved, with_depth, with_room
+from raglift.integrations.langchain_documents import (
     Candidates,
     chunk_of,
     document_of,
     documents_in,
-    finite,
     noted_score,
 )
-from raglift.integrations._langchain_parts import answers_async, answers_sync, describe, resolved
 from raglift.records import Ranking
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
 
-__all__ = ["chunk_of", "document_of", "is_langchain", "reranker_stages", "retriever_stages"]
+    from raglift.execution import Stage
+    from raglift.records import Chunk
+
+__all__ = [
+    "ADAPTER",
+    "chunk_of",
+    "document_of",
+    "is_langchain",
+    "reranker_stages",
+    "retriever_stages",
+]
+
+_SHOWN = ("vectorstore", "model", "embeddings")
+"""Fields that tell two objects of one class apart; shown as a model name or a class name, never as a repr."""
 
 
 def is_langchain(obj: Any) -> bool:
     """Whether an object is built on langchain-core, told from its classes' modules without importing it."""
-    return any(cls.__module__.partition(".")[0] == "langchain_core" for cls in type(obj).__mro__)
+    return is_from(obj, "langchain_core")
+
+
+class LangChainAdapter(Adapter):
+    """Adapts LangChain's objects."""
+
+    name = "LangChain"
+    packages = ("langchain-core",)
+    systems = "a LangChain retriever, vector store or Runnable"
+    rerankers = "a LangChain document compressor"
+    results = "a LangChain Document"
+
+    def owns(self, obj: Any) -> bool:
+        """Whether an object is built on langchain-core."""
+        return is_langchain(obj)
+
+    def retriever_stages(self, system: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> list[Stage]:
+        """Return the stages of what turns a question into documents; see `retriever_stages`."""
+        return list(retriever_stages(system, as_deployed=as_deployed, doc_key=doc_key))
+
+    def reranker_stages(self, reranker: Any, *, as_deployed: bool = False) -> list[RerankStage]:
+        """Return the stages of a compressor or transformer; see `reranker_stages`."""
+        return reranker_stages(reranker, as_deployed=as_deployed)
+
+    def chunk_and_score(self, result: Any, doc_key: str | None = None) -> tuple[Chunk, float | None] | None:
+        """Return a document as a chunk, with the score in its metadata."""
+        if not isinstance(getattr(result, "page_content", None), str):
+            return None
+        return chunk_of(result, doc_key), finite(result.metadata.get("score"))
+
+
+ADAPTER = LangChainAdapter()
 
 
 def retriever_stages(
@@ -72,7 +115,7 @@ def retriever_stages(
             *_rerank_stages(compressor, as_deployed, doc_key),
         ]
     _, depth_fixed = with_depth(runnable, 1, as_deployed=as_deployed)
-    return [RetrieveStage(_retriever(runnable, as_deployed, doc_key), describe(runnable), depth_fixed)]
+    return [RetrieveStage(_retriever(runnable, as_deployed, doc_key), _describe(runnable), depth_fixed)]
 
 
 def reranker_stages(obj: Any, *, as_deployed: bool = False) -> list[RerankStage]:
@@ -98,8 +141,8 @@ def _rerank_stages(obj: Any, as_deployed: bool, doc_key: str | None) -> list[Rer
     if _runs(obj, "compress_documents", "DocumentCompressorPipeline"):
         members: list[Any] = obj.transformers  # type: ignore[union-attr]
         return [stage for member in members for stage in _rerank_stages(member, as_deployed, doc_key)]
-    adapter = _AsyncReranker if answers_async(obj) else _Reranker
-    return [RerankStage(adapter(obj, as_deployed, doc_key), describe(obj))]
+    adapter = _AsyncReranker if _answers_async(obj) else _Reranker
+    return [RerankStage(adapter(obj, as_deployed, doc_key), _describe(obj))]
 
 
 def _opened(runnable: Any) -> tuple[Any, Any] | None:
@@ -128,10 +171,10 @@ def _runs(obj: Any, method: str, owner: str) -> bool:
 
 def _retriever(runnable: Any, as_deployed: bool, doc_key: str | None) -> Any:
     """Choose the adapter whose methods are the ones that the system can be asked by."""
-    if not answers_sync(runnable):
+    if not _answers_sync(runnable):
         adapter: type[_RetrieverAdapter] = _AsyncOnlyRetriever
     else:
-        adapter = _AsyncRetriever if answers_async(runnable) else _Retriever
+        adapter = _AsyncRetriever if _answers_async(runnable) else _Retriever
     return adapter(runnable, as_deployed, doc_key)
 
 
@@ -254,3 +297,82 @@ class _AsyncReranker(_Reranker):
         except NotImplementedError:
             return await asyncio.to_thread(self.rerank_one, query, ranking)
         return candidates.ranking(documents_in(outputs, type(part).__name__))
+
+
+def _describe(part: Any) -> str:
+    """Name a retriever or compressor for people: `EnsembleRetriever(BM25Retriever + …)`.
+
+    Only class names, model names, function names and the kind of search are shown, so no secret can be.
+    """
+    from langchain_core.runnables import RunnableLambda
+    from langchain_core.runnables.base import RunnableBindingBase
+
+    part = resolved(part)
+    if isinstance(part, RunnableBindingBase):
+        return _describe(part.bound)
+    details = [" + ".join(_describe(child) for child in children(part))]
+    details += [_label(value) for field in _SHOWN if (value := getattr(part, field, None)) is not None]
+    search_type = getattr(part, "search_type", "similarity")
+    if search_type != "similarity":
+        details.append(str(getattr(search_type, "value", search_type)))
+    if isinstance(part, RunnableLambda):  # named for its function, unless that is a lambda
+        details.append(getattr(part, "name", None) or "")
+    shown = ", ".join(detail for detail in details if detail)
+    return f"{type(part).__name__}({shown})" if shown else type(part).__name__
+
+
+def _label(value: Any) -> str:
+    return value if isinstance(value, str) else type(value).__name__
+
+
+def _answers_sync(part: Any) -> bool:
+    """Whether a part can be asked without an event loop: all but a RunnableLambda of a coroutine function."""
+    from langchain_core.runnables import RunnableLambda, RunnableSequence
+
+    part = resolved(part)
+    if isinstance(part, RunnableLambda):
+        return hasattr(part, "func")
+    inside = part.steps if isinstance(part, RunnableSequence) else children(part)
+    return all(_answers_sync(child) for child in inside)
+
+
+def _answers_async(part: Any) -> bool:
+    """Whether a part's own code, and that of every part inside it, is asynchronous.
+
+    The rule: the class overrides its async method (`_aget_relevant_documents`, `acompress_documents`,
+    `atransform_documents`, or `ainvoke`) outside langchain-core, whose default runs the sync one in a
+    thread; its embeddings override theirs; and it holds no vector store, because nothing tells whether a
+    store's async method does more than start a thread.
+    """
+    from langchain_core.runnables import RunnableLambda
+
+    part = resolved(part)
+    if isinstance(part, RunnableLambda):
+        return hasattr(part, "afunc")
+    if not all(_answers_async(child) for child in children(part)):
+        return False
+    return is_wrapper(part) or (
+        _overrides_async_method(part)
+        and getattr(part, "vectorstore", None) is None
+        and _embeds_async(getattr(part, "embeddings", None))
+    )
+
+
+def _overrides_async_method(part: Any) -> bool:
+    """Whether the async method is defined outside langchain-core.
+
+    Identity with the base's method would not do: `BaseRetriever.__init_subclass__` puts a thread-running
+    method into each subclass whose sync method takes no `run_manager`.
+    """
+    names = ("_aget_relevant_documents", "acompress_documents", "atransform_documents", "ainvoke")
+    method = next((found for name in names if (found := getattr(type(part), name, None))), None)
+    return method is not None and not method.__module__.startswith("langchain_core.")
+
+
+def _embeds_async(embeddings: Any) -> bool:
+    from langchain_core.embeddings import Embeddings
+
+    return not isinstance(embeddings, Embeddings) or (
+        type(embeddings).aembed_query is not Embeddings.aembed_query
+        and type(embeddings).aembed_documents is not Embeddings.aembed_documents
+    )

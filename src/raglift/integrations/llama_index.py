@@ -1,9 +1,9 @@
 """LlamaIndex retrievers, query engines, indexes and node postprocessors as raglift stages.
 
 Nothing here asks an LLM to write an answer where the retrieved nodes can be had without one, and nothing here
-changes the object it is given: depth is set on copies (see `_llama_index_depth`).
+changes the object it is given: depth is set on copies (see `llama_index_depth`).
 
-A stage is async where the class brings its own `_aretrieve` (see `_llama_index_async`) or `_apostprocess_nodes`;
+A stage is async where the class brings its own `_aretrieve` (see `_is_async`) or `_apostprocess_nodes`;
 LlamaIndex's defaults for the others only run the sync code, so they would promise a concurrency that is not there.
 """
 
@@ -13,26 +13,76 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.errors import UnsupportedSystem
 from raglift.execution import RerankStage, RetrieveStage
-from raglift.integrations._llama_index_async import is_async
-from raglift.integrations._llama_index_depth import deepen, definer, describe, raise_top_n
-from raglift.integrations._llama_index_nodes import Handover, chunk_of, node_of, ranking_of
+from raglift.integrations.base import Adapter, finite, is_from
+from raglift.integrations.llama_index_depth import (
+    attributes_of,
+    deepen,
+    definer,
+    describe,
+    parts_of,
+    raise_top_n,
+)
+from raglift.integrations.llama_index_nodes import Handover, chunk_of, node_of, ranking_of
 from raglift.records import Ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-__all__ = ["chunk_of", "is_llama_index", "node_of", "reranker_stages", "retriever_stages"]
+    from raglift.execution import Stage
+    from raglift.records import Chunk
+
+__all__ = [
+    "ADAPTER",
+    "chunk_of",
+    "is_llama_index",
+    "node_of",
+    "reranker_stages",
+    "retriever_stages",
+]
 
 ACCEPTED = (
     "a retriever (BaseRetriever), a query engine (BaseQueryEngine), an index (BaseIndex) or a chat engine "
     "with a context (ContextChatEngine, CondensePlusContextChatEngine, CondenseQuestionChatEngine)"
 )
 
+_ASYNC_CLIENTS = frozenset({"aclient", "async_client"})
+"""Attributes of a vector store that hold the client of its async methods, without a leading underscore."""
+
 
 def is_llama_index(obj: object) -> bool:
     """Whether an object is an instance of a LlamaIndex class or of a subclass; imports nothing."""
-    modules = (cls.__module__ for cls in type(obj).__mro__)
-    return any(module == "llama_index.core" or module.startswith("llama_index.core.") for module in modules)
+    return is_from(obj, "llama_index.core")
+
+
+class LlamaIndexAdapter(Adapter):
+    """Adapts LlamaIndex's objects."""
+
+    name = "LlamaIndex"
+    packages = ("llama-index-core",)
+    systems = "a LlamaIndex retriever, query engine or index"
+    rerankers = "a LlamaIndex node postprocessor"
+    results = "a LlamaIndex node"
+
+    def owns(self, obj: Any) -> bool:
+        """Whether an object is an instance of a LlamaIndex class or of a subclass."""
+        return is_llama_index(obj)
+
+    def retriever_stages(self, system: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> list[Stage]:
+        """Return the stages of what retrieves nodes; see `retriever_stages`."""
+        return list(retriever_stages(system, as_deployed=as_deployed, doc_key=doc_key))
+
+    def reranker_stages(self, reranker: Any, *, as_deployed: bool = False) -> list[RerankStage]:
+        """Return the stage of a node postprocessor; see `reranker_stages`."""
+        return reranker_stages(reranker, as_deployed=as_deployed)
+
+    def chunk_and_score(self, result: Any, doc_key: str | None = None) -> tuple[Chunk, float | None] | None:
+        """Return a node, or a node with a score, as a chunk and a score."""
+        if not hasattr(getattr(result, "node", result), "node_id"):
+            return None
+        return chunk_of(result, doc_key), finite(getattr(result, "score", None))
+
+
+ADAPTER = LlamaIndexAdapter()
 
 
 def retriever_stages(
@@ -62,7 +112,7 @@ def retriever_stages(
     if isinstance(obj, CondenseQuestionChatEngine):
         return retriever_stages(vars(obj)["_query_engine"], as_deployed=as_deployed, doc_key=doc_key)
     if isinstance(obj, BaseRetriever):
-        adapter = AsyncLlamaIndexRetriever if is_async(obj) else LlamaIndexRetriever
+        adapter = AsyncLlamaIndexRetriever if _is_async(obj) else LlamaIndexRetriever
         return [_retrieve_stage(obj, adapter, as_deployed=as_deployed, doc_key=doc_key)]
     if _is_retriever_then_postprocessors(obj):
         retriever, postprocessors = vars(obj)["_retriever"], vars(obj)["_node_postprocessors"]
@@ -249,3 +299,38 @@ def _found(obj: Any) -> str:
     if isinstance(obj, type):
         return f"the class {obj.__module__}.{obj.__qualname__} (not an instance of it)"
     return f"an object of {type(obj).__module__}.{type(obj).__qualname__}"
+
+
+def _is_async(retriever: Any) -> bool:
+    """Whether a retriever's class is async of its own, and neither its user nor its stores rule that out.
+
+    With `use_async=False` a fusion passes one query bundle through its retrievers, and the first embedding
+    stays in it: asking such a retriever in its other way could change the ranking. A store that was given a
+    client for blocking calls only, as Qdrant's often is, fails in its async methods.
+    """
+    from llama_index.core.base.base_retriever import BaseRetriever
+
+    if definer(retriever, "_aretrieve") is BaseRetriever or getattr(retriever, "use_async", True) is False:
+        return False
+    return not any(_lacks_async_client(store) for store in _stores(retriever, set()))
+
+
+def _stores(part: Any, seen: set[int]) -> Iterator[Any]:
+    """The vector stores of a retriever, of its index, and of the retrievers inside it."""
+    from llama_index.core.indices.base import BaseIndex
+    from llama_index.core.vector_stores.types import BasePydanticVectorStore
+
+    if id(part) in seen:
+        return
+    seen.add(id(part))
+    for _, _, value in attributes_of(part):
+        if isinstance(value, BasePydanticVectorStore):
+            yield value
+        elif isinstance(value, BaseIndex):
+            yield from _stores(value, seen)
+    for inner in parts_of(part):
+        yield from _stores(inner, seen)
+
+
+def _lacks_async_client(store: Any) -> bool:
+    return any(value is None and name.lstrip("_") in _ASYNC_CLIENTS for _, name, value in attributes_of(store))

@@ -1,22 +1,107 @@
-"""Plain functions as retrievers and rerankers, and any framework's result as a chunk."""
+"""Functions, objects with raglift's own methods and HTTP addresses as stages, and any framework's result as a chunk."""
 
 from __future__ import annotations
 
 import inspect
 import math
+import warnings
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, cast
 
-from raglift.errors import ConfigurationError
-from raglift.execution import RerankStage, RetrieveStage
-from raglift.integrations import langchain, llama_index
+from raglift.errors import ConfigurationError, UnsupportedSystem
+from raglift.execution import RerankStage, RetrieveStage, Stage
+from raglift.integrations.base import Adapter, accepted, adapter_of, failed_adapters
 from raglift.records import Chunk, Hit, Ranking
+from raglift.retrieval.http import HttpRetriever, is_http_address
 
-__all__ = ["chunk_and_score", "reranker_stage", "retriever_stage"]
+__all__ = ["ADAPTER", "PlainAdapter", "chunk_and_score", "reranker_stage", "retriever_stage"]
 
 _DEPTH_NAMES = ("k", "top_k", "n", "limit")
+_RETRIEVE_METHODS = ("retrieve", "retrieve_one", "aretrieve_one")
+_RERANK_METHODS = ("rerank", "rerank_one", "arerank_one")
+
+
+class PlainAdapter(Adapter):
+    """Adapts what no framework made; also the last to be asked, for anything that can be called."""
+
+    name = "raglift"
+
+    def owns(self, obj: Any) -> bool:
+        """Whether it is a function, an address, or an object whose methods are those of raglift's protocols."""
+        if isinstance(obj, HttpRetriever) or inspect.isroutine(obj) or isinstance(obj, partial):
+            return True
+        if isinstance(obj, str):
+            return is_http_address(obj)
+        fits = (_misfit(obj, names) is None for names in (_RETRIEVE_METHODS, _RERANK_METHODS) if _has_any(obj, names))
+        return any(fits)
+
+    def retriever_stages(self, system: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> list[Stage]:  # noqa: ARG002
+        """Return the one stage of a system.
+
+        Raises:
+            UnsupportedSystem: it cannot be called, or its methods take other arguments.
+        """
+        if isinstance(system, str) and is_http_address(system):
+            system = HttpRetriever(system)
+        if isinstance(system, HttpRetriever):
+            service = system.with_doc_key(doc_key)
+            return [RetrieveStage(service, str(service), service.depth_fixed, asynchronous=True)]
+        if _has_any(system, _RETRIEVE_METHODS):
+            _require_two_arguments(system, _RETRIEVE_METHODS, "queries, k")
+            return [RetrieveStage(system, _described(system))]
+        if callable(system):
+            _warn_of_failures(system)
+            return [retriever_stage(system, doc_key=doc_key)]
+        raise UnsupportedSystem(
+            f"system: found a {type(system).__name__}; expected {accepted('systems')}, a function from a query to "
+            "results, or an object with retrieve(queries, k) or retrieve_one(query, k)" + _failures(system)
+        )
+
+    def reranker_stages(self, reranker: Any, *, as_deployed: bool = False) -> list[RerankStage]:  # noqa: ARG002
+        """Return the one stage of a reranker.
+
+        Raises:
+            UnsupportedSystem: it cannot be called, or its methods take other arguments.
+        """
+        if _has_any(reranker, _RERANK_METHODS):
+            _require_two_arguments(reranker, _RERANK_METHODS, "queries, rankings")
+            return [RerankStage(reranker, _described(reranker))]
+        if callable(reranker):
+            _warn_of_failures(reranker)
+            return [reranker_stage(reranker)]
+        raise UnsupportedSystem(
+            f"reranker: found a {type(reranker).__name__}; expected a name, a CrossEncoder, {accepted('rerankers')}, "
+            "a function of a query and texts, or an object with rerank(queries, rankings) or "
+            "rerank_one(query, ranking)" + _failures(reranker)
+        )
+
+    def chunk_and_score(self, result: Any, doc_key: str | None = None) -> tuple[Chunk, float | None] | None:
+        """Return a text, a chunk, a hit, a mapping, or a pair of any result and a score, as a chunk and a score."""
+        if isinstance(result, (tuple, list)) and len(result) == 2:
+            chunk, _ = chunk_and_score(result[0], doc_key)
+            return chunk, _given_score(result[1])
+        if isinstance(result, Hit):
+            return result.chunk, result.score
+        if isinstance(result, Chunk):
+            return result, None
+        if isinstance(result, str):
+            return Chunk(result), None
+        if isinstance(result, Mapping) and isinstance(result.get("text"), str):
+            return _chunk_of_mapping(result, doc_key), _score(result.get("score"))
+        return None
+
+    def chunks(self, system: Any, *, doc_key: str | None = None) -> Sequence[Chunk] | None:  # noqa: ARG002
+        """Return the chunks that raglift's own retrievers, or their indexes, hold."""
+        for holder in (system, getattr(system, "index", None)):
+            chunks = getattr(holder, "chunks", None)
+            if chunks and isinstance(chunks, (tuple, list)) and all(isinstance(chunk, Chunk) for chunk in chunks):
+                return list(chunks)
+        return None
+
+
+ADAPTER = PlainAdapter()
 
 
 def retriever_stage(function: Callable[..., Any], *, doc_key: str | None = None) -> RetrieveStage:
@@ -48,26 +133,15 @@ def chunk_and_score(result: Any, doc_key: str | None = None) -> tuple[Chunk, flo
     Raises:
         ConfigurationError: the result is none of the accepted kinds.
     """
-    if isinstance(result, (tuple, list)) and len(result) == 2:
-        chunk, _ = chunk_and_score(result[0], doc_key)
-        return chunk, _given_score(result[1])
-    if isinstance(result, Hit):
-        return result.chunk, result.score
-    if isinstance(result, Chunk):
-        return result, None
-    if isinstance(result, str):
-        return Chunk(result), None
-    if isinstance(result, Mapping) and isinstance(result.get("text"), str):
-        return _chunk_of_mapping(result, doc_key), _score(result.get("score"))
-    if langchain.is_langchain(result) and isinstance(getattr(result, "page_content", None), str):
-        chunk = langchain.chunk_of(result, doc_key)
-        return chunk, _score(result.metadata.get("score"))
-    if llama_index.is_llama_index(result) and hasattr(getattr(result, "node", result), "node_id"):
-        return llama_index.chunk_of(result, doc_key), _score(getattr(result, "score", None))
-    raise ConfigurationError(
-        f"a retriever's result: found a {type(result).__name__}; expected a text, a LangChain Document, "
-        "a LlamaIndex node, a raglift Chunk, a mapping with 'text', or a pair of one of these and a score"
-    )
+    found = ADAPTER.chunk_and_score(result, doc_key)
+    if found is None and (adapter := adapter_of(result)) is not None:
+        found = adapter.chunk_and_score(result, doc_key)
+    if found is None:
+        raise ConfigurationError(
+            f"a retriever's result: found a {type(result).__name__}; expected a text, {accepted('results')}, "
+            "a raglift Chunk, a mapping with 'text', or a pair of one of these and a score" + _failures(result)
+        )
+    return found
 
 
 def _chunk_of_mapping(result: Mapping[str, Any], doc_key: str | None) -> Chunk:
@@ -236,3 +310,47 @@ def _name_of(function: Callable[..., Any]) -> str:
     if isinstance(function, partial):
         return _name_of(function.func)
     return getattr(function, "__name__", type(function).__name__)
+
+
+def _has_any(part: Any, names: Sequence[str]) -> bool:
+    return any(callable(getattr(part, name, None)) for name in names)
+
+
+def _require_two_arguments(part: Any, names: Sequence[str], arguments: str) -> None:
+    """Raise where a method has a name of the protocol but cannot be called as the protocol says."""
+    if (misfit := _misfit(part, names)) is not None:
+        name, signature, error = misfit
+        raise UnsupportedSystem(
+            f"{type(part).__name__}.{name}: found {name}{signature}; expected {name}({arguments}): {error}. A function "
+            "from a query's text to results is accepted too: pass the bound method itself" + _failures(part)
+        )
+
+
+def _misfit(part: Any, names: Sequence[str]) -> tuple[str, inspect.Signature, str] | None:
+    """Return the first of these methods that does not take two arguments: its name, its signature, and why."""
+    for name in names:
+        method = getattr(part, name, None)
+        if callable(method):
+            try:
+                signature = inspect.signature(method)
+            except ValueError:  # a built-in without a signature
+                continue
+            try:
+                signature.bind("", 1)
+            except TypeError as error:
+                return name, signature, str(error)
+    return None
+
+
+def _described(part: Any) -> str:
+    """Return what raglift's own parts say of themselves, else the class: a foreign text might hold secrets."""
+    return str(part) if type(part).__module__.startswith("raglift.") else type(part).__name__
+
+
+def _failures(obj: Any) -> str:
+    return "".join(f"; {failure}" for failure in failed_adapters(obj))
+
+
+def _warn_of_failures(function: Any) -> None:
+    for failure in failed_adapters(function):
+        warnings.warn(f"{type(function).__name__} is called as a function, because {failure}", stacklevel=2)

@@ -1,4 +1,4 @@
-"""Raises how much a LangChain retriever or compressor returns, on a copy.
+"""What a LangChain retriever or compressor consists of, and how much it returns, raised on a copy.
 
 Depth is raised and never lowered: a retriever that looks deeper than asked, as when a fusion reads 100 hits
 of each side, keeps doing so, and its ranking is cut afterwards.
@@ -9,19 +9,12 @@ from __future__ import annotations
 import copy
 import inspect
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from raglift.integrations._langchain_parts import (
-    child_fields,
-    is_branch,
-    is_wrapper,
-    mapped,
-    members,
-    resolved,
-    retrieving_step,
-)
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-__all__ = ["with_depth", "with_room"]
+__all__ = ["children", "is_wrapper", "resolved", "with_depth", "with_room"]
 
 _RETRIEVER_FIELDS = (
     "k",
@@ -84,13 +77,13 @@ class _Deepening:
             return part
         if is_wrapper(part):
             return _copied(part, self._bound_arguments(part) | self._nested(part, path))
-        if (place := retrieving_step(part)) is not None:
+        if (place := _retrieving_step(part)) is not None:
             return _copied(part, self._steps(part, place, path))
-        if is_branch(part):
+        if _is_branch(part):
             return _copied(part, self._ways(part, path))
         own = self._depth(part)
         nested = self._nested(part, path) if isinstance(part, BaseRetriever) else {}
-        inner = [item for value in nested.values() for item in members(value) if isinstance(item, Runnable)]
+        inner = [item for value in nested.values() for item in _members(value) if isinstance(item, Runnable)]
         if not own and not inner:
             self.fixed.append(name)
         elif self.as_deployed and "top_n" not in own and _is_count(getattr(part, "top_n", None)):
@@ -171,7 +164,7 @@ class _Deepening:
         def deepened(child: Any, place: str) -> Any:
             return self.of(child, path if place == "bound" and is_wrapper(part) else f"{owner}.{place}")
 
-        return {field: mapped(part, field, value, deepened) for field, value in child_fields(part).items()}
+        return {field: _mapped(part, field, value, deepened) for field, value in _child_fields(part).items()}
 
 
 def _is_count(value: Any) -> bool:
@@ -203,3 +196,123 @@ def _copied(part: Any, update: dict[str, Any]) -> Any:
     if private and model.__pydantic_private__ is not None:
         model.__pydantic_private__.update(private)
     return model
+
+
+def is_wrapper(part: Any) -> bool:
+    """Whether a Runnable only passes its input on: `with_retry`, `with_config`, `bind`, `with_fallbacks`."""
+    from langchain_core.runnables import RunnableWithFallbacks
+    from langchain_core.runnables.base import RunnableBindingBase
+
+    return isinstance(part, RunnableBindingBase | RunnableWithFallbacks)
+
+
+def _is_branch(part: Any) -> bool:
+    """Whether a Runnable chooses one of several by a condition."""
+    from langchain_core.runnables import RunnableBranch
+
+    return isinstance(part, RunnableBranch)
+
+
+def resolved(part: Any) -> Any:
+    """Return the Runnable that a `configurable_fields` or `configurable_alternatives` stands for."""
+    from langchain_core.runnables.base import RunnableBindingBase
+    from langchain_core.runnables.configurable import DynamicRunnable
+
+    if isinstance(part, RunnableBindingBase) and isinstance(part.bound, DynamicRunnable):
+        runnable, config = part.bound.prepare(part.config)
+        return part.model_copy(update={"bound": runnable, "config": config})
+    if isinstance(part, DynamicRunnable):
+        runnable, config = part.prepare()
+        return runnable.with_config(config)
+    return part
+
+
+def _retrieving_step(part: Any) -> int | None:
+    """Return the place of the one step of a RunnableSequence (`retriever | function`) that retrieves.
+
+    None where the part is no sequence, or where no step, or more than one, is known to retrieve.
+    """
+    from langchain_core.runnables import RunnableSequence
+
+    steps = part.steps if isinstance(part, RunnableSequence) else []
+    places = [place for place, step in enumerate(steps) if _retrieves(resolved(step))]
+    return places[0] if len(places) == 1 else None
+
+
+def _retrieves(part: Any) -> bool:
+    from langchain_core.retrievers import BaseRetriever
+
+    if isinstance(part, BaseRetriever) or _retrieving_step(part) is not None:
+        return True
+    return (is_wrapper(part) or _is_branch(part)) and any(_retrieves(child) for child in children(part))
+
+
+def _child_fields(part: Any) -> dict[str, Any]:
+    """Return the fields and private attributes that hold nested retrievers or compressors.
+
+    A value is one part, or a list, tuple or dict with parts in it.
+    """
+    from langchain_core.documents import BaseDocumentCompressor, BaseDocumentTransformer
+    from langchain_core.runnables import Runnable
+
+    anything = (Runnable, BaseDocumentCompressor, BaseDocumentTransformer)
+
+    def holds_parts(field: str, value: Any) -> bool:
+        if isinstance(value, list | tuple | dict):  # a first look is enough: a list of documents can be long
+            first = next(iter(value.values() if isinstance(value, dict) else value), None)
+            if not isinstance(first, anything):
+                return False
+        return any(_is_part(part, field, item) for item in _members(value))
+
+    held = {name: value for name, value in dict(vars(part)).items() if name in type(part).model_fields}
+    held |= part.__pydantic_private__ or {}
+    return {field: value for field, value in held.items() if holds_parts(field, value)}
+
+
+def _members(value: Any) -> list[Any]:
+    """Return the items of a list, tuple or dict, or the value itself as the only one."""
+    if isinstance(value, dict):
+        return list(value.values())
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _mapped(owner: Any, field: str, value: Any, change: Callable[[Any, str], Any]) -> Any:
+    """Return a field's value with `change(part, place)` applied to every part in it."""
+
+    def changed(item: Any, place: str) -> Any:
+        return change(item, place) if _is_part(owner, field, item) else item
+
+    if isinstance(value, dict):
+        return {key: changed(item, f"{field}[{key!r}]") for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)([changed(item, f"{field}[{index}]") for index, item in enumerate(value)])
+    return changed(value, field)
+
+
+def children(part: Any) -> list[Any]:
+    """Return the retrievers and compressors directly inside a part, in field order."""
+    from pydantic import BaseModel
+
+    if (place := _retrieving_step(part)) is not None:
+        return [resolved(part.steps[place])]
+    if _is_branch(part):
+        return [resolved(way) for way in (*(way for _, way in part.branches), part.default)]
+    if not isinstance(part, BaseModel):
+        return []
+    return [
+        resolved(item)
+        for field, value in _child_fields(part).items()
+        for item in _members(value)
+        if _is_part(part, field, item)
+    ]
+
+
+def _is_part(owner: Any, field: str, value: Any) -> bool:
+    """Whether a field's value is a retriever or compressor; an LLM chain beside it is neither."""
+    from langchain_core.documents import BaseDocumentCompressor
+    from langchain_core.retrievers import BaseRetriever
+    from langchain_core.runnables import Runnable
+
+    if isinstance(value, BaseRetriever | BaseDocumentCompressor):
+        return True
+    return isinstance(value, Runnable) and ("retriever" in field or is_wrapper(owner))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.integrations._pieces import place_in
+from raglift.integrations.base import finite
 from raglift.records import Chunk, Ranking
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def node_of(chunk: Chunk) -> Any:
 
 def ranking_of(items: Iterable[Any], k: int, doc_key: str | None = None) -> Ranking:
     """Return the first `k` of LlamaIndex's scored nodes as a ranking."""
-    return Ranking.of((chunk_of(item, doc_key), _score_of(item)) for item in list(items)[:k])
+    return Ranking.of((chunk_of(item, doc_key), finite(item.score)) for item in list(items)[:k])
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Handover:
         the document, and has offsets only where it stands in the old one, once. A node that was not handed over
         is a new chunk.
         """
-        return Ranking.of((self._chunk_after(item.node), _score_of(item)) for item in items)
+        return Ranking.of((self._chunk_after(item.node), finite(item.score)) for item in items)
 
     def _chunk_after(self, node: Any) -> Chunk:
         given = self._by_object.get(id(node)) or self._same_id(node)
@@ -136,11 +136,6 @@ def _text_of(node: Any) -> str:
     from llama_index.core.schema import MetadataMode
 
     return str(node.get_content(metadata_mode=MetadataMode.NONE))
-
-
-def _score_of(item: Any) -> float | None:
-    score = None if item.score is None else float(item.score)
-    return score if score is not None and math.isfinite(score) else None
 
 
 def _document_of(node: Any, doc_key: str | None) -> str | None:

@@ -9,6 +9,9 @@ the caller cuts the result.
 
 A retriever that strings together what several others return (`RecursiveRetriever`, index nodes with an `obj`,
 a router that picks more than one) gives `k` of the first before it comes to the second.
+
+Some systems hold no engine that could be copied when they are opened: a retriever of tools, a function from a node to
+an engine, or a graph of indexes. What these look up or make while they are asked is deepened when they return it.
 """
 
 from __future__ import annotations
@@ -18,8 +21,6 @@ from collections import Counter
 from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
-
-from raglift.integrations._llama_index_lookups import deepen_what_is_looked_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -130,7 +131,7 @@ class _Walk:
                     self.fixed += [f"{place} ({field} as deployed)" for field, _ in _cuts(part)]
             else:
                 self._copies[id(part)] = deep = copy.copy(part)
-                looks_up = deepen_what_is_looked_up(deep, self._deeper)
+                looks_up = _deepen_lookups(deep, self._deeper)
                 reached = not _is_sealed(part) and self._deepen(deep, path)
                 if not (reached or looks_up):
                     self.fixed.append(place)
@@ -243,3 +244,64 @@ def _named(part: Any, above: frozenset[int], inside: list[str]) -> str:
         names.append(PurePath(model).name if PurePath(model).is_absolute() else model)
     shown = " + ".join(name if count == 1 else f"{name} ×{count}" for name, count in Counter(names).items())
     return f"{type(part).__name__}({shown})" if shown else type(part).__name__
+
+
+def _deepen_lookups(part: Any, deeper: Callable[[Any], Any]) -> bool:
+    """Let a copy of a system deepen what it looks up; whether it is one that looks up its engines.
+
+    What it looks them up with keeps its depth: more of that would be other engines, not more nodes.
+    """
+    classes = {cls.__name__ for cls in type(part).__mro__ if cls.__module__.startswith("llama_index.core.")}
+    held = vars(part)
+    for name, (attribute, deep) in _LOOKUPS.items():
+        if name in classes and attribute in held:  # another version may name it otherwise: then its depth is fixed
+            held[attribute] = deep(held[attribute], deeper)
+            return True
+    return False
+
+
+class _Deep:
+    """Stands for an object that finds or makes engines; what is not defined here, the object answers itself."""
+
+    def __init__(self, found: Any, deeper: Callable[[Any], Any]) -> None:
+        self._found = found
+        self._deeper = deeper
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._found, name)
+
+
+class _DeepFunction(_Deep):
+    """A function from a node to a query engine, which looks deeper."""
+
+    def __call__(self, node: Any) -> Any:
+        return self._deeper(self._found(node))
+
+
+class _DeepTools(_Deep):
+    """A retriever of tools, whose query engines look deeper."""
+
+    def retrieve(self, query: Any) -> list[Any]:
+        return [self._deeper(tool) for tool in self._found.retrieve(query)]
+
+
+class _DeepGraph(_Deep):
+    """A graph of indexes, which make query engines that look deeper."""
+
+    def get_index(self, index_id: str) -> _DeepIndex:
+        return _DeepIndex(self._found.get_index(index_id), self._deeper)
+
+
+class _DeepIndex(_Deep):
+    """An index, which makes query engines that look deeper."""
+
+    def as_query_engine(self, **options: Any) -> Any:
+        return self._deeper(self._found.as_query_engine(**options))
+
+
+_LOOKUPS: dict[str, tuple[str, type[_Deep]]] = {
+    "RetrieverRouterQueryEngine": ("_node_to_query_engine_fn", _DeepFunction),
+    "ToolRetrieverRouterQueryEngine": ("_retriever", _DeepTools),
+    "ComposableGraphQueryEngine": ("_graph", _DeepGraph),
+}
+"""Classes of llama-index-core by name: the attribute that leads to their engines, and what stands for it."""

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-import numbers
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import UnsupportedSystem
 from raglift.integrations._pieces import place_in
+from raglift.integrations.base import finite
 from raglift.records import Chunk, Ranking
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
 
-__all__ = ["Candidates", "chunk_of", "document_of", "documents_in", "finite", "noted_score"]
+__all__ = ["Candidates", "chunk_of", "document_of", "documents_in", "noted_score"]
 
 _MARK = "_raglift_chunk"
 """Metadata key under which a document carries its place in the candidate list through a compressor."""
@@ -116,13 +115,6 @@ def _new_scores(documents: Sequence[Document], before: Sequence[Mapping[str, Any
         if any(now[at] is not None and now[at] != then[at] for now, then in zip(scores, earlier, strict=True))
     ]
     return [next((row[at] for at in noted if row[at] is not None), None) for row in scores]
-
-
-def finite(value: Any) -> float | None:
-    """Return a finite number, NumPy's too, as a float, and anything else as None."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        return None
-    return float(value) if math.isfinite(value) else None
 
 
 def _carried(document: Document) -> dict[str, Any]:
