@@ -1,9 +1,11 @@
 # Everything runs in .venv, pinned by constraints.txt; only Python 3.11 or later, pip and make are needed.
 #   make demo     evaluate on a corpus that comes along, before and after reranking
 #   make walkthrough   the tutorial on War and Peace: raglift corpus fetch war_and_peace gets the book
-#   make test     lint, types, unit and end-to-end tests
-#   make ci-full  what is slow
-#   make ci       both at once, in the time of one
+#   make quick    lint, types and the fast tests: less than two minutes on two cores
+#   make ci       lint, types, the fast and the slow tests: what .ci/run does
+#   make full     the same and the tests that take minutes or repeat much: before a release
+#   make latest   the fast tests on the current versions of all packages
+#   make coverage   the branch coverage of the tests of make ci; fails where it has fallen
 #   make notebooks   run the notebooks again, in place
 #   make docs     the documentation as a site: site/index.html
 #   make bench    ratios to other tools, and what the harness costs: benchmarks/README.md
@@ -12,6 +14,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+LATEST := .venv-latest
 
 # Texts that are not committed: see `raglift corpus show war_and_peace`.
 ifndef RAGLIFT_CORPORA
@@ -23,11 +26,14 @@ export RAGLIFT_PROGRESS ?= 1
 # Hundreds of processes import the same packages: they are compiled once, and not in each
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST_WORKERS ?= 2
-PYTEST := $(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal
+PYTEST = $(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal
+# Marks of tests: CONTRIBUTING.md
+FAST := -m 'not slow and not full'
+FAST_AND_SLOW := -m 'not full'
 # What is installed and never imported is not compiled, which takes a minute; the rest is when it is first imported
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: demo walkthrough test lint types ci-full ci all-tests docs notebooks bench install clean
+.PHONY: demo walkthrough quick test lint types ci ci-tests full full-tests latest coverage docs notebooks bench install clean
 
 install: $(STAMP)
 
@@ -35,8 +41,8 @@ $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "raglift needs Python 3.11 or later; try: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
 	@echo 'Installing into $(VENV): a few minutes, most of it PyTorch …'
-	$(PIP_INSTALL) torch==2.13.0
-	$(PIP_INSTALL) -e '.[dev]'
+	$(BIN)/python $(PIP_INSTALL) -c constraints.txt torch==2.13.0
+	$(BIN)/python $(PIP_INSTALL) -c constraints.txt -e '.[dev]'
 	touch $(STAMP)
 
 demo: $(STAMP)
@@ -52,18 +58,42 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy
 
-test: lint types
-	$(PYTEST) -m 'not slow'
+# The fast tests alone
+test: export RAGLIFT_TEST_PROFILE = quick
+test: $(STAMP)
+	$(PYTEST) $(FAST)
 
-ci-full: $(STAMP)
-	$(PYTEST) -m slow
+# mypy and pytest side by side: no core waits for the other
+quick: $(STAMP)
+	$(MAKE) --jobs lint types test
 
-# One run of all tests, the slow ones first: no core waits for another, and nothing is embedded twice
-all-tests: $(STAMP)
-	$(PYTEST)
+ci-tests: export RAGLIFT_TEST_PROFILE = ci
+ci-tests: $(STAMP)
+	$(PYTEST) $(FAST_AND_SLOW)
 
 ci: $(STAMP)
-	$(MAKE) --jobs lint types all-tests
+	$(MAKE) --jobs lint types ci-tests
+
+full-tests: export RAGLIFT_TEST_PROFILE = full
+full-tests: $(STAMP)
+	$(PYTEST)
+
+full: $(STAMP)
+	$(MAKE) --jobs lint types full-tests
+
+# Child processes are not measured
+coverage: export RAGLIFT_TEST_PROFILE = ci
+coverage: $(STAMP)
+	$(PYTEST) $(FAST_AND_SLOW) --cov --cov-report=term:skip-covered
+
+# No pins but that of PyTorch, which is large and whose numbers differ from release to release
+latest: export RAGLIFT_TEST_PROFILE = quick
+latest:
+	$(PYTHON) -m venv --clear $(LATEST)
+	$(LATEST)/bin/python $(PIP_INSTALL) torch==2.13.0
+	$(LATEST)/bin/python $(PIP_INSTALL) torch==2.13.0 -e '.[dev]'
+	$(LATEST)/bin/python -m pip list --disable-pip-version-check
+	$(LATEST)/bin/pytest -n $(PYTEST_WORKERS) --dist worksteal $(FAST)
 
 notebooks: $(STAMP)
 	$(BIN)/python notebooks/running.py
@@ -81,4 +111,4 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/sweep.py --defaults
 
 clean:
-	rm -rf $(VENV) dist build site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LATEST) dist build site .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -33,9 +33,12 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"  # read when Haystack is imported
 
-# A machine that has much else to do is no fault of the code; the rest is as the environment has it, as in CI
-hypothesis.settings.register_profile("unhurried", hypothesis.settings(), deadline=None)
-hypothesis.settings.load_profile("unhurried")
+PROFILE = os.environ.get("RAGLIFT_TEST_PROFILE", "ci")
+"""How many examples Hypothesis draws: `quick`, `ci` or `full`, set by the target of the same name in the Makefile."""
+for name, examples in {"quick": 10, "ci": 40, "full": 100}.items():
+    # No deadline: a slow machine is not a fault of the code. The other settings are those of the environment.
+    hypothesis.settings.register_profile(name, hypothesis.settings(), deadline=None, max_examples=examples)
+hypothesis.settings.load_profile(PROFILE)
 
 BOOK_TESTS = (
     "test_the_whole_walkthrough_",
@@ -52,18 +55,43 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     With `--dist worksteal` a worker begins with one of as many equal parts of the list as there are workers, and one
     that has done its part takes from the end of another's. So slow tests that stood together would be one worker's.
     """
+    scale_examples(items)
     workers = max(1, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
     book = [item for item in items if item.name.startswith(BOOK_TESTS)]
-    slow = [item for item in items if item not in book and item.get_closest_marker("slow") is not None]
-    quick = [item for item in items if item not in book and item not in slow]
+    kept = {id(item) for item in book}
+    slow = [item for item in items if id(item) not in kept and any(map(item.get_closest_marker, ("slow", "full")))]
+    kept |= {id(item) for item in slow}
+    quick = [item for item in items if id(item) not in kept]
     # The walk through the book is a worker's share of its own
-    heads = [book, *(slow[worker :: workers - 1] for worker in range(workers - 1))] if workers > 1 else [book + slow]
+    shares = workers - 1 if book and workers > 1 else workers
+    heads = [slow[share::shares] for share in range(shares)]
+    heads = [book, *heads] if shares < workers else [book + heads[0], *heads[1:]]
     size, items[:] = len(items) // workers, []
     for head in heads:
         rest = max(0, size - len(head))
         items += head + quick[:rest]
         del quick[:rest]
     items += quick
+
+
+def scale_examples(items: list[pytest.Item]) -> None:
+    """Let a test that sets `max_examples` itself draw the same share of it as the profile does of 100.
+
+    So the number in a test is what `make full` draws. Hypothesis has no public way to read the settings of a test.
+    """
+    share = hypothesis.settings.default.max_examples / 100
+    tests = {function for item in items if hypothesis.is_hypothesis_test(function := getattr(item, "obj", None))}
+    for test in {getattr(test, "__func__", test) for test in tests}:
+        given = test._hypothesis_internal_use_settings
+        if given.max_examples != hypothesis.settings.default.max_examples:
+            scaled = max(min(given.max_examples, 5), round(given.max_examples * share))
+            test._hypothesis_internal_use_settings = hypothesis.settings(given, max_examples=scaled)
+
+
+@pytest.fixture(scope="session")
+def is_full() -> bool:
+    """Whether this is `make full`, where repetitions are as many as are worth it before a release."""
+    return PROFILE == "full"
 
 
 @pytest.fixture(scope="session")

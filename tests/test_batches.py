@@ -131,6 +131,7 @@ def test_a_counted_batch_travels_with_its_counts() -> None:
     assert (batch, batch.tokens) == (["a", "bc"], [1, 2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(

@@ -17,6 +17,7 @@ from raglift.records import Dataset, Document
 from raglift.retrieval import BM25Retriever
 
 Walked = CompletedProcess[str]
+Run = Callable[..., tuple[int, str, str]]
 BOOK_ONE = 270_000  # characters: about the first book of the novel
 CHUNKER = rl.RecursiveChunker(1000, 100)
 
@@ -64,6 +65,33 @@ def test_reranking_the_first_book_keeps_the_candidates_and_the_pair_is_fair(firs
 
 
 @pytest.mark.slow
+def test_a_second_walkthrough_of_a_small_corpus_embeds_nothing(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cheap form of the next test: a few documents, in this process."""
+    documents = ("lamp-and-lens.md", "visiting.md", "volunteers.md")
+    whole = rl.load_dataset("lighthouse")
+    kept = {document.id: document for document in whole.documents if document.id in documents}
+    queries = [
+        query
+        for query in whole
+        if query.facts and all(passage.doc_id in kept for fact in query.facts for passage in fact.passages)
+    ]
+    rl.write_dataset(Dataset(tuple(queries), tuple(kept.values()), "small"), tmp_path / "small")
+    for name, value in {"RAGLIFT_CACHE": str(tmp_path / "cache"), "RAGLIFT_PROGRESS": "1", "COLUMNS": "200"}.items():
+        monkeypatch.setenv(name, value)
+    (_, first, first_told), (_, second, second_told) = (
+        run("walkthrough", "--corpus", tmp_path / "small", "--all") for _ in range(2)
+    )
+    assert re.search(r"(\d+) of \1 distinct chunks embedded now", first)
+    assert "embed chunks: " in first_told
+    assert re.search(r"\b0 of \d+ distinct chunks embedded now", second)
+    assert "embed" not in second_told
+    assert figures(first) == figures(second)
+    assert len(figures(first)) > 10
+
+
+@pytest.mark.full
 def test_the_whole_walkthrough_embeds_the_book_once(first_walk: Walked, walk: Callable[[], Walked]) -> None:
     """Two runs of the command in processes of their own; the second finds every vector and score in the cache."""
     first, second = first_walk, walk()

@@ -71,5 +71,20 @@ def test_the_example_of_an_environment_names_every_variable() -> None:
     assert "OPENAI_API_KEY=\n" in example  # to be filled in, not to be found out
 
 
+def test_every_make_target_that_is_documented_exists() -> None:
+    targets = set(
+        re.findall(r"^([a-z][a-z-]*):(?! export)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("*/README.md"), *(ROOT / "docs").glob("*.md")]
+    told = {
+        path.name: re.findall(r"(?:^|`)make ([a-z][a-z-]*)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        for path in pages
+    }
+    assert {"quick", "ci", "full", "latest", "coverage"} <= set(told["CONTRIBUTING.md"])
+    wrong = {(page, target) for page, found in told.items() for target in found if target not in targets}
+    assert wrong == set()
+    assert re.search(r"^make ci$", (ROOT / ".ci" / "run").read_text(encoding="utf-8"), re.MULTILINE)
+
+
 def normalized(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()

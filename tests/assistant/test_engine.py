@@ -97,6 +97,7 @@ def test_candidates_are_retrieved_for_the_reranker_and_k_of_them_scored(make: Ma
     assert len(turn.context) == 1
 
 
+@pytest.mark.slow
 def test_the_model_is_shown_the_question_and_the_first_reranked_hits_alone(make: Make, server: OpenAIServer) -> None:
     server.answer_next(Answer(text=SAID))
     turn = make(model="openai:gpt-4o-mini", candidates=3).ask("horn")

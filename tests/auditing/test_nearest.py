@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -42,6 +43,7 @@ def test_many_texts_are_looked_for_at_once_and_keep_their_order() -> None:
     assert found == [None, "2", None, "1"]
 
 
+@pytest.mark.slow
 def test_a_very_long_text_is_compared_by_its_beginning() -> None:
     (nearest,) = nearest_passages(["x " + DOCUMENTS[3].text * 3], DOCUMENTS)
     assert nearest is not None

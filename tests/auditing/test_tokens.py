@@ -12,6 +12,7 @@ from raglift.indexing.embedding import SentenceTransformerEmbedder
 from raglift.records import Chunk, Dataset, Document, Fact, Passage, Query
 
 
+@pytest.mark.slow
 def test_the_count_is_that_of_the_model() -> None:
     chunks = [Chunk("word " * count) for count in (1, 253, 254, 255, 256, 400)] + [Chunk("한국어 " * 60)]
     parts = SentenceTransformerEmbedder("minilm").read_in_part([chunk.text for chunk in chunks])

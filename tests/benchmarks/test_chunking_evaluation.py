@@ -119,6 +119,7 @@ def test_the_reference_counts_as_by_hand() -> None:
     assert span_figures(passages, hits, chunks) == pytest.approx([8 / 15, 8 / 50, 13 / (28 + 2), 8 / (50 + 7)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "chunker", [RecursiveChunker(20, 10, "tokens"), RecursiveChunker(9, 0, "tokens"), TokenChunker(16, 8)], ids=str
 )
@@ -145,6 +146,7 @@ def beginning_of(dataset: rl.Dataset, doc_id: str, length: int) -> rl.Dataset:
     return rl.Dataset(tuple(queries), (rl.Document(doc_id, dataset.document_by_id[doc_id].text[:length]),))
 
 
+@pytest.mark.slow
 def test_so_it_is_on_a_real_text(benchmark, embedder, corpora_folder: Path) -> None:
     folder = corpora_folder / "chunking_evaluation"
     if not is_chunking_evaluation(folder):

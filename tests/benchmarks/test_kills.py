@@ -1,7 +1,7 @@
 """Work that is killed at any moment and gone on with is what it is without: nothing lost, nothing done twice.
 
 Real processes, models and servers, and SIGKILL: nothing in a killed process gets to run any more. `benchmarks/kills.py`
-kills two hundred times; here it is a few for each kind of work.
+kills two hundred times; here it is once for each kind of work, and a few times in `make full`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,12 @@ def _found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def kills(is_full: bool) -> int:
+    """How often each kind of work is killed."""
+    return 3 if is_full else 1
+
+
+@pytest.fixture
 def seed() -> int:
     """Another one each time; a fault names it."""
     return random.SystemRandom().randrange(2**32)
@@ -42,43 +48,44 @@ def grading(tmp_path: Path) -> Iterator[Any]:
     job.close()
 
 
-def test_sweeps(tmp_path: Path, seed: int) -> None:
+def test_sweeps(tmp_path: Path, seed: int, kills: int) -> None:
     from killing.job import kill_often
     from killing.sweeping import Sweeping
 
-    tally = kill_often(Sweeping(tmp_path / "inputs"), tmp_path / "killed", 3, seed)
-    assert len(tally.kills) == 3
+    tally = kill_often(Sweeping(tmp_path / "inputs"), tmp_path / "killed", kills, seed)
+    assert len(tally.kills) == kills
     assert sum(count.items for count in tally.counts) > 100
 
 
-def test_evaluations_saved_over_others(tmp_path: Path, seed: int) -> None:
+def test_evaluations_saved_over_others(tmp_path: Path, seed: int, kills: int) -> None:
     from killing.job import kill_often
     from killing.saving import Saving
 
-    assert len(kill_often(Saving(tmp_path / "inputs"), tmp_path / "killed", 3, seed).kills) == 3
+    assert len(kill_often(Saving(tmp_path / "inputs"), tmp_path / "killed", kills, seed).kills) == kills
 
 
-def test_saving_before_its_operations_on_files(tmp_path: Path) -> None:
+def test_saving_before_its_operations_on_files(tmp_path: Path, is_full: bool) -> None:
     from killing.files import stop_everywhere
     from killing.saving import Saving
 
-    stops = stop_everywhere(Saving(tmp_path / "inputs"), tmp_path / "stopped", over=True, step=6)
+    step = 6 if is_full else 24
+    stops = stop_everywhere(Saving(tmp_path / "inputs"), tmp_path / "stopped", over=True, step=step)
     assert stops.operations > 10
-    assert stops.kills == stops.operations / 6
+    assert stops.kills == stops.operations / step
 
 
-def test_grading(tmp_path: Path, seed: int, grading: Any) -> None:
+def test_grading(tmp_path: Path, seed: int, kills: int, grading: Any) -> None:
     from killing.job import kill_often
 
-    tally = kill_often(grading, tmp_path / "killed", 4, seed)
-    assert len(tally.kills) == 4
+    tally = kill_often(grading, tmp_path / "killed", kills, seed)
+    assert len(tally.kills) == kills
     assert max(count.items for count in tally.counts) > 40
 
 
-def test_reviews(tmp_path: Path, seed: int) -> None:
+def test_reviews(tmp_path: Path, seed: int, kills: int) -> None:
     from killing.reviewing import Reviewing, review_often
 
-    assert len(review_often(Reviewing(tmp_path / "inputs"), tmp_path / "killed", 3, seed).kills) == 3
+    assert len(review_often(Reviewing(tmp_path / "inputs"), tmp_path / "killed", kills, seed).kills) == kills
 
 
 def event(process: int, kind: str, *items: str) -> list[Any]:

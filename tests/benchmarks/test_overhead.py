@@ -24,6 +24,7 @@ def in_this_process(benchmark, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benchmark, "in_a_process", lambda what, size: measures[what](size))
 
 
+@pytest.mark.slow
 def test_each_figure_has_a_row_with_each_size_and_the_ratios(benchmark, in_this_process, capsys) -> None:
     assert benchmark.main(["--sizes", "10", "20", "40", "--repetitions", "1"]) == 0
     _, times, memory = capsys.readouterr().out.strip("\n").split("\n\n")
@@ -47,12 +48,14 @@ def test_the_retrievers_give_what_was_prepared(benchmark) -> None:
         assert 0 < evaluation.scores.mean("retrieve", HitRate @ 10) < 1
 
 
+@pytest.mark.slow
 def test_a_size_is_measured_in_a_process_of_its_own(benchmark) -> None:
     found = benchmark.in_a_process("time", 3)
     assert set(found) == set(benchmark.TIMES)
     assert all(seconds > 0 for seconds in found.values())
 
 
+@pytest.mark.slow
 def test_memory_is_counted_beyond_what_was_there(benchmark) -> None:
     few, many = benchmark.memory(60), benchmark.memory(600)
     assert set(few) == set(benchmark.MEMORY)

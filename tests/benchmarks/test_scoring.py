@@ -23,6 +23,7 @@ def benchmark(script) -> Iterator[Any]:
         yield script("scoring")
 
 
+@pytest.mark.slow
 def test_each_tool_gets_a_line_with_its_ratio_for_both_kinds_of_ids(benchmark, capsys) -> None:
     assert benchmark.main(["--queries", "20", "--hits", "12", "--repetitions", "1"]) == 0
     out = capsys.readouterr().out

@@ -30,6 +30,7 @@ def nothing_carried(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.Te
     monkeypatch.setattr(tiktoken.registry, "ENCODINGS", {})
 
 
+@pytest.mark.slow
 def test_the_carried_encoding_is_tiktokens(carried_encodings: None, real: Any, nothing_loaded) -> None:
     theirs = openai_public.ENCODING_CONSTRUCTORS[DEFAULT_ENCODING]()
     ours = load_encoding(DEFAULT_ENCODING).tokens
@@ -41,6 +42,7 @@ def test_the_carried_encoding_is_tiktokens(carried_encodings: None, real: Any, n
         assert ours.encode_ordinary(text[:20_000]) == encoding.encode_ordinary(text[:20_000])
 
 
+@pytest.mark.slow
 def test_the_carried_encoding_needs_no_network_and_imports_no_framework(
     monkeypatch: pytest.MonkeyPatch, tmp_path, nothing_loaded
 ) -> None:
@@ -52,6 +54,7 @@ def test_the_carried_encoding_needs_no_network_and_imports_no_framework(
     assert not [name for name in sys.modules if name.startswith("llama_index.")]
 
 
+@pytest.mark.slow
 def test_threads_get_the_same_encoding(nothing_loaded) -> None:
     found: list[int] = []
     threads = [

@@ -69,6 +69,7 @@ def test_places_are_true_and_in_order_and_leave_nothing_out(text: str, sizes: tu
     assert all(text[place].isspace() for place in set(range(len(text))) - covered)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "overlap"), [(60, 0), (200, 20), (200, 150), (1000, 100)])
 @pytest.mark.parametrize("unit", ["characters", "tokens"])
 def test_real_chunks_are_where_they_were_cut(real, size: int, overlap: int, unit: str) -> None:

@@ -19,7 +19,19 @@ pytestmark = [  # what these packages say of their own future
 writing = pytest.mark.skipif(WRITE in os.environ, reason="the page is being written")
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.package}-{case.name}")
+@pytest.mark.slow
+def marked(cases: list[Case]) -> list[object]:
+    """Let CI run the first class of each kind in each framework, and `make full` the others too."""
+    params, seen = [], set()
+    for case in cases:
+        kind = (case.package.partition("-")[0], case.kind)
+        marks = pytest.mark.full if kind in seen and WRITE not in os.environ else pytest.mark.slow
+        seen.add(kind)
+        params.append(pytest.param(case, marks=marks, id=f"{case.package}-{case.name}"))
+    return params
+
+
+@pytest.mark.parametrize("case", marked(CASES))
 def test_a_class_is_run_and_its_row_is_what_was_seen(case: Case, corpus: Corpus, rows: dict[str, Row]) -> None:
     rows[case.key] = run(case, corpus)
     if WRITE not in os.environ:

@@ -10,6 +10,7 @@ from .frameworks import FRAMEWORKS, INVENTORY, NOT_RUN
 from .inventory import imported_by, subclasses
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("framework", INVENTORY)
 def test_every_installed_class_is_run_or_has_a_reason_why_not(framework: str) -> None:
     cases, not_run = FRAMEWORKS[framework]
@@ -20,6 +21,7 @@ def test_every_installed_class_is_run_or_has_a_reason_why_not(framework: str) ->
     assert run | set(listed) == subclasses(*INVENTORY[framework])
 
 
+@pytest.mark.slow
 def test_a_class_that_needs_a_module_imports_it_and_it_is_not_installed() -> None:
     needing = [one for one in NOT_RUN if one.missing]
     assert not [one for one in needing if one.missing not in imported_by(one.path)]

@@ -30,6 +30,7 @@ def test_an_audit_is_printed_and_ends_well(run: Run, tmp_path: Path) -> None:
     assert "attainable recall@10" in out
 
 
+@pytest.mark.slow
 def test_strict_is_for_broken_labels_and_not_for_warnings(run: Run, tmp_path: Path) -> None:
     warned = dataset(tmp_path / "warned", "it blew")
     broken = dataset(tmp_path / "broken", "trimmed the wicked, and wrote", "it blew")
@@ -40,6 +41,7 @@ def test_strict_is_for_broken_labels_and_not_for_warnings(run: Run, tmp_path: Pa
     assert 'alike), "tower.txt" from 38 to' in out
 
 
+@pytest.mark.slow
 def test_chunkers_of_the_frameworks_are_audited_by_name(run: Run) -> None:
     name = "llama_index.SentenceSplitter:100/20"
     code, out, _ = run("audit", "lighthouse", "--json", "--chunker", name, "--embedding", "none")

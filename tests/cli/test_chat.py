@@ -97,6 +97,7 @@ def test_json_is_one_object_a_question(chat: Run, server: OpenAIServer) -> None:
     assert "401" in second["answer"]["error"]
 
 
+@pytest.mark.slow
 def test_a_provider_with_a_bad_day_ends_answers_and_not_the_session(
     chat: Run, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,6 +171,7 @@ def test_options_that_cannot_be_used_end_with_one_message(chat: Run, option: tup
     assert err.startswith("raglift: error: ")
 
 
+@pytest.mark.slow
 def test_pieces_are_on_standard_output_before_the_last_is_sent_and_ctrl_c_keeps_them(
     server: OpenAIServer, environment: dict[str, str]
 ) -> None:
@@ -192,6 +194,7 @@ def test_pieces_are_on_standard_output_before_the_last_is_sent_and_ctrl_c_keeps_
     assert err.decode().strip() == "raglift: stopped: what was found and answered stands above"
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_the_system_is_made_ends_as_other_commands_do(environment: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "interrupted.py").write_text(
         "import os, signal, time\ndef system():\n    os.kill(os.getpid(), signal.SIGINT)\n    time.sleep(20)\n"
@@ -244,6 +247,7 @@ def read_until(source: int, wanted: str, seconds: float = 60.0) -> str:
     return seen.decode(errors="replace")
 
 
+@pytest.mark.slow
 def test_a_session_at_a_terminal_survives_ctrl_c(server: OpenAIServer, environment: dict[str, str]) -> None:
     server.answer_next(SLOW_ANSWER, Answer(text="Climbing takes 112 steps [1]."))
     terminal = Terminal(FAST, environment)
@@ -268,6 +272,7 @@ def test_a_session_at_a_terminal_survives_ctrl_c(server: OpenAIServer, environme
         terminal.close()
 
 
+@pytest.mark.slow
 def test_a_prompt_never_lands_in_what_is_redirected(environment: dict[str, str]) -> None:
     """Typed at a terminal, written to a file: the prompt goes to standard error."""
     leader, follower = pty.openpty()
@@ -284,7 +289,7 @@ def test_a_prompt_never_lands_in_what_is_redirected(environment: dict[str, str])
     assert "\nwho cooks?\n" in out.decode()
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_real_book_is_asked_and_the_answer_rests_on_its_reranked_chunks(
     run: Run,
     server: OpenAIServer,

@@ -19,6 +19,7 @@ def test_version(run) -> None:
     assert run("--version")[:2] == (0, f"raglift {rl.__version__}\n")
 
 
+@pytest.mark.slow
 def test_demo_prints_the_table_where_recall_was_lost_and_the_queries_that_moved(run) -> None:
     code, out, _ = run("demo")
     assert code == 0
@@ -33,6 +34,7 @@ def test_demo_prints_the_table_where_recall_was_lost_and_the_queries_that_moved(
     assert json.loads(run("demo", "--json")[1])["loss"]["facts"] == 389
 
 
+@pytest.mark.slow
 def test_evaluate_fuses_dense_and_lexical_rankings(run, tmp_path: Path) -> None:
     folder = tmp_path / "hybrid"
     arguments = ("--retriever", "hybrid(dense=0.7,bm25=0.3)", "--reranker", "none", "-k", "5", "--candidates", "9")
@@ -43,6 +45,7 @@ def test_evaluate_fuses_dense_and_lexical_rankings(run, tmp_path: Path) -> None:
     assert " + 0.3 × bm25 (" in system
 
 
+@pytest.mark.slow
 def test_evaluate_prints_a_table_and_saves_what_it_printed(run, tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "first"
     code, out, err = run("evaluate", "lighthouse", "--retriever", "bm25", "-k", "1,5", "--save", str(folder))
@@ -54,6 +57,7 @@ def test_evaluate_prints_a_table_and_saves_what_it_printed(run, tmp_path: Path) 
     assert {metric.k for metric in saved.scores.metrics} == {1, 5}
 
 
+@pytest.mark.slow
 def test_an_evaluation_is_saved_though_nobody_reads_the_table(tmp_path: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
@@ -68,6 +72,7 @@ def test_an_evaluation_is_saved_though_nobody_reads_the_table(tmp_path: Path) ->
     assert rl.load_evaluation(folder).dataset.name == "lighthouse"
 
 
+@pytest.mark.slow
 def test_latency_is_measured_printed_and_saved_when_asked(run, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     system = ("--retriever", "bm25", "--reranker", "none", "-k", "1", "--metrics", "mrr")
@@ -85,6 +90,7 @@ def test_latency_is_measured_printed_and_saved_when_asked(run, tmp_path: Path) -
     assert told["index"]["chunks"] == cost.index.chunks
 
 
+@pytest.mark.slow
 def test_evaluate_as_json_is_json_and_agrees_with_the_library(run) -> None:
     arguments = ("--retriever", "bm25", "--reranker", "none", "--metrics", "mrr,ndcg@3", "-k", "5", "--json")
     code, out, _ = run("evaluate", "lighthouse", *arguments)
@@ -98,6 +104,7 @@ def test_evaluate_as_json_is_json_and_agrees_with_the_library(run) -> None:
     assert all(row["lift"] is None for row in report["metrics"])
 
 
+@pytest.mark.slow
 def test_evaluate_takes_budgets_among_the_depths_and_in_metrics(run) -> None:
     arguments = ("lighthouse", "--retriever", "bm25", "--reranker", "none", "--candidates", "20")
     code, out, _ = run("evaluate", *arguments, "-k", "1, tokens(500)", "--metrics", "recall,precision", "--json")
@@ -124,6 +131,7 @@ def test_evaluate_takes_budgets_among_the_depths_and_in_metrics(run) -> None:
         assert f"--ks: found {ks!r}; expected integers" in " ".join(err.split())
 
 
+@pytest.mark.slow
 def test_evaluate_matches_as_it_is_told_and_its_json_says_where_recall_was_lost(run) -> None:
     arguments = ("--retriever", "bm25", "--reranker", "none", "-k", "1,3", "--candidates", "5", "--json")
     code, out, _ = run("evaluate", "lighthouse", *arguments, "--match", "coverage", "--match-threshold", "0.8")
@@ -144,6 +152,7 @@ def test_evaluate_matches_as_it_is_told_and_its_json_says_where_recall_was_lost(
     assert report["headroom"]["recall"] >= recall["before"]
 
 
+@pytest.mark.slow
 def test_explain_prints_why_a_query_of_a_saved_run_scored_so(run, tmp_path: Path) -> None:
     folder = str(tmp_path / "run")
     run("evaluate", "lighthouse", "--retriever", "bm25", "--reranker", "none", "-k", "1", "--save", folder)
@@ -171,6 +180,7 @@ def rl_bm25(data: rl.Dataset, chunker: str = "recursive:1000/100"):
     return BM25Retriever(parse_chunker(chunker).split(data.documents))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "chunker"),
     [
@@ -187,6 +197,7 @@ def test_chunks_are_counted_in_tokens_when_that_is_asked_for(run, arguments: tup
     assert [row["before"] for row in json.loads(out)["metrics"]] == pytest.approx(expected["before"].tolist())
 
 
+@pytest.mark.slow
 def test_evaluate_takes_the_users_own_system_by_reference(run, tmp_path: Path, monkeypatch) -> None:
     (tmp_path / "my_rag.py").write_text(
         "def search(query, k):\n    return ['nothing'] * k\n\ndef make():\n    return search\n", encoding="utf-8"
@@ -199,6 +210,7 @@ def test_evaluate_takes_the_users_own_system_by_reference(run, tmp_path: Path, m
         assert "function search" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -237,6 +249,7 @@ def test_a_mistake_ends_with_one_clear_message(run, arguments: tuple[str, ...], 
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_the_walkthrough_as_json_is_its_evaluation(run) -> None:
     code, out, _ = run("walkthrough", "--corpus", "lighthouse", "-k", "3", "--json")
     told = json.loads(out)
@@ -253,6 +266,7 @@ def test_walkthrough_without_the_text_says_how_to_get_it(run, tmp_path: Path, mo
     assert "RAGLIFT_CORPORA" in err
 
 
+@pytest.mark.slow
 def test_saving_over_something_is_refused_before_any_work_is_done(run, tmp_path: Path) -> None:
     thesis = tmp_path / "thesis.tex"
     thesis.write_text("years of work", encoding="utf-8")
@@ -264,6 +278,7 @@ def test_saving_over_something_is_refused_before_any_work_is_done(run, tmp_path:
     assert thesis.read_text(encoding="utf-8") == "years of work"
 
 
+@pytest.mark.slow
 def test_a_system_that_fails_on_every_query_is_no_success(run, tmp_path: Path, monkeypatch) -> None:
     (tmp_path / "broken_rag.py").write_text(
         "def search(query):\n    raise KeyError('index')\n\ndef make():\n    raise RuntimeError('no database')\n",
@@ -278,6 +293,7 @@ def test_a_system_that_fails_on_every_query_is_no_success(run, tmp_path: Path, m
     assert "broken_rag:make() failed: RuntimeError: no database" in err
 
 
+@pytest.mark.slow
 def test_corpus_list_and_show(run) -> None:
     code, out, _ = run("corpus", "list")
     assert code == 0
@@ -292,6 +308,7 @@ def test_corpus_list_and_show(run) -> None:
     assert corpora["lighthouse"]["queries"] == len(rl.load_dataset("lighthouse"))
 
 
+@pytest.mark.slow
 def test_output_cut_off_by_its_reader_is_no_error() -> None:
     script = f"{sys.executable} -m raglift corpus show war_and_peace | head -1"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", script], capture_output=True, text=True)
@@ -299,6 +316,7 @@ def test_output_cut_off_by_its_reader_is_no_error() -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_models_may_be_folders(run, tiny_cross_encoder: Path) -> None:
     from raglift.models import embedded_model_path
 
@@ -311,6 +329,7 @@ def test_models_may_be_folders(run, tiny_cross_encoder: Path) -> None:
     assert report["metrics"][0]["before"] == pytest.approx(json.loads(embedded)["metrics"][0]["before"])
 
 
+@pytest.mark.slow
 def test_corpus_fetch_says_that_the_text_is_at_hand(run, tmp_path: Path, monkeypatch) -> None:
     text = tmp_path / "texts" / "war_and_peace" / "2600-0.txt"
     text.parent.mkdir(parents=True)
@@ -324,6 +343,7 @@ def test_corpus_fetch_says_that_the_text_is_at_hand(run, tmp_path: Path, monkeyp
     assert (code, "could not be fetched" in err) == (2, True)
 
 
+@pytest.mark.slow
 def test_corpus_fetch_puts_a_text_into_the_cache_whose_labels_resolve(
     run, book_path: Path, tmp_path: Path, monkeypatch
 ) -> None:

@@ -22,6 +22,7 @@ def runs(ranked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_two_runs_are_compared_and_printed_as_the_library_prints_them(run, runs) -> None:
     code, out, err = run("compare", "base", "better", "--primary", "mrr@3", "--seed", "4")
     assert (code, err) == (0, "")
@@ -29,6 +30,7 @@ def test_two_runs_are_compared_and_printed_as_the_library_prints_them(run, runs)
     assert "seed 4" in out
 
 
+@pytest.mark.slow
 def test_real_systems_on_real_questions(run, tmp_path: Path) -> None:
     data = rl.load_dataset("lighthouse")
     from raglift.systems import LocalSystem, build_retriever
@@ -45,6 +47,7 @@ def test_real_systems_on_real_questions(run, tmp_path: Path) -> None:
     assert re.search(rf"^large +{large.scores.mean('retrieve', metric):.3f} \[", out, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_names_baseline_confidence_and_halves_are_passed_on(run, runs) -> None:
     options = ("--names", "a, b,c", "--baseline", "c", "--confidence", "0.9", "--hold-out", "--primary", "rr@3")
     code, out, _ = run("compare", "base", "better", "reranked", *options)
@@ -62,6 +65,7 @@ def test_names_baseline_confidence_and_halves_are_passed_on(run, runs) -> None:
     assert "90 %" in out
 
 
+@pytest.mark.slow
 def test_json_is_complete_and_agrees_with_the_library(run, runs) -> None:
     code, out, _ = run("compare", "base", "better", "reranked", "--primary", "rr@3", "--hold-out", "--by-tag", "--json")
     told = json.loads(out)
@@ -88,6 +92,7 @@ def test_json_is_complete_and_agrees_with_the_library(run, runs) -> None:
     assert {(one["tag"], one["n"]) for one in told["by_tag"]["slices"]} == {("hard", 10), ("easy", 10), (None, 10)}
 
 
+@pytest.mark.slow
 def test_one_run_shows_its_reranker_lift(run, runs) -> None:
     code, out, _ = run("compare", "reranked", "--primary", "rr@3")
     lift = rl.load_evaluation("reranked").reranker_lift("rr@3")
@@ -108,6 +113,7 @@ def test_one_run_shows_its_reranker_lift(run, runs) -> None:
     assert told["by_tag"]["metric"] == "rr@3"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -138,6 +144,7 @@ def test_no_run_at_all_is_a_usage_error(run) -> None:
     assert "RUNS" in err.upper()
 
 
+@pytest.mark.slow
 def test_json_names_the_models_that_labelled_and_nothing_where_people_did(run, runs, ranked, judged_by_model) -> None:
     for name, rank in (("one", 1), ("two", 2)):
         judged_by_model(ranked([rank] * 30, reranked=[1] * 30), labels=10).save(runs / name)
@@ -150,6 +157,7 @@ def test_json_names_the_models_that_labelled_and_nothing_where_people_did(run, r
         assert "labels" not in json.loads(out)
 
 
+@pytest.mark.slow
 def test_judged_joins_a_saved_run_that_was_scored_without_it(run, runs, ranked, judged_by_model) -> None:
     judged_by_model(ranked([1] * 30), labels=10, metrics=["recall"], ks=(3,)).save(runs / "judged")
     _, out, _ = run("rescore", "judged", "--json")

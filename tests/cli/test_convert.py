@@ -34,6 +34,7 @@ def test_a_folder_becomes_raglifts_own(convert: Run, tmp_path: Path) -> None:
     assert rl.load_dataset(tmp_path / "beir") == rl.load_dataset(FIXTURES / "beir")
 
 
+@pytest.mark.slow
 def test_from_one_format_to_another_and_back(convert: Run, tmp_path: Path) -> None:
     assert convert(FIXTURES / "beir", tmp_path / "trec", "--to", "trec", "--drop", "tags")[0] == 0
     assert convert(tmp_path / "trec", tmp_path / "back", "--from", "trec", "--to", "beir")[0] == 0
@@ -41,6 +42,7 @@ def test_from_one_format_to_another_and_back(convert: Run, tmp_path: Path) -> No
     assert [query.facts for query in rl.load_dataset(tmp_path / "back")] == facts
 
 
+@pytest.mark.slow
 def test_what_the_formats_need(convert: Run, tmp_path: Path) -> None:
     trec = FIXTURES / "trec"
     arguments = ("--topics", trec / "topics.tsv", "--documents", trec / "documents.jsonl")

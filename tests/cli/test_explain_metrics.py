@@ -56,6 +56,7 @@ def test_a_query_a_metric_and_a_stage_can_be_named(run: Run, saved: Path) -> Non
     assert "NDCG" not in out
 
 
+@pytest.mark.slow
 def test_json_has_every_value_mean_and_reason(run: Run, saved: Path) -> None:
     code, out, _ = run("explain-metrics", saved, "--query", "three", "--metric", "ap@5", "--metric", "ndcg", "--json")
     told = json.loads(out)

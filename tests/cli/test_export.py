@@ -28,6 +28,7 @@ def test_it_says_what_it_wrote_and_what_differs(run, saved: Path, tmp_path: Path
     assert "AP and NDCG for all 10 labelled queries." in out
 
 
+@pytest.mark.slow
 def test_what_it_wrote_is_scored_as_before(run, saved: Path, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     assert run("export", saved, "--output", folder, "--all-stages")[0] == 0
@@ -54,6 +55,7 @@ def test_json_lists_the_files(form: str, run, saved: Path, tmp_path: Path) -> No
     assert told == json.loads((folder / "export.json").read_bytes())
 
 
+@pytest.mark.slow
 def test_nothing_is_replaced_unasked(run, saved: Path, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     assert run("export", saved, "--output", folder)[0] == 0
@@ -67,6 +69,7 @@ def test_nothing_is_replaced_unasked(run, saved: Path, tmp_path: Path) -> None:
     assert rl.load_evaluation(saved).scores.stages == ("retrieve", "rerank")
 
 
+@pytest.mark.slow
 def test_mistakes_end_with_one_message(run, saved: Path, tmp_path: Path) -> None:
     code, _, err = run("export", saved, "--output", tmp_path / "out", "--format", "csv")
     assert (code, "expected one of trec, jsonl, parquet" in err) == (2, True)

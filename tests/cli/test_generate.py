@@ -22,6 +22,7 @@ from raglift.testing import OpenAIServer
 Run = Callable[..., tuple[int, str, str]]
 
 
+@pytest.mark.slow
 def test_a_corpus_becomes_a_file_that_can_be_evaluated(question_writer: OpenAIServer, run: Run, tmp_path: Path) -> None:
     queries, report = tmp_path / "queries.jsonl", tmp_path / "report.md"
     code, said, told = run("generate", "lighthouse", "-n", "10", "--output", queries, "--report", report)
@@ -45,6 +46,7 @@ def test_what_help_says_is_what_holds() -> None:
     assert all(given[name].default == asked[name].default for name in ("n", "styles", "seed", "passage_size", "model"))
 
 
+@pytest.mark.slow
 def test_json_and_a_folder(question_writer: OpenAIServer, run: Run, tmp_path: Path) -> None:
     source = tmp_path / "texts"
     source.mkdir()
@@ -63,6 +65,7 @@ def test_json_and_a_folder(question_writer: OpenAIServer, run: Run, tmp_path: Pa
     assert (len(dataset), len(dataset.documents)) == (3, 4)
 
 
+@pytest.mark.slow
 def test_an_estimate_asks_nothing(question_writer: OpenAIServer, run: Run) -> None:
     code, said, told = run(
         "generate", "lighthouse", "-n", "10", "--estimate", "--model", "openai:mine", "--price", "1,2"
@@ -72,6 +75,7 @@ def test_an_estimate_asks_nothing(question_writer: OpenAIServer, run: Run) -> No
     assert question_writer.requests == []
 
 
+@pytest.mark.slow
 def test_when_nothing_is_kept_the_report_says_why(question_writer: OpenAIServer, run: Run, tmp_path: Path) -> None:
     question_writer.replies = lambda messages, schema: {"question": "", "quotes": []}
     out = tmp_path / "queries.jsonl"
@@ -114,6 +118,7 @@ def test_command_lines_that_make_no_sense(
     assert question_writer.requests == []
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_where_it_was(question_writer: OpenAIServer, run: Run, tmp_path: Path) -> None:
     right: Any = question_writer.replies
     answered: list[str] = []

@@ -67,6 +67,7 @@ def asked(server: OpenAIServer) -> list[str]:
     return [request.body["messages"][1]["content"] for request in server.requests]
 
 
+@pytest.mark.slow
 def test_from_runs_to_labels_to_figures(run: Run, server: OpenAIServer, command: list[str], runs: Path) -> None:
     code, out, err = run(*command)
     assert code == 0, err
@@ -96,6 +97,7 @@ def test_from_runs_to_labels_to_figures(run: Run, server: OpenAIServer, command:
     assert figures["NDCG@3"] == pytest.approx(expected.scores.mean("retrieve", "ndcg@3"))
 
 
+@pytest.mark.slow
 def test_json_has_every_grade_with_its_reason(run: Run, server: OpenAIServer, command: list[str]) -> None:
     code, out, _ = run(*command, "--json")
     assert code == 0
@@ -120,6 +122,7 @@ def test_the_estimate_asks_nothing_needs_no_key_and_writes_nothing(
     assert not Path("labels.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_a_second_time_costs_nothing(run: Run, server: OpenAIServer, command: list[str]) -> None:
     run(*command)
     sent, first = len(server.requests), Path("labels.jsonl").read_bytes()
@@ -130,6 +133,7 @@ def test_a_second_time_costs_nothing(run: Run, server: OpenAIServer, command: li
     assert Path("labels.jsonl").read_bytes() == first
 
 
+@pytest.mark.slow
 def test_the_limit_of_cost_writes_nothing_and_says_how_to_go_on(
     run: Run, server: OpenAIServer, command: list[str]
 ) -> None:
@@ -144,6 +148,7 @@ def test_the_limit_of_cost_writes_nothing_and_says_how_to_go_on(
     assert not before & set(asked(server)[len(before) :])
 
 
+@pytest.mark.slow
 def test_without_a_price_the_usual_limit_has_no_effect(run: Run, server: OpenAIServer, command: list[str]) -> None:
     code, out, err = run(*command, "--model", "openai:some-model-of-ours")
     assert code == 0
@@ -159,6 +164,7 @@ def test_a_limit_that_is_asked_for_needs_a_price(run: Run, server: OpenAIServer,
     assert server.requests == []
 
 
+@pytest.mark.slow
 def test_filling_keeps_the_labels_of_people(run: Run, server: OpenAIServer, command: list[str], runs: Path) -> None:
     code, out, _ = run(*command, "--fill")
     assert code == 0
@@ -174,6 +180,7 @@ def test_filling_keeps_the_labels_of_people(run: Run, server: OpenAIServer, comm
     assert server.requests
 
 
+@pytest.mark.slow
 def test_with_documents_the_file_holds_places_alone(run: Run, server: OpenAIServer, command: list[str]) -> None:
     assert run(*command, "--documents", "lighthouse")[0] == 0
     with_places = rl.load_dataset("labels.jsonl", documents="lighthouse")
@@ -183,6 +190,7 @@ def test_with_documents_the_file_holds_places_alone(run: Run, server: OpenAIServ
     assert server.requests
 
 
+@pytest.mark.slow
 def test_a_rubric_of_ones_own_and_another_scale(run: Run, server: OpenAIServer, command: list[str]) -> None:
     Path("rubric.txt").write_text("5: names the keeper. 0: does not.", encoding="utf-8")
     code, out, _ = run(*command, "--rubric", "rubric.txt", "--scale", "5")
@@ -192,6 +200,7 @@ def test_a_rubric_of_ones_own_and_another_scale(run: Run, server: OpenAIServer, 
     assert relevance_prompt(5, Path("rubric.txt")).version in Path("labels.jsonl").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_what_failed_is_counted_and_listed(run: Run, server: OpenAIServer, command: list[str]) -> None:
     server.answer_next(Answer(refusal="I would rather not."))
     code, out, _ = run(*command, "--concurrency", "1")
@@ -201,6 +210,7 @@ def test_what_failed_is_counted_and_listed(run: Run, server: OpenAIServer, comma
     assert server.requests
 
 
+@pytest.mark.slow
 def test_where_nothing_was_graded_nothing_is_written(run: Run, server: OpenAIServer, command: list[str]) -> None:
     server.replies = lambda _messages, _schema: Answer(refusal="No.")
     code, _, err = run(*command)
@@ -241,6 +251,7 @@ def test_where_to_write_must_be_said(run: Run, server: OpenAIServer, command: li
     assert server.requests == []
 
 
+@pytest.mark.slow
 def test_a_command_that_was_stopped_goes_on_where_it_was(run: Run, server: OpenAIServer, command: list[str]) -> None:
     def slowly(messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any] | None) -> dict[str, Any]:
         time.sleep(0.02)

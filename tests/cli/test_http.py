@@ -98,6 +98,7 @@ def test_a_misspelt_mapping_is_one_error_and_nothing_is_saved(
     assert not Path("runs").exists()
 
 
+@pytest.mark.slow
 def test_a_variable_in_dot_env_is_enough(run, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HTTP_TEST_KEY")
     code, _, err = evaluate(run, address, "--mapping", "search.yaml")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from raglift.metrics.built_in import BUILT_IN
 
 
@@ -38,6 +40,7 @@ def test_as_json(run) -> None:
     assert {"tutorial", "autorag"} <= set(found["ndcg"]["profiles"])
 
 
+@pytest.mark.slow
 def test_one_in_full(run) -> None:
     code, out, _ = run("metrics", "MRR")
     assert code == 0

@@ -29,6 +29,7 @@ def saved(ranked, tmp_path: Path) -> Path:
     return ranked([2] * 4, reranked=[1] * 4).save(tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_it_prints_the_estimate_the_figures_and_the_judge(run, server, saved: Path) -> None:
     code, out, err = run("precision", saved, "-k", "1,3")
     assert code == 0
@@ -49,6 +50,7 @@ def test_an_estimate_asks_nothing(run, server, saved: Path) -> None:
     assert "US$" in err
 
 
+@pytest.mark.slow
 def test_json_has_every_figure_and_verdict(run, server, saved: Path, ranked, tmp_path: Path) -> None:
     other = ranked([1] * 4).save(tmp_path / "other")
     code, out, _ = run("precision", saved, other, "-k", "1,3", "--json")
@@ -72,6 +74,7 @@ def test_json_has_every_figure_and_verdict(run, server, saved: Path, ranked, tmp
     assert found["without_verdict"] == 0
 
 
+@pytest.mark.slow
 def test_answers_come_from_a_file(run, server, saved: Path, tmp_path: Path) -> None:
     answers = tmp_path / "answers.jsonl"
     answers.write_text('{"id": "q0000", "answer": "At the ford by the mill."}\n')
@@ -91,6 +94,7 @@ def test_too_little_money_stops_with_what_to_do(run, server, saved: Path) -> Non
     assert "the same command with more to spend goes on from there" in err
 
 
+@pytest.mark.slow
 def test_wrong_depths_are_refused_before_anything_is_asked(run, server, saved: Path) -> None:
     code, _, err = run("precision", saved, "-k", "7")
     assert (code, "expected integers from 1 to 6" in err) == (2, True)

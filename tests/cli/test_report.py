@@ -38,6 +38,7 @@ def page(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_one_run_becomes_the_page_that_the_library_writes(run, runs: Path) -> None:
     code, out, err = run("report", "reranked", "--primary", "rr@3", "--confidence", "0.9", "--seed", "2")
     assert (code, out, err) == (0, "", "written to report.html\n")
@@ -46,6 +47,7 @@ def test_one_run_becomes_the_page_that_the_library_writes(run, runs: Path) -> No
     assert "90 % interval" in page(path)
 
 
+@pytest.mark.slow
 def test_several_runs_become_a_comparison(run, runs: Path) -> None:
     options = ("--names", "old, new", "--baseline", "new", "--primary", "rr@3", "--hold-out", "-o", "out.html")
     code, _, err = run("report", "base", "reranked", *options)
@@ -55,6 +57,7 @@ def test_several_runs_become_a_comparison(run, runs: Path) -> None:
     assert "old has a lower MRR@3 than new" in written
 
 
+@pytest.mark.slow
 def test_a_sweeps_folder_becomes_its_page(run, runs: Path, sweep: Path) -> None:
     code, _, err = run("report", sweep, "--primary", "recall@1", "--baseline", "recursive:60/0 · bm25 · none")
     assert (code, err) == (0, "written to report.html\n")
@@ -62,6 +65,7 @@ def test_a_sweeps_folder_becomes_its_page(run, runs: Path, sweep: Path) -> None:
     assert "Recall@1 of each system" in page(runs / "report.html")
 
 
+@pytest.mark.slow
 def test_other_formats_by_ending_or_by_name(run, runs: Path) -> None:
     code, out, _ = run("report", "reranked", "--format", "markdown")
     assert (code, out) == (0, rl.load_evaluation("reranked").to_markdown())
@@ -74,6 +78,7 @@ def test_other_formats_by_ending_or_by_name(run, runs: Path) -> None:
     assert len(pd.read_parquet(runs / "report.queries.parquet")) == 30 * 4
 
 
+@pytest.mark.slow
 def test_what_is_there_is_replaced_only_where_nothing_is_lost(run, runs: Path) -> None:
     (runs / "mine.html").write_text("<p>mine</p>", encoding="utf-8")
     code, _, err = run("report", "base", "-o", "mine.html")
@@ -86,6 +91,7 @@ def test_what_is_there_is_replaced_only_where_nothing_is_lost(run, runs: Path) -
         assert run("report", "base", "-o", name, "--overwrite")[0] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -124,6 +130,7 @@ def test_other_questions_are_no_comparison(run, runs: Path, ranked) -> None:
     assert "no quer" in err
 
 
+@pytest.mark.slow
 def test_a_sweep_stands_alone_and_takes_its_own_options(run, runs: Path, sweep: Path) -> None:
     code, _, err = run("report", sweep, "base")
     assert code == 2

@@ -26,6 +26,7 @@ def test_without_options_nothing_changes(run, saved: Path) -> None:
     assert out.split() == str(rl.load_evaluation(saved)).split()
 
 
+@pytest.mark.slow
 def test_other_depths_keep_the_measures(run, saved: Path) -> None:
     _, before, _ = run("rescore", saved, "--json")
     code, after, _ = run("rescore", saved, "-k", "1,2", "--json")
@@ -64,6 +65,7 @@ def test_a_folder_in_use_is_left_alone(run, saved: Path) -> None:
     assert rl.load_evaluation(saved).scores.metrics == before
 
 
+@pytest.mark.slow
 def test_other_labels_come_from_a_file(run, saved: Path, tmp_path: Path) -> None:
     text = rl.load_evaluation(saved).dataset.queries[0].text
     labels = tmp_path / "theirs.jsonl"
@@ -76,6 +78,7 @@ def test_other_labels_come_from_a_file(run, saved: Path, tmp_path: Path) -> None
     assert "9 queries of the run not among the labels: unlabelled" in out
 
 
+@pytest.mark.slow
 def test_labels_that_point_into_documents_ask_for_them(run, saved: Path, tmp_path: Path) -> None:
     text = rl.load_evaluation(saved).dataset.queries[0].text
     labels = tmp_path / "theirs.jsonl"

@@ -18,6 +18,7 @@ def saved(ranked: Callable[..., Evaluation], tmp_path: Path) -> Path:
     return ranked([1, 2]).save(tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_what_it_cannot_review_is_told(run: Callable, saved: Path, tmp_path: Path) -> None:
     labels = tmp_path / "labels.jsonl"
     other = write_queries([Query("x", "something else")], tmp_path / "other.jsonl")

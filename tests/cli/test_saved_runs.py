@@ -26,6 +26,7 @@ def test_runs_are_called_by_their_folders(ranked, tmp_path: Path) -> None:
     assert list(load_runs(folders[:1])) == ["at-1"]
 
 
+@pytest.mark.slow
 def test_the_cells_of_a_sweep_are_called_by_their_names(ranked, tmp_path: Path) -> None:
     folder = tmp_path / "sweep"
     result = Sweep(**SWEEP).run(folder)

@@ -63,6 +63,7 @@ def test_json_has_means_n_and_counts(run, folder: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_trec_evals_lines_come_from_a_real_process(folder: Path) -> None:
     options = ["--format", "trec", "-q", "--metrics", "num_q,num_rel,map,ndcg@10"]
     command = [sys.executable, "-m", "raglift", *map(str, arguments(folder, "bm25.trec")), *options]

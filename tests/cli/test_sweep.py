@@ -67,6 +67,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     return command
 
 
+@pytest.mark.slow
 def test_a_sweep_prints_its_plan_then_its_cells_and_where_they_are(run, tmp_path: Path) -> None:
     code, out, err = run("sizes.yaml")
     assert code == 0
@@ -81,6 +82,7 @@ def test_a_sweep_prints_its_plan_then_its_cells_and_where_they_are(run, tmp_path
     assert len(list((tmp_path / "runs/sizes/cells").iterdir())) == 2
 
 
+@pytest.mark.slow
 def test_a_plan_is_all_there_is_with_plan(run, tmp_path: Path) -> None:
     code, out, err = run("sizes.yaml", "--plan")
     assert (code, err) == (0, "")
@@ -92,6 +94,7 @@ def test_a_plan_is_all_there_is_with_plan(run, tmp_path: Path) -> None:
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.slow
 def test_results_as_json_are_the_results_and_nothing_else(run) -> None:
     code, out, _ = run("sizes.yaml", "--json", "--out", "here")
     found = json.loads(out)
@@ -104,6 +107,7 @@ def test_results_as_json_are_the_results_and_nothing_else(run) -> None:
     assert run("here", "--json")[:2] == (0, out)
 
 
+@pytest.mark.slow
 def test_a_folder_that_holds_a_sweep_is_gone_on_with_only_when_asked(run) -> None:
     run("sizes.yaml", "--out", "here")
     code, out, err = run("sizes.yaml", "--out", "here")
@@ -116,6 +120,7 @@ def test_a_folder_that_holds_a_sweep_is_gone_on_with_only_when_asked(run) -> Non
     assert "2 of 2 cells measured" in out
 
 
+@pytest.mark.slow
 def test_a_folder_is_printed_as_it_is(run) -> None:
     printed = run("sizes.yaml", "--out", "here")[1]
     assert run("here") == (0, printed, "")
@@ -138,6 +143,7 @@ def test_every_fault_of_a_file_is_listed_with_its_line(run, tmp_path: Path) -> N
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.slow
 def test_an_engine_or_an_address_that_cannot_be_is_said_before_anything_is_made(run, tmp_path: Path) -> None:
     assert "engine: found 'spark'; expected one of local, ray" in run("sizes.yaml", "--engine", "spark")[2]
     assert "address: found 'auto' with the engine 'local'" in run("sizes.yaml", "--address", "auto")[2]
@@ -198,6 +204,7 @@ def wait_for(path: Path) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_how_to_go_on_and_that_goes_on(run, tmp_path: Path) -> None:
     (tmp_path / "a_sleepy_system.py").write_text(SLEEPY, encoding="utf-8")
     (tmp_path / "mine.yaml").write_text(SYSTEMS, encoding="utf-8")
@@ -222,6 +229,7 @@ def test_ctrl_c_says_how_to_go_on_and_that_goes_on(run, tmp_path: Path) -> None:
     assert "1 finished already" in err
 
 
+@pytest.mark.slow
 def test_on_a_terminal_the_step_the_count_and_the_time_left_are_seen(run, tmp_path: Path) -> None:
     (tmp_path / "a_sleepy_system.py").write_text(SLEEPY, encoding="utf-8")
     (tmp_path / "mine.yaml").write_text(SYSTEMS, encoding="utf-8")

@@ -43,6 +43,7 @@ def runs_of(place: Path) -> Callable[[str], list[Any]]:
     return found
 
 
+@pytest.mark.slow
 def test_an_evaluation_is_saved_printed_and_tracked(run, place: Path, runs_of) -> None:
     code, out, err = run(*BM25, "--save", "kept", "--json", "--track", "mlflow", "--track-project", "cli")
     assert code == 0
@@ -54,6 +55,7 @@ def test_an_evaluation_is_saved_printed_and_tracked(run, place: Path, runs_of) -
     assert found.data.params["parts.chunker"].startswith("recursive:1000/100")
 
 
+@pytest.mark.slow
 def test_a_saved_run_is_tracked_later_without_its_files(run, place: Path, ranked, runs_of) -> None:
     ranked([1, 2]).save("saved/later")
     code, _, err = run("track", "saved/later", "--to", "mlflow", "--project", "late", "--name", "a/b", "--no-files")
@@ -66,6 +68,7 @@ def test_a_saved_run_is_tracked_later_without_its_files(run, place: Path, ranked
     assert [each.info.run_name for each in runs_of("called")] == ["later"], "by its folder"
 
 
+@pytest.mark.slow
 def test_comparisons_and_new_scores_are_tracked(run, place: Path, ranked, runs_of) -> None:
     one, two = (ranked(ranks).save(f"saved/{name}") for name, ranks in (("one", [1] * 5), ("two", [2] * 5)))
     options = "--track", "mlflow", "--track-project", "more", "--no-track-files"
@@ -76,6 +79,7 @@ def test_comparisons_and_new_scores_are_tracked(run, place: Path, ranked, runs_o
     assert "retrieve/rr_at_2" in rescored.data.metrics
 
 
+@pytest.mark.slow
 def test_a_sweep_and_its_cells_are_tracked(run, place: Path, runs_of) -> None:
     Path("small.yaml").write_text(
         "dataset: lighthouse\nchunkers: ['recursive:1000/100', 'recursive:500/50']\nretrievers: [bm25]\n"
@@ -91,6 +95,7 @@ def test_a_sweep_and_its_cells_are_tracked(run, place: Path, runs_of) -> None:
     assert (Path(parent.info.artifact_uri) / "report.html").is_file()
 
 
+@pytest.mark.slow
 def test_what_a_tracker_does_not_take_is_saved_and_how_to_track_it_is_said(
     run, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runs_of
 ) -> None:
@@ -128,6 +133,7 @@ def test_a_project_without_a_tracker_says_nothing(run) -> None:
     assert "expected both" in err
 
 
+@pytest.mark.slow
 def test_a_tracker_must_be_named(run, ranked, tmp_path: Path) -> None:
     ranked([1]).save(tmp_path / "run")
     assert run("track", tmp_path / "run")[0] == 2
@@ -151,6 +157,7 @@ def test_a_plan_is_not_tracked(run, tmp_path: Path) -> None:
     assert "measures nothing" in err
 
 
+@pytest.mark.slow
 def test_what_was_retrieved_knows_its_parts_when_a_metric_fails(run, tmp_path: Path) -> None:
     def no_number(ranking: object) -> float:
         raise ZeroDivisionError

@@ -118,6 +118,7 @@ def test_queries_that_a_profile_leaves_out_of_one_system(ranked):
     assert warning == "not the same number of queries have a value: 40 of whole; 36 of empty"
 
 
+@pytest.mark.slow
 def test_systems_of_whose_hits_not_as_many_were_judged(ranked, judged_by_model):
     def systems(judged_lines, **options):
         irrelevant = dict.fromkeys(range(30), judged_lines)

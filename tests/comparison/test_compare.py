@@ -225,6 +225,7 @@ def test_no_labelled_query_gives_no_figures_and_no_error(ranked):
     assert "nan" not in str(comparison)
 
 
+@pytest.mark.slow
 def test_a_sweep_of_thirty_systems_takes_seconds(ranked):
     metrics = ["hit_rate", "precision", "recall", "f1", "rr", "ap", "ndcg"]
     base = ranked([1, 2, 3] * 104, metrics=metrics, ks=(1, 3, 5, 6))

@@ -72,6 +72,7 @@ def test_too_few_queries_for_two_halves(ranked):
         compare([ranked([1, 2, 3]), ranked([1, 1, 1])], primary="rr@3", hold_out=True)
 
 
+@pytest.mark.slow
 def test_holding_out_takes_the_luck_out_of_the_best_of_twenty():
     """Twenty systems no better than the baseline: the best of them seems better, until it is measured anew."""
     random = np.random.default_rng(20)

@@ -115,6 +115,7 @@ def matching_chunks(text: str, found: Sequence[str]) -> list[int]:
     return [sum(label in chunk or (len(chunk) >= 20 and chunk in label) for chunk in chunks) for label in found]
 
 
+@pytest.mark.slow
 def test_each_label_matches_one_chunk_of_the_book(raw: str) -> None:
     book = strip_gutenberg(raw)
     assert book.startswith("An Anonymous Volunteer")
@@ -122,10 +123,12 @@ def test_each_label_matches_one_chunk_of_the_book(raw: str) -> None:
     assert matching_chunks(book, labels(book)) == [1, 1, 1]
 
 
+@pytest.mark.slow
 def test_the_header_would_cut_the_first_label_in_two(raw: str) -> None:
     assert matching_chunks(raw, labels(raw))[0] == 0
 
 
+@pytest.mark.slow
 def test_the_header_goes_without_its_start_line_too(raw: str) -> None:
     lines = raw.split("\n")
     cut = "\n".join(line for line in lines if not line.startswith("*** START OF THIS PROJECT"))

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from functools import cache
 
+import pytest
+
 import raglift as rl
 from raglift.corpora import find_corpus
 from raglift.records import Dataset, Evaluation, Passage
@@ -34,6 +36,7 @@ def test_it_is_large_enough_to_rank_retrievers() -> None:
     assert find_corpus("shop_support").query_count == len(shop())
 
 
+@pytest.mark.slow
 def test_the_audit_finds_nothing() -> None:
     audit = rl.audit(shop(), chunkers=["recursive:1000/100", "recursive:400/40"], embedding=None)
     assert audit.broken == ()
@@ -63,6 +66,7 @@ def test_the_tags_say_what_a_query_is() -> None:
         assert query.is_labelled == query.answerable, query.id
 
 
+@pytest.mark.slow
 def test_what_the_corpus_does_not_answer_enters_no_mean() -> None:
     unanswerable = [query.id for query in shop() if not query.answerable]
     assert len(unanswerable) >= 10

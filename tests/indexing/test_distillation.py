@@ -266,12 +266,12 @@ print(distillation.static_identity())
 """
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_real_model_knows_what_texts_are_about(shared_cache: Path) -> None:
     run_alone(THE_REAL_ONE, shared_cache)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_two_processes_distil_the_same_whatever_their_threads(tmp_path: Path) -> None:
     """Of the words with t, since all of them take most of a minute."""
     assert run_alone(OF_FEWER_WORDS, tmp_path / "one", "1") == run_alone(OF_FEWER_WORDS, tmp_path / "two", "2")

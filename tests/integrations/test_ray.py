@@ -91,7 +91,7 @@ def run(tmp_path: Path, script: str, *arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_same_rankings_and_scores_as_on_this_machine_alone(tmp_path: Path) -> None:
     (tmp_path / "my_system.py").write_text(MY_SYSTEM, encoding="utf-8")
     assert run(tmp_path, SAME, str(tmp_path), str(tmp_path / "cache")) == "same 8\n"
@@ -137,7 +137,7 @@ def test_work_is_done_in_the_folder_of_whoever_asked(tmp_path: Path, monkeypatch
     assert _applied((str.upper, str(tmp_path / "nowhere")), "a") == "A"
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_users_module_is_found_by_workers_of_a_sweep_from_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "my_system.py").write_text(MY_SYSTEM, encoding="utf-8")
     (tmp_path / "mine.yaml").write_text(

@@ -92,6 +92,7 @@ def test_a_false_hash_is_no_occurrence(monkeypatch: pytest.MonkeyPatch) -> None:
         occurrences._powers_of_two.cache_clear()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("patterns", "count"),
     [

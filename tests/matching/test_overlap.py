@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -37,6 +38,7 @@ def test_an_edge_of_fewer_than_twenty_characters_may_be_chance() -> None:
     assert longest_overlap(f"“No,” {edge[:-1]}", f"{edge[:-1]} again") == 0
 
 
+@pytest.mark.slow
 def test_a_text_that_repeats_itself_is_not_compared_place_by_place() -> None:
     # A comparison at every place would copy and compare 2 · 10^10 characters
     row = "a" * 200_000

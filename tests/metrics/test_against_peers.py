@@ -68,6 +68,7 @@ TREC_EVAL = {
 UNCUT_IN_TREC_EVAL = {"ap": "map", "rr": "recip_rank", "ndcg": "ndcg", "r_precision": "Rprec"}
 
 
+@pytest.mark.slow
 @given(many_cases)
 @few_examples
 def test_trec_eval(ours, cases: list[Case]) -> None:
@@ -94,6 +95,7 @@ RANX = {
 UNCUT_IN_RANX = ("hit_rate", "recall", "rr", "ap", "ndcg", "ndcg(gain=exponential)")
 
 
+@pytest.mark.slow
 @given(many_cases)
 @few_examples
 def test_ranx(ours, ranx: Any, cases: list[Case]) -> None:

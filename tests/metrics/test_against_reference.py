@@ -166,6 +166,7 @@ def reference(case: Case, metric: Metric) -> float:
     return getattr(Reference(case, metric), metric.name)() if case[0] else 0.0
 
 
+@pytest.mark.slow
 @given(st.lists(case | unlabelled, min_size=1, max_size=6), depths)
 @settings(max_examples=300, deadline=None)
 def test_every_metric_against_the_slow_implementation(judged, cases: list[Case], k: int | None) -> None:
@@ -260,6 +261,7 @@ def test_a_match_in_place_of_no_match_never_lowers_what_is_found(
         assert before[Metric(name, k)] <= after[Metric(name, k)]
 
 
+@pytest.mark.slow
 @given(case)
 def test_what_is_found_never_shrinks_with_depth(values, case: Case) -> None:
     by_depth = [values(case, k) for k in range(1, 13)]
@@ -270,6 +272,7 @@ def test_what_is_found_never_shrinks_with_depth(values, case: Case) -> None:
     assert (np.diff(hits) > -1e-12).all()
 
 
+@pytest.mark.slow
 @given(st.lists(case | unlabelled, min_size=2, max_size=6), depths)
 def test_queries_do_not_touch_each_other(judged, cases: list[Case], k: int | None) -> None:
     together = judged(*cases)

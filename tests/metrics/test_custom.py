@@ -299,6 +299,7 @@ def test_a_name_is_taken_once_but_the_same_definition_may_come_again(value) -> N
         metric("mine")(divide_by_zero)
 
 
+@pytest.mark.slow
 def test_a_saved_run_is_shown_where_its_metric_is_not_installed(tmp_path: Path) -> None:
     lead = metric("lead", title="Lead", formula="first", settings=(Number("w", 0, 1),))(
         lambda ranking, w: ranking.relevant[0]

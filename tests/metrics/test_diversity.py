@@ -22,6 +22,7 @@ cases = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(cases, st.sampled_from(ALPHAS), st.integers(1, 20))
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_ndeval(judged, cases, alpha: float, k: int) -> None:

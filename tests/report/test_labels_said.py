@@ -85,6 +85,7 @@ def test_each_table_of_markdown_says_it(shown, name):
     assert "labels: " not in shown(0)[name].to_markdown()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["evaluation", "comparison"])
 def test_each_table_and_figure_of_a_page_says_it(shown, name, tmp_path):
     page = shown(4)[name].report(tmp_path / "page.html").read_text(encoding="utf-8")
@@ -95,6 +96,7 @@ def test_each_table_and_figure_of_a_page_says_it(shown, name, tmp_path):
     assert "judged by" not in shown(0)[name].report(tmp_path / "other.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_each_chart_says_it_below_its_title(shown):
     def subtitles(evaluation, comparison):
         charts = [evaluation.plot.over_k("recall"), evaluation.plot.loss(), evaluation.plot.lift("rr@3")]
@@ -112,6 +114,7 @@ def test_each_chart_says_it_below_its_title(shown):
     assert all(re.findall(r"[A-Z][^\"]+", before)[0] in after for before, after in above)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["evaluation", "comparison"])
 def test_exported_tables_have_a_column_of_it(shown, name, tmp_path):
     for file in export(shown(4)[name], tmp_path / "found.csv"):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
+import pytest
+
 import raglift as rl
 from raglift.comparison import compare
 from raglift.report.document import Cell, Document, Table
@@ -57,6 +59,7 @@ def views(one, other):
     yield rl.audit(one.dataset)
 
 
+@pytest.mark.slow
 def test_hostile_texts_do_not_change_the_structure(hostile, hostile_text):
     harmless = list(views(hostile("harmless"), hostile("harmless", seed=1)))
     for shown, plain in zip(views(hostile(hostile_text), hostile(hostile_text, seed=1)), harmless, strict=True):

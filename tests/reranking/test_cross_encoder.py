@@ -16,6 +16,7 @@ TEXTS = ["the lamp", "the fog horn of the island", "a boat", "the tide", "keeper
 RANKING = Ranking.of((Chunk(text), None) for text in TEXTS)
 
 
+@pytest.mark.slow
 def test_scores_are_those_of_the_cross_encoder_itself(tiny_cross_encoder: Path) -> None:
     from sentence_transformers import CrossEncoder
 
@@ -67,6 +68,7 @@ def test_a_model_that_cannot_be_loaded_says_so() -> None:
 LONG = [*TEXTS, *("the lamp of the island " * number for number in range(1, 16))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("as_object", [False, True])
 def test_a_score_depends_on_its_pair_alone(tiny_cross_encoder: Path, dtype: str, as_object: bool) -> None:

@@ -19,6 +19,7 @@ def scores_of(reranker: LateInteractionReranker) -> dict[tuple[str, str], float]
     return reranker.scores([(QUERY, text) for text in TEXTS])
 
 
+@pytest.mark.slow
 def test_the_chunk_that_answers_comes_first() -> None:
     reranker = LateInteractionReranker(cache=Cache(None))
     assert isinstance(reranker, Reranker)
@@ -33,6 +34,7 @@ def test_two_constructions_agree() -> None:
     assert scores_of(LateInteractionReranker(cache=Cache(None))) == first
 
 
+@pytest.mark.slow
 def test_scores_are_maxsim_over_the_models_own_token_embeddings() -> None:
     """Computed apart from sentence-transformers' multi-vector classes: transformers and numpy alone."""
     import torch
@@ -70,6 +72,7 @@ def test_a_batch_holds_all_pairs_on_its_texts_shortest_first() -> None:
     assert max(map(len, texts)) <= 32
 
 
+@pytest.mark.slow
 def test_each_text_and_each_query_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     reranker = LateInteractionReranker(cache=Cache(None))
     encoder = reranker._encoder

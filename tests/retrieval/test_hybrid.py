@@ -189,6 +189,7 @@ def test_chunks_that_the_model_read_in_part_are_told() -> None:
     assert [note for note in notes if note.startswith("7 distinct chunks are longer")]
 
 
+@pytest.mark.slow
 def test_a_hybrid_of_raglifts_own_parts_finds_what_either_finds() -> None:
     data = load_dataset("lighthouse")
     hybrid = build_retriever(data, LocalSystem("hybrid(dense=0.7,bm25=0.3)"), progress=False)

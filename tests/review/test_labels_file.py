@@ -131,6 +131,7 @@ with hold(path):
 """
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_moment_leaves_a_whole_file(tmp_path: Path) -> None:
     path = write_queries([Query(f"q{number}", f"question {number}") for number in range(200)], tmp_path / "l.jsonl")
     moments = random.Random(7)  # noqa: S311 — moments need not be secret

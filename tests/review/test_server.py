@@ -229,6 +229,7 @@ def test_it_listens_on_the_loopback_address_and_says_when_it_cannot() -> None:
         listen(70000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_it_stops_when_asked_and_says_what_was_saved(
     serve: Callable[..., Any], runs: list[Path], unlabelled: Path, lighthouse: Dataset, number: int

@@ -57,6 +57,7 @@ def coverages_of_hits(n: int, rates: list[tuple[float, float]]) -> list[float]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [60, 120])
 def test_intervals_of_hits_that_come_and_go_hold_the_mean_as_often_as_they_say(n: int) -> None:
     percent = [0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.12, 0.15, 0.2, 0.3]
@@ -67,6 +68,7 @@ def test_intervals_of_hits_that_come_and_go_hold_the_mean_as_often_as_they_say(n
     assert found.max() <= 0.9701  # 0.97002 for 12 % wins and no losses at 60 queries
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [60, 120])
 @pytest.mark.parametrize("population", POPULATIONS)
 def test_intervals_of_sparse_and_tied_differences_hold_the_mean_as_often_as_they_say(population: str, n: int) -> None:
@@ -75,6 +77,7 @@ def test_intervals_of_sparse_and_tied_differences_hold_the_mean_as_often_as_they
     assert 0.93 <= coverage(*POPULATIONS[population], n) <= 0.97
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [60, 120])
 def test_intervals_of_dense_differences_hold_the_mean_as_often_as_they_say(n: int) -> None:
     values = np.random.default_rng(0).normal(0.1, 0.25, size=20_000).clip(-1, 1)
@@ -170,6 +173,7 @@ def test_without_bounds_the_interval_of_a_mean_is_the_t_interval_of_scipy() -> N
     assert all(math.isnan(bound) for bound in mean_interval([3.0], bounds=None))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [60, 120])
 @pytest.mark.parametrize("chances", [[0.1, 0.0, 0.0, 0.9], [0.2, 0.1, 0.2, 0.5], [0.01, 0.04, 0.15, 0.8]])
 def test_intervals_of_one_mean_hold_it_as_often_as_they_say(chances: list[float], n: int) -> None:

@@ -102,6 +102,7 @@ def test_what_rounding_leaves_does_not_break_ties() -> None:
     assert drawn == pytest.approx(stats.binomtest(30, 50).pvalue, abs=5 * 0.004)
 
 
+@pytest.mark.slow
 def test_a_column_does_not_depend_on_its_neighbours() -> None:
     matrix = np.random.default_rng(2).choice(STEPS, size=(90, 40))
     matrix[:, 7] = np.random.default_rng(3).normal(0.1, 0.2, size=90)
@@ -144,6 +145,7 @@ def share_found(population: list[float], n: int) -> float:
     return float(np.mean([test.p <= 0.05 for test in sign_flip_test(columns, seed=9)]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("population", [STEPS, [-0.2, -0.1, 0.1, 0.2]])
 @pytest.mark.parametrize("n", [60, 120])
 def test_one_in_twenty_is_found_where_there_is_nothing(population: list[float], n: int) -> None:
@@ -151,6 +153,7 @@ def test_one_in_twenty_is_found_where_there_is_nothing(population: list[float], 
     assert share_found(population, n) == pytest.approx(0.05, abs=4 * 0.0049)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [60, 120])
 def test_hits_that_come_and_go_alike_are_found_as_often_as_by_the_binomial_test(n: int) -> None:
     expected = 0.0

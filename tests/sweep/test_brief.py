@@ -89,6 +89,7 @@ def test_too_few_cells_are_not_compared(measured: SweepResult, cells: int) -> No
     assert "cells measured" in few._repr_html_()
 
 
+@pytest.mark.slow
 def test_a_model_that_changed_is_warned_of_everywhere(measured: SweepResult) -> None:
     results = [replace(entry, models={"st:one": f"version {number}"}) for number, entry in enumerate(measured.results)]
     mixed = replace(measured, results=tuple(results))

@@ -37,6 +37,7 @@ def rows(chart: Any, *columns: str) -> list[dict[str, Any]]:
     return [row for values in told["datasets"].values() for row in values if set(columns) <= set(row)]
 
 
+@pytest.mark.slow
 def test_the_map_holds_the_mean_of_every_cell(measured: SweepResult) -> None:
     chart = measured.plot.heatmap()
     found = {row["n"]: row for row in rows(chart, "v", "b") if "m" not in row}
@@ -48,6 +49,7 @@ def test_the_map_holds_the_mean_of_every_cell(measured: SweepResult) -> None:
     assert marked == [measured.best().cell.name]
 
 
+@pytest.mark.slow
 def test_the_star_may_be_a_cell_that_is_read_in_part(measured: SweepResult) -> None:
     best = measured.best()
     assert best is not None
@@ -61,6 +63,7 @@ def test_the_star_may_be_a_cell_that_is_read_in_part(measured: SweepResult) -> N
     assert starred[False] == [result.best().cell.name] != starred[True]  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_rows_lie_below_each_other_and_inside_the_chart(measured: SweepResult) -> None:
     chart = measured.plot.heatmap(x="retriever", y="chunker").to_dict()
     found = [row for row in rows(measured.plot.heatmap(x="retriever", y="chunker"), "v", "b") if "m" not in row]
@@ -96,6 +99,7 @@ def test_cells_are_called_by_what_tells_them_apart(measured: SweepResult) -> Non
     assert alike_of(["recursive:60/0", "token:90/0"]) == alike_of(["recursive:60/0"]) == ""
 
 
+@pytest.mark.slow
 def test_intervals_and_the_front_are_those_of_the_comparison(measured: SweepResult) -> None:
     comparison = measured.compare()
     found = rows(measured.plot.intervals(), "l", "h")

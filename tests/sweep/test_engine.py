@@ -78,6 +78,7 @@ class Computed:
         )
 
 
+@pytest.mark.slow
 def test_each_cell_is_what_evaluating_it_alone_gives(sweep: Sweep, island: Dataset, tmp_path: Path) -> None:
     result = run_sweep(sweep, tmp_path / "sweep", progress=False)
     assert len(result.finished) == 2 * 3 * 2
@@ -103,6 +104,7 @@ def test_each_cell_is_what_evaluating_it_alone_gives(sweep: Sweep, island: Datas
         assert entry.evaluation.notes == expected.notes
 
 
+@pytest.mark.slow
 def test_every_text_and_every_pair_goes_through_a_model_once(
     sweep: Sweep, tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,6 +116,7 @@ def test_every_text_and_every_pair_goes_through_a_model_once(
     assert set(computed.texts.values()) == set(computed.pairs.values()) == {1}
 
 
+@pytest.mark.slow
 def test_a_sweep_that_is_stopped_goes_on_without_repeating_a_batch(
     sweep: Sweep, tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +148,7 @@ def test_a_sweep_that_is_stopped_goes_on_without_repeating_a_batch(
     assert_same(whole, resumed)
 
 
+@pytest.mark.slow
 def test_a_finished_cell_is_not_measured_again(sweep: Sweep, tmp_path: Path) -> None:
     run_sweep(sweep, tmp_path / "sweep", progress=False)
     written = {path: path.stat().st_mtime_ns for path in (tmp_path / "sweep" / "cells").rglob("*")}
@@ -153,6 +157,7 @@ def test_a_finished_cell_is_not_measured_again(sweep: Sweep, tmp_path: Path) -> 
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "sweep" / "cells").rglob("*")} == written
 
 
+@pytest.mark.slow
 def test_retrieval_is_kept_where_only_rerankers_need_it(sweep: Sweep, tmp_path: Path) -> None:
     only = replace(sweep, rerankers=[sweep.rerankers[1]])  # type: ignore[index]
     result = run_sweep(only, tmp_path / "sweep", progress=False)
@@ -233,6 +238,7 @@ def test_a_disk_that_fails_stops_the_sweep(sweep: Sweep, tmp_path: Path, monkeyp
     assert issubclass(CacheError, Exception)
 
 
+@pytest.mark.slow
 def test_chunks_read_in_part_mark_their_cells_and_leave_them_out_of_best(tmp_path: Path) -> None:
     text = "The keeper of the lamp wrote in his book. " * 60 + "The tower is ninety feet high. " + "Fog came in. " * 40
     island = Dataset.from_dict(
@@ -258,6 +264,7 @@ def test_chunks_read_in_part_mark_their_cells_and_leave_them_out_of_best(tmp_pat
     assert load_sweep_result(tmp_path / "sweep").results[0].read_in_part == 1
 
 
+@pytest.mark.slow
 def test_stages_are_timed_one_query_at_a_time_when_asked(sweep: Sweep, tmp_path: Path) -> None:
     timed = replace(sweep, latency=2, chunkers=CHUNKERS[:1])
     result = run_sweep(timed, tmp_path / "sweep", progress=False)
@@ -337,6 +344,7 @@ def test_one_query_that_a_model_refuses_fails_alone(
         assert failed == {"q5": "retrieve: ModelOutputError: the model refused a text"}
 
 
+@pytest.mark.slow
 def test_one_pair_without_a_score_fails_its_query_alone(
     sweep: Sweep, tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,6 +53,7 @@ def test_the_terminal_and_exports_say_it(folder: Path, tmp_path: Path) -> None:
         assert set(pd.read_csv(file)["labels"]) == {SAID}
 
 
+@pytest.mark.slow
 def test_each_table_of_markdown_a_notebook_and_a_page_says_it(folder: Path, tmp_path: Path) -> None:
     result = load_sweep_result(folder)
     blocks = result.to_markdown().split("\n\n")
@@ -64,6 +65,7 @@ def test_each_table_of_markdown_a_notebook_and_a_page_says_it(folder: Path, tmp_
     assert [caption for caption in captions if SAID[1:] not in caption] == ["The measures, for one query"]
 
 
+@pytest.mark.slow
 def test_charts_say_it(folder: Path) -> None:
     plots = load_sweep_result(folder).plot
     for chart in (plots.heatmap(x="chunker", y="retriever"), plots.intervals()):

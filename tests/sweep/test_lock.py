@@ -23,6 +23,7 @@ with hold(Path(sys.argv[1])):
 """
 
 
+@pytest.mark.slow
 def test_another_process_is_told_and_a_killed_one_holds_nothing(tmp_path: Path) -> None:
     process = subprocess.Popen([sys.executable, "-c", HOLDS, str(tmp_path / "lock")], stdout=subprocess.PIPE, text=True)
     try:

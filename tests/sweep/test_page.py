@@ -36,6 +36,7 @@ def section(document: Document, heading: str) -> Section:
     return next(one for one in document.sections if one.heading == heading)
 
 
+@pytest.mark.slow
 def test_every_cell_is_in_the_table_best_first(measured: SweepResult) -> None:
     document = sweep_document(measured)
     (table,) = section(document, "Every cell").tables
@@ -48,12 +49,14 @@ def test_every_cell_is_in_the_table_best_first(measured: SweepResult) -> None:
     assert dict(document.measured)["Swept over"].startswith("chunker: recursive:40/0, recursive:60/0, ")
 
 
+@pytest.mark.slow
 def test_every_table_has_as_many_cells_as_columns(measured: SweepResult) -> None:
     document = sweep_document(measured)
     tables = [document.headline, *(table for one in document.sections for table in one.tables)]
     assert all({len(row) for row in table.rows} <= {len(table.columns)} for table in tables)
 
 
+@pytest.mark.slow
 def test_the_first_screen_has_the_baseline_and_the_best(measured: SweepResult) -> None:
     document = sweep_document(measured)
     assert len(document.headline.rows) == 6
@@ -63,6 +66,7 @@ def test_the_first_screen_has_the_baseline_and_the_best(measured: SweepResult) -
     assert any(warning.startswith("only 5 queries count") for warning in document.warnings)
 
 
+@pytest.mark.slow
 def test_the_queries_are_of_few_cells_and_the_page_says_so(measured: SweepResult) -> None:
     queries = sweep_document(measured).queries
     assert queries is not None
@@ -73,6 +77,7 @@ def test_the_queries_are_of_few_cells_and_the_page_says_so(measured: SweepResult
     )
 
 
+@pytest.mark.slow
 def test_another_baseline_by_name_or_key(measured: SweepResult) -> None:
     cell = measured.results[2].cell
     for named in (cell.name, cell.key):
@@ -81,6 +86,7 @@ def test_another_baseline_by_name_or_key(measured: SweepResult) -> None:
         sweep_document(measured, baseline="nobody")
 
 
+@pytest.mark.slow
 def test_cut_cells_are_shown_but_compared_only_when_asked(measured: SweepResult) -> None:
     first, *others = measured.results
     cut = replace(measured, results=(replace(first, read_in_part=2), *others))
@@ -94,6 +100,7 @@ def test_cut_cells_are_shown_but_compared_only_when_asked(measured: SweepResult)
     assert dict(sweep_document(every).measured)["Compared"].startswith("8 systems")
 
 
+@pytest.mark.slow
 def test_failed_and_waiting_cells_are_told(measured: SweepResult) -> None:
     broken = CellResult(measured.results[0].cell, error="no such model <b>")
     waiting = CellResult(measured.results[1].cell)
@@ -114,6 +121,7 @@ def test_one_cell_has_the_page_of_an_evaluation_and_none_has_no_page(measured: S
         sweep_document(replace(measured, results=(broken,)))
 
 
+@pytest.mark.slow
 def test_two_cells_are_a_pair_and_nothing_is_held_out(measured: SweepResult) -> None:
     document = sweep_document(replace(measured, results=measured.results[:2]))
     assert "one half" not in document.lead
@@ -123,6 +131,7 @@ def test_two_cells_are_a_pair_and_nothing_is_held_out(measured: SweepResult) -> 
     assert queries.notes == ()
 
 
+@pytest.mark.slow
 def test_report_writes_the_page_of_what_is_kept(measured: SweepResult, tmp_path: Path) -> None:
     shutil.copytree(measured.folder, tmp_path / "kept")
     result = load_sweep_result(tmp_path / "kept")

@@ -70,6 +70,7 @@ def test_before_anything_is_done_everything_is_to_do(sweep: Sweep, island: Datas
     assert (reranking.pairs, reranking.is_exact, reranking.missing) == (most * 5, False, None)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("own_cache")
 def test_after_a_run_the_cache_has_everything_and_pairs_are_exact(sweep: Sweep, tmp_path: Path) -> None:
     result = run_sweep(sweep, tmp_path / "sweep", progress=False)
@@ -85,6 +86,7 @@ def test_after_a_run_the_cache_has_everything_and_pairs_are_exact(sweep: Sweep, 
     assert len(found) < 3 * 2 * 5  # dense and BM25 find some of the same chunks
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("own_cache")
 def test_what_is_finished_is_not_planned_again(sweep: Sweep, tmp_path: Path) -> None:
     run_sweep(sweep, tmp_path / "sweep", progress=False)
@@ -190,6 +192,7 @@ def test_a_plan_without_a_cache_has_everything_to_do(sweep: Sweep, island: Datas
     assert plan.embeddings[0].missing == plan.embeddings[0].texts
 
 
+@pytest.mark.slow
 def test_planning_loads_no_framework() -> None:
     script = """
 import sys

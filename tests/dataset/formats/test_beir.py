@@ -120,6 +120,7 @@ def test_bytes_that_are_not_utf8(folder: Path, faults: Callable[..., str]) -> No
     assert "queries.jsonl:1: found a byte-order mark of UTF-16" in faults(folder)
 
 
+@pytest.mark.slow
 def test_a_large_corpus_is_read_in_linear_time(tmp_path: Path) -> None:
     (tmp_path / "qrels").mkdir()
     with (tmp_path / "corpus.jsonl").open("w", encoding="utf-8") as file:

@@ -74,6 +74,7 @@ def test_a_damaged_file_is_no_crash(folder: str, name: str, options: dict[str, A
         assert faults
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["qa.parquet", "corpus.parquet"])
 def test_damaged_parquet_is_no_crash(name: str, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(FIXTURES / "autorag", tmp_path / "autorag"))

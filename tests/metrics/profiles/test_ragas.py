@@ -33,6 +33,7 @@ def test_the_cases_are_of_every_kind_and_of_the_version_that_the_profile_names()
     assert "make_ragas_values.py" in WRITTEN["command"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", OF_RAGAS)
 def test_what_ragas_gave(judged, metric: str) -> None:
     judgements = judged(*((relevant, retrieved) for retrieved, relevant in CASES))
@@ -49,6 +50,7 @@ def test_a_depth_is_what_was_retrieved(judged) -> None:
             np.testing.assert_array_equal(found, compute(beginnings, parse(name), "ragas"))
 
 
+@pytest.mark.slow
 def test_evaluate_and_rescore_and_score_rankings_give_its_values() -> None:
     metrics = [f"{name}@200" for name in OF_RAGAS]
     expected = [written(name) for name in OF_RAGAS]

@@ -108,6 +108,7 @@ def ranx() -> Iterator[Any]:
         yield pytest.importorskip("ranx")
 
 
+@pytest.mark.slow
 @given(cases)
 @few_examples
 def test_ranx(judged, ranx: Any, cases: list[Case]) -> None:

@@ -126,6 +126,7 @@ def test_the_script_cannot_end_the_element_it_stands_in() -> None:
     assert len(told) < 1_000_000
 
 
+@pytest.mark.slow
 def test_a_specification_is_small_and_leaves_looks_and_title_to_the_page(every_chart: dict[str, Any]) -> None:
     for name, chart in every_chart.items():
         told = specification(chart)
@@ -137,6 +138,7 @@ def test_a_specification_is_small_and_leaves_looks_and_title_to_the_page(every_c
     assert all(round(number, 6) == number for number in numbers)
 
 
+@pytest.mark.slow
 def test_nothing_of_altair_is_imported_before_a_chart_is_made() -> None:
     code = (
         "import sys, raglift, raglift.report.charts; sys.exit('altair' in sys.modules or 'vl_convert' in sys.modules)"

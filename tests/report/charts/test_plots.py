@@ -45,6 +45,7 @@ def test_a_metric_over_k_has_a_point_for_each_stage_and_depth(reranked: Any) -> 
     assert [row["v"] for row in found if row["k"] == 3] == pytest.approx([np.mean(BEFORE_AT_3), np.mean(AFTER_AT_3)])
 
 
+@pytest.mark.slow
 def test_a_stage_that_returns_no_more_ends_and_says_so(ranked: Any) -> None:
     evaluation = ranked([2, 3, 4], reranked=[1, 1, 1], top_n=2, as_deployed=True)
     chart = evaluation.plot.over_k("rr")
@@ -73,6 +74,7 @@ def test_lift_is_sorted_and_queries_that_did_not_change_have_no_bar(reranked: An
     assert chart.description.endswith("for each of 6 queries, sorted. 3 went up, 2 stayed the same, 1 went down.")
 
 
+@pytest.mark.slow
 def test_thousands_of_queries_share_bars_and_keep_their_sums() -> None:
     from raglift.metrics import NDCG
     from raglift.records import Query
@@ -226,6 +228,7 @@ def test_metrics_on_two_scales_are_not_drawn_on_one(ranked: Any) -> None:
     assert rows(evaluation.plot.intervals("dcg@3"), "l")
 
 
+@pytest.mark.slow
 def test_no_name_of_the_users_is_in_an_expression_or_names_a_field(every_chart: dict[str, Any]) -> None:
     for name, chart in every_chart.items():
         told = list(expressions(chart.to_dict()))
@@ -233,12 +236,14 @@ def test_no_name_of_the_users_is_in_an_expression_or_names_a_field(every_chart: 
         assert not [one for one in told if "alert" in one or "odd" in one or "fast" in one], name
 
 
+@pytest.mark.slow
 def test_every_chart_says_in_words_what_it_shows(every_chart: dict[str, Any]) -> None:
     for name, chart in every_chart.items():
         assert len(chart.description) > 40, name
         assert "\u202e" not in chart.to_json(), name
 
 
+@pytest.mark.slow
 def test_pictures_are_made_without_a_network(every_chart: dict[str, Any], tmp_path: Any) -> None:
     for number, chart in enumerate(every_chart.values()):
         path = tmp_path / f"{number}.svg"

@@ -36,6 +36,7 @@ def check(markdown):
     assert len(markdown) < 65_536
 
 
+@pytest.mark.slow
 def test_hostile_texts_do_not_change_the_structure(hostile, hostile_text):
     for make in (
         lambda one, _: one.to_markdown(),

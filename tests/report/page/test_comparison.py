@@ -42,6 +42,7 @@ def comparison(systems):
     return rl.compare(systems, primary="rr@3", hold_out=True)
 
 
+@pytest.mark.slow
 def test_the_first_screen_says_what_the_comparison_says(comparison):
     document = comparison_document(comparison)
     assert document.title == "stones: 3 systems compared"
@@ -62,6 +63,7 @@ def test_the_first_screen_says_what_the_comparison_says(comparison):
     assert names["Failed"] == "no query of any system"
 
 
+@pytest.mark.slow
 def test_differences_rerankers_loss_tags_and_costs_have_their_sections(comparison):
     document = comparison_document(comparison)
     (wins,) = section(document, "Differences").tables
@@ -80,6 +82,7 @@ def test_differences_rerankers_loss_tags_and_costs_have_their_sections(compariso
     assert [row[:2] for row in texts(tags.rows)][:3] == [["easy", "base"], ["", "better"], ["", "reranked"]]
 
 
+@pytest.mark.slow
 def test_exploratory_metrics_are_marked_where_p_is_small(comparison):
     (table,) = section(comparison_document(comparison), "All metrics").tables
     assert table.columns == ("metric", "base", "better", "reranked")
@@ -88,6 +91,7 @@ def test_exploratory_metrics_are_marked_where_p_is_small(comparison):
         assert cells[2].text.endswith("*") == (found.p <= 0.05)
 
 
+@pytest.mark.slow
 def test_the_queries_show_the_baseline_beside_the_best_of_the_others(comparison):
     queries = comparison_document(comparison).queries
     assert queries is not None
@@ -96,6 +100,7 @@ def test_the_queries_show_the_baseline_beside_the_best_of_the_others(comparison)
     assert other_of(comparison) == "better"
 
 
+@pytest.mark.slow
 def test_a_system_without_a_fair_pair_is_shown_without_a_difference(ranked, systems):
     comparison = rl.compare({**systems, "cut": ranked([1] * 36, top_n=2, tags=TAGS)}, primary="rr@3")
     rows = {row[0].text: row for row in comparison_document(comparison).headline.rows}
@@ -110,12 +115,14 @@ def test_only_shows_some_systems_with_the_same_figures(comparison):
     assert few.others == ("reranked",)
 
 
+@pytest.mark.slow
 def test_notes_of_several_systems_are_told_once(ranked):
     systems = {name: ranked([1, 2, 3] * 12, unlabelled=[0]) for name in ("a", "b")}
     notes = comparison_document(rl.compare(systems, primary="rr@3")).notes
     assert "every system: 1 query without labels and left out of every mean" in notes
 
 
+@pytest.mark.slow
 def test_every_table_has_as_many_cells_as_columns(comparison):
     document = comparison_document(comparison)
     tables = [document.headline, *(table for one in document.sections for table in one.tables)]
@@ -123,6 +130,7 @@ def test_every_table_has_as_many_cells_as_columns(comparison):
     assert all({len(row) for row in table.rows} <= {len(table.columns)} for table in tables)
 
 
+@pytest.mark.slow
 def test_report_writes_the_page(comparison, tmp_path: Path):
     path = comparison.report(tmp_path / "report.html")
     assert path == tmp_path / "report.html"

@@ -32,6 +32,7 @@ def reranked(ranked):
     return ranked(BEFORE, reranked=AFTER, tags=TAGS, metrics=("rr", "recall", "ndcg"))
 
 
+@pytest.mark.slow
 def test_the_first_screen_says_what_the_lift_says(reranked):
     document = evaluation_document(reranked, primary="rr@3", seed=4, confidence=0.9)
     lift = reranked.reranker_lift("rr@3", seed=4, confidence=0.9)
@@ -51,6 +52,7 @@ def test_the_first_screen_says_what_the_lift_says(reranked):
     assert document.headline.rows[1][5].text == "exploratory"
 
 
+@pytest.mark.slow
 def test_what_was_measured_is_named(reranked):
     names = dict(evaluation_document(reranked).measured)
     assert names["Stage retrieve"].startswith("fake (36 queries)")
@@ -63,6 +65,7 @@ def test_what_was_measured_is_named(reranked):
     assert "Python 3" in names["Versions"]
 
 
+@pytest.mark.slow
 def test_every_metric_is_in_the_table_with_its_test(reranked):
     document = evaluation_document(reranked, primary="rr@3")
     (table,) = section(document, "All metrics").tables
@@ -78,6 +81,7 @@ def test_every_metric_is_in_the_table_with_its_test(reranked):
     assert table.sections == (2, 4)
 
 
+@pytest.mark.slow
 def test_loss_tags_and_moved_queries_have_their_sections(reranked):
     document = evaluation_document(reranked, primary="rr@3")
     losses = reranked.loss(3)
@@ -95,6 +99,7 @@ def test_loss_tags_and_moved_queries_have_their_sections(reranked):
     assert all(figure.description.endswith(".") and figure.chart is not None for figure in figures)
 
 
+@pytest.mark.slow
 def test_the_queries_are_those_before_and_after(reranked):
     queries = evaluation_document(reranked, primary="rr@3").queries
     assert queries is not None
@@ -121,6 +126,7 @@ def test_few_queries_failures_and_notes_are_told(ranked):
     assert any("without labels" in note for note in document.notes)
 
 
+@pytest.mark.slow
 def test_of_a_run_that_failed_whole_no_zeros_are_charted(ranked):
     down = RuntimeError("down")
     document = evaluation_document(ranked([down, down, down], reranked=[1, 1, 1]))
@@ -144,6 +150,7 @@ def test_no_labels_and_no_fair_pair_still_make_a_page(ranked):
     assert "nan" not in str(texts(cut.headline.rows))
 
 
+@pytest.mark.slow
 def test_costs_are_shown_where_they_are_known(reranked):
     latencies = (StageLatency("retrieve", 10, 0.012, 0.02), StageLatency("rerank", 10, 1.2, 2.0))
     cost = Cost(latencies, StageLatency("whole", 10, 1.3, 2.1), throughput={"retrieve": 50.0, "rerank": None})
@@ -158,6 +165,7 @@ def test_costs_are_shown_where_they_are_known(reranked):
     assert "Cost" not in [one.heading for one in evaluation_document(reranked).sections]
 
 
+@pytest.mark.slow
 def test_a_loaded_evaluation_makes_the_same_page(reranked, tmp_path: Path):
     loaded = load_evaluation(reranked.save(tmp_path / "run"))
     first, second = evaluation_document(reranked, primary="rr@3"), evaluation_document(loaded, primary="rr@3")
@@ -171,6 +179,7 @@ def test_no_figure_is_made_of_nothing(ranked):
     assert not any(value is not None and math.isnan(value) for cell in cells for value in (cell.low, cell.high))
 
 
+@pytest.mark.slow
 def test_every_table_has_as_many_cells_as_columns(reranked):
     document = evaluation_document(reranked, primary="rr@3")
     tables = [document.headline, *(table for one in document.sections for table in one.tables)]
@@ -178,6 +187,7 @@ def test_every_table_has_as_many_cells_as_columns(reranked):
     assert all({len(row) for row in table.rows} <= {len(table.columns)} for table in tables)
 
 
+@pytest.mark.slow
 def test_report_writes_the_page_and_returns_its_path(reranked, tmp_path: Path):
     path = reranked.report(tmp_path / "report.html", primary="rr@3")
     assert path == tmp_path / "report.html"

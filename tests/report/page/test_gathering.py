@@ -213,6 +213,7 @@ def test_by_a_metric_without_a_depth_facts_count_at_the_deepest() -> None:
     assert drill_down({"a": one}, left=where, right=where, primary=SpanPrecisionOmega).k == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("match", ["containment", "coverage"])
 def test_hostile_texts_are_marked_where_they_are(match: str) -> None:
     """Half a surrogate pair cannot be packed, and is another character: one for one."""

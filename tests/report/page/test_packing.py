@@ -83,6 +83,7 @@ def test_it_has_the_agreed_form() -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [HOSTILE, "x" * 1_000_000], ids=["hostile", "long line"])
 def test_texts_survive_character_by_character(text: str) -> None:
     shown = read(one_query(text))["chunks"][0][3]

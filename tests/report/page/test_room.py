@@ -96,6 +96,7 @@ def test_a_depth_that_was_asked_for_is_kept(depth: int) -> None:
     assert size(within(WHOLE, depth, 0)) < size(left)
 
 
+@pytest.mark.slow
 def test_of_a_long_text_what_matched_is_shown_and_not_its_beginning() -> None:
     long = whole(queries=1, characters=50_000)
     marked = next(hit.matches[0] for hit in hits(long) if hit.matches)
@@ -109,6 +110,7 @@ def test_of_a_long_text_what_matched_is_shown_and_not_its_beginning() -> None:
     assert min(chunk.skipped, match.start, len(chunk.text) - match.end) > 50
 
 
+@pytest.mark.slow
 def test_a_match_longer_than_its_room_is_shown_from_its_beginning() -> None:
     long = whole(queries=1, characters=50_000)
     matches = (
@@ -147,6 +149,7 @@ def test_whatever_the_room_what_matches_is_there_and_what_is_shown_is_true(room:
     assert any(chunk.left_out or chunk.skipped for chunk in left.chunks) == any("texts" in note for note in left.notes)
 
 
+@pytest.mark.slow
 def test_a_fifth_of_a_page_of_500_queries_takes_a_fifth_of_its_room() -> None:
     left = within(whole(queries=100, k=10), None, ROOM // 5)
     assert ROOM // 7 < size(left) <= ROOM // 5

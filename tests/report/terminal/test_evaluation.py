@@ -240,6 +240,7 @@ def test_a_cost_has_no_colour():
     assert re.search(r"\+\d\.\d ", cost)
 
 
+@pytest.mark.slow
 def test_the_lift_in_ndcg_is_shown_with_its_interval_and_p(ranked):
     before, after = [2, 3, 1, 5, 1, None] * 6, [1, 1, 2, 2, 1, 1] * 6
     both = ranked(before, reranked=after, metrics=["ndcg", "mrr"])

@@ -59,6 +59,7 @@ def ask(breaker: CircuitBreaker, service: Service, times: int) -> list[object]:
     return asyncio.run(all_of_them())
 
 
+@pytest.mark.slow
 def test_a_service_that_refuses_everything_is_asked_a_hundred_times() -> None:
     refusal = SearchAnswer(status=401, body={"detail": "who are you?"})
     with SearchServer(lambda _: refusal) as server:
@@ -71,6 +72,7 @@ def test_a_service_that_refuses_everything_is_asked_a_hundred_times() -> None:
     assert "the headers of the mapping say who asks" in str(raised.value)
 
 
+@pytest.mark.slow
 def test_one_that_has_answered_is_asked_for_every_query() -> None:
     refusal = SearchAnswer(status=422)
     with SearchServer(lambda request: ANSWER if request.json["query"] == "query 0" else refusal) as server:
@@ -79,6 +81,7 @@ def test_one_that_has_answered_is_asked_for_every_query() -> None:
     assert sum(trace.error is not None for trace in evaluation.run.traces) == 299
 
 
+@pytest.mark.slow
 def test_one_that_answers_a_mapping_of_another_shape_is_not_asked_for_ever() -> None:
     with SearchServer(lambda _: {"found": [{"text": "The lamp."}]}) as server:
         with pytest.raises(ServiceUnusable, match="found"):
@@ -95,6 +98,7 @@ def test_that_nobody_is_there_is_said_as_it_is(monkeypatch: pytest.MonkeyPatch) 
             rl.evaluate(system, Dataset(QUERIES[:200]))
 
 
+@pytest.mark.slow
 def test_a_few_refusals_among_failures_that_may_pass_do_not_end_it(clock: Clock) -> None:
     breaker = CircuitBreaker()
     busy = Service(clock, 0.01, ServiceFailed("HTTP 503 Service Unavailable", status_code=503))

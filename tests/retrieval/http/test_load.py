@@ -62,6 +62,7 @@ def measured() -> tuple[rl.Evaluation, SearchServer, BadDay]:
     return evaluation, server, bad_day
 
 
+@pytest.mark.slow
 def test_every_query_has_its_own_answer_in_order_or_its_cause(measured) -> None:
     evaluation, _, _ = measured
     assert [trace.query_id for trace in evaluation.run.traces] == [f"q{n + 1}" for n in range(QUERIES)]

@@ -204,6 +204,7 @@ def test_a_redirect_on_the_same_server_is_followed_with_the_whole_request() -> N
     assert server.requests[1].headers["x-key"] == "12345678"
 
 
+@pytest.mark.slow
 def test_nobody_there_is_told_once_and_soon() -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
@@ -280,6 +281,7 @@ def test_asking_in_turn_keeps_one_connection() -> None:
         assert server.counts["connections"] == 1
 
 
+@pytest.mark.slow
 def test_what_broke_off_leaves_no_connection_that_hangs() -> None:
     patient = {"timeout": 5}
     with SearchServer(

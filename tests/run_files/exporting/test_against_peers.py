@@ -118,6 +118,7 @@ def ours(evaluation: Evaluation, query: str, stage: str, metric: str) -> float:
     return float(evaluation.scores.of(stage, metric)[number])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("match", ["containment", "coverage"])
 @given(found=cases)
 @few_examples
@@ -130,6 +131,7 @@ def test_trec_eval_agrees_on_every_query_that_is_not_named(match: str, found: li
                 assert ours(evaluation, query, stage, metric) == pytest.approx(value, abs=1e-9), (query, stage, metric)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("match", ["containment", "coverage"])
 def test_trec_eval_agrees_on_real_text(match: str, tmp_path: Path) -> None:
     """The lighthouse's questions, whose labels are places in its texts; chunks overlap, so some facts have several."""

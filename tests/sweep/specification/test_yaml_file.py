@@ -134,6 +134,7 @@ def test_what_is_missing_is_said_of_the_file(tmp_path: Path) -> None:
     assert fault.startswith("sweep.yaml:4: chunkers[1].splitter: found nothing; expected a splitter, as recursive or ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "message"),
     [
