@@ -10,10 +10,10 @@ from raglift.comparison.statistics import interval_of
 from raglift.diagnosis.rejudged import judgements_of
 from raglift.errors import ConfigurationError
 from raglift.metrics import mean_title
-from raglift.printable import counted
+from raglift.printable import TRUNCATED, counted
 from raglift.report.document import Cell, Document, Figure, Section, Table
 from raglift.report.format import interval_text, level
-from raglift.report.page.cells import TRUNCATED, decided_cell, p_cell, row_of, verdict_cell
+from raglift.report.page.cells import decided_cell, p_cell, row_of, verdict_cell
 from raglift.report.page.comparison import comparison_sections, headline, lead, notes_of, other_of
 from raglift.report.page.evaluation import evaluation_document
 from raglift.report.page.gathering import drill_down
