@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -203,3 +204,27 @@ def test_built_in_adapters_and_what_they_say() -> None:
     assert adapter_of("http://127.0.0.1/search") is built_in()[-1]
     assert adapter_of("bm25") is None
     assert adapter_of({"text": "x"}) is None
+
+
+def test_the_example_of_the_documentation_works_once_it_is_installed(run: Run, site: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "adapters.md").read_text(encoding="utf-8")
+    page = page[page.index("## Another framework") :]
+    framework, adapter, *_ = re.findall(r"^```python\n(.+?)^```$", page, re.MULTILINE | re.DOTALL)
+    entry = re.search(r'^\[project\.entry-points\."raglift\.adapters"\]\n(\w+) = "(.+)"$', page, re.MULTILINE)
+    assert entry is not None
+    made = run(framework)  # it writes acme.py
+    assert made.returncode == 0, made.stderr
+    install(site, "acme-raglift", "acme_raglift", adapter, f"{entry[1]} = {entry[2]}")
+    (site / "acme.py").unlink()
+    found = run("""
+        import acme, raglift as rl
+        data = rl.load_dataset("lighthouse")
+        index = acme.Index({document.id: document.text for document in data.documents}, most=2)
+        evaluation = rl.evaluate(index, data, ks=(10,), metrics=["recall"])
+        print(evaluation.run.stages[0].system, evaluation.run.inventory.chunks, index.most)
+        print(max(len(trace.stages[0].ranking) for trace in evaluation.run.traces))
+        by_function = rl.evaluate(lambda query: index.find(query, 10), data, ks=(10,), metrics=["recall"])
+        assert by_function.to_frame().equals(evaluation.to_frame())
+    """)
+    assert (found.returncode, found.stderr) == (0, "")
+    assert found.stdout.splitlines() == ["Acme index (20 pages) 20 2", "20"]

@@ -44,13 +44,13 @@ def evaluate(
 
     Args:
         system: a LangChain retriever, vector store or Runnable; a LlamaIndex retriever, query engine or index; a
-            function from a query's text to results; the address of an HTTP service, or an `HttpRetriever` from
-            `raglift.retrieval`; or an object with `retrieve(queries, k)`. A composite (a
-            `ContextualCompressionRetriever`, a query engine with postprocessors) is opened into its stages. It is
-            never changed: depths are set on copies.
+            Haystack retriever or pipeline; a function from a query's text to results; the address of an HTTP
+            service, or an `HttpRetriever` from `raglift.retrieval`; or an object with `retrieve(queries, k)`. A
+            composite (a `ContextualCompressionRetriever`, a query engine with postprocessors, a pipeline with a
+            ranker) is opened into its stages. It is never changed: depths are set on copies.
         dataset: labelled queries, from `load_dataset` or `Dataset.from_dict`.
         reranker: "late-interaction" (embedded, needs no network), a cross-encoder's name or path, a `CrossEncoder`, a
-            LangChain compressor, a LlamaIndex postprocessor, a function, or a list of these.
+            LangChain compressor, a LlamaIndex postprocessor, a Haystack ranker, a function, or a list of these.
         ks: the depths at which metrics are taken: numbers of hits, and budgets of context tokens as `tokens(2000)`
             (from `raglift.metrics`, or as a text), which make the prompts of different chunk sizes comparable.
         candidates: how many hits to retrieve for the rerankers; raised to the largest k.
