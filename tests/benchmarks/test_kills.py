@@ -16,10 +16,7 @@ import pytest
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(sys.platform == "win32", reason="there are no signals"),
-]
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no signals")
 
 
 @pytest.fixture(autouse=True)
@@ -48,6 +45,7 @@ def grading(tmp_path: Path) -> Iterator[Any]:
     job.close()
 
 
+@pytest.mark.slow
 def test_sweeps(tmp_path: Path, seed: int, kills: int) -> None:
     from killing.job import kill_often
     from killing.sweeping import Sweeping
@@ -57,6 +55,7 @@ def test_sweeps(tmp_path: Path, seed: int, kills: int) -> None:
     assert sum(count.items for count in tally.counts) > 100
 
 
+@pytest.mark.slow
 def test_evaluations_saved_over_others(tmp_path: Path, seed: int, kills: int) -> None:
     from killing.job import kill_often
     from killing.saving import Saving
@@ -64,16 +63,17 @@ def test_evaluations_saved_over_others(tmp_path: Path, seed: int, kills: int) ->
     assert len(kill_often(Saving(tmp_path / "inputs"), tmp_path / "killed", kills, seed).kills) == kills
 
 
-def test_saving_before_its_operations_on_files(tmp_path: Path, is_full: bool) -> None:
+@pytest.mark.full
+def test_saving_before_its_operations_on_files(tmp_path: Path) -> None:
     from killing.files import stop_everywhere
     from killing.saving import Saving
 
-    step = 6 if is_full else 24
-    stops = stop_everywhere(Saving(tmp_path / "inputs"), tmp_path / "stopped", over=True, step=step)
+    stops = stop_everywhere(Saving(tmp_path / "inputs"), tmp_path / "stopped", over=True, step=6)
     assert stops.operations > 10
-    assert stops.kills == stops.operations / step
+    assert stops.kills == stops.operations / 6
 
 
+@pytest.mark.slow
 def test_grading(tmp_path: Path, seed: int, kills: int, grading: Any) -> None:
     from killing.job import kill_often
 
@@ -82,6 +82,7 @@ def test_grading(tmp_path: Path, seed: int, kills: int, grading: Any) -> None:
     assert max(count.items for count in tally.counts) > 40
 
 
+@pytest.mark.slow
 def test_reviews(tmp_path: Path, seed: int, kills: int) -> None:
     from killing.reviewing import Reviewing, review_often
 

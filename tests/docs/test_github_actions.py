@@ -175,6 +175,7 @@ def project(tmp_path: Path, job: Job) -> Path:
     return folder
 
 
+@pytest.mark.full
 def test_a_pull_request_that_changes_nothing_passes(project: Path, job: Job) -> None:
     assert job("gate", project) == {"Evaluate": 0, "baseline": 0, "Gate": 0, "Report": 0}
     summary = (project / "summary.md").read_text(encoding="utf-8")
@@ -184,6 +185,7 @@ def test_a_pull_request_that_changes_nothing_passes(project: Path, job: Job) -> 
     assert "::error" not in (project / "Gate.txt").read_text(encoding="utf-8")
 
 
+@pytest.mark.full
 def test_before_there_is_a_baseline_the_bounds_count_and_it_is_told(project: Path, job: Job) -> None:
     shutil.rmtree(project / "base")
     assert job("gate", project) == {"Evaluate": 0, "baseline": 0, "Gate": 0, "Report": 0}
@@ -193,6 +195,7 @@ def test_before_there_is_a_baseline_the_bounds_count_and_it_is_told(project: Pat
     assert "baseline" not in summary
 
 
+@pytest.mark.slow
 def test_a_regression_fails_the_job_and_everything_is_told_all_the_same(project: Path, job: Job) -> None:
     (project / "my_rag.py").write_text(WORSE, encoding="utf-8")
     assert job("gate", project) == {"Evaluate": 0, "baseline": 0, "Gate": 1, "Report": 0}
@@ -210,6 +213,7 @@ def test_a_regression_fails_the_job_and_everything_is_told_all_the_same(project:
     assert all((project / name).is_file() for name in uploaded["with"]["path"].split())
 
 
+@pytest.mark.full
 def test_a_label_that_is_mended_counts_for_both_and_a_new_one_is_no_fault(project: Path, job: Job) -> None:
     path = project / "retrieval" / "queries.jsonl"
     first, *rest = path.read_text(encoding="utf-8").splitlines()
@@ -220,6 +224,7 @@ def test_a_label_that_is_mended_counts_for_both_and_a_new_one_is_no_fault(projec
     assert job("gate", project)["Gate"] == 0
 
 
+@pytest.mark.full
 def test_a_question_that_is_deleted_is_warned_of_and_one_that_is_reworded_is_no_pair(project: Path, job: Job) -> None:
     path = project / "retrieval" / "queries.jsonl"
     first, second, *rest = path.read_text(encoding="utf-8").splitlines()
@@ -242,6 +247,7 @@ def test_a_report_that_cannot_be_made_does_not_decide() -> None:
     assert all("continue-on-error" not in step for step in JOBS["gate"]["steps"] if step is not report)
 
 
+@pytest.mark.slow
 def test_a_system_that_does_not_start_fails_the_job(project: Path, job: Job) -> None:
     (project / "my_rag.py").write_text("raise RuntimeError('no lamp')\n", encoding="utf-8")
     outcomes = job("gate", project)

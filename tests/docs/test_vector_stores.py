@@ -137,7 +137,7 @@ def test_the_blocks_are_one_module_and_the_sweep_names_its_functions(tmp_path: P
     assert set(re.findall(r"my_rag[:.](\w+)", "".join(SHELL))) <= defined
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @needs_qdrant
 def test_qdrant_through_langchain(folder: Path, exact: Evaluation) -> None:
     (folder / "stores.yaml").write_text(SWEEP.replace(", my_rag:pgvector_1000", ""), encoding="utf-8")

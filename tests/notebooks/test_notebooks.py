@@ -51,7 +51,7 @@ def test_a_notebook_shows_what_is_committed(
     assert checking.differences(committed, run) == []
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_walkthrough_goes_on_without_the_book(tmp_path: Path, running: ModuleType, checking: ModuleType) -> None:
     run = running.execute(FOLDER / "01_war_and_peace.ipynb", {"RAGLIFT_CORPORA": str(tmp_path)})
     shown = " ".join(
