@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from raglift.matching import Judgements
     from raglift.records import Metric
 
-__all__ = ["compute", "counts_tokens", "mean_title", "title"]
+__all__ = ["compute", "counts_tokens", "has_differences", "mean_of", "mean_title", "title"]
 
 
 def compute(judgements: Judgements, metric: Metric, profile: str = "default") -> NDArray[np.float64]:
@@ -55,6 +55,16 @@ def compute(judgements: Judgements, metric: Metric, profile: str = "default") ->
 def counts_tokens(metric: Metric) -> bool:
     """Whether a metric needs the tokens of the hits to be counted."""
     return metric.budget is not None or MEASURES[metric.name].is_cost
+
+
+def mean_of(metric: Metric, values: NDArray[np.float64]) -> float:
+    """Return the mean of a metric over the queries that count, as its measure has it; NaN where none counts."""
+    return MEASURES[metric.name].mean_of(values)
+
+
+def has_differences(metric: Metric) -> bool:
+    """Whether a difference of means is the mean of the queries' differences: not where the mean is geometric."""
+    return MEASURES[metric.name].mean == "arithmetic"
 
 
 def title(metric: Metric) -> str:

@@ -26,14 +26,18 @@ OFFICIAL = (
     *(f"iprec_at_recall_{tenth / 10:.2f}" for tenth in range(11)),
     *(f"P_{cut}" for cut in CUTS),
 )
-ALSO = (
+ALL = (
+    *OFFICIAL,
     *(f"recall_{cut}" for cut in CUTS),
-    "ndcg",
-    *(f"ndcg_cut_{cut}" for cut in CUTS),
-    *(f"map_cut_{cut}" for cut in CUTS),
-    *("success_1", "success_5", "success_10", "set_P", "set_recall", "set_F"),
+    *("infAP", "gm_bpref", *(f"Rprec_mult_{fifth / 5:.2f}" for fifth in range(1, 11)), "utility", "11pt_avg"),
+    *("binG", "G", "ndcg", "ndcg_rel", "Rndcg"),
+    *(f"{name}_{cut}" for name in ("ndcg_cut", "map_cut", "relative_P") for cut in CUTS),
+    *("success_1", "success_5", "success_10"),
+    *("set_P", "set_relative_P", "set_recall", "set_map", "set_F", "num_nonrel_judged_ret"),
 )
-INTEGERS = ("num_q", "num_ret", "num_rel", "num_rel_ret")
+"""What `trec_eval -m all_trec` prints, but `relstring`."""
+INTEGERS = ("num_q", "num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret")
+GEOMETRIC = ("gm_map", "gm_bpref")
 
 
 def written(folder: Path, run: Run, qrels: Qrels) -> tuple[Path, Path]:
@@ -50,14 +54,14 @@ def as_trec_eval(run: Run, qrels: Qrels, names: Iterable[str], *, complete: bool
 
     With -c, means and num_q are over the queries of the qrels, and num_rel is counted in the qrels.
     """
-    measures = {"official", "recall", "ndcg", "ndcg_cut", "map_cut", "success", "set_P", "set_recall", "set_F"}
+    measures = pytrec_eval.supported_measures - {"runid", "relstring"}
     found = pytrec_eval.RelevanceEvaluator(qrels, measures).evaluate(run)
     order = sorted(found, key=str.encode)
 
     def line(name: str, query: str, value: float) -> str:
         return "%-22s\t%s\t" % (name, query) + ("%d" % value if name in INTEGERS else "%6.4f" % value)  # noqa: UP031
 
-    own = [name for name in names if name not in ("runid", "num_q", "gm_map")]
+    own = [name for name in names if name not in ("runid", "num_q", *GEOMETRIC)]
     lines = [line(name, query, found[query][name]) for query in order for name in own] if per_query else []
     n = len(qrels) if complete else len(order)
     for name in names:
@@ -71,7 +75,7 @@ def as_trec_eval(run: Run, qrels: Qrels, names: Iterable[str], *, complete: bool
             total = n
         elif name == "num_rel" and complete:
             total = sum(grade > 0 for ids in qrels.values() for grade in ids.values())
-        elif name == "gm_map":
+        elif name in GEOMETRIC:
             total = math.exp((total + (n - len(order)) * math.log(1e-5)) / n)
         elif name not in INTEGERS:
             total /= n
@@ -111,9 +115,18 @@ def test_the_lines_are_those_of_trec_eval(
 ) -> None:
     run, qrels = drawn(seed, queries=queries, ids=ids, levels=levels)
     files = written(tmp_path, run, qrels)
-    expected = as_trec_eval(run, qrels, (*OFFICIAL, *ALSO), complete=complete, per_query=per_query)
-    asked = ("official", *ALSO)
-    assert list(trec_eval_lines(*files, asked, answered_only=not complete, per_query=per_query)) == expected
+    expected = as_trec_eval(run, qrels, ALL, complete=complete, per_query=per_query)
+    assert list(trec_eval_lines(*files, ["all_trec"], answered_only=not complete, per_query=per_query)) == expected
+
+
+def test_each_measure_is_printed_when_it_is_asked_for_by_itself(tmp_path: Path) -> None:
+    run, qrels = drawn(5, queries=30, ids=40, levels=20)
+    files = written(tmp_path, run, qrels)
+    assert {name.rpartition("_")[0] or name for name in ALL} >= {"Rprec_mult", "infAP", "G"}
+    for line, name in zip(as_trec_eval(run, qrels, ALL, complete=True, per_query=False), ALL, strict=True):
+        assert list(trec_eval_lines(*files, [name])) == [line]
+    families = {re.sub(r"_\d+(\.\d+)?$", "", name) for name in ALL} | {"relstring"}
+    assert families == set(pytrec_eval.supported_measures)
 
 
 def test_the_default_is_what_trec_eval_prints_by_itself(tmp_path: Path) -> None:
