@@ -33,7 +33,15 @@ from raglift.metrics.trec import (
 )
 
 # isort: on
-from raglift.metrics.computing import compute, counts_tokens, has_differences, mean_of, mean_title, title
+from raglift.metrics.computing import (
+    compute,
+    counts_tokens,
+    has_differences,
+    mean_of,
+    mean_title,
+    require_irrelevant,
+    title,
+)
 from raglift.metrics.functional import (
     dcg,
     f1_at_k,
@@ -127,6 +135,7 @@ __all__ = [
     "recall_at_k",
     "refuse_budget",
     "require_installed",
+    "require_irrelevant",
     "split_metrics",
     "title",
     "tokens",

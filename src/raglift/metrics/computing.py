@@ -14,12 +14,14 @@ from raglift.metrics.profiles import PROFILES
 from raglift.metrics.registry import MEASURES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from raglift.matching import Judgements
     from raglift.records import Metric
 
-__all__ = ["compute", "counts_tokens", "has_differences", "mean_of", "mean_title", "title"]
+__all__ = ["compute", "counts_tokens", "has_differences", "mean_of", "mean_title", "require_irrelevant", "title"]
 
 
 def compute(judgements: Judgements, metric: Metric, profile: str = "default") -> NDArray[np.float64]:
@@ -50,6 +52,25 @@ def compute(judgements: Judgements, metric: Metric, profile: str = "default") ->
         return values
     came_back = (judgements.whole or judgements).hits > 0  # a first hit larger than a token budget did come back
     return np.where(came_back, values, np.nan)
+
+
+def require_irrelevant(metrics: Iterable[Metric], *, says_irrelevant: bool) -> None:
+    """Check that labels say of something that it is irrelevant, where a metric needs that.
+
+    Args:
+        metrics: what is to be computed.
+        says_irrelevant: whether any label says so.
+
+    Raises:
+        ConfigurationError: none does.
+    """
+    needing = [str(metric) for metric in metrics if MEASURES[metric.name].needs_irrelevant]
+    if needing and not says_irrelevant:
+        raise ConfigurationError(
+            f"{needing[0]}: found labels that say of nothing that it is irrelevant; expected some that do, as a grade "
+            "of 0 in qrels or `judged_irrelevant` of a query: add them (raglift review and raglift grade do), or take "
+            "another metric, as ap"
+        )
 
 
 def counts_tokens(metric: Metric) -> bool:
