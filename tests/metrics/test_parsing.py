@@ -174,8 +174,9 @@ def test_a_mean_of_reciprocal_ranks_is_computed_by_its_own_name(judged) -> None:
 def test_no_queries_and_no_labels_are_no_error(judged, name: str, profile: str) -> None:
     metric = Metric(name, 3 if MEASURES[name].takes_k else None)
     assert compute(judged(), metric, profile).shape == (0,)
-    cost = 1 if MEASURES[name].is_cost else 0  # a prompt costs the same, whatever was wanted
-    assert compute(judged(([], ["A"]), ([], ["B"])), metric, profile).tolist() == [cost, cost]
+    # a prompt costs the same whatever was wanted, and no hit of these was judged
+    of_hits = {"context_tokens": 1, "utility": -1, "rbp_residual": 1, "unjudged": 1 / 3}.get(name, 0)
+    assert compute(judged(([], ["A"]), ([], ["B"])), metric, profile).tolist() == pytest.approx([of_hits, of_hits])
 
 
 def test_a_profile_names_only_measures_that_exist() -> None:

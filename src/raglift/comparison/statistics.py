@@ -97,7 +97,6 @@ def scored(metric: Metric | str, known: Sequence[Metric], where: str) -> Metric:
 
 
 _USUAL = Metric("ndcg", 10)
-_WHY = " of single queries: its mean is geometric, so it has no differences query by query"
 _ANY_NUMBER = re.compile(r"all [\d,]+ assignments?")
 
 
@@ -114,11 +113,15 @@ def primary_of(metric: Metric | str | None, known: Sequence[Metric]) -> Metric:
     """
     if metric is None:
         return _usual(known)
+    if not has_differences(as_metric(metric, "primary")):
+        raise ConfigurationError(
+            f"primary: found {metric}, whose mean over queries is geometric, so it has no differences query by query; "
+            "expected one whose mean is arithmetic, as ap for gm_map"
+        )
     wanted = scored(metric, known, "primary")
     if not is_quality(wanted):
         raise ConfigurationError(
-            f"primary: found {wanted}, which is no measure of quality{_WHY if not has_differences(wanted) else ''}; "
-            "expected one of which more is better, as ndcg@10"
+            f"primary: found {wanted}, which is no measure of quality; expected one of which more is better, as ndcg@10"
         )
     return wanted
 

@@ -27,9 +27,9 @@ __all__ = ["compute", "counts_tokens", "has_differences", "mean_of", "mean_title
 def compute(judgements: Judgements, metric: Metric, profile: str = "default") -> NDArray[np.float64]:
     """Return a metric's value for each query, in dataset order.
 
-    Queries without labels come out as 0 (or with what their hits cost) and are left out later by the caller; NaN marks
-    a query that the profile leaves out of its mean. At a token budget, a metric is that of the whole of the beginning
-    of the ranking that fits.
+    Queries without labels come out as 0 (or with what their hits are worth or cost) and are left out by the caller;
+    NaN marks a query that the profile leaves out of its mean. At a token budget, a metric is that of the whole of the
+    beginning of the ranking that fits.
 
     Raises:
         ConfigurationError: an unknown profile, measure or setting; a measure that needs a k has none, cannot be
