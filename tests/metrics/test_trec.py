@@ -156,6 +156,6 @@ def test_geometric_means_are_not_compared_query_by_query() -> None:
     found = rl.compare({"first": first, "second": second})
     assert [str(row.metric) for row in found.rows] == ["ndcg@2", "ndcg@2"]
     assert any("geometric means" in note and "gm_map@2" in note for note in found.notes)
-    with pytest.raises(ConfigurationError, match="its mean is geometric"):
+    with pytest.raises(ConfigurationError, match="mean over queries is geometric"):
         rl.compare({"first": first, "second": second}, primary="gm_map@2")
     assert "GMAP@2" in str(first)
