@@ -14,7 +14,7 @@ import pytrec_eval
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from raglift.errors import ConfigurationError
+from raglift.errors import ConfigurationError, DatasetError
 from raglift.run_files import trec_eval_lines
 
 Run = dict[str, dict[str, float]]
@@ -183,3 +183,88 @@ def test_the_mean_has_no_not_a_number(tmp_path: Path) -> None:
         float(line.split("\t")[2]) for line in trec_eval_lines(*files, ["map", "bpref", "ndcg", "set_F", "gm_map"])
     ]
     assert np.isfinite(values).all()
+
+
+def test_everything_is_checked_before_the_first_line_is_asked_for(tmp_path: Path) -> None:
+    files = written(tmp_path, {"q": {"a": 1.0}}, {"q": {"a": 1}})
+    with pytest.raises(ConfigurationError, match="found 'nothing'"):
+        trec_eval_lines(*files, ["nothing"])
+    with pytest.raises(DatasetError):
+        trec_eval_lines(tmp_path / "missing.trec", files[1])
+    with pytest.raises(ConfigurationError, match="found the version 8; expected 9 or 10"):
+        trec_eval_lines(*files, trec_eval=8)
+
+
+def values(lines: Iterable[str]) -> dict[str, float]:
+    cells = [line.split("\t") for line in lines]
+    return {name.strip(): float(value) for name, query, value in cells if query == "all" and name.strip() != "runid"}
+
+
+@pytest.mark.parametrize("name", ["rbp", "rbp_resid", "unj_5", "unj"])
+def test_a_name_of_version_10_is_refused_for_version_9(tmp_path: Path, name: str) -> None:
+    files = written(tmp_path, {"q": {"a": 1.0}}, {"q": {"a": 1}})
+    with pytest.raises(ConfigurationError, match=f"found '{name}', which trec_eval 9 does not have; .*--trec-eval 10"):
+        trec_eval_lines(*files, [name])
+    assert next(iter(values(trec_eval_lines(*files, [name], trec_eval=10)))).startswith(name)
+
+
+def test_a_name_of_trec_evals_stands_for_no_other_measure(tmp_path: Path) -> None:
+    files = written(tmp_path, {"q": {"x": 3.0, "b": 2.0, "a": 1.0}}, {"q": {"a": 2, "b": 1}})
+    ours = values(trec_eval_lines(*files, ["rbp(p=0.8)", "rbp(p=0.9)@2"]))
+    assert ours == pytest.approx({"rbp(p=0.8)": 0.2 * (0.8 + 0.64), "rbp(p=0.9)@2": 0.1 * 0.9}, abs=5e-5)
+    # each grade / 2, the highest of the query
+    theirs = values(trec_eval_lines(*files, ["rbp", "rbp(gain=graded,p=0.9)"], trec_eval=10))
+    assert theirs == pytest.approx({"rbp": 0.1 * (0.9 / 2 + 0.81)}, abs=5e-5)
+
+
+def test_version_10_rounds_recall_otherwise(tmp_path: Path) -> None:
+    found = {"q": {name: float(10 - rank) for rank, name in enumerate([*"axyzwb"])}}
+    files = written(tmp_path, found, {"q": dict.fromkeys("abcd", 1)})
+    # 0.3 · 4 is 1.2: with 0.9 added and cut 2 documents, of which the second is at rank 6; rounded 1
+    old, new = (values(trec_eval_lines(*files, ["official"], trec_eval=version)) for version in (9, 10))
+    assert (old["iprec_at_recall_0.30"], new["iprec_at_recall_0.30"]) == (pytest.approx(2 / 6, abs=5e-5), 1)
+    assert {name for name in old if old[name] != new[name]} <= {
+        f"iprec_at_recall_{share / 10:.2f}" for share in range(11)
+    }
+
+
+def test_version_10_prints_queries_without_a_ranking_where_all_count(tmp_path: Path) -> None:
+    files = written(tmp_path, {"q": {"a": 1.0}}, {"q": {"a": 1}, "r": {"b": 1}})
+    asked = ["num_ret", "map", "unj_5", "utility"]
+
+    def queries(version: int, *, answered_only: bool) -> set[str]:
+        lines = trec_eval_lines(*files, asked[:2], per_query=True, trec_eval=version, answered_only=answered_only)
+        return {line.split("\t")[1] for line in lines}
+
+    assert queries(9, answered_only=False) == {"q", "all"}
+    assert queries(10, answered_only=True) == {"q", "all"}
+    assert queries(10, answered_only=False) == {"q", "r", "all"}
+    lines = list(trec_eval_lines(*files, asked, per_query=True, trec_eval=10))
+    of_r = [(line.split()[0], float(line.split()[2])) for line in lines if "\tr\t" in line]
+    assert of_r == [("num_ret", 0), ("map", 0), ("utility", 0), ("unj_5", 0)]
+    assert values(lines)["map"] == values(trec_eval_lines(*files, ["map"]))["map"] == 0.5
+
+
+def test_version_10_reads_comments_and_text_after_the_tag_and_all_bits_of_scores(tmp_path: Path) -> None:
+    run, qrels = tmp_path / "run.trec", tmp_path / "qrels.txt"
+    run.write_text("# a run of six words\nq Q0 a 1 0.90000000002 tag and more\nq Q0 b 2 0.90000000001 tag\n")
+    qrels.write_text("# judged in June\nq 0 a 1\n")
+    assert values(trec_eval_lines(run, qrels, ["map", "num_ret"], trec_eval=10)) == {"num_ret": 2, "map": 1}
+    with pytest.raises(DatasetError, match=r"run.trec:2.*8 columns|qrels.txt:1"):
+        trec_eval_lines(run, qrels, ["map"])
+    run.write_text("q Q0 a 1 0.90000000002 tag\nq Q0 b 2 0.90000000001 tag\n")
+    qrels.write_text("q 0 a 1\n")
+    assert values(trec_eval_lines(run, qrels, ["map"])) == {"map": 0.5}  # equal in 32 bits: by id, descending
+    assert values(trec_eval_lines(run, qrels, ["map"], trec_eval=10)) == {"map": 1}
+
+
+def test_an_id_may_begin_with_a_number_sign_for_version_9(tmp_path: Path) -> None:
+    files = written(tmp_path, {"#1": {"a": 1.0}}, {"#1": {"a": 1}})
+    assert values(trec_eval_lines(*files, ["map"])) == {"map": 1}
+
+
+@pytest.mark.parametrize("name", ["prefs_simp", "map_avgjg", "qrels_jg", "relstring"])
+def test_what_qrels_do_not_hold_is_refused(tmp_path: Path, name: str) -> None:
+    files = written(tmp_path, {"q": {"a": 1.0}}, {"q": {"a": 1}})
+    with pytest.raises(ConfigurationError, match=f"found '{name}', .*; expected"):
+        trec_eval_lines(*files, [name])
