@@ -9,7 +9,7 @@ import numpy as np
 
 from raglift.errors import ConfigurationError
 from raglift.matching import judge_ids
-from raglift.metrics import MEASURES, compute, counts_tokens, mean_title, parse
+from raglift.metrics import MEASURES, compute, counts_tokens, mean_of, mean_title, parse, require_irrelevant
 from raglift.records import Metric, Ranking, Scores
 
 if TYPE_CHECKING:
@@ -100,10 +100,8 @@ class RankingScores:
         return int(np.count_nonzero(~np.isnan(self.of(metric))))
 
     def mean(self, metric: Metric | str) -> float:
-        """Return the mean over the queries that count; NaN when none does."""
-        values = self.of(metric)
-        counted = values[~np.isnan(values)]
-        return float(counted.mean()) if len(counted) else float("nan")
+        """Return the mean over the queries that count, geometric where the measure's is; NaN when none does."""
+        return mean_of(parse(str(metric)), self.of(metric))
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a query, and one column a metric."""
@@ -145,8 +143,8 @@ def score_rankings(
 
     Args:
         rankings: for each query id, the ids that came back, best first.
-        relevant: for each query id, the relevant ids, or the grade of each: an integer; 0 and less is judged
-            irrelevant.
+        relevant: for each query id, the relevant ids, or the grade of each: an integer; 0 is judged irrelevant, and
+            less was in the pool and not judged, which only the measures of judged ids tell from it.
         metrics: what to compute, as "ndcg@10" or `NDCG @ 10`.
         profile: whose metric conventions: "default", "tutorial", "autorag", "trec", "llamaindex" or "ragas".
 
@@ -157,6 +155,7 @@ def score_rankings(
     """
     chosen = _metrics_of_ids(metrics)
     judged = judge_ids(rankings, relevant)
+    require_irrelevant(chosen, says_irrelevant=bool(judged.judged_irrelevant.any()))
     labelled = np.bincount(judged.facts.query, minlength=judged.queries) > 0
     missing = np.array([query not in rankings for query in relevant], dtype=bool)
     values = np.full((len(chosen), judged.queries), np.nan)

@@ -95,11 +95,16 @@ def test_without_metrics_it_is_trec_evals_own_set(run, folder: Path) -> None:
         (["--format", "xml"], "--format: found 'xml'"),
         (["--format", "json"], "expected one of table, trec"),
         (["--format", "trec", "--json"], "--json: found it with --format trec"),
-        (["--metrics", "bpref"], "'bpref', which is printed with --format trec alone"),
+        (["--metrics", "num_ret"], "'num_ret', which is printed with --format trec alone"),
+        (["--metrics", "iprec_at_recall"], "'iprec_at_recall', which is printed with --format trec alone"),
+        (["--metrics", "bpref"], "bpref: found labels that say of nothing that it is irrelevant; expected some"),
         (["--metrics", ""], "--metrics: found ''; expected at least one"),
         (["--metrics", " , ", "--format", "trec"], "--metrics: found ' , '; expected at least one"),
-        (["--metrics", "infAP"], "'infAP', a measure of trec_eval that raglift does not have"),
-        (["--metrics", "relative_P_5", "--format", "trec"], "'relative_P_5', a measure of trec_eval that raglift does"),
+        (["--metrics", "relstring"], "'relstring', which is a text and no number"),
+        (["--metrics", "prefs_simp", "--format", "trec"], "for preferences or several judges; expected one for qrels"),
+        (["--metrics", "rbp", "--format", "trec"], "'rbp', which trec_eval 9 does not have; expected trec_eval 10"),
+        (["--format", "trec", "--trec-eval", "8"], "--trec-eval: found 8; expected one of 9, 10"),
+        (["--trec-eval", "10"], "--trec-eval: found 10 with --format table; expected it with --format trec"),
         (["--metrics", "span_recall@5"], "found ids alone"),
         (["--profile", "unknown"], "profile: found 'unknown'"),
         (["--form", "csv"], "form: found 'csv'"),
@@ -124,3 +129,22 @@ def test_faults_of_a_file_are_listed(run, folder: Path) -> None:
     assert code == 2
     assert "bad.trec:1: score" in err
     assert "bad.trec:2: found 3 columns" in err
+
+
+def test_measures_of_trec_eval_stand_in_tables(run, folder: Path) -> None:
+    asked = "relative_P_5,set_map,11pt_avg,iprec_at_recall_0.30,Rprec_mult_0.20,unj_5,gm_map,recip_rank"
+    code, out, _ = run(*arguments(folder, "bm25.trec"), "--metrics", asked)
+    assert code == 0
+    titles = [line.split("  ")[0] for line in out.splitlines()[1:9]]
+    assert titles == [
+        *("RelativePrecision@5", "SetAP", "ElevenPointAvg", "IPrec(recall=0.3)"),
+        *("RPrecisionMult(multiple=0.2)", "Unjudged@5", "GMAP", "MRR"),
+    ]
+
+
+def test_the_version_of_trec_eval_is_chosen(run, folder: Path) -> None:
+    code, out, _ = run(
+        *arguments(folder, "bm25.trec"), "--format", "trec", "--trec-eval", "10", "--metrics", "rbp,unj_5"
+    )
+    assert code == 0
+    assert [line.split("\t")[0].strip() for line in out.splitlines()] == ["rbp", "unj_5"]

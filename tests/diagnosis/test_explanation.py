@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from raglift.errors import ConfigurationError, DatasetError
 from raglift.evaluation import evaluate
 from raglift.matching import MatchRule
-from raglift.metrics import NDCG, PROFILES, RR, Recall
-from raglift.metrics.built_in import BUILT_IN
+from raglift.metrics import MEASURES, NDCG, PROFILES, RR, Recall
 from raglift.records import Chunk, Dataset, Evaluation, Fact, Passage, Query
 from raglift.testing import FakeReranker, FakeRetriever
 
@@ -94,7 +93,8 @@ def test_what_the_hits_earned_adds_up_to_the_value_of_every_metric_in_every_prof
 ) -> None:
     chunks = [chunk(*span, name) for span, name in hits]
     only_ids = all(each.chunk_id for fact in facts for each in fact)
-    of_texts = {measure.name for measure in BUILT_IN if measure.is_earned} - {"alpha_ndcg"}
+    built_in = [measure for measure in MEASURES.values() if not measure.origin]
+    of_texts = {one.name for one in built_in if one.is_earned and not one.needs_irrelevant} - {"alpha_ndcg"}
     names = sorted(of_texts | ({"alpha_ndcg"} if only_ids else set()))
     rule = MatchRule.for_profile(profile, match)
     found = measured(facts, chunks, rule, metrics=names, ks=(1, 3), profile=profile).explain("q")

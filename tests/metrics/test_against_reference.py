@@ -24,9 +24,17 @@ depths = st.integers(1, 12) | st.none()
 
 
 RANKED = {
-    name: measure for name, measure in MEASURES.items() if not name.startswith("span_") and not measure.is_neutral
+    name: measure
+    for name, measure in MEASURES.items()
+    if not name.startswith("span_")
+    and not measure.is_neutral
+    and not measure.needs_irrelevant
+    and measure.compute.__module__ != "raglift.metrics.trec"
 }
-"""What chunk ids can be scored by, and of which more is better; chunk ids have no characters."""
+"""What chunk ids can be scored by, and of which more is better; chunk ids have no characters.
+
+The measures of trec_eval, to which each label is a document, are compared with its own code in test_trec.py.
+"""
 
 
 SETTINGS = {"err": (("gmax", "4"),), "rbp": (("p", "0.7"),), "alpha_ndcg": (("alpha", "0.5"),)}

@@ -20,7 +20,6 @@ from raglift.metrics import (
     title,
     tokens,
 )
-from raglift.metrics.built_in import BUILT_IN
 
 
 def setting(parameter: Choice | Number) -> st.SearchStrategy[str | float]:
@@ -175,8 +174,9 @@ def test_a_mean_of_reciprocal_ranks_is_computed_by_its_own_name(judged) -> None:
 def test_no_queries_and_no_labels_are_no_error(judged, name: str, profile: str) -> None:
     metric = Metric(name, 3 if MEASURES[name].takes_k else None)
     assert compute(judged(), metric, profile).shape == (0,)
-    cost = 1 if MEASURES[name].is_cost else 0  # a prompt costs the same, whatever was wanted
-    assert compute(judged(([], ["A"]), ([], ["B"])), metric, profile).tolist() == [cost, cost]
+    # a prompt costs the same whatever was wanted, and no hit of these was judged
+    of_hits = {"context_tokens": 1, "utility": -1, "rbp_residual": 1, "unjudged": 1 / 3}.get(name, 0)
+    assert compute(judged(([], ["A"]), ([], ["B"])), metric, profile).tolist() == pytest.approx([of_hits, of_hits])
 
 
 def test_a_profile_names_only_measures_that_exist() -> None:
@@ -186,7 +186,7 @@ def test_a_profile_names_only_measures_that_exist() -> None:
 
 def test_every_measure_has_a_name_to_import() -> None:
     values = {value.name for value in vars(metrics).values() if isinstance(value, Metric)}
-    assert values == {measure.name for measure in BUILT_IN}
+    assert values == {measure.name for measure in MEASURES.values() if not measure.origin}
 
 
 @pytest.mark.parametrize(
@@ -214,8 +214,7 @@ def test_commas_separate_metrics_but_not_the_settings_of_one() -> None:
 
 
 def test_every_measure_has_a_formula_and_a_source() -> None:
-    for measure in BUILT_IN:
+    for measure in [each for each in MEASURES.values() if not each.origin]:
         assert measure.formula
         assert measure.source
         assert measure.description.startswith(measure.title)
-        assert not measure.origin

@@ -52,5 +52,5 @@ def _table(found: MeasureList) -> str:
 
 def _name(each: MeasureEntry) -> str:
     """Return the names that a metric is asked for by, without those that are the first one, shortened."""
-    others = [alias for alias in each.aliases if not each.name.replace("_", "").startswith(alias)]
+    others = [alias for alias in each.aliases if not each.name.replace("_", "").startswith(alias.replace("_", ""))]
     return ", ".join((each.name, *others))

@@ -102,6 +102,9 @@ def score(
     answered_only: Annotated[
         bool, typer.Option(help="Leave labelled queries without a ranking out of the means, as trec_eval without -c.")
     ] = False,
+    trec_eval: Annotated[
+        int, typer.Option("--trec-eval", help="With --format trec: as which version of trec_eval, 9 or 10.")
+    ] = 9,
     names: Annotated[
         str | None, typer.Option(help="What to call the runs, with commas; by default as their files.")
     ] = None,
@@ -114,7 +117,9 @@ def score(
     from raglift.cli import score as command
 
     command.run(
-        command.Request(tuple(run), qrels, metrics, profile, output, per_query, answered_only, names, form, as_json)
+        command.Request(
+            tuple(run), qrels, metrics, profile, output, per_query, answered_only, trec_eval, names, form, as_json
+        )
     )
 
 

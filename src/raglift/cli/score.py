@@ -13,7 +13,7 @@ from raglift.errors import ConfigurationError
 from raglift.metrics import split_metrics
 from raglift.run_files import score_files, trec_eval_lines
 from raglift.run_files.scoring.files import DEFAULT_METRICS
-from raglift.run_files.scoring.trec_names import OFFICIAL, metric_of
+from raglift.run_files.scoring.trec_names import DEFAULT_VERSION, OFFICIAL, VERSIONS, Version, metric_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,6 +36,7 @@ class Request:
     output: str
     per_query: bool
     answered_only: bool
+    trec_eval: int
     names: str | None
     form: str | None
     as_json: bool
@@ -47,6 +48,10 @@ def run(request: Request) -> None:
         raise ConfigurationError(f"--format: found {request.output!r}; expected one of {', '.join(_OUTPUTS)}")
     if request.as_json and request.output != "table":
         raise ConfigurationError(f"--json: found it with --format {request.output}; expected one of the two")
+    if request.trec_eval != DEFAULT_VERSION and request.output != "trec":
+        raise ConfigurationError(
+            f"--trec-eval: found {request.trec_eval} with --format {request.output}; expected it with --format trec"
+        )
     if request.metrics is not None and not split_metrics(request.metrics):
         raise ConfigurationError(f"--metrics: found {request.metrics!r}; expected at least one, as ndcg@10,map")
     if request.output == "trec":
@@ -83,9 +88,17 @@ def _print_as_trec_eval(request: Request) -> None:
         answered_only=request.answered_only,
         per_query=request.per_query,
         form=request.form,
+        trec_eval=_version(request.trec_eval),
     )
     for line in lines:
         sys.stdout.write(line + "\n")
+
+
+def _version(given: int) -> Version:
+    for version in VERSIONS:
+        if version == given:
+            return version
+    raise ConfigurationError(f"--trec-eval: found {given}; expected one of {', '.join(map(str, VERSIONS))}")
 
 
 def _names(text: str) -> list[str]:

@@ -159,7 +159,7 @@ def _unequally_judged(systems: Mapping[str, Evaluation], shared: SharedQueries, 
     if not any(query.judged_irrelevant for query in shared.queries):
         return []
     metric = replace(Judged, depth=primary.depth)
-    found = {name: mean_of(shared.columns(name, _judged(one, metric))) for name, one in systems.items()}
+    found = {name: mean_of(metric, shared.columns(name, _judged(one, metric))) for name, one in systems.items()}
     least, most = min(found, key=found.__getitem__), max(found, key=found.__getitem__)
     if not found[most] - found[least] > _UNEQUALLY:
         return []

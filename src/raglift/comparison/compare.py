@@ -23,6 +23,7 @@ from raglift.comparison.statistics import (
 )
 from raglift.comparison.systems import baseline_of, named_evaluations
 from raglift.errors import ConfigurationError
+from raglift.metrics import has_differences
 from raglift.records import Compared, Comparison
 from raglift.significance import holm, paired_differences
 
@@ -104,14 +105,18 @@ def _common_metrics(systems: Mapping[str, Evaluation], baseline: str) -> list[Me
     if not common:
         found = "; ".join(f"{name}: {', '.join(map(str, one.scores.metrics))}" for name, one in systems.items())
         raise ConfigurationError(f"compare: found no metric that all systems have scored ({found}); {_RESCORE}")
-    return [metric for metric in systems[baseline].scores.metrics if metric in common]
+    return [metric for metric in systems[baseline].scores.metrics if metric in common and has_differences(metric)]
 
 
 def _not_in_common(systems: Mapping[str, Evaluation], common: Sequence[Metric]) -> list[str]:
-    """Say which metrics are left out, because not all systems have scored them."""
+    """Say which metrics are left out: not all systems have scored them, or their means are geometric."""
     every = dict.fromkeys(metric for evaluation in systems.values() for metric in evaluation.scores.metrics)
-    left_out = [str(metric) for metric in every if metric not in common]
-    return [f"not scored of all systems, and so not compared: {named(left_out)}"] if left_out else []
+    left_out = [str(metric) for metric in every if metric not in common and has_differences(metric)]
+    geometric = [str(metric) for metric in every if not has_differences(metric)]
+    notes = [f"not scored of all systems, and so not compared: {named(left_out)}"] if left_out else []
+    if geometric:
+        notes.append(f"geometric means, which have no differences query by query, are not compared: {named(geometric)}")
+    return notes
 
 
 _RESCORE = "expected at least one: rl.rescore adds metrics and depths without asking the system again"
@@ -154,9 +159,9 @@ def _row(paired: Paired, place: tuple[int, int], difference: PairedDifference | 
     return Compared(
         system=paired.names[number],
         metric=metric,
-        mean=mean_of(values),
+        mean=mean_of(metric, values),
         interval=interval_of(metric, values, method.confidence),
-        baseline_mean=mean_of(baseline),
+        baseline_mean=mean_of(metric, baseline),
         n=int(np.count_nonzero(~np.isnan(values))),
         difference=None if difference is None else within_reach(metric, difference),
         truncated=bool(paired.truncated[metric_place, number]),

@@ -58,10 +58,10 @@ def hold_out_best(paired: Paired, queries: Sequence[Query], method: Method) -> H
     return HeldOut(
         system=paired.names[best],
         selection=tuple(queries[place].id for place in selection),
-        selection_difference=mean_of(differences[selection]),
+        selection_difference=mean_of(paired.metrics[0], differences[selection]),
         held_out=tuple(queries[place].id for place in held),
-        mean=mean_of(values[best, held]),
-        baseline_mean=mean_of(values[paired.baseline, held]),
+        mean=mean_of(paired.metrics[0], values[best, held]),
+        baseline_mean=mean_of(paired.metrics[0], values[paired.baseline, held]),
         difference=found,
         verdict=verdict(found, found.p, method),
     )

@@ -20,7 +20,7 @@ from raglift.comparison.statistics import (
 )
 from raglift.diagnosis.rejudged import judgements_of
 from raglift.errors import ConfigurationError
-from raglift.metrics import mean_title
+from raglift.metrics import has_differences, mean_title
 from raglift.metrics.satisfied import first_satisfactions
 from raglift.records import Lift, Lifted, Moved
 from raglift.significance import TIED, paired_differences
@@ -67,7 +67,7 @@ def reranker_lift(
     method = method_of(seed, confidence)
     most = checked_integer("moved", moved, least=0)
     decides = primary_of(primary, evaluation.scores.metrics)
-    metrics = (decides, *(metric for metric in evaluation.scores.metrics if metric != decides))
+    metrics = (decides, *(each for each in evaluation.scores.metrics if each != decides and has_differences(each)))
     lifts = np.stack([evaluation.lift(metric) for metric in metrics], axis=1)
     described = paired_differences(lifts, seed=seed, confidence=confidence)
     rows = tuple(
@@ -95,9 +95,9 @@ def _lifted(evaluation: Evaluation, metric: Metric, difference: PairedDifference
         before, after = before[both], after[both]
     return Lifted(
         metric=metric,
-        before=mean_of(before),
+        before=mean_of(metric, before),
         before_interval=interval_of(metric, before, method.confidence),
-        after=mean_of(after),
+        after=mean_of(metric, after),
         after_interval=interval_of(metric, after, method.confidence),
         n=int(np.count_nonzero(~np.isnan(after))),
         difference=within_reach(metric, difference) if is_fair else None,

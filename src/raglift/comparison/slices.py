@@ -107,9 +107,9 @@ def _slices(
                     tag=tag,
                     system=system.name,
                     n=int(np.count_nonzero(~np.isnan(values))),
-                    mean=mean_of(values),
+                    mean=mean_of(metric, values),
                     interval=interval_of(metric, values, method.confidence),
-                    baseline_mean=None if baseline is None else mean_of(baseline),
+                    baseline_mean=None if baseline is None else mean_of(metric, baseline),
                     difference=described.get(tag),
                 )
             )

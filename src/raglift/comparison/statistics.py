@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.errors import ConfigurationError
-from raglift.metrics import MEASURES
+from raglift.metrics import MEASURES, has_differences, mean_of
+from raglift.metrics.measure import LEAST
 from raglift.records import Method, Metric
 from raglift.records.metric import as_metric
 from raglift.significance import Interval, detectable_difference, mean_interval
@@ -112,6 +113,11 @@ def primary_of(metric: Metric | str | None, known: Sequence[Metric]) -> Metric:
     """
     if metric is None:
         return _usual(known)
+    if not has_differences(as_metric(metric, "primary")):
+        raise ConfigurationError(
+            f"primary: found {metric}, whose mean over queries is geometric, so it has no differences query by query; "
+            "expected one whose mean is arithmetic, as ap for gm_map"
+        )
     wanted = scored(metric, known, "primary")
     if not is_quality(wanted):
         raise ConfigurationError(
@@ -136,20 +142,17 @@ def _usual(known: Sequence[Metric]) -> Metric:
 
 
 def is_quality(metric: Metric) -> bool:
-    """Whether more of a metric is better, and hits earn it."""
+    """Whether more of a metric is better, hits earn it, and systems can be compared query by query."""
     measure = MEASURES[metric.name]
-    return measure.is_earned and not measure.is_cost and not measure.is_neutral
-
-
-def mean_of(values: NDArray[np.float64]) -> float:
-    """Return the mean of the values that are there; NaN where there is none."""
-    counted = values[~np.isnan(values)]
-    return float(counted.mean()) if len(counted) else math.nan
+    return has_differences(metric) and measure.is_earned and not measure.is_cost and not measure.is_neutral
 
 
 def interval_of(metric: Metric, values: NDArray[np.float64], confidence: float) -> Interval | None:
     """Return where the mean may lie; None where that cannot be told."""
     counted = values[~np.isnan(values)]
+    if not has_differences(metric):  # the interval of the mean logarithm, back from logarithms
+        low, high = np.exp(mean_interval(np.log(np.maximum(counted, LEAST)), confidence=confidence)).tolist()
+        return None if math.isnan(low) else Interval(low, min(high, 1.0) if is_bounded(metric) else high)
     # AutoRAG's NDCG passes 1 where several hits match one passage
     ends_at_1 = float(counted.max(initial=0.0)) <= 1.0 + _MORE
     bounds = (0.0, 1.0) if ends_at_1 and is_bounded(metric) else None

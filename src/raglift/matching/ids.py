@@ -47,7 +47,8 @@ def judge_ids(
 
     Args:
         rankings: for each query, the ids that came back, best first. A query that is not among them came back empty.
-        relevant: for each query, the ids that are relevant, or the grade of each; 0 and less is judged irrelevant.
+        relevant: for each query, the ids that are relevant, or the grade of each; 0 is judged irrelevant, and less was
+            in the pool and not judged, which only the measures of judged ids tell from it.
 
     Returns:
         The judgements of the queries of `relevant`, in its order; those without a relevant id have no facts. They
@@ -69,6 +70,8 @@ def judge_ids(
     proves = is_fact[label]
     fact = (np.cumsum(is_fact) - 1)[label[proves]]
     matches = _matches(fact, rank[proves], facts)
+    unjudged = np.fromiter(_grades(grades.values()), dtype=np.int64, count=len(query_of)) < 0
+    in_pool = unjudged[label]
     rows, nothing = np.arange(len(facts.query)), (None,) * len(facts.query)
     return Judgements(
         queries=len(grades),
@@ -80,6 +83,8 @@ def judge_ids(
         pieces=matches,
         satisfied=satisfactions_of(facts, matches),
         irrelevant=HitPlaces(query_of[label[~proves]], rank[~proves]),
+        pooled=HitPlaces(query_of[label[in_pool]], rank[in_pool]),
+        judged_irrelevant=np.bincount(query_of[~is_fact & ~unjudged], minlength=len(grades)),
         repeats=HitPlaces(repeating, repeated),
         query_ids=tuple(grades),
     )
@@ -189,7 +194,7 @@ def _within_range(query: str, grades: Mapping[str, int], place: Place) -> dict[s
     for name, grade in grades.items():
         if grade > _HIGHEST_GRADE:
             (place / shown(query) / shown(name)).fault(f"the grade {grade}", f"grades up to {_HIGHEST_GRADE}")
-    return {name: min(max(grade, 0), _HIGHEST_GRADE) for name, grade in grades.items()}
+    return {name: min(max(grade, -1), _HIGHEST_GRADE) for name, grade in grades.items()}
 
 
 def _read_queries(given: object, place: Place, of_each: str) -> Mapping[str, Any]:

@@ -185,6 +185,11 @@ class Judgements:
     satisfied: Satisfactions
     irrelevant: HitPlaces = field(default_factory=lambda: HitPlaces.of(()))
     """The hits that are, or lie inside, what was judged irrelevant, whatever they match; none where nothing was."""
+    pooled: HitPlaces = field(default_factory=lambda: HitPlaces.of(()))
+    """The hits that the labels name without a judgement, by a grade below 0: in the pool, as trec_eval's infAP has it.
+    They are among the irrelevant ones too, as ir_measures counts them as judged."""
+    judged_irrelevant: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """How many labels of each query say that something is irrelevant; empty where none of any query does."""
     repeats: HitPlaces = field(default_factory=lambda: HitPlaces.of(()))
     """The hits whose id an earlier hit of the same ranking has; those of labelled queries at least."""
     by_text_alone: int = 0
@@ -205,7 +210,7 @@ class Judgements:
     def cut(self, lengths: NDArray[np.int64]) -> Judgements:
         """Return what was judged of the first hits of each ranking: so many for each query."""
         found, pieces, satisfied = self.matches, self.pieces, self.satisfied
-        irrelevant, repeats = self.irrelevant, self.repeats
+        irrelevant, pooled, repeats = self.irrelevant, self.pooled, self.repeats
         early = satisfied.rank <= lengths[self.facts.query[satisfied.fact]]
         return replace(
             self,
@@ -215,6 +220,7 @@ class Judgements:
             pieces=pieces.take(pieces.rank <= lengths[pieces.query]),
             satisfied=satisfied.take(early),
             irrelevant=irrelevant.take(irrelevant.rank <= lengths[irrelevant.query]),
+            pooled=pooled.take(pooled.rank <= lengths[pooled.query]),
             repeats=repeats.take(repeats.rank <= lengths[repeats.query]),
             whole=self.whole or self,
         )

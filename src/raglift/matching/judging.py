@@ -48,6 +48,9 @@ def judge(
     counter = counter or TokenCounts()
     facts, passages = fact_table(queries), passage_table(queries)
     query_ids = tuple(query.id for query in queries)
+    judged_irrelevant = np.array(
+        [len(set(query.judged_irrelevant)) if query.is_labelled else 0 for query in queries], dtype=np.int64
+    )
     text = Text(rule)
     rows: list[list[tuple[int, ...]]] = [[] for _ in rankings]
     irrelevant: list[list[tuple[int, int]]] = [[] for _ in rankings]
@@ -73,7 +76,7 @@ def judge(
                 seen.add(chunk.id)
         first_fact += len(query.facts)
     judgements = []
-    for stage_rows, judged_irrelevant, repeats, of_stage in zip(rows, irrelevant, repeated, rankings, strict=True):
+    for stage_rows, unwanted_hits, repeats, of_stage in zip(rows, irrelevant, repeated, rankings, strict=True):
         pieces, by_text_alone = _pieces(stage_rows)
         matches = pieces.take(pieces.relevant)
         judgements.append(
@@ -86,7 +89,8 @@ def judge(
                 matches=matches,
                 pieces=pieces,
                 satisfied=_satisfied(facts, passages, matches, pieces, rule),
-                irrelevant=HitPlaces.of(judged_irrelevant),
+                irrelevant=HitPlaces.of(unwanted_hits),
+                judged_irrelevant=judged_irrelevant,
                 repeats=HitPlaces.of(repeats),
                 by_text_alone=int(np.count_nonzero(by_text_alone & pieces.relevant)),
                 reach=reach,

@@ -3,9 +3,45 @@
 `NDCG @ 10`, `Recall @ tokens(2000)`, `parse("ndcg@10")`; `ndcg([3, 2], k=2)`.
 """
 
-from raglift.metrics.budgets import tokens
-from raglift.metrics.computing import compute, counts_tokens, mean_title, title
+# Each family registers its measures as it is imported: this is the order in which `raglift metrics` lists them.
+# isort: off
 from raglift.metrics.custom import metric
+from raglift.metrics.unordered import F1, HitRate, Precision, Recall, RPrecision
+from raglift.metrics.ranked import AP, RR
+from raglift.metrics.graded import DCG, IDCG, NDCG
+from raglift.metrics.diversity import AlphaNDCG
+from raglift.metrics.stopping import ERR, RBP, RBPResidual
+from raglift.metrics.spans import SpanIoU, SpanPrecision, SpanPrecisionOmega, SpanRecall
+from raglift.metrics.budgets import ContextTokens, tokens
+from raglift.metrics.judged import Bpref, GMBpref, InfAP, Judged, Unjudged
+from raglift.metrics.trec import (
+    G,
+    GMAP,
+    NDCGRel,
+    RNDCG,
+    YAAP,
+    BinG,
+    ElevenPointAvg,
+    IPrec,
+    RPrecisionMult,
+    RelativePrecision,
+    SetAP,
+    SetF,
+    SetPrecision,
+    SetRelativePrecision,
+    Utility,
+)
+
+# isort: on
+from raglift.metrics.computing import (
+    compute,
+    counts_tokens,
+    has_differences,
+    mean_of,
+    mean_title,
+    require_irrelevant,
+    title,
+)
 from raglift.metrics.functional import (
     dcg,
     f1_at_k,
@@ -19,36 +55,19 @@ from raglift.metrics.measure import Measure
 from raglift.metrics.parsing import parse, parse_depth, refuse_budget, split_metrics
 from raglift.metrics.profiles import PROFILES, Profile
 from raglift.metrics.query_ranking import QueryRanking
-from raglift.metrics.registry import MEASURES, all_measures
+from raglift.metrics.registry import MEASURES, all_measures, function_of
 from raglift.metrics.saved import describe_own, read_metric, require_installed
 from raglift.metrics.settings import Choice, Number
 from raglift.records import Metric, Tokens
 
-HitRate = Success = Metric("hit_rate")
-Precision = Metric("precision")
-RPrecision = Metric("r_precision")
-Recall = Metric("recall")
-F1 = Metric("f1")
-RR = MRR = Metric("rr")
-AP = MAP = Metric("ap")
-DCG = Metric("dcg")
-IDCG = Metric("idcg")
-NDCG = Metric("ndcg")
-AlphaNDCG = Metric("alpha_ndcg")
-ERR = Metric("err")
-RBP = Metric("rbp")
-SpanRecall = Metric("span_recall")
-SpanPrecision = Metric("span_precision")
-SpanIoU = Metric("span_iou")
-SpanPrecisionOmega = Metric("span_precision_omega")
-ContextTokens = Metric("context_tokens")
-Judged = Metric("judged")
+Success, MRR, MAP = HitRate, RR, AP
 
 __all__ = [
     "AP",
     "DCG",
     "ERR",
     "F1",
+    "GMAP",
     "IDCG",
     "MAP",
     "MEASURES",
@@ -56,34 +75,56 @@ __all__ = [
     "NDCG",
     "PROFILES",
     "RBP",
+    "RNDCG",
     "RR",
+    "YAAP",
     "AlphaNDCG",
+    "BinG",
+    "Bpref",
     "Choice",
     "ContextTokens",
+    "ElevenPointAvg",
+    "G",
+    "GMBpref",
     "HitRate",
+    "IPrec",
+    "InfAP",
     "Judged",
     "Measure",
     "Metric",
+    "NDCGRel",
     "Number",
     "Precision",
     "Profile",
     "QueryRanking",
+    "RBPResidual",
     "RPrecision",
+    "RPrecisionMult",
     "Recall",
+    "RelativePrecision",
+    "SetAP",
+    "SetF",
+    "SetPrecision",
+    "SetRelativePrecision",
     "SpanIoU",
     "SpanPrecision",
     "SpanPrecisionOmega",
     "SpanRecall",
     "Success",
     "Tokens",
+    "Unjudged",
+    "Utility",
     "all_measures",
     "compute",
     "counts_tokens",
     "dcg",
     "describe_own",
     "f1_at_k",
+    "function_of",
+    "has_differences",
     "hit_rate_at_k",
     "idcg",
+    "mean_of",
     "mean_title",
     "metric",
     "ndcg",
@@ -94,6 +135,7 @@ __all__ = [
     "recall_at_k",
     "refuse_budget",
     "require_installed",
+    "require_irrelevant",
     "split_metrics",
     "title",
     "tokens",

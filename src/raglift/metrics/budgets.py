@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raglift.metrics.custom import metric
 from raglift.records import Tokens
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from raglift.matching import Judgements
     from raglift.records import Metric
 
-__all__ = ["context_tokens", "context_totals", "prefix_lengths", "tokens", "within_budget"]
+__all__ = ["ContextTokens", "context_totals", "prefix_lengths", "tokens", "within_budget"]
 
 
 def tokens(most: int) -> Tokens:
@@ -35,7 +36,19 @@ def tokens(most: int) -> Tokens:
     return Tokens(most)
 
 
-def context_tokens(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+@metric(
+    "context_tokens",
+    title="ContextTokens",
+    formula="tokens of the first k hits",
+    source="tiktoken's cl100k_base",
+    aliases=("contexttokens",),
+    is_cost=True,
+    is_neutral=True,
+    is_bounded=False,
+    needs_text=True,
+    vectorized=True,
+)
+def ContextTokens(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     """ContextTokens@k = tokens of the first k hits; at a budget, the tokens that are used. Range [0, ∞).
 
     Tokens of tiktoken's cl100k_base, hit by hit: what a prompt puts around and between them is not counted, and what

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
 from raglift.matching.judging import fact_table, passage_table
+from raglift.metrics.computing import require_irrelevant
 from raglift.metrics.parsing import parse, parse_depth, refuse_budget
 from raglift.metrics.registry import MEASURES
 from raglift.metrics.saved import require_installed
 from raglift.records import Metric, Tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from raglift.records import Dataset
 
@@ -68,8 +69,9 @@ def choose_metrics(
     return tuple(chosen)
 
 
-def _check_labels(metrics: Iterable[Metric], dataset: Dataset) -> None:
+def _check_labels(metrics: Collection[Metric], dataset: Dataset) -> None:
     """Raise where a metric cannot be computed from the labels, before a system is asked anything."""
+    require_irrelevant(metrics, says_irrelevant=any(query.judged_irrelevant for query in dataset.queries))
     checks = [(metric, check) for metric in metrics if (check := MEASURES[metric.name].check) is not None]
     if checks:
         facts, passages = fact_table(dataset.queries), passage_table(dataset.queries)

@@ -1,4 +1,4 @@
-"""Users' own metrics: the decorator `metric` makes a measure of a function."""
+"""The decorator `metric` makes a measure of a function: raglift's own are made by it, and users' are."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.matching import Judgements
+    from raglift.metrics.measure import Check, Mean
     from raglift.metrics.profiles import Function
 
 __all__ = ["TITLE", "Kind", "metric"]
@@ -38,7 +39,7 @@ _MORE = 1e-9
 
 
 class Kind(TypedDict, total=False):
-    """What else may be said of a metric; every value is False unless given, but `takes_k` and `is_bounded`."""
+    """What else may be said of a metric; a flag is False unless its line says that it is True."""
 
     needs_k: bool
     """Whether it divides by k: then it is refused without one, and at a token budget."""
@@ -50,6 +51,22 @@ class Kind(TypedDict, total=False):
     """Whether more of it is neither better nor worse: then it has no wins, and cannot be the primary metric."""
     is_bounded: bool
     """Whether it lies between 0 and 1, which is checked and which intervals use; True unless given."""
+    is_earned: bool
+    """Whether it grows from 0 with the hits, else it belongs to the labels or the index; True unless given."""
+    is_cost: bool
+    """Whether it is what a prompt costs, in tokens."""
+    needs_chunks: bool
+    """Whether all chunks of the index must be known."""
+    needs_irrelevant: bool
+    """Whether the labels must say of something that it is irrelevant; it is refused where they do not."""
+    aliases: tuple[str, ...]
+    """Other names by which it is read, in lower case."""
+    mean_title: str
+    """What the mean over queries is called, where that has a name of its own."""
+    mean: Mean
+    """Whether the mean over queries is "arithmetic", as it is unless given, or "geometric"."""
+    check: Check
+    """Raises ConfigurationError where it cannot be computed from the labels; asked before a system is."""
 
 
 def metric(
@@ -81,7 +98,7 @@ def metric(
         source: a paper or a tool.
         settings: what it can be given, as `lead(p=0.5)@5`: each a `Number` or a `Choice`.
         vectorized: whether the function is asked once for all queries, as `function(judgements, metric)`, and returns
-            an array with a value for each of them, as raglift's own do. It cuts at `metric.k` itself.
+            an array with a value for each of them, as raglift's own are. It cuts at `metric.k` itself.
         **kind: see `Kind`.
 
     Raises:
@@ -94,6 +111,13 @@ def metric(
         )
     if not TITLE.fullmatch(title or name):
         raise ConfigurationError(f"metric {name}: found the title {title!r}; expected up to 40 letters and digits")
+    for alias in kind.get("aliases", ()):
+        if not _NAME.fullmatch(alias.lstrip("0123456789")) or alias != alias.lower():
+            raise ConfigurationError(
+                f"metric {name}: found the alias {alias!r}; expected lower case letters, digits and underscores"
+            )
+    if kind.get("mean", "arithmetic") not in ("arithmetic", "geometric"):
+        raise ConfigurationError(f"metric {name}: found mean={kind['mean']!r}; expected 'arithmetic' or 'geometric'")
     if kind.get("needs_k") and not kind.get("takes_k", True):
         raise ConfigurationError(f"metric {name}: found needs_k=True beside takes_k=False; expected one of them")
 
@@ -104,15 +128,20 @@ def metric(
         _check_call(name, function, 2 if vectorized else 1, () if vectorized else [each.name for each in parameters])
         called = getattr(function, "__qualname__", type(function).__qualname__)
         told = (function.__doc__ or "").strip().partition("\n")[0]
+        is_ours = function.__module__.startswith("raglift.metrics.")
+        if not vectorized:
+            compute = _one_by_one(function, parameters)
+        else:  # what raglift's own return is not checked at every call, but by the tests
+            compute = function if is_ours else _all_at_once(function)
         register(
             Measure(
                 name,
                 title or name,
                 printable(formula or told),
-                _all_at_once(function) if vectorized else _one_by_one(function, parameters),
+                compute,
                 source=printable(source),
                 parameters=parameters,
-                origin=f"{function.__module__}:{called}",
+                origin="" if is_ours else f"{function.__module__}:{called}",
                 **kind,
             )
         )

@@ -11,6 +11,7 @@ import numpy as np
 
 from raglift.dataset.faults import shown
 from raglift.errors import ConfigurationError
+from raglift.metrics.custom import metric
 from raglift.metrics.satisfied import depth, per_query, sum_by
 from raglift.metrics.settings import Number
 
@@ -22,13 +23,37 @@ if TYPE_CHECKING:
     from raglift.matching import FactTable, Judgements, PassageTable
     from raglift.records import Metric
 
-__all__ = ["ALPHA", "alpha_ndcg", "require_chunk_ids"]
+__all__ = ["ALPHA", "AlphaNDCG"]
 
 ALPHA = Number("alpha", 0, 1, default=0.5)
 """How much less a fact is worth each time that it comes again."""
 
 
-def alpha_ndcg(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def require_chunk_ids(metric: Metric, _: FactTable, passages: PassageTable) -> None:
+    """Check that all labels are chunk ids.
+
+    Raises:
+        ConfigurationError: one is not.
+    """
+    text = next((text for text in passages.texts if text is not None), None)
+    if text is not None:
+        raise ConfigurationError(
+            f"{metric}: found a label that is a text, {shown(text)}; expected chunk ids alone, which say how many "
+            "facts each chunk holds and so what the ideal ranking is; ndcg takes texts, and credits each fact once"
+        )
+
+
+@metric(
+    "alpha_ndcg",
+    title="AlphaNDCG",
+    formula="Σ (1 − alpha)^(hits before that held the fact) / log2(rank + 1), / that of the greedy ranking",
+    source="Clarke et al. 2008",
+    settings=(ALPHA,),
+    aliases=("alphandcg",),
+    check=require_chunk_ids,
+    vectorized=True,
+)
+def AlphaNDCG(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     """AlphaNDCG@k = Σ over ranks i ≤ k of gain_i / log2(i + 1), / that of the ideal ranking. Range [0, 1].
 
     A hit gains (1 − alpha)^r for each fact that it holds, where r earlier hits held that fact too; after Clarke et al.
@@ -46,20 +71,6 @@ def alpha_ndcg(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     alpha = ALPHA.of(metric) or 0.0
     best = _discounted(_ideal(judgements.facts, judgements.passages, alpha), metric.k, judgements.queries)
     return np.minimum(per_query(_discounted(_gained(judgements, alpha), metric.k, judgements.queries), best), 1.0)
-
-
-def require_chunk_ids(metric: Metric, _: FactTable, passages: PassageTable) -> None:
-    """Check that all labels are chunk ids.
-
-    Raises:
-        ConfigurationError: one is not.
-    """
-    text = next((text for text in passages.texts if text is not None), None)
-    if text is not None:
-        raise ConfigurationError(
-            f"{metric}: found a label that is a text, {shown(text)}; expected chunk ids alone, which say how many "
-            "facts each chunk holds and so what the ideal ranking is; ndcg takes texts, and credits each fact once"
-        )
 
 
 _Gains = tuple["NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.float64]"]

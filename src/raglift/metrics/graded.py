@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raglift.metrics.custom import metric
+from raglift.metrics.registry import function_of
 from raglift.metrics.satisfied import depth, first_satisfactions, per_query, sum_by
+from raglift.metrics.settings import Choice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,10 +21,23 @@ if TYPE_CHECKING:
     from raglift.matching import Judgements
     from raglift.records import Metric
 
-__all__ = ["dcg", "discounted_sum", "gain_of", "idcg", "ndcg"]
+__all__ = ["DCG", "IDCG", "NDCG", "discounted_sum", "gain_of"]
+
+GAIN = Choice("gain", ("linear", "exponential"))
+"""What a grade is worth."""
+_SOURCE = "Järvelin and Kekäläinen 2002"
 
 
-def dcg(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+@metric(
+    "dcg",
+    title="DCG",
+    formula="Σ gain / log2(position + 1), each fact once",
+    source=_SOURCE,
+    settings=(GAIN,),
+    is_bounded=False,
+    vectorized=True,
+)
+def DCG(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     """DCG@k = Σ gain_j / log2(p_j + 1) over positions p_j ≤ k. Range [0, IDCG@k].
 
     The satisfied facts are ordered by rank (ties: higher gain first, then label order); fact j gets the position
@@ -42,7 +58,18 @@ def dcg(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     return discounted_sum(judgements.facts.query[satisfied.fact], at, added, metric.k, judgements.queries)
 
 
-def idcg(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+@metric(
+    "idcg",
+    title="IDCG",
+    formula="the DCG of the best possible ranking",
+    source=_SOURCE,
+    settings=(GAIN,),
+    aliases=("ideal_dcg",),
+    is_earned=False,
+    is_bounded=False,
+    vectorized=True,
+)
+def IDCG(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     """IDCG@k = the facts by ideal gain, best first, one a position, cut at k. Range [0, ∞)."""
     facts = judgements.facts
     order = np.lexsort((-facts.ideal_grade, facts.query))
@@ -51,9 +78,10 @@ def idcg(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     return discounted_sum(query, position, gain_of(facts.ideal_grade[order], metric), metric.k, judgements.queries)
 
 
-def ndcg(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+@metric("ndcg", title="NDCG", formula="DCG@k / IDCG@k", source=_SOURCE, settings=(GAIN,), vectorized=True)
+def NDCG(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     """NDCG@k = DCG@k / IDCG@k; 0 if nothing is relevant. Range [0, 1], without clipping."""
-    return per_query(dcg(judgements, metric), idcg(judgements, metric))
+    return per_query(function_of(DCG)(judgements, metric), function_of(IDCG)(judgements, metric))
 
 
 def _positions(query: NDArray[np.int64], rank: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -71,7 +99,7 @@ def _positions(query: NDArray[np.int64], rank: NDArray[np.int64]) -> NDArray[np.
 
 def gain_of(grade: NDArray[np.int64], metric: Metric) -> NDArray[np.float64]:
     """Return the gain of each grade: the grade itself, or 2^grade − 1 with `gain="exponential"`."""
-    if metric.parameter("gain", "linear") == "exponential":
+    if GAIN.of(metric) == "exponential":
         return np.exp2(grade.astype(np.float64)) - 1
     return grade.astype(np.float64)
 

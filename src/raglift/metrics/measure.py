@@ -5,15 +5,23 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from raglift.matching import FactTable, PassageTable
     from raglift.metrics.profiles import Function
     from raglift.metrics.settings import Choice, Number
     from raglift.records import Metric
 
-__all__ = ["Check", "Measure"]
+__all__ = ["LEAST", "Check", "Mean", "Measure"]
+
+Mean = Literal["arithmetic", "geometric"]
+LEAST = 1e-5
+"""What a geometric mean takes a smaller value for, so that one 0 does not make it 0: trec_eval's MIN_GEO_MEAN."""
 
 Check = Callable[["Metric", "FactTable", "PassageTable"], None]
 """Raises ConfigurationError where a metric cannot be computed from such labels."""
@@ -35,6 +43,8 @@ class Measure:
     """The paper, or the tool, that the definition is from."""
     mean_title: str = ""
     """In tables, for the mean over queries, where it has a name of its own: `MRR`."""
+    mean: Mean = "arithmetic"
+    """How the values of the queries become one: a geometric mean weighs what is bad more."""
     needs_k: bool = False
     """Whether it divides by k: it means nothing without one, nor at a token budget."""
     takes_k: bool = True
@@ -51,6 +61,8 @@ class Measure:
     """Whether all chunks of the index must be known."""
     needs_text: bool = False
     """Whether it looks at the texts of hits and passages; ids are not enough."""
+    needs_irrelevant: bool = False
+    """Whether the labels must say of something that it is irrelevant."""
     parameters: tuple[Choice | Number, ...] = ()
     """The settings it takes."""
     aliases: tuple[str, ...] = ()
@@ -68,6 +80,15 @@ class Measure:
         if not self.takes_k:
             return ("all",)
         return ("k",) if self.needs_k else ("k", "tokens", "all")
+
+    def mean_of(self, values: NDArray[np.float64]) -> float:
+        """Return the mean of the values that are there; NaN where there is none."""
+        counted = values[~np.isnan(values)]
+        if not len(counted):
+            return float("nan")
+        if self.mean == "geometric":
+            return float(np.exp(np.log(np.maximum(counted, LEAST)).mean()))
+        return float(counted.mean())
 
     @property
     def description(self) -> str:

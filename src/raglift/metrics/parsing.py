@@ -18,7 +18,7 @@ __all__ = ["parse", "parse_depth", "refuse_budget", "split_metrics"]
 
 _DEPTH = re.compile(r"\s*(?:(?P<k>\d{1,9})|tokens\s*\(\s*(?P<tokens>\d{1,9})\s*\))\s*", re.IGNORECASE)
 _TEXT = re.compile(
-    r"\s*(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*(?:\((?P<settings>[^()]*)\))?\s*"
+    r"\s*(?P<name>[0-9]*[A-Za-z_][A-Za-z0-9_]*)\s*(?:\((?P<settings>[^()]*)\))?\s*"
     rf"(?:@(?P<depth>{_DEPTH.pattern}))?\s*",
     re.IGNORECASE,
 )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raglift.metrics.custom import metric
 from raglift.metrics.satisfied import count_by_query, depth, first_satisfactions, per_query, sum_by
 
 if TYPE_CHECKING:
@@ -14,10 +15,19 @@ if TYPE_CHECKING:
     from raglift.matching import Judgements
     from raglift.records import Metric
 
-__all__ = ["average_precision", "reciprocal_rank"]
+__all__ = ["AP", "RR"]
 
 
-def reciprocal_rank(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+@metric(
+    "rr",
+    title="RR",
+    formula="1 / first rank ≤ k at which a fact is satisfied",
+    source="Voorhees 1999, the TREC-8 question answering track",
+    mean_title="MRR",
+    aliases=("mrr", "recip_rank"),
+    vectorized=True,
+)
+def RR(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     """RR@k = 1 / the first rank ≤ k at which a fact is satisfied; 0 if none. Range [0, 1]. The mean is MRR."""
     first = first_satisfactions(judgements)
     query, place = np.unique(first.query, return_index=True)
@@ -27,7 +37,16 @@ def reciprocal_rank(judgements: Judgements, metric: Metric) -> NDArray[np.float6
     return values
 
 
-def average_precision(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+@metric(
+    "ap",
+    title="AP",
+    formula="Σ over facts satisfied by rank k of N(r)/r, / facts",
+    source="trec_eval's map_cut",
+    mean_title="MAP",
+    aliases=("map",),
+    vectorized=True,
+)
+def AP(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     """AP@k = (1/R) Σ over facts satisfied by rank k of N(r)/r. Range [0, 1]. The mean is MAP.
 
     R is the number of facts, r the rank at which the fact is first satisfied, and N(r) the number of ranks ≤ r at

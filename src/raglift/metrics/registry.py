@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
 from raglift.metrics import plugins
-from raglift.metrics.built_in import BUILT_IN
 from raglift.printable import short_repr
 
 if TYPE_CHECKING:
     from raglift.metrics.measure import Measure
+    from raglift.metrics.profiles import Function
+    from raglift.records import Metric
 
-__all__ = ["ALIASES", "MEASURES", "all_measures", "measure_of", "register"]
+__all__ = ["ALIASES", "MEASURES", "all_measures", "function_of", "measure_of", "register"]
 
-MEASURES: dict[str, Measure] = {measure.name: measure for measure in BUILT_IN}
+MEASURES: dict[str, Measure] = {}
 """The measures, by name; what an installed package offers is among them once it was asked for."""
-ALIASES: dict[str, str] = {alias: measure.name for measure in BUILT_IN for alias in measure.aliases}
-"""Other names of raglift's own, and the names that they stand for."""
+ALIASES: dict[str, str] = {}
+"""Other names of measures, and the names that they stand for."""
 
 
 def measure_of(given: str) -> Measure:
@@ -39,6 +40,11 @@ def measure_of(given: str) -> Measure:
     return MEASURES[name]
 
 
+def function_of(metric: Metric) -> Function:
+    """Return the function that computes a measure by the default conventions, for those that build on it."""
+    return MEASURES[metric.name].compute
+
+
 def all_measures() -> tuple[Measure, ...]:
     """Return every measure that can be computed here, those of installed packages too."""
     plugins.read(MEASURES)
@@ -46,18 +52,19 @@ def all_measures() -> tuple[Measure, ...]:
 
 
 def register(measure: Measure) -> None:
-    """Add a user's measure.
+    """Add a measure: raglift's own when their modules are imported, a user's when the decorator runs.
 
     The same definition may come again, as when a notebook's cell is run anew.
 
     Raises:
-        ConfigurationError: its name is taken.
+        ConfigurationError: its name, or another name by which it is to be read, is taken.
     """
-    if measure.name in ALIASES or (measure.name in MEASURES and not MEASURES[measure.name].origin):
-        whose = repr(ALIASES.get(measure.name, measure.name))
-        raise ConfigurationError(
-            f"metric: found the name {measure.name!r}, by which raglift reads {whose}; choose another"
-        )
+    for name in (measure.name, *measure.aliases):
+        whose = ALIASES.get(name, name)
+        if whose in MEASURES and (whose != measure.name or not MEASURES[whose].origin):
+            raise ConfigurationError(
+                f"metric: found the name {name!r}, by which raglift reads {whose!r}; choose another"
+            )
     known = MEASURES.get(measure.name)
     if known is not None and known.is_installed and plugins.place_of(known.origin) != measure.origin:
         raise ConfigurationError(
@@ -65,3 +72,4 @@ def register(measure: Measure) -> None:
             f"{known.origin}"
         )
     MEASURES[measure.name] = measure
+    ALIASES.update(dict.fromkeys(measure.aliases, measure.name))

@@ -27,7 +27,7 @@ _UNKNOWN = "a function that is not known"
 def describe_own(metrics: Iterable[Metric]) -> dict[str, dict[str, Any]]:
     """Return what is to be kept of users' measures beside their values, by name."""
     own = {metric.name: MEASURES[metric.name] for metric in metrics if MEASURES[metric.name].origin}
-    kept = [name for name in ("title", *_TEXTS, *_FLAGS) if name != "is_installed"]
+    kept = [name for name in ("title", "mean", *_TEXTS, *_FLAGS) if name != "is_installed"]
     return {name: {each: getattr(measure, each) for each in kept} for name, measure in own.items()}
 
 
@@ -72,6 +72,7 @@ def _absent(name: str, kept: Mapping[str, Any]) -> Measure:
         formula,
         _cannot_be_computed,
         source,
+        mean="geometric" if kept.get("mean") == "geometric" else "arithmetic",
         origin=origin or _UNKNOWN,
         is_installed=False,
     )

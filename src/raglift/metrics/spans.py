@@ -15,6 +15,7 @@ import numpy as np
 
 from raglift.errors import ConfigurationError
 from raglift.matching.spans import covered_characters
+from raglift.metrics.custom import metric
 from raglift.metrics.satisfied import count_by_query, depth, per_query
 
 if TYPE_CHECKING:
@@ -23,16 +24,36 @@ if TYPE_CHECKING:
     from raglift.matching import Judgements
     from raglift.records import Metric
 
-__all__ = ["span_iou", "span_precision", "span_precision_omega", "span_recall"]
+__all__ = ["SpanIoU", "SpanPrecision", "SpanPrecisionOmega", "SpanRecall"]
+
+_CHUNKING = "Smith and Troynikov 2024 (Chroma), Evaluating Chunking Strategies for Retrieval"
 
 
-def span_recall(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+@metric(
+    "span_recall",
+    title="SpanRecall",
+    formula="passage characters covered by the first k hits / passage characters",
+    source=_CHUNKING,
+    aliases=("spanrecall",),
+    needs_text=True,
+    vectorized=True,
+)
+def SpanRecall(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     """SpanRecall@k = passage characters that the first k hits cover, each once / passage characters. Range [0, 1]."""
     covered, wanted, _ = _characters(judgements, metric.k)
     return _left_out(judgements, per_query(covered, wanted), wanted)
 
 
-def span_precision(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+@metric(
+    "span_precision",
+    title="SpanPrecision",
+    formula="passage characters covered by the first k hits / characters of these hits",
+    source=_CHUNKING,
+    aliases=("spanprecision",),
+    needs_text=True,
+    vectorized=True,
+)
+def SpanPrecision(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     """SpanPrecision@k = passage characters that the first k hits cover, each once / Σ hit lengths. Range [0, 1].
 
     What hits share counts twice in the denominator, and so does a hit from another document.
@@ -42,13 +63,34 @@ def span_precision(judgements: Judgements, metric: Metric) -> NDArray[np.float64
     return _left_out(judgements, np.minimum(per_query(covered, returned), 1.0), wanted)
 
 
-def span_iou(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+@metric(
+    "span_iou",
+    title="SpanIoU",
+    formula="passage characters covered / (characters of the first k hits + passage characters not covered)",
+    source=_CHUNKING,
+    aliases=("spaniou",),
+    needs_text=True,
+    vectorized=True,
+)
+def SpanIoU(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     """SpanIoU@k = covered passage characters / (Σ hit lengths + passage characters not covered). Range [0, 1]."""
     covered, wanted, returned = _characters(judgements, metric.k)
     return _left_out(judgements, np.minimum(per_query(covered, returned + wanted - covered), 1.0), wanted)
 
 
-def span_precision_omega(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+@metric(
+    "span_precision_omega",
+    title="SpanPrecisionOmega",
+    formula="SpanIoU if exactly the chunks that touch a passage had been retrieved",
+    source=_CHUNKING,
+    aliases=("spanprecisionomega",),
+    takes_k=False,
+    is_earned=False,
+    needs_chunks=True,
+    needs_text=True,
+    vectorized=True,
+)
+def SpanPrecisionOmega(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     """SpanPrecisionOmega = SpanIoU if exactly the chunks that touch a passage had been retrieved. Range [0, 1].
 
     Each character of the source counts once. It says what the chunking costs, whatever is retrieved, so it is the same

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raglift.metrics.custom import metric
+from raglift.metrics.registry import function_of
 from raglift.metrics.satisfied import count_by_query, depth, first_satisfactions, per_query, relevant_hits
 
 if TYPE_CHECKING:
@@ -14,10 +16,18 @@ if TYPE_CHECKING:
     from raglift.matching import Judgements
     from raglift.records import Metric
 
-__all__ = ["f1", "harmonic_mean", "hit_rate", "precision", "r_precision", "recall"]
+__all__ = ["F1", "HitRate", "Precision", "RPrecision", "Recall", "harmonic_mean"]
 
 
-def hit_rate(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+@metric(
+    "hit_rate",
+    title="HitRate",
+    formula="1 if some fact is satisfied by rank k",
+    source="trec_eval's success",
+    aliases=("hit", "hitrate", "success"),
+    vectorized=True,
+)
+def HitRate(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     """HitRate@k = 1 if some fact is satisfied by rank k, else 0. Range {0, 1}.
 
     Also called Success@k, as in trec_eval, which it equals where one hit is enough to satisfy a fact.
@@ -25,7 +35,16 @@ def hit_rate(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     return np.asarray(_satisfied_facts(judgements, metric.k) > 0, dtype=np.float64)
 
 
-def precision(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+@metric(
+    "precision",
+    title="Precision",
+    formula="relevant hits among the first k / k",
+    source="trec_eval's P",
+    aliases=("p",),
+    needs_k=True,
+    vectorized=True,
+)
+def Precision(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     """Precision@k = hits among the first k that match some passage / k, also when fewer came back. Range [0, 1].
 
     As trec_eval's P_k.
@@ -37,7 +56,16 @@ def precision(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     return count_by_query(relevant[0], judgements) / metric.k
 
 
-def r_precision(judgements: Judgements, _metric: Metric) -> NDArray[np.float64]:
+@metric(
+    "r_precision",
+    title="RPrecision",
+    formula="relevant hits among the first R / R, with R the facts of the query",
+    source="trec_eval's Rprec",
+    aliases=("rprecision", "rprec"),
+    takes_k=False,
+    vectorized=True,
+)
+def RPrecision(judgements: Judgements, _metric: Metric) -> NDArray[np.float64]:
     """RPrecision = hits among the first R that match some passage / R, with R the facts of the query. Range [0, 1].
 
     Precision at the depth at which Precision and Recall could both be 1, so it takes no depth; where fewer than R hits
@@ -48,17 +76,33 @@ def r_precision(judgements: Judgements, _metric: Metric) -> NDArray[np.float64]:
     return per_query(count_by_query(query[rank <= wanted[query]], judgements), wanted)
 
 
-def recall(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+@metric(
+    "recall",
+    title="Recall",
+    formula="facts satisfied by rank k / facts",
+    source="trec_eval's recall",
+    aliases=("r", "set_recall"),
+    vectorized=True,
+)
+def Recall(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     """Recall@k = facts satisfied by rank k / facts. Range [0, 1]."""
     return per_query(_satisfied_facts(judgements, metric.k), count_by_query(judgements.facts.query, judgements))
 
 
-def f1(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+@metric(
+    "f1",
+    title="F1",
+    formula="harmonic mean of Precision@k and Recall@k",
+    source="van Rijsbergen 1979",
+    needs_k=True,
+    vectorized=True,
+)
+def F1(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     """F1@k = 2PR / (P + R) of the query's own Precision@k and Recall@k; 0 if both are 0. Range [0, 1].
 
     The mean of F1 is not the F1 of the means.
     """
-    return harmonic_mean(precision(judgements, metric), recall(judgements, metric))
+    return harmonic_mean(function_of(Precision)(judgements, metric), function_of(Recall)(judgements, metric))
 
 
 def harmonic_mean(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:

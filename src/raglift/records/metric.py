@@ -7,10 +7,15 @@ import re
 from dataclasses import dataclass, replace
 from functools import total_ordering
 from numbers import Integral
+from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
 
-__all__ = ["Metric", "Tokens", "as_metric", "setting_text"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Metric", "Tokens", "as_metric", "has_differences", "mean_of", "setting_text"]
 
 _MOST_TOKENS = 999_999_999
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
@@ -134,3 +139,17 @@ def as_metric(metric: Metric | str, where: str = "metric") -> Metric:
     from raglift.metrics import parse
 
     return parse(metric)
+
+
+def mean_of(metric: Metric, values: NDArray[np.float64]) -> float:
+    """Return the mean of a metric's values that are there, arithmetic or geometric; NaN where there is none."""
+    from raglift.metrics import mean_of as mean_of_measure
+
+    return mean_of_measure(metric, values)
+
+
+def has_differences(metric: Metric) -> bool:
+    """Whether the difference of two means is the mean of the queries' differences: not where means are geometric."""
+    from raglift.metrics import has_differences as measure_has_differences
+
+    return measure_has_differences(metric)

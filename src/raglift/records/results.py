@@ -9,7 +9,7 @@ import numpy as np
 
 from raglift.errors import ConfigurationError
 from raglift.records.exporting import Exporting
-from raglift.records.metric import as_metric
+from raglift.records.metric import as_metric, has_differences
 from raglift.records.tracking import Tracking
 
 if TYPE_CHECKING:
@@ -89,8 +89,13 @@ class Evaluation(Exporting, Tracking):
         return after - before if self.has_fair_lift(metric) else np.full_like(before, np.nan)
 
     def has_fair_lift(self, metric: Metric | str) -> bool:
-        """Whether the metric before and after reranking is a fair pair, as `lift` says."""
+        """Whether the metric before and after reranking is a fair pair, as `lift` says.
+
+        One whose mean is geometric has none: the difference of two such means is no mean of differences.
+        """
         metric = as_metric(metric)
+        if not has_differences(metric):
+            return False
         stages = self.scores.stages if metric.budget is not None else self.scores.stages[1:]
         return len(self.scores.stages) > 1 and not any(self.is_truncated(stage, metric) for stage in stages)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.errors import ConfigurationError
-from raglift.records.metric import as_metric
+from raglift.records.metric import as_metric, mean_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,7 +52,6 @@ class Scores:
         return int(np.count_nonzero(~np.isnan(self.of(stage, metric))))
 
     def mean(self, stage: str, metric: Metric | str) -> float:
-        """Return the mean over the queries that count; NaN when none does."""
-        values = self.of(stage, metric)
-        counted = values[~np.isnan(values)]
-        return float(counted.mean()) if len(counted) else float("nan")
+        """Return the mean over the queries that count, geometric where the measure's is; NaN when none does."""
+        metric = as_metric(metric)
+        return mean_of(metric, self.of(stage, metric))

@@ -15,7 +15,7 @@ from raglift.diagnosis.conventions.reasons import Reasons
 from raglift.diagnosis.conventions.records import MetricsExplanation, MetricUnderProfiles, ProfileValue
 from raglift.diagnosis.rejudged import rule_of
 from raglift.errors import ConfigurationError
-from raglift.metrics import MEASURES, parse, require_installed
+from raglift.metrics import MEASURES, mean_of, parse, require_installed
 from raglift.metrics.profiles import DEFAULT
 from raglift.records import Metric
 
@@ -131,10 +131,10 @@ def _of_metric(
     metric: Metric, values: Mapping[str, NDArray[np.float64]], query: int, reasons: Reasons
 ) -> MetricUnderProfiles:
     """Return one metric of one query; `values` are those of all queries, for each profile."""
-    of_default, (mean_of_default, n_of_default) = values[DEFAULT.name][query], _mean(values[DEFAULT.name])
+    of_default, (mean_of_default, n_of_default) = values[DEFAULT.name][query], _mean(metric, values[DEFAULT.name])
     cells = []
     for profile, of_profile in values.items():
-        value, (mean, n) = float(of_profile[query]), _mean(of_profile)
+        value, (mean, n) = float(of_profile[query]), _mean(metric, of_profile)
         agrees = same(value, of_default)
         cells.append(
             ProfileValue(
@@ -151,7 +151,6 @@ def _of_metric(
     return MetricUnderProfiles(metric, tuple(cells))
 
 
-def _mean(values: NDArray[np.float64]) -> tuple[float, int]:
+def _mean(metric: Metric, values: NDArray[np.float64]) -> tuple[float, int]:
     """Return the mean over the queries that count, NaN when none does, and how many they are."""
-    counted = values[~np.isnan(values)]
-    return (float(counted.mean()) if len(counted) else float("nan")), len(counted)
+    return mean_of(metric, values), int(np.count_nonzero(~np.isnan(values)))

@@ -13,7 +13,7 @@ from raglift.evaluation import rescore
 from raglift.judging.agreement.pairs import labels_by_people
 from raglift.judging.agreement.records import SystemAgreement
 from raglift.judging.pooling.pool import systems_of
-from raglift.metrics import title
+from raglift.metrics import mean_of, title
 from raglift.records.metric import as_metric
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _means(
         scores = scored[id(evaluation)].scores
         values = scores.of(scores.stages[stage], metric)
         counted = values[[query_id in labelled for query_id in scores.query_ids]]
-        means.append(np.round(counted.mean(), _DECIMALS) if len(counted) else np.nan)
+        means.append(np.round(mean_of(metric, counted), _DECIMALS) if len(counted) else np.nan)
     return np.array(means, dtype=np.float64)
 
 

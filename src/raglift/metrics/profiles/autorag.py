@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.metrics import unordered
 from raglift.metrics.profiles.hits import relevant_hits, returned
 from raglift.metrics.profiles.record import Profile
+from raglift.metrics.registry import function_of
 from raglift.metrics.satisfied import count_by_query, depth, first_satisfactions, per_query, sum_by
+from raglift.metrics.unordered import HitRate, Recall, harmonic_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +36,7 @@ def precision(judgements: Judgements, metric: Metric) -> Values:
 
 def f1(judgements: Judgements, metric: Metric) -> Values:
     """F1 of its precision and recall."""
-    return unordered.harmonic_mean(precision(judgements, metric), unordered.recall(judgements, metric))
+    return harmonic_mean(precision(judgements, metric), function_of(Recall)(judgements, metric))
 
 
 def reciprocal_rank(judgements: Judgements, metric: Metric) -> Values:
@@ -80,9 +81,9 @@ def ndcg(judgements: Judgements, metric: Metric) -> Values:
 
 
 _FUNCTIONS = {
-    "hit_rate": unordered.hit_rate,
+    "hit_rate": function_of(HitRate),
     "precision": precision,
-    "recall": unordered.recall,
+    "recall": function_of(Recall),
     "f1": f1,
     "rr": reciprocal_rank,
     "ap": average_precision,

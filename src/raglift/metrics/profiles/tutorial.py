@@ -14,8 +14,9 @@ import numpy as np
 from raglift.metrics.graded import discounted_sum, gain_of
 from raglift.metrics.profiles.hits import positions, relevant_hits
 from raglift.metrics.profiles.record import Profile
+from raglift.metrics.registry import function_of
 from raglift.metrics.satisfied import count_by_query, depth, per_query, sum_by
-from raglift.metrics.unordered import harmonic_mean, precision
+from raglift.metrics.unordered import Precision, harmonic_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +39,7 @@ def recall(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
 
 def f1(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     """F1@k = 2PR / (P + R); 0 if both are 0."""
-    return harmonic_mean(precision(judgements, metric), recall(judgements, metric))
+    return harmonic_mean(function_of(Precision)(judgements, metric), recall(judgements, metric))
 
 
 def dcg(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:

@@ -60,7 +60,7 @@ def _stages_of(evaluation: Evaluation, metric: Metric, stages: Sequence[str]) ->
     aside = f"{cut[-1]} returns at most {evaluation.truncated[cut[-1]]}" if cut else ""
     estimates = []
     for stage, of_stage in zip(stages, values, strict=True):
-        mean = math.nan if stage in cut else mean_of(of_stage)
+        mean = math.nan if stage in cut else mean_of(metric, of_stage)
         interval = interval_of(metric, of_stage, CONFIDENCE)
         told = interval_text(mean, interval, decimals_of(metric))
         estimates.append(Estimate(mean_title(metric), stage, mean, interval, told, aside))

@@ -31,7 +31,9 @@ _BEIR_HEADER = ["query-id", "corpus-id", "score"]
 _OTHER_DATASETS = (".csv", ".json")
 
 
-def read_qrels(path: str | os.PathLike[str], *, form: str | None = None) -> dict[str, dict[str, int]]:
+def read_qrels(
+    path: str | os.PathLike[str], *, form: str | None = None, trec_eval: int = 9
+) -> dict[str, dict[str, int]]:
     """Read which ids are relevant to which query, and how much: for each query id, the grade of each judged id.
 
     A grade of 1 or more is relevant, and 0 or less was judged irrelevant.
@@ -41,6 +43,7 @@ def read_qrels(path: str | os.PathLike[str], *, form: str | None = None) -> dict
             columns. Anything else that `rl.load_dataset` reads (a folder, a `.jsonl` file of queries, the name of a
             corpus) will do where each label is one id of a chunk or one whole document.
         form: "trec", "jsonl" or "parquet"; by default what the file's ending says, and "trec" for any other ending.
+        trec_eval: as which version reads TREC qrels: 10 leaves out lines that begin with `#`, 9 has no comments.
 
     Raises:
         DatasetError: the labels cannot be read or are malformed, or are not ids; every fault is listed, up to 1,000.
@@ -59,7 +62,7 @@ def read_qrels(path: str | os.PathLike[str], *, form: str | None = None) -> dict
     elif _is_from_beir(path):
         labels = _read_beir_qrels(path, place)
     else:
-        labels = read_trec_qrels(path, place)
+        labels = read_trec_qrels(path, place, trec_eval)
     if labels is None:
         raise DatasetError(str(path), faults)
     return labels

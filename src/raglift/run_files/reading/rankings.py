@@ -73,7 +73,7 @@ class FileRankings(Mapping[str, list[str]]):
         return f"FileRankings({self.path.name!r}: {len(self):,} queries, {self.hits:,} hits)"
 
 
-def read_run(path: str | os.PathLike[str], *, form: str | None = None) -> FileRankings:
+def read_run(path: str | os.PathLike[str], *, form: str | None = None, trec_eval: int = 9) -> FileRankings:
     """Read the rankings in a file, to be scored by `rl.score_rankings`.
 
     In a TREC run the order of a query's hits is that of their scores, and where these are equal in 32 bits that of the
@@ -84,6 +84,8 @@ def read_run(path: str | os.PathLike[str], *, form: str | None = None) -> FileRa
     Args:
         path: the file; it may be compressed with gzip, except for Parquet.
         form: "trec", "jsonl" or "parquet"; by default what the file's ending says, and "trec" for any other ending.
+        trec_eval: as which version reads a TREC run: 10 compares scores in 64 bits, and leaves out lines that begin
+            with `#` and what follows the tag.
 
     Raises:
         DatasetError: the file cannot be read or is malformed; every fault is listed, up to 1,000.
@@ -96,7 +98,7 @@ def read_run(path: str | os.PathLike[str], *, form: str | None = None) -> FileRa
     hits: Hits | None = None
     match form_of(path, form):
         case "trec":
-            found = read_trec_run(path, place)
+            found = read_trec_run(path, place, trec_eval)
             if found is not None:
                 hits, tag = found
         case "jsonl":

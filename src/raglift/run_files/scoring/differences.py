@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.comparison.statistics import within_reach
+from raglift.metrics import has_differences
 from raglift.significance import PairedDifference, holm, paired_differences
 
 if TYPE_CHECKING:
@@ -43,11 +44,12 @@ def differences_from_first(
 
     Args:
         runs: for each run, each metric's value for each query; NaN where a query does not count.
-        metrics: the metrics.
+        metrics: the metrics; those whose mean is geometric are left out, as they have no differences query by query.
         seed: draws the signs of the permutation test.
     """
     first, *others = runs
-    if not others:
+    metrics = [metric for metric in metrics if has_differences(metric)]
+    if not others or not metrics:
         return ()
     queries = [query for query in runs[first][metrics[0]] if all(query in runs[run][metrics[0]] for run in others)]
     pairs = [(run, metric) for run in others for metric in metrics]

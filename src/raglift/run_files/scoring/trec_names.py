@@ -1,62 +1,114 @@
-"""What trec_eval calls its measures, and in what order it prints them."""
+"""What trec_eval calls its measures, in what order it prints them, and which of raglift's metric each is."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 from raglift.errors import ConfigurationError
 from raglift.metrics import parse
-from raglift.records import Metric
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["OFFICIAL", "Column", "columns_of", "metric_of"]
+    from raglift.records import Metric
+
+__all__ = ["DEFAULT_VERSION", "OFFICIAL", "VERSIONS", "Column", "Version", "columns_of", "metric_of"]
+
+Version = Literal[9, 10]
+VERSIONS: tuple[Version, ...] = (9, 10)
+"""The versions of trec_eval whose values can be printed."""
+DEFAULT_VERSION: Version = 9
+"""The one that pytrec_eval runs, and most published figures come from."""
 
 _CUTS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 _RECALLS = tuple(tenth / 10 for tenth in range(11))
+_MULTIPLES = tuple(fifth / 5 for fifth in range(1, 11))
 
-_ORDER = (
-    "runid",
-    "num_q",
-    "num_ret",
-    "num_rel",
-    "num_rel_ret",
-    "map",
-    "gm_map",
-    "Rprec",
-    "bpref",
-    "recip_rank",
-    "iprec_at_recall",
-    "P",
-    "recall",
-    "ndcg",
-    "ndcg_cut",
-    "map_cut",
-    "success",
-    "set_P",
-    "set_recall",
-    "set_F",
-)
-"""The families, in the order in which trec_eval prints them."""
 
-_AT_ALL = {"rr": "recip_rank", "ap": "map", "r_precision": "Rprec", "ndcg": "ndcg", "recall": "set_recall"}
-_AT_K = {"hit_rate": "success", "precision": "P", "recall": "recall", "ap": "map_cut", "ndcg": "ndcg_cut"}
-"""raglift's measures and trec_eval's families, without a depth and with one."""
-_WITH_CUT = re.compile(r"(P|recall|ndcg_cut|map_cut|success)[_.](\d{1,9})")
-_WITH_SHARE = re.compile(r"iprec_at_recall[_.](0?\.\d{1,2}|[01](?:\.0{1,2})?)")
-_OFFICIAL_FAMILIES = _ORDER[: _ORDER.index("P") + 1]
-_DEFAULT_CUTS = {"P": _CUTS, "ndcg_cut": _CUTS, "map_cut": _CUTS, "success": (1, 5, 10)}
-_NOT_HERE = re.compile(
-    r"(?:relstring|infAP|gm_bpref|Rprec_mult|utility|11pt_avg|binG|G|ndcg_rel|Rndcg|relative_P|set_relative_P|set_map"
-    r"|num_nonrel_judged_ret|prefs_\w+)(?:[_.][\d.]+)?"
+@dataclass(frozen=True)
+class _Family:
+    """A measure of trec_eval's, with what differs between its columns."""
+
+    name: str
+    """As trec_eval calls it; a cut follows after an underscore."""
+    metric: str = ""
+    """raglift's metric, with `{cut}` where the cut goes; empty for what is counted, and not measured."""
+    cuts: tuple[float, ...] = ()
+    """At which cuts it is printed unless others are asked for; none where it has no cut."""
+    least: Version = 9
+    """The first version that has it."""
+    in_10: str = ""
+    """raglift's metric as version 10 defines it, where that is another one."""
+
+    def metric_in(self, version: Version) -> str:
+        return self.in_10 if self.in_10 and version >= 10 else self.metric
+
+
+_FAMILIES = (
+    _Family("runid"),
+    _Family("num_q"),
+    _Family("num_ret"),
+    _Family("num_rel"),
+    _Family("num_rel_ret"),
+    _Family("map", "ap"),
+    _Family("gm_map", "gm_map"),
+    _Family("Rprec", "r_precision"),
+    _Family("bpref", "bpref"),
+    _Family("recip_rank", "rr"),
+    _Family("iprec_at_recall", "iprec(recall={cut})", _RECALLS, in_10="iprec(recall={cut},rounding=nearest)"),
+    _Family("P", "precision@{cut}", _CUTS),
+    _Family("recall", "recall@{cut}", _CUTS),
+    _Family("infAP", "inf_ap"),
+    _Family("gm_bpref", "gm_bpref"),
+    _Family("Rprec_mult", "r_precision_mult(multiple={cut})", _MULTIPLES),
+    _Family("utility", "utility"),
+    _Family("11pt_avg", "eleven_point_avg", in_10="eleven_point_avg(rounding=nearest)"),
+    _Family("binG", "bin_g"),
+    _Family("G", "g"),
+    _Family("dcg", "dcg", least=10),
+    _Family("ideal_dcg", "idcg", least=10),
+    _Family("ndcg", "ndcg"),
+    _Family("ndcg_rel", "ndcg_rel"),
+    _Family("Rndcg", "rndcg"),
+    _Family("ndcg_cut", "ndcg@{cut}", _CUTS),
+    _Family("map_cut", "ap@{cut}", _CUTS),
+    _Family("relative_P", "relative_precision@{cut}", _CUTS),
+    _Family("success", "hit_rate@{cut}", (1, 5, 10)),
+    _Family("set_P", "set_precision"),
+    _Family("set_relative_P", "set_relative_precision"),
+    _Family("set_recall", "recall"),
+    _Family("set_map", "set_ap"),
+    _Family("set_F", "set_f"),
+    _Family("num_nonrel_judged_ret"),
+    _Family("yaap", "yaap"),
+    _Family("rbp", "rbp(gain=graded,p=0.9)", least=10),
+    _Family("rbp_resid", "rbp_residual", least=10),
+    _Family("unj", "unjudged@{cut}", (5, 10, 20), least=10),
 )
-"""What trec_eval has and raglift does not, with or without a depth."""
-_OURS = "a metric of raglift's, as 'ndcg@10'"
+"""In the order in which trec_eval prints them."""
+_BY_NAME = {family.name: family for family in _FAMILIES}
+_PLACES = {family.name: place for place, family in enumerate(_FAMILIES)}
+_COUNTED_IN_RANKS = {family.name for family in _FAMILIES if family.metric.endswith("@{cut}")}
+_WITH_CUT = re.compile(r"(?P<family>[A-Za-z]\w*?)[_.](?P<cut>\d{1,9}|\d?\.\d{1,2})")
+
 OFFICIAL = "official"
 """The name of the set that trec_eval prints unless it is asked for something else."""
+_OFFICIAL = tuple(family.name for family in _FAMILIES[: _PLACES["P"] + 1])
+_COUNTS = ("runid", "num_q", "num_ret", "num_rel", "num_rel_ret")
+_SET = (*_COUNTS, "utility", "set_P", "set_relative_P", "set_recall", "set_map", "set_F")
+_NOT_IN_ALL = {"dcg", "ideal_dcg", "yaap"}
+_SETS = {
+    OFFICIAL: _OFFICIAL,
+    "set": _SET,
+    "all_trec": tuple(family.name for family in _FAMILIES if family.name not in _NOT_IN_ALL),
+}
+"""trec_eval's names of several measures; `all_trec` without `relstring`, which is no number."""
+_NOT_IN_QRELS = re.compile(r"prefs_\w+|all_prefs|prefs|qrels_jg|(?:map|P|Rprec_mult)_avgjg(?:[_.][\d.]+)?")
+"""Measures of other labels than qrels hold."""
+_NO_NUMBER = ("relstring",)
+_OURS = "a metric of raglift's, as 'ndcg@10'"
 
 
 @dataclass(frozen=True)
@@ -66,28 +118,34 @@ class Column:
     name: str
     """As it is printed."""
     family: str
-    """What computes it; empty for a metric that trec_eval does not have."""
+    """trec_eval's measure; empty for a metric that it does not have."""
     cut: float | None = None
-    """Up to which rank, or at which recall."""
+    """Up to which rank, at which recall, or at which multiple of R."""
     metric: Metric | None = None
-    """What raglift calls it, where it does."""
+    """What computes it; None for what is counted."""
 
     def sort_key(self) -> tuple[int, float]:
         """Return where it is printed; a metric that trec_eval does not have comes last."""
-        return _ORDER.index(self.family) if self.family else len(_ORDER), self.cut or 0.0
+        return _PLACES[self.family] if self.family else len(_PLACES), self.cut or 0.0
 
 
-def columns_of(metrics: Sequence[str | Metric] = (OFFICIAL,)) -> tuple[Column, ...]:
+def columns_of(metrics: Sequence[str | Metric] = (OFFICIAL,), version: Version = DEFAULT_VERSION) -> tuple[Column, ...]:
     """Return what is printed for metrics, in trec_eval's order, then raglift's own as they were asked for.
 
+    A name that trec_eval has stands for its measure as that version defines it, and for no other: `rbp` is that of
+    version 10 there, and refused for version 9, which has none; raglift's own is `rbp(p=0.8)`.
+
     Args:
-        metrics: as trec_eval prints or asks for them (`ndcg_cut_10`, `P.5`, `bpref`, `official`) or as raglift does
-            (`ndcg@10`, `map`). `recall` without a depth is of the whole ranking: trec_eval's set_recall.
+        metrics: as trec_eval prints or asks for them (`ndcg_cut_10`, `P.5`, `bpref`, `official`, `all_trec`) or as
+            raglift does (`ndcg@10`, `map`). `recall` without a depth is of the whole ranking: trec_eval's set_recall.
+        version: trec_eval's, 9 or 10.
 
     Raises:
-        ConfigurationError: no metric, or one that neither knows.
+        ConfigurationError: no metric, one that neither knows, one of another version, or no such version.
     """
-    found = [column for given in metrics for column in _columns(str(given).strip())]
+    if version not in VERSIONS:
+        raise ConfigurationError(f"trec_eval: found the version {version!r}; expected 9 or 10")
+    found = [column for given in metrics for column in _columns(str(given).strip(), version)]
     if not found:
         raise ConfigurationError("metrics: found none; expected at least one, as ['ndcg_cut_10']")
     return tuple(sorted(dict.fromkeys(found), key=Column.sort_key))
@@ -96,66 +154,102 @@ def columns_of(metrics: Sequence[str | Metric] = (OFFICIAL,)) -> tuple[Column, .
 def metric_of(name: str) -> Metric:
     """Return the metric of one name, trec_eval's or raglift's: `ndcg_cut_10` is `ndcg@10`.
 
+    A name that both have is raglift's.
+
     Raises:
         ConfigurationError: neither knows it, or raglift has no such metric.
     """
-    columns = _columns(name)
+    try:
+        return parse(name)
+    except ConfigurationError:
+        columns = _columns(name, max(VERSIONS) if _family_of(name) in _since_10() else DEFAULT_VERSION)
     metric = columns[0].metric
     if metric is None or len(columns) > 1:
         raise ConfigurationError(f"metric: found {name!r}, which is printed with --format trec alone; expected {_OURS}")
     return metric
 
 
-def _columns(given: str) -> list[Column]:
-    if given == OFFICIAL:
-        return [column for family in _OFFICIAL_FAMILIES for column in _family(family)]
-    if given in _DEFAULT_CUTS or given == "iprec_at_recall":
-        return _family(given)
-    if given in _ORDER and given != "recall":
-        return _family(given)
-    if found := _WITH_CUT.fullmatch(given):
-        return [_at_cut(found[1], int(found[2]))]
-    if found := _WITH_SHARE.fullmatch(given):
-        return [_at_recall(float(found[1]))]
+def _since_10() -> set[str]:
+    return {family.name for family in _FAMILIES if family.least >= 10}
+
+
+def _family_of(given: str) -> str:
+    """Return the name of trec_eval's measure that a text begins with; empty where it is none."""
+    if given in _BY_NAME:
+        return given
+    found = _WITH_CUT.fullmatch(given)
+    return found["family"] if found and _BY_NAME.get(found["family"], _BY_NAME["map"]).cuts else ""
+
+
+def _columns(given: str, version: Version) -> list[Column]:
+    if given in _SETS:
+        known = [_BY_NAME[name] for name in _SETS[given]]
+        return [column for family in known if family.least <= version for column in _all(family, version)]
+    name = _family_of(given)
+    if name and given != "recall":  # which raglift has without a depth, and trec_eval calls set_recall
+        family = _BY_NAME[name]
+        if family.least > version:
+            others = f", or raglift's own with its settings, as '{name}(p=0.8)'" if name == "rbp" else ""
+            if name not in ("dcg", "ideal_dcg"):
+                raise ConfigurationError(
+                    f"metric: found {given!r}, which trec_eval {version} does not have; expected "
+                    f"trec_eval {family.least}, as --trec-eval {family.least}{others}"
+                )
+        else:
+            return _all(family, version) if given == name else [_at(family, given, version)]
     try:
-        return [_of_metric(parse(given))]
-    except ConfigurationError:
-        if not _NOT_HERE.fullmatch(given):  # asked last: a user's own metric may have such a name
+        return [_of_metric(parse(given), version)]
+    except ConfigurationError:  # asked first: a user's own metric may have such a name
+        if not _NOT_IN_QRELS.fullmatch(given) and given not in _NO_NUMBER:
             raise
+    if given in _NO_NUMBER:
+        raise ConfigurationError(f"metric: found {given!r}, which is a text and no number; expected {_OURS}")
     raise ConfigurationError(
-        f"metric: found {given!r}, a measure of trec_eval that raglift does not have; expected another of "
-        f"trec_eval's, as 'ndcg_cut_10', or {_OURS}"
+        f"metric: found {given!r}, a measure of trec_eval's for preferences or several judges; expected one for qrels, "
+        f"which hold one grade a document, as 'ndcg_cut_10', or {_OURS}"
     )
 
 
-def _family(family: str) -> list[Column]:
-    """Return all columns of a family, at trec_eval's own depths."""
-    if family == "iprec_at_recall":
-        return [_at_recall(share) for share in _RECALLS]
-    if family in _DEFAULT_CUTS:
-        return [_at_cut(family, cut) for cut in _DEFAULT_CUTS[family]]
-    ours = {theirs: Metric(name) for name, theirs in _AT_ALL.items()}
-    return [Column(family, family, metric=ours.get(family))]
+def _all(family: _Family, version: Version) -> list[Column]:
+    """Return all columns of a family, at trec_eval's own cuts."""
+    if family.cuts:
+        return [_column(family, cut, version) for cut in family.cuts]
+    text = family.metric_in(version)
+    return [Column(family.name, family.name, metric=parse(text) if text else None)]
 
 
-def _at_cut(family: str, cut: int) -> Column:
-    if cut < 1:
-        raise ConfigurationError(f"metric: found '{family}_{cut}'; expected a depth of 1 or more")
-    name = next(ours for ours, theirs in _AT_K.items() if theirs == family)
-    return Column(f"{family}_{cut}", family, cut, Metric(name, cut))
+def _at(family: _Family, given: str, version: Version) -> Column:
+    """Return the column of a family at the cut that a text ends with."""
+    found = _WITH_CUT.fullmatch(given)
+    cut = float(found["cut"]) if found else 0.0
+    if family.name in _COUNTED_IN_RANKS and (cut < 1 or not cut.is_integer()):
+        raise ConfigurationError(f"metric: found {given!r}; expected a depth of 1 or more")
+    if family.name == "iprec_at_recall" and cut > 1:
+        raise ConfigurationError(f"metric: found {given!r}; expected a recall of at most 1")
+    if family.name == "Rprec_mult" and not 0 < cut < 100:
+        raise ConfigurationError(f"metric: found {given!r}; expected a multiple of R above 0")
+    return _column(family, cut, version)
 
 
-def _at_recall(share: float) -> Column:
-    if share > 1:
-        raise ConfigurationError(f"metric: found 'iprec_at_recall_{share:.2f}'; expected a recall of at most 1")
-    return Column(f"iprec_at_recall_{share:.2f}", "iprec_at_recall", share)
+def _column(family: _Family, cut: float, version: Version) -> Column:
+    in_ranks = family.name in _COUNTED_IN_RANKS
+    text = family.metric_in(version).format(cut=int(cut) if in_ranks else cut)
+    return Column(f"{family.name}_{int(cut) if in_ranks else f'{cut:.2f}'}", family.name, cut, parse(text))
 
 
-def _of_metric(metric: Metric) -> Column:
-    """Return a metric's column, under trec_eval's name where it has the same measure."""
-    if metric.parameters in ((), (("gain", "linear"),)) and metric.budget is None:
-        if metric.k is None and metric.name in _AT_ALL:
-            return _family(_AT_ALL[metric.name])[0]
-        if metric.k is not None and metric.name in _AT_K:
-            return _at_cut(_AT_K[metric.name], metric.k)
+def _of_metric(metric: Metric, version: Version) -> Column:
+    """Return a metric's column, under trec_eval's name where this version has the same measure."""
+    if metric.parameters == (("gain", "linear"),):
+        metric = replace(metric, parameters=())
+    for family in _FAMILIES:
+        if not family.metric or family.least > version:
+            continue
+        cuts: Sequence[float] = family.cuts
+        if family.name in _COUNTED_IN_RANKS:
+            cuts = () if metric.k is None else (metric.k,)
+        if not family.cuts and metric == parse(family.metric_in(version)):
+            return _all(family, version)[0]
+        for cut in cuts:
+            if (column := _column(family, cut, version)).metric == metric:
+                return column
     return Column(str(metric), "", metric=metric)
