@@ -64,6 +64,11 @@ class MatchRule:
         if not number or not math.isfinite(threshold) or not 0 < threshold <= 1:  # type: ignore[arg-type, operator]
             raise ConfigurationError(f"match threshold: found {brief(threshold)}; expected a number above 0, at most 1")
 
+    @property
+    def by_coverage(self) -> bool:
+        """Whether hits satisfy a fact together, by what they cover of a passage; else one hit does by itself."""
+        return self.mode == "coverage"
+
     @classmethod
     def for_profile(
         cls, profile: str, mode: str = "containment", *, threshold: float | None = None, unicode_folding: bool = False
