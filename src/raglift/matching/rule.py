@@ -36,7 +36,7 @@ class MatchRule:
     minimum_length: int = 20
     """A chunk of fewer normalized characters never matches by lying inside a longer passage."""
     unicode_folding: bool = False
-    """Also fold compatibility forms, case by `casefold`, typographic quotes and dashes."""
+    """Also fold compatibility forms, case by `casefold`, typographic quotes and dashes, and “--”."""
     threshold: float | None = None
     """With `coverage`, the part of the passage that must be covered, 0.5 if not given. With `fuzzy`, how alike the
     texts must be (rapidfuzz's partial ratio, from 0 to 1), 0.9 if not given. None with `containment`."""
