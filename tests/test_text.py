@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import ast
+import re
 import sys
 import unicodedata
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -51,6 +54,10 @@ def test_the_form_in_which_texts_are_compared(written: str, normalized: str) -> 
         ("don’t—“stop”", 'don\'t-"stop"'),
         ("don´t, 5′ 3″", "don't, 5' 3\""),
         ("1805–1812 ﹘ 1815－1820", "1805-1812 - 1815-1820"),
+        (
+            "war--peace, war---peace, war——peace, war \u00ad-\u00ad- peace",
+            "war-peace, war-peace, war-peace, war - peace",
+        ),
         ("co\u00adoperate", "cooperate"),
         ("e\u00ad\u0301", "é"),
         ("ﬁn Straße ½", "fin strasse 1⁄2"),
@@ -59,6 +66,31 @@ def test_the_form_in_which_texts_are_compared(written: str, normalized: str) -> 
 )
 def test_unicode_folding_folds_what_most_readers_do_not_see(written: str, normalized: str) -> None:
     assert normalize(written, unicode_folding=True) == normalized
+
+
+PAGE = Path(__file__).parents[1] / "docs" / "matching.md"
+ROW = re.compile(r"^\| (`[^|]+`) \| (`[^|]+`) \| (yes|no) \| (yes|no) \|", re.MULTILINE)
+
+
+def test_what_the_page_says_is_the_same_is_the_same() -> None:
+    rows = ROW.findall(PAGE.read_text(encoding="utf-8"))
+    assert len(rows) >= 20
+    for one, other, by_default, with_folding in rows:
+        first, second = (ast.literal_eval(written.strip("`")) for written in (one, other))
+        assert (normalize(first) == normalize(second)) == (by_default == "yes"), (one, other)
+        same = normalize(first, unicode_folding=True) == normalize(second, unicode_folding=True)
+        assert same == (with_folding == "yes"), (one, other)
+
+
+def test_the_page_names_every_character_that_is_white_space() -> None:
+    section = PAGE.read_text(encoding="utf-8").partition("White space is")[2].partition("\n\n")[0]
+    named: set[str] = set()
+    for first, last in re.findall(r"U\+([0-9A-F]{4})(?: to U\+([0-9A-F]{4}))?", section.partition("Not among")[0]):
+        named |= set(map(chr, range(int(first, 16), int(last or first, 16) + 1)))
+    assert named == {letter for letter in map(chr, range(sys.maxunicode + 1)) if letter.isspace()}
+    others = re.findall(r"U\+([0-9A-F]{4})", section.partition("Not among")[2])
+    assert len(others) >= 3
+    assert not any(chr(int(code, 16)).isspace() for code in others)
 
 
 @pytest.mark.parametrize("unicode_folding", [False, True])

@@ -32,6 +32,8 @@ _PUNCTUATION = str.maketrans(
         "\u00ad": "",
     }
 )
+# “--” and “---” stand for a dash in plain text
+_HYPHENS = re.compile("-{2,}")
 # Whether lower() gives σ or ς depends on the letters around it, so a cut in mid-word would change it.
 _FINAL_SIGMA = ("ς", "σ")
 
@@ -42,13 +44,13 @@ def normalize(text: str, *, unicode_folding: bool = False) -> str:
     Args:
         text: any text.
         unicode_folding: also fold compatibility forms (NFKC), case by `casefold`, typographic quotes and
-            dashes, and drop soft hyphens.
+            dashes, rows of hyphens (“--” for “—”), and drop soft hyphens. docs/matching.md gives every step.
     """
     if unicode_folding:
         # NFKC takes ´ and ″ apart, and makes dashes of other forms: punctuation is folded before it and after
         folded = unicodedata.normalize("NFKC", text.translate(_PUNCTUATION)).casefold()
         # casefold can undo the composition: ΐ becomes three characters
-        folded = unicodedata.normalize("NFKC", folded).translate(_PUNCTUATION)
+        folded = _HYPHENS.sub("-", unicodedata.normalize("NFKC", folded).translate(_PUNCTUATION))
     else:
         folded = _lower(text)
     return " ".join(folded.replace(*_FINAL_SIGMA).split())

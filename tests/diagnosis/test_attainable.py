@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raglift.diagnosis import Alternative, Best, attainable, best_facts, best_facts_at
-from raglift.matching.intervals import covered_length, fewest_intervals
+from raglift.matching.coverage import covered_length, fewest_intervals
 
 Facts = list[list[Alternative]]
 

@@ -92,7 +92,7 @@ PAIR = Query("q", "?", (Fact((span(0, 20), Passage(chunk_id="c"))),))
 
 
 def part(start: int, end: int, *, relevant: bool = True) -> PassageMatch:
-    return PassageMatch(Direction.OVERLAP, start, end, relevant)
+    return PassageMatch(Direction.OVERLAP, start, end, start, end, relevant)
 
 
 def test_by_containment_each_relevant_chunk_is_enough() -> None:
@@ -102,7 +102,10 @@ def test_by_containment_each_relevant_chunk_is_enough() -> None:
 
 @pytest.mark.parametrize(("threshold", "needed"), [(0.5, 10), (0.51, 11), (1.0, 20), (0.01, 1)])
 def test_by_coverage_the_threshold_says_how_many_characters(threshold: float, needed: int) -> None:
-    pieces = {(0, 0): [(1, part(0, 4, relevant=False))], (0, 1): [(2, PassageMatch(Direction.SAME_ID, 0, 0, True))]}
+    pieces = {
+        (0, 0): [(1, part(0, 4, relevant=False))],
+        (0, 1): [(2, PassageMatch(Direction.SAME_ID, 0, 0, 0, 0, True))],
+    }
     ((by_text, by_id),) = requirements_of(PAIR, pieces, MatchRule("coverage", threshold=threshold))
     assert (by_text.needed, by_text.covers) == (needed, ((1, 0, 4),))
     assert by_id == Alternative.any_of([2])

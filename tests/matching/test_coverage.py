@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raglift.matching import Judgements, MatchRule, judge
-from raglift.matching.coverage import Covered
 from raglift.records import Chunk, Fact, Passage, Query, Ranking
 
 TEXT = "".join(np.random.default_rng(0).choice(list("abcdefghijklmnopqrstuvwxyz"), 400))
@@ -80,26 +79,6 @@ def test_white_space_that_a_splitter_strips_is_no_loss() -> None:
 def test_text_and_offsets_cover_together() -> None:
     unknown = Chunk(TEXT[150:260])
     assert satisfied([[span(100, 200)]], [piece(90, 120), unknown], threshold=0.7) == [(0, 2, 1)]
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 60), st.integers(1, 30)), max_size=12),
-    st.text("x ", min_size=1, max_size=60),
-)
-def test_the_union_is_that_of_sets(intervals: list[tuple[int, int]], text: str) -> None:
-    covered = Covered(text)
-    characters: set[int] = set()
-    for start, length in intervals:
-        if start >= len(text):
-            continue
-        end = min(start + length, len(text))
-        covered.add(start, end)
-        characters |= set(range(start, end))
-    uncovered = "".join("." if place in characters else letter for place, letter in enumerate(text))
-    bridged = sum(len(gap) for gap in uncovered.split(".") if not gap.strip())
-    assert covered.characters == len(characters) + bridged
-    for threshold in (0.25, 0.5, 1):
-        assert covered.reaches(threshold) == (covered.characters >= threshold * len(text))
 
 
 @pytest.mark.parametrize("places", [False, True])

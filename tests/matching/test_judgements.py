@@ -21,6 +21,8 @@ def table(*rows: tuple[int, int, int]) -> Matches:
         nothing.astype(np.int8),
         nothing,
         nothing,
+        nothing,
+        nothing,
         nothing.astype(np.bool_),
         ~nothing.astype(np.bool_),
     )

@@ -36,7 +36,9 @@ def judged(query: Query, *chunks: Chunk) -> Judgements:
 
 
 def test_a_chunk_that_contains_the_passage_covers_all_of_it() -> None:
-    assert match(PARAGRAPH, "It was in\nJULY, 1805") == (Direction.CHUNK_CONTAINS_PASSAGE, 0, 20, True)
+    assert match(PARAGRAPH, "It was in\nJULY, 1805") == PassageMatch(
+        Direction.CHUNK_CONTAINS_PASSAGE, 0, 20, 0, 20, relevant=True
+    )
 
 
 def test_a_chunk_inside_the_passage_covers_a_part_of_it() -> None:
@@ -146,8 +148,8 @@ class TestChunkIds:
 
     def test_the_id_counts_and_the_text_does_not(self) -> None:
         passage = Passage(chunk_id="c7")
-        assert match(Chunk("anything", id="c7"), passage) == (Direction.SAME_ID, 0, 0, True)
-        assert match(Chunk("", id="c7"), passage) == (Direction.SAME_ID, 0, 0, True)
+        assert match(Chunk("anything", id="c7"), passage) == PassageMatch(Direction.SAME_ID, 0, 0, 0, 0, relevant=True)
+        assert match(Chunk("", id="c7"), passage) == PassageMatch(Direction.SAME_ID, 0, 0, 0, 0, relevant=True)
         assert match(Chunk("c7", id="c8"), passage) is None
 
     def test_ids_and_texts_in_one_fact(self) -> None:

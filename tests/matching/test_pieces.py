@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.matching import Direction, MatchRule, PassageMatch, Text, cover_passage, match_passage
+from raglift.matching import Direction, MatchRule, Text, cover_passage, match_passage
 from raglift.records import Chunk, Passage
 
 SOURCE = (
@@ -15,13 +17,23 @@ SOURCE = (
 COVERAGE = MatchRule("coverage")
 
 
-def cover(chunk: Chunk | str, passage: Passage | str, rule: MatchRule = COVERAGE) -> PassageMatch | None:
-    return cover_passage(
+class Part(NamedTuple):
+    """What these tests look at of a match: places in the passage's own text."""
+
+    direction: int
+    start: int
+    end: int
+    relevant: bool
+
+
+def cover(chunk: Chunk | str, passage: Passage | str, rule: MatchRule = COVERAGE) -> Part | None:
+    found = cover_passage(
         Chunk(chunk) if isinstance(chunk, str) else chunk,
         Passage(passage) if isinstance(passage, str) else passage,
         rule,
         Text(rule),
     )
+    return None if found is None else Part(found.direction, found.start, found.end, found.relevant)
 
 
 def piece_of_source(start: int, end: int) -> Chunk:

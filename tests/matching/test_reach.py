@@ -41,7 +41,7 @@ def test_only_the_chunks_that_touch_a_passage_are_kept_each_once() -> None:
 
 def test_it_remembers_what_was_looked_for() -> None:
     kept = inventory_of([], cut(20), (TOWER,), MatchRule(minimum_length=5, unicode_folding=True))
-    assert kept == Inventory(5, (), (), minimum_length=5, unicode_folding=True)
+    assert kept == Inventory(5, (), (), minimum_length=5, unicode_folding=True, abutting=True)
 
 
 def test_whole_chunks_come_with_what_is_wanted() -> None:
@@ -50,7 +50,7 @@ def test_whole_chunks_come_with_what_is_wanted() -> None:
 
 
 def test_what_overlapping_chunks_share_counts_once() -> None:
-    assert reach(cut(20, step=10), query(passage(20, 30))) == [(10, 10, 30)]
+    assert reach(cut(20, step=10), query(passage(20, 30))) == [(10, 10, 50)]  # from 0 to 50: the first and the last one abut it
 
 
 def test_chunks_without_a_place_share_nothing() -> None:
@@ -60,7 +60,7 @@ def test_chunks_without_a_place_share_nothing() -> None:
 
 def test_the_alternative_that_can_be_covered_best_counts_with_its_own_chunks() -> None:
     chunks = cut(10)[:4]  # the text ends at 40
-    assert reach(chunks, query((passage(30, 60), passage(0, 10)))) == [(10, 10, 10)]
+    assert reach(chunks, query((passage(30, 60), passage(0, 10)))) == [(10, 10, 20)]  # the second chunk abuts it
 
 
 def test_nothing_touches_a_query_without_labels_or_with_chunk_ids_alone() -> None:

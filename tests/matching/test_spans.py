@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.matching.intervals import covered_length
+from raglift.matching.coverage import covered_length
 from raglift.matching.judging import fact_table, passage_table
 from raglift.matching.spans import best_covered, covered_characters
 from raglift.records import Fact, Passage, Query

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.matching import PassageMatch, Text, match_passage
-from raglift.matching.coverage import Covered
+from raglift.matching.coverage import is_enough
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -52,14 +52,11 @@ def attainable_facts(
             pieces[fact, alternative].append(piece)
     attainable = np.zeros(len(facts), dtype=np.bool_)
     for (fact, alternative), found in pieces.items():
-        attainable[fact] |= _satisfied(facts[fact].passages[alternative], found, rule)
+        attainable[fact] |= _satisfied(facts[fact].passages[alternative], found, rule, text)
     return attainable
 
 
-def _satisfied(passage: Passage, pieces: Iterable[PassageMatch], rule: MatchRule) -> bool:
-    if passage.text is None or rule.mode != "coverage" or rule.threshold is None:
+def _satisfied(passage: Passage, pieces: Iterable[PassageMatch], rule: MatchRule, text: Text) -> bool:
+    if passage.text is None or not rule.by_coverage:
         return True
-    covered = Covered(passage.text)
-    for piece in pieces:
-        covered.add(piece.start, piece.end)
-    return covered.reaches(rule.threshold)
+    return is_enough([(piece.normalized_start, piece.normalized_end) for piece in pieces], text(passage.text), rule)

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from raglift.matching.intervals import NO_SPACES, Spaces, covered_length, fewest_intervals
+from raglift.matching.coverage import Choices, covered_length, fewest_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from raglift.matching.intervals import Interval
+    from raglift.matching.coverage import Interval
 
     _Curve: TypeAlias = NDArray[np.int64]
 
@@ -43,8 +43,8 @@ class Alternative:
     """How many characters of the passage must be covered; 1 or more."""
     covers: tuple[tuple[int, int, int], ...]
     """(chunk, start, end) of each stretch that a chunk covers; a chunk is any integer that stands for it."""
-    spaces: Spaces = NO_SPACES
-    """The white space of the passage, which counts as covered between covered parts."""
+    text: str = ""
+    """The normalized text of the passage, whose blanks count as covered between covered parts."""
 
     @classmethod
     def any_of(cls, chunks: Iterable[int]) -> Alternative:
@@ -115,7 +115,7 @@ def _groups(requirements: Sequence[Requirement]) -> list[list[list[Alternative]]
     """Return the facts that can be satisfied, in groups that share no chunk."""
     groups: list[tuple[set[int], list[list[Alternative]]]] = []
     for requirement in requirements:
-        possible = [each for each in requirement if _covered(each.covers, each.spaces) >= each.needed]
+        possible = [each for each in requirement if _covered(each.covers, each.text) >= each.needed]
         if not possible:
             continue
         chunks = {chunk for each in possible for chunk, _, _ in each.covers}
@@ -154,62 +154,27 @@ def _of_group(facts: list[list[Alternative]], deepest: int) -> tuple[_Curve, _Cu
 
 
 class _Trial:
-    """Every choice of so many chunks, tried.
-
-    A passage falls into stretches between the ends of what chunks cover and of white space; a choice covers those that
-    one of its chunks covers, and the white space between them.
-    """
+    """Every choice of so many chunks, tried."""
 
     def __init__(self, facts: list[list[Alternative]], chunks: list[int]) -> None:
         self._row = {chunk: row for row, chunk in enumerate(chunks)}
         self._facts = [[self._passage(each) for each in fact] for fact in facts]
 
-    def _passage(self, alternative: Alternative) -> _Stretches:
-        covers = alternative.covers
-        ends = {edge for _, start, end in covers for edge in (start, end)}
-        # White space that no part ends at or in is covered only by what covers the words beside it too
-        runs = [run for run in alternative.spaces.runs if any(run[0] <= edge <= run[1] for edge in ends)]
-        edges = np.array(sorted(ends.union(*runs, (0, alternative.spaces.length))), dtype=np.int64)
-        covered = np.zeros((len(self._row), len(edges) - 1), dtype=np.bool_)
-        for chunk, start, end in covers:
-            covered[self._row[chunk], np.searchsorted(edges, start) : np.searchsorted(edges, end)] = True
-        between = [(int(np.searchsorted(edges, start)), int(np.searchsorted(edges, end))) for start, end in runs]
-        return _Stretches(alternative.needed, np.diff(edges), covered, between)
+    def _passage(self, alternative: Alternative) -> Choices:
+        covers = [(self._row[chunk], start, end) for chunk, start, end in alternative.covers]
+        return Choices(covers, len(self._row), alternative.needed, alternative.text)
 
     def best(self, k: int) -> int:
         """Return the most facts that a choice of k chunks satisfies."""
         choices = np.array(list(combinations(range(len(self._row)), k)), dtype=np.int64)
         satisfied = np.zeros(len(choices), dtype=np.int64)
         for fact in self._facts:
-            satisfied += np.logical_or.reduce([passage.is_enough(choices) for passage in fact])
+            satisfied += np.logical_or.reduce([passage.are_enough(choices) for passage in fact])
         return int(satisfied.max())
 
 
-@dataclass(frozen=True, eq=False)
-class _Stretches:
-    """A passage in stretches."""
-
-    needed: int
-    lengths: NDArray[np.int64]
-    covered: NDArray[np.bool_]
-    """Whether a chunk (row) covers a stretch (column)."""
-    spaces: list[tuple[int, int]]
-    """The stretches that are white space, as ranges."""
-
-    def is_enough(self, choices: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether each choice of chunks covers as much as is needed."""
-        covered = np.asarray(self.covered[choices].any(axis=1))
-        everywhere = np.ones(len(choices), dtype=np.bool_)  # beyond the ends of the passage
-        for first, last in self.spaces:
-            before = covered[:, first - 1] if first else everywhere
-            after = covered[:, last] if last < len(self.lengths) else everywhere
-            covered[:, first:last] |= (before & after)[:, None]
-        enough: NDArray[np.bool_] = covered @ self.lengths >= self.needed
-        return enough
-
-
-def _covered(covers: Iterable[tuple[int, int, int]], spaces: Spaces) -> int:
-    return covered_length([(start, end) for _, start, end in covers], spaces)
+def _covered(covers: Iterable[tuple[int, int, int]], text: str) -> int:
+    return covered_length([(start, end) for _, start, end in covers], text)
 
 
 def _bounds(facts: list[list[Alternative]], chunks: int, deepest: int) -> tuple[_Curve, _Curve]:
@@ -247,9 +212,9 @@ def _fewest_chunks(alternative: Alternative, at_most: int) -> tuple[int, bool]:
     stretches = list(covers.values())
     if len(stretches) <= _MOST_INTERVALS and all(len(of_chunk) == 1 for of_chunk in stretches):
         single = [of_chunk[0] for of_chunk in stretches]
-        return fewest_intervals(single, alternative.needed, at_most, alternative.spaces), True
-    lengths = sorted((covered_length(of_chunk, alternative.spaces) for of_chunk in stretches), reverse=True)
+        return fewest_intervals(single, alternative.needed, at_most, alternative.text), True
+    lengths = sorted((covered_length(of_chunk, alternative.text) for of_chunk in stretches), reverse=True)
     if lengths[0] >= alternative.needed:
         return 1, True
-    between = sum(end - start for start, end in alternative.spaces.runs)
-    return int(np.searchsorted(np.cumsum(lengths), alternative.needed - between)) + 1, False
+    blanks = alternative.text.count(" ")
+    return int(np.searchsorted(np.cumsum(lengths), alternative.needed - blanks)) + 1, False

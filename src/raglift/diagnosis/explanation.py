@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.diagnosis.rejudged import highest_grade, rule_of
-from raglift.matching import Direction, judge
+from raglift.matching import Direction, Text, judge
 from raglift.metrics import MEASURES, Measure, compute
 from raglift.records import Ranking
 
@@ -43,6 +43,9 @@ class Piece:
     """Whether it makes the hit relevant; else the hit covers a part, but the match rule does not call that a match."""
     satisfies: bool
     """Whether with this hit the fact is satisfied for the first time, or with a better grade."""
+    share: float
+    """Which part of the passage's normalized characters the hit covers, as coverage counts it; 0 for a chunk-id
+    label."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,7 @@ def explain(evaluation: Evaluation, query_id: str, *, stage: str | None = None) 
     beginnings = [Ranking(ranking.hits[:length]) for length in range(len(ranking) + 1)]
     counter = evaluation.judgements[0].counter if evaluation.judgements else None
     (judged,) = judge([query] * len(beginnings), [beginnings], rule_of(evaluation), counter=counter)
-    pieces = _pieces(query, len(ranking), judged)
+    pieces = _pieces(query, len(ranking), judged, Text(rule_of(evaluation)))
     judged = replace(judged, highest_grade_of_dataset=highest_grade(evaluation.dataset))
     metrics = tuple(metric for metric in evaluation.scores.metrics if _is_told(MEASURES[metric.name]))
     of_beginnings = [np.nan_to_num(compute(judged, metric, evaluation.profile)) for metric in metrics]
@@ -142,7 +145,7 @@ def _is_told(measure: Measure) -> bool:
     return measure.is_earned and measure.is_installed
 
 
-def _pieces(query: Query, number: int, judged: Judgements) -> dict[int, list[Piece]]:
+def _pieces(query: Query, number: int, judged: Judgements, text: Text) -> dict[int, list[Piece]]:
     """Return the pieces of each rank of one of the rankings that were judged."""
     pieces, satisfied = judged.pieces, judged.satisfied
     news = set(zip(satisfied.fact.tolist(), satisfied.passage.tolist(), satisfied.rank.tolist(), strict=True))
@@ -151,6 +154,8 @@ def _pieces(query: Query, number: int, judged: Judgements) -> dict[int, list[Pie
     for row in np.flatnonzero(pieces.query == number).tolist():
         fact, alternative = int(pieces.fact[row]), int(pieces.passage[row])
         rank = int(pieces.rank[row])
+        label = query.facts[fact - first_fact].passages[alternative].text or ""
+        covered = int(pieces.normalized_end[row] - pieces.normalized_start[row])
         piece = Piece(
             fact=fact - first_fact + 1,
             passage=alternative + 1,
@@ -158,9 +163,10 @@ def _pieces(query: Query, number: int, judged: Judgements) -> dict[int, list[Pie
             direction=Direction.NAMES[int(pieces.direction[row])],
             start=int(pieces.start[row]),
             end=int(pieces.end[row]),
-            length=len(query.facts[fact - first_fact].passages[alternative].text or ""),
+            length=len(label),
             counts=bool(pieces.relevant[row]),
             satisfies=(fact, alternative, rank) in news,
+            share=covered / len(text(label)) if covered else 0.0,
         )
         found.setdefault(rank, []).append(piece)
     return found

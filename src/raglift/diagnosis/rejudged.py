@@ -58,9 +58,10 @@ def pieces_by_query(judged: Judgements) -> dict[int, Pieces]:
     found: dict[int, dict[tuple[int, int], list[tuple[int, PassageMatch]]]] = defaultdict(lambda: defaultdict(list))
     pieces = judged.pieces
     place = pieces.fact - judged.facts.first_of_query(pieces.query)
-    columns = (pieces.query, place, pieces.passage, pieces.rank, pieces.direction, pieces.start, pieces.end)
-    for (query, fact, passage, rank, direction, start, end), relevant in zip(
+    covered = (pieces.start, pieces.end, pieces.normalized_start, pieces.normalized_end)
+    columns = (pieces.query, place, pieces.passage, pieces.rank, pieces.direction, *covered)
+    for (query, fact, passage, rank, *match), relevant in zip(
         np.stack(columns, axis=1).tolist(), pieces.relevant.tolist(), strict=True
     ):
-        found[query][fact, passage].append((rank, PassageMatch(direction, start, end, relevant)))
+        found[query][fact, passage].append((rank, PassageMatch(*match, relevant)))
     return dict(found)

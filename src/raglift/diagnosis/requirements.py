@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, TypeAlias
 
 from raglift.diagnosis.attainable import Alternative
-from raglift.matching.intervals import Spaces
+from raglift.matching import Text
+from raglift.matching.coverage import characters_needed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,18 +28,20 @@ def requirements_of(query: Query, pieces: Pieces, rule: MatchRule) -> list[list[
         pieces: which chunk covers which part of which passage.
         rule: what counts as a match.
     """
+    text = Text(rule)
     return [
         [
-            _alternative(passage.text, pieces.get((place, number), ()), rule)
+            _alternative(passage.text, pieces.get((place, number), ()), rule, text)
             for number, passage in enumerate(fact.passages)
         ]
         for place, fact in enumerate(query.facts)
     ]
 
 
-def _alternative(text: str | None, found: Sequence[tuple[int, PassageMatch]], rule: MatchRule) -> Alternative:
-    if text is None or rule.mode != "coverage" or rule.threshold is None:
+def _alternative(
+    label: str | None, found: Sequence[tuple[int, PassageMatch]], rule: MatchRule, text: Text
+) -> Alternative:
+    if label is None or not rule.by_coverage:
         return Alternative.any_of(dict.fromkeys(chunk for chunk, piece in found if piece.relevant))
-    needed = max(1, math.ceil(rule.threshold * len(text) - 1e-9))
-    covers = tuple((chunk, piece.start, piece.end) for chunk, piece in found)
-    return Alternative(needed, covers, Spaces.of(text))
+    covers = tuple((chunk, piece.normalized_start, piece.normalized_end) for chunk, piece in found)
+    return Alternative(characters_needed(text(label), rule), covers, text(label))

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["checked_rule", "evaluation_of", "require_chunks", "require_encoding"]
 
+_WITHOUT_ABUTTING = (
+    "span_precision_omega: which chunks abut a passage without sharing a character with it was not kept when this run "
+    "was measured, so they are not counted, as they are in Chroma's code; evaluate again to count them"
+)
+
 
 def evaluation_of(
     run: Run, dataset: Dataset, metrics: tuple[Metric, ...], rule: MatchRule, profile: str, counter: TokenCounts
@@ -37,6 +42,9 @@ def evaluation_of(
     wants_reach = any(MEASURES[metric.name].needs_chunks for metric in metrics)
     reach = reach_of(dataset.queries, run.inventory, rule) if run.inventory is not None and wants_reach else None
     judgements = judge(dataset.queries, rankings, rule, reach=reach, counter=counter)
+    notes = []
+    if reach is not None and run.inventory is not None and not run.inventory.abutting:
+        notes.append(_WITHOUT_ABUTTING)
     budgets = sorted({metric.budget for metric in metrics if metric.budget is not None})
     scored = {
         "ks": sorted({metric.k for metric in metrics if metric.k is not None}),
@@ -52,7 +60,7 @@ def evaluation_of(
         scores=score(run, dataset, judgements, metrics, profile),
         profile=profile,
         truncated=truncated,
-        notes=tuple(evaluation_notes(run, dataset, judgements, truncated, budgets)),
+        notes=(*evaluation_notes(run, dataset, judgements, truncated, budgets), *notes),
         judgements=tuple(judgements),
         truncated_tokens=fewest_tokens(truncated, judgements, run) if budgets else {},
     )

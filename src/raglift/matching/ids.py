@@ -157,6 +157,8 @@ def _matches(fact: NDArray[np.int64], rank: NDArray[np.int64], facts: FactTable)
         direction=np.full(len(fact), Direction.SAME_ID, dtype=np.int8),
         start=nothing,
         end=nothing,
+        normalized_start=nothing,
+        normalized_end=nothing,
         repeated=repeated,
         relevant=np.ones(len(fact), dtype=np.bool_),
     )

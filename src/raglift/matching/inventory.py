@@ -52,6 +52,7 @@ def touching_chunks(
     unicode_folding: bool = False,
     also_by_text: bool = False,
     places: Places | None = None,
+    abutting: bool = False,
     progress: bool | None = None,
 ) -> Touches:
     """Return the chunks that share anything with a passage of a labelled query.
@@ -72,6 +73,8 @@ def touching_chunks(
             places, so it also matches a chunk whose words stand in the passage and elsewhere.
         places: where the passages are, from `find_places` of the passages of the facts of all labelled queries, in
             their order; by default they are looked for.
+        abutting: also return the chunks that end where a passage begins, or begin where it ends, where both places are
+            known.
         progress: whether to show progress where there are many chunks; None decides by the terminal.
     """
     rows = _PassageRows.of(queries)
@@ -85,7 +88,7 @@ def touching_chunks(
     every, has_place = np.arange(len(passages)), np.zeros(len(passages), dtype=np.bool_)
     has_place[places.passage] = True
     located = np.flatnonzero(line.is_known)
-    found = [*_same_ids(passages, chunks), *line.overlapping(places)]
+    found = [*_same_ids(passages, chunks), *line.overlapping(places, abutting=abutting)]
     if also_by_text:
         found += text.pairs(every, np.arange(len(chunks)))
     else:
@@ -147,7 +150,8 @@ class _Line:
     """The chunks whose offsets are true, on one line along which the documents follow each other."""
 
     def __init__(self, chunks: Sequence[Chunk], documents: Sequence[Document]) -> None:
-        begins = np.cumsum([0, *(len(document.text) for document in documents)])
+        # One more for each document, so that the end of one is not the start of the next
+        begins = np.cumsum([0, *(len(document.text) + 1 for document in documents)])
         self._begins: NDArray[np.int64] = begins.astype(np.int64)
         by_id = {document.id: (number, document.text) for number, document in enumerate(documents)}
         of_document = np.full(len(chunks), -1, dtype=np.int64)
@@ -161,8 +165,8 @@ class _Line:
         self._lengths = np.array([len(chunk.text) for chunk in chunks], dtype=np.int64)
         self._starts = self._begins[of_document] + start
 
-    def overlapping(self, places: Places) -> Iterator[_Pairs]:
-        """Yield the chunks that share a character with a place.
+    def overlapping(self, places: Places, *, abutting: bool) -> Iterator[_Pairs]:
+        """Yield the chunks that share a character with a place, or also those that abut it.
 
         Chunks are looked up among those of about their own length, so that one that spans a whole document does not
         make every place look through all the chunks before it.
@@ -176,10 +180,10 @@ class _Line:
             chunk = order[size_class == exponent]
             starts, ends = self._starts[chunk], self._starts[chunk] + self._lengths[chunk]
             first = np.searchsorted(starts, start - (1 << exponent), side="right")
-            last = np.searchsorted(starts, end)
+            last = np.searchsorted(starts, end, side="right" if abutting else "left")
             for part in _parts(last - first):
                 source, member = members_of(first[part], last[part])
-                touching = ends[member] > start[part][source]
+                touching = ends[member] + abutting > start[part][source]
                 yield places.passage[part][source[touching]], chunk[member[touching]]
 
 

@@ -99,6 +99,11 @@ class Matches:
     """The covered part, in characters of the passage's own text: first covered, …"""
     end: NDArray[np.int64]
     """… and one past the last; both 0 for a chunk-id label."""
+    normalized_start: NDArray[np.int64]
+    """The covered part in characters of the passage's normalized text, which is what coverage counts: first covered,
+    …"""
+    normalized_end: NDArray[np.int64]
+    """… and one past the last; both 0 for a chunk-id label."""
     repeated: NDArray[np.bool_]
     """Whether an earlier hit of the same ranking has the same id."""
     relevant: NDArray[np.bool_]

@@ -88,7 +88,7 @@ def judge(
                 passages=passages,
                 matches=matches,
                 pieces=pieces,
-                satisfied=_satisfied(facts, passages, matches, pieces, rule),
+                satisfied=_satisfied(facts, passages, matches, pieces, rule, text),
                 irrelevant=HitPlaces.of(unwanted_hits),
                 judged_irrelevant=judged_irrelevant,
                 repeats=HitPlaces.of(repeats),
@@ -102,11 +102,11 @@ def judge(
 
 
 def _satisfied(
-    facts: FactTable, passages: PassageTable, matches: Matches, pieces: Matches, rule: MatchRule
+    facts: FactTable, passages: PassageTable, matches: Matches, pieces: Matches, rule: MatchRule, text: Text
 ) -> Satisfactions:
-    if rule.mode != "coverage" or rule.threshold is None:
-        return satisfactions_of(facts, matches)
-    return satisfactions_of(facts, pieces.take(covered_matches(passages, pieces, rule.threshold)))
+    if rule.by_coverage:
+        matches = pieces.take(covered_matches(passages, pieces, rule, text))
+    return satisfactions_of(facts, matches)
 
 
 class _Wanted:
@@ -122,7 +122,7 @@ class _Wanted:
         self._known: dict[_Key, list[tuple[int, ...]]] = {}
 
     def pieces_of(self, chunk: Chunk) -> Sequence[tuple[int, ...]]:
-        """Return (fact, passage, grade, direction, start, end, relevant, by text alone) for each passage it covers."""
+        """Return (fact, passage, grade, *PassageMatch, by text alone) for each passage it covers a part of."""
         if self._documents is not None and chunk.doc_id not in self._documents:
             return ()
         key = _key(chunk)
@@ -203,8 +203,8 @@ def _first_of_same(queries: Sequence[Query]) -> list[int]:
 
 def _pieces(rows: list[tuple[int, ...]]) -> tuple[Matches, NDArray[np.bool_]]:
     """Return the pieces, and which of them were told by text though the passage names a document."""
-    table = np.array(rows, dtype=np.int64).reshape(-1, 11)
-    query, rank, repeated, fact, passage, grade, direction, start, end, relevant, alone = table.T
+    table = np.array(rows, dtype=np.int64).reshape(-1, 13)
+    query, rank, repeated, fact, passage, grade, direction, *covered, relevant, alone = table.T
     flags = (column.astype(np.bool_) for column in (repeated, relevant))
-    pieces = Matches(query, rank, fact, passage, grade, direction.astype(np.int8), start, end, *flags)
+    pieces = Matches(query, rank, fact, passage, grade, direction.astype(np.int8), *covered, *flags)
     return pieces, alone.astype(np.bool_)

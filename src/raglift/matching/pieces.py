@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from raglift.matching.coverage import trimmed
 from raglift.matching.judgements import Direction
 from raglift.matching.overlap import SHORTEST_OVERLAP, longest_overlap
 
@@ -13,8 +14,9 @@ if TYPE_CHECKING:
     from raglift.matching.rule import MatchRule
     from raglift.matching.texts import Text
     from raglift.records import Chunk, Passage
+    from raglift.text import NormalizedText
 
-__all__ = ["PassageMatch", "cover_passage", "covering_characters", "match_passage"]
+__all__ = ["PassageMatch", "cover_passage", "covering_characters", "match_passage", "shared_by_offsets"]
 
 
 class PassageMatch(NamedTuple):
@@ -25,6 +27,11 @@ class PassageMatch(NamedTuple):
     start: int
     """First covered character of the passage's own text; 0 for a chunk-id label."""
     end: int
+    """One past the last; 0 for a chunk-id label."""
+    normalized_start: int
+    """First covered character of the passage's normalized text, which is what coverage counts; 0 for a chunk-id
+    label."""
+    normalized_end: int
     """One past the last; 0 for a chunk-id label."""
     relevant: bool
     """Whether the hit is relevant for this passage alone. By coverage: it covers at least 20 normalized characters,
@@ -50,7 +57,7 @@ def match_passage(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -
     By coverage, whatever it covers contributes; otherwise it matches by itself or not at all.
     """
     piece = cover_passage(chunk, passage, rule, text)
-    return piece if piece is not None and (piece.relevant or rule.mode == "coverage") else None
+    return piece if piece is not None and (piece.relevant or rule.by_coverage) else None
 
 
 def cover_passage(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -> PassageMatch | None:
@@ -60,11 +67,11 @@ def cover_passage(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -
     or an end of one that is the beginning of the other, of at least 20 normalized characters.
     """
     if passage.chunk_id is not None:
-        return PassageMatch(Direction.SAME_ID, 0, 0, relevant=True) if chunk.id == passage.chunk_id else None
+        return PassageMatch(Direction.SAME_ID, 0, 0, 0, 0, relevant=True) if chunk.id == passage.chunk_id else None
     if passage.doc_id is not None and chunk.doc_id is not None and passage.doc_id != chunk.doc_id:
         return None
-    shared = _by_offsets(chunk, passage)
-    if shared is not None and rule.mode == "coverage":
+    shared = shared_by_offsets(chunk, passage)
+    if shared is not None and rule.by_coverage:
         return _located(chunk, passage, shared, text, relevant=True)
     wanted, found = text(passage.text or ""), text(chunk.text)
     if not wanted or not found:
@@ -82,11 +89,11 @@ def cover_passage(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -
         return None
     direction, start, end, _, _ = piece
     by_coverage = direction == Direction.CHUNK_CONTAINS_PASSAGE or end - start >= SHORTEST_OVERLAP
-    relevant = by_coverage if rule.mode == "coverage" else direction != Direction.OVERLAP
-    if direction == Direction.PASSAGE_CONTAINS_CHUNK and shared is not None and shared[0] < shared[1]:
-        # Its words may stand there twice: what it covers is where it is
-        return PassageMatch(direction, *shared, relevant)
-    return PassageMatch(direction, *text.placed(passage.text or "").source_span(start, end), relevant)
+    relevant = by_coverage if rule.by_coverage else direction != Direction.OVERLAP
+    placed = text.placed(passage.text or "")
+    if direction == Direction.PASSAGE_CONTAINS_CHUNK:
+        return PassageMatch(direction, *_where_it_is(placed, start, end, shared), relevant)
+    return PassageMatch(direction, *placed.source_span(start, end), start, end, relevant)
 
 
 def covering_characters(
@@ -106,7 +113,7 @@ def covering_characters(
     """
     if match.direction == Direction.SAME_ID:
         return 0, 0
-    shared = _by_offsets(chunk, passage)
+    shared = shared_by_offsets(chunk, passage)
     if shared is not None and shared[0] <= match.start and match.end <= shared[1]:
         moved = (passage.start or 0) - (chunk.start or 0)
         return match.start + moved, match.end + moved
@@ -156,22 +163,41 @@ def _overlapping(wanted: str, found: str) -> _Piece | None:
     return _Piece(Direction.OVERLAP, len(wanted) - tail, len(wanted), 0, tail)
 
 
-def _by_offsets(chunk: Chunk, passage: Passage) -> tuple[int, int] | None:
-    """Return the shared part in characters of the passage; empty when they do not meet; None when it cannot be told.
+def shared_by_offsets(chunk: Chunk, passage: Passage) -> tuple[int, int] | None:
+    """Return the part of a passage that a chunk shares, as start and end in the passage's own text.
 
-    It cannot be told without a place of both in one document, nor where the two have different texts at the
-    characters that they are said to share: then a place is wrong.
+    The two are equal where the chunk ends at the passage's first character or begins after its last one, and the end
+    is before the start where they are apart. None where it cannot be told: without a place of both in one document, and
+    where the two have different texts at the characters that they are said to share, for then a place is wrong.
+
+    Args:
+        chunk: with its place, if that is known.
+        passage: likewise.
     """
-    if chunk.doc_id is None or passage.doc_id is None:
+    if chunk.doc_id is None or chunk.doc_id != passage.doc_id:
         return None
     if chunk.start is None or chunk.end is None or passage.start is None or passage.end is None:
         return None
     start, end = max(chunk.start, passage.start), min(chunk.end, passage.end)
     if start >= end:
-        return 0, 0
+        return start - passage.start, end - passage.start
     in_chunk = chunk.text[start - chunk.start : end - chunk.start]
     in_passage = (passage.text or "")[start - passage.start : end - passage.start]
     return (start - passage.start, end - passage.start) if in_chunk == in_passage else None
+
+
+def _where_it_is(
+    placed: NormalizedText, start: int, end: int, shared: tuple[int, int] | None
+) -> tuple[int, int, int, int]:
+    """Return what a chunk inside a passage covers of its text, and of its normalized text.
+
+    Its words may stand there twice. So it is where the places say, if they do, else where the words stand first.
+    """
+    if shared is not None:
+        first, last = _normalized_span(placed, *shared)
+        if first < last:
+            return *shared, first, last
+    return *placed.source_span(start, end), start, end
 
 
 def _located(
@@ -179,18 +205,25 @@ def _located(
 ) -> PassageMatch | None:
     """Return the piece that offsets tell; None when it is empty or white space."""
     start, end = shared
-    if start == end:
+    if start >= end:
         return None
     placed = text.placed(passage.text or "")
-    first = int(np.searchsorted(placed.ends, start, side="right"))
-    last = int(np.searchsorted(placed.starts, end, side="left"))
+    first, last = _normalized_span(placed, start, end)
     if first >= last:
         return None
     everything = first == 0 and last == len(placed.text)
     if everything:
         direction = Direction.CHUNK_CONTAINS_PASSAGE
-    elif end - start == len(chunk.text):
+    elif end - start == len(chunk.text) or (passage.text or "")[start:end].strip() == chunk.text.strip():
         direction = Direction.PASSAGE_CONTAINS_CHUNK
     else:
         direction = Direction.OVERLAP
-    return PassageMatch(direction, start, end, relevant and (everything or last - first >= SHORTEST_OVERLAP))
+    relevant = relevant and (everything or last - first >= SHORTEST_OVERLAP)
+    return PassageMatch(direction, start, end, first, last, relevant)
+
+
+def _normalized_span(placed: NormalizedText, start: int, end: int) -> tuple[int, int]:
+    """Return the characters of a normalized text that are in a span of the source, without blanks at its ends."""
+    first = int(np.searchsorted(placed.ends, start, side="right"))
+    last = int(np.searchsorted(placed.starts, end, side="left"))
+    return trimmed(first, last, placed.text)

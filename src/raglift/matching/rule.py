@@ -36,7 +36,7 @@ class MatchRule:
     minimum_length: int = 20
     """A chunk of fewer normalized characters never matches by lying inside a longer passage."""
     unicode_folding: bool = False
-    """Also fold compatibility forms, case by `casefold`, typographic quotes and dashes."""
+    """Also fold compatibility forms, case by `casefold`, typographic quotes and dashes, and “--”."""
     threshold: float | None = None
     """With `coverage`, the part of the passage that must be covered, 0.5 if not given. With `fuzzy`, how alike the
     texts must be (rapidfuzz's partial ratio, from 0 to 1), 0.9 if not given. None with `containment`."""
@@ -67,6 +67,11 @@ class MatchRule:
             raise ConfigurationError(
                 f"match threshold: found {short_repr(threshold)}; expected a number above 0, at most 1"
             )
+
+    @property
+    def by_coverage(self) -> bool:
+        """Whether hits satisfy a fact together, by what they cover of a passage; else one hit does by itself."""
+        return self.mode == "coverage"
 
     @classmethod
     def for_profile(

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.matching.intervals import covered_length
+from raglift.matching.coverage import covered_length
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from numpy.typing import NDArray
 
-    from raglift.matching.intervals import Interval
+    from raglift.matching.coverage import Interval
     from raglift.matching.judgements import FactTable, PassageTable
 
 __all__ = ["best_covered", "covered_characters"]

@@ -33,4 +33,5 @@ class Text:
         placed = self._placed.get(text)
         if placed is None:
             placed = self._placed[text] = normalize_with_offsets(text, unicode_folding=self._folding)
+            self._known[text] = placed.text
         return placed

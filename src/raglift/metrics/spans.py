@@ -93,8 +93,11 @@ def SpanIoU(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
 def SpanPrecisionOmega(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     """SpanPrecisionOmega = SpanIoU if exactly the chunks that touch a passage had been retrieved. Range [0, 1].
 
-    Each character of the source counts once. It says what the chunking costs, whatever is retrieved, so it is the same
-    at every k and stage.
+    That is covered passage characters / (characters of these chunks + passage characters that they do not cover), each
+    character of the source once. It says what the chunking costs, whatever is retrieved, so it is the same at every k
+    and stage. Where the places of passages and chunks are known it equals the precision omega of Chroma's
+    `chunking_evaluation` (`BaseEvaluation._full_precision_score`). Its intersection of two ranges may be empty, so a
+    chunk that only abuts a passage, and shares no character with it, counts as touching.
 
     Raises:
         ConfigurationError: the chunks of the index are not known.

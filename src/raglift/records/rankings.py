@@ -98,7 +98,7 @@ class Inventory:
     chunks: int
     """How many chunks there are."""
     touching: tuple[Chunk, ...] = ()
-    """The chunks that share anything with a passage of a labelled query."""
+    """The chunks that share anything with a passage of a labelled query, or abut it."""
     touches: tuple[tuple[int, int, int, int], ...] = ()
     """Which of them touches which passage: the number of the query, of the fact among all facts of labelled queries,
     of the alternative in the fact, and of the chunk in `touching`."""
@@ -106,6 +106,8 @@ class Inventory:
     """A chunk of fewer normalized characters was not looked for inside a longer passage."""
     unicode_folding: bool = False
     """Whether texts were folded before they were compared."""
+    abutting: bool = False
+    """Whether chunks that only abut a passage were looked for; they were not by 0.1.0."""
 
     def __repr__(self) -> str:
         return f"Inventory({self.chunks:,} chunks, {len(self.touching):,} of them touch a passage)"

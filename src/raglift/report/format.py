@@ -222,8 +222,8 @@ def piece_text(piece: Piece) -> str:
     if not piece.length:
         covered = piece.direction
     else:
-        part = f"{(piece.end - piece.start) / piece.length:.0%}"
-        covered = f"{piece.direction}, characters {piece.start}–{piece.end} of {piece.length} ({part})"
+        part = f"characters {piece.start}–{piece.end} of {piece.length} ({piece.share:.0%})"
+        covered = f"{piece.direction}, {part}"
     if piece.satisfies:
         return f"{which}: {covered} → satisfied, grade {piece.grade}"
     return f"{which}: {covered}" + ("" if piece.counts else ", which is no match by itself")

@@ -95,6 +95,7 @@ INVENTORY: Mapping[str, Kind] = {
     "touches": list_of(Kind("four integers", _are_four)),
     "minimum_length": _COUNT,
     "unicode_folding": FLAG,
+    "abutting": perhaps(FLAG),
 }
 LATENCY: Mapping[str, Kind] = {
     "stage": TEXT,

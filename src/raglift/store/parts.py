@@ -53,7 +53,7 @@ def read_inventory(saved: Any, chunks: list[Chunk], queries: tuple[Query, ...]) 
         if not known or not 0 <= number < len(touching):
             raise WrongKind(f"found the touch {[query, fact, alternative, number]}; expected numbers of what is saved")
         touches.append((query, fact, alternative, number))
-    looked_for = saved["minimum_length"], saved["unicode_folding"]
+    looked_for = saved["minimum_length"], saved["unicode_folding"], saved.get("abutting", False)
     return Inventory(saved["chunks"], touching, tuple(touches), *looked_for)
 
 

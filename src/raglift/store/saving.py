@@ -166,6 +166,7 @@ def _inventory_line(inventory: Inventory, chunks: _Chunks) -> dict[str, Any]:
         "touches": inventory.touches,
         "minimum_length": inventory.minimum_length,
         "unicode_folding": inventory.unicode_folding,
+        "abutting": inventory.abutting,
     }
 
 

@@ -70,8 +70,8 @@ def test_bounds_are_marked_and_exact_figures_are_not() -> None:
 
 def test_an_explanation_names_the_facts_the_hits_and_the_values() -> None:
     pieces = (
-        Piece(1, 1, 2, "chunk contains passage", 0, 99, 99, counts=True, satisfies=True),
-        Piece(1, 2, 1, "same id", 0, 0, 0, counts=True, satisfies=False),
+        Piece(1, 1, 2, "chunk contains passage", 0, 99, 99, counts=True, satisfies=True, share=1.0),
+        Piece(1, 2, 1, "same id", 0, 0, 0, counts=True, satisfies=False, share=0.0),
     )
     found = ExplainedHit(Hit(Chunk("so the\nkeeper…", doc_id="tower", start=3, end=105), 2, 0.25), pieces, (0.5, 0.0))
     other = ExplainedHit(Hit(Chunk("else"), 1), (), (0.0, 0.0))
@@ -92,7 +92,7 @@ def test_an_explanation_names_the_facts_the_hits_and_the_values() -> None:
 
 
 def test_a_hit_that_earned_nothing_or_lost_something_says_so() -> None:
-    piece = Piece(1, 1, 1, "chunk overlaps passage", 0, 9, 99, counts=False, satisfies=False)
+    piece = Piece(1, 1, 1, "chunk overlaps passage", 0, 9, 99, counts=False, satisfies=False, share=9 / 99)
     nothing = ExplainedHit(Hit(Chunk("a"), 1), (piece,), (0.0, 0.0))
     loss = ExplainedHit(Hit(Chunk("b"), 2), (piece,), (-0.25, 0.0))
     text = explanation_text(explanation(QUERY, nothing, loss))
@@ -103,7 +103,7 @@ def test_a_hit_that_earned_nothing_or_lost_something_says_so() -> None:
 
 def test_control_characters_of_questions_chunks_and_errors_do_not_reach_the_terminal() -> None:
     query = Query("q\x1b[2J", "Who?\x1b[31m", (Fact((Passage("a\x1b]0;b\x07"),)),))
-    piece = Piece(1, 1, 1, "same id", 0, 0, 0, counts=True, satisfies=True)
+    piece = Piece(1, 1, 1, "same id", 0, 0, 0, counts=True, satisfies=True, share=0.0)
     hit = ExplainedHit(Hit(Chunk("\x9b31m text", doc_id="d\x1b"), 1), (piece,), (0.0, 0.0))
     text = explanation_text(explanation(query, hit, error="no \x1b[0m index"))
     losses = loss_text(breakdown(Loss("dropped", "re\x1brank", 1, ("q\x1b",)), facts=1))

@@ -166,13 +166,12 @@ def _matches(judged: Judgements) -> Mapping[int, Mapping[int, Sequence[_Match]]]
     """Return everything that one stage's hits cover, by query and rank."""
     pieces, satisfied = judged.pieces, judged.satisfied
     news = set(zip(satisfied.fact.tolist(), satisfied.passage.tolist(), satisfied.rank.tolist(), strict=True))
-    names = ("query", "rank", "fact", "passage", "direction", "start", "end", "relevant")
-    columns = [getattr(pieces, name).tolist() for name in names]
+    columns = [getattr(pieces, name).tolist() for name in ("query", "rank", "fact", "passage", *PassageMatch._fields)]
     first_facts = judged.facts.first_of_query(pieces.query).tolist()
     found: dict[int, dict[int, list[_Match]]] = defaultdict(lambda: defaultdict(list))
-    for query, rank, fact, passage, direction, start, end, relevant, first in zip(*columns, first_facts, strict=True):
-        match = PassageMatch(direction, start, end, relevant)
-        found[query][rank].append((fact - first, passage, match, (fact, passage, rank) in news))
+    for query, rank, fact, passage, *match, first in zip(*columns, first_facts, strict=True):
+        satisfies = (fact, passage, rank) in news
+        found[query][rank].append((fact - first, passage, PassageMatch(*match), satisfies))
     return found
 
 
@@ -203,8 +202,9 @@ def _in_order(key: tuple[str, int | None, int | None, str]) -> tuple[str, int, i
     return document, -1 if start is None else start, -1 if end is None else end, text
 
 
-_Spans = dict[tuple[int, "Passage"], tuple[int, int]]
-"""For each chunk, by number, and passage that it covers a part of: the characters of the chunk that do."""
+_Spans = dict[tuple[int, "Passage"], tuple[float | None, int, int]]
+"""For each chunk, by number, and passage that it covers a part of: what share of the passage it covers, None for a
+chunk-id label, and the characters of the chunk that do."""
 
 
 def _spans(answers: Sequence[_Answers], queries: Sequence[Query], chunks: _Chunks, rule: MatchRule) -> _Spans:
@@ -218,16 +218,16 @@ def _spans(answers: Sequence[_Answers], queries: Sequence[Query], chunks: _Chunk
     for number, passages in wanted.items():
         text = Text(rule)
         for passage, covered in passages.items():
-            spans[number, passage] = covering_characters(chunks[number], passage, covered, rule, text)
+            length = None if passage.text is None else len(text(passage.text))
+            share = (covered.normalized_end - covered.normalized_start) / length if length else None
+            spans[number, passage] = share, *covering_characters(chunks[number], passage, covered, rule, text)
     return spans
 
 
 def _shown(hit: Hit, number: int, query: Query, found: Sequence[_Match], spans: _Spans) -> ShownHit:
     matches = []
     for fact, alternative, match, satisfies in found:
-        passage = query.facts[fact].passages[alternative]
-        share = None if passage.text is None else (match.end - match.start) / max(len(passage.text), 1)
-        span = spans[number, passage]
+        share, *span = spans[number, query.facts[fact].passages[alternative]]
         matches.append(ShownMatch(fact, alternative, match.direction, match.relevant, satisfies, share, *span))
     return ShownHit(hit.rank, number, hit.score, tuple(matches))
 

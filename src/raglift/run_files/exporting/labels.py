@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from raglift.diagnosis.attainability import serves
 from raglift.diagnosis.rejudged import judgements_of, rule_of
-from raglift.matching import judge
-from raglift.matching.coverage import Covered
+from raglift.matching import Text, judge
+from raglift.matching.coverage import is_enough
 from raglift.records import Ranking
 from raglift.run_files.exporting.differences import differences_of
 
@@ -84,8 +84,8 @@ def labels_of(evaluation: Evaluation) -> IdLabels:
     known = [*stages, *_judged_inventory(queries, inventory, rule)]
     pieces = [piece for judged in known for piece in _pieces(judged)]
     in_part: dict[int, int] | None
-    if rule.mode == "coverage":
-        proofs, in_part = _proofs_by_coverage(queries, pieces, rule.threshold or 0)
+    if rule.by_coverage:
+        proofs, in_part = _proofs_by_coverage(queries, pieces, rule)
     else:
         proofs, in_part = _proofs_by_match(pieces), None
     _add_named_ids(queries, proofs)
@@ -107,7 +107,7 @@ _Proofs = dict[int, dict[str, int]]
 
 
 class _Piece(NamedTuple):
-    """Which part of a passage a known chunk covers."""
+    """Which part of a passage a known chunk covers, in characters of the passage's normalized text."""
 
     fact: int
     alternative: int
@@ -120,7 +120,7 @@ class _Piece(NamedTuple):
 
 def _pieces(judged: Judgements) -> Iterator[_Piece]:
     of = judged.pieces
-    columns = (of.query, of.rank, of.fact, of.passage, of.grade, of.start, of.end, of.relevant)
+    columns = (of.query, of.rank, of.fact, of.passage, of.grade, of.normalized_start, of.normalized_end, of.relevant)
     rows = zip(*(column.tolist() for column in columns), strict=True)
     for query, rank, fact, alternative, grade, start, end, relevant in rows:
         chunk = judged.rankings[query].hits[rank - 1].chunk
@@ -147,33 +147,32 @@ def _proofs_by_match(pieces: Sequence[_Piece]) -> _Proofs:
 
 
 def _proofs_by_coverage(
-    queries: Sequence[Query], pieces: Sequence[_Piece], threshold: float
+    queries: Sequence[Query], pieces: Sequence[_Piece], rule: MatchRule
 ) -> tuple[_Proofs, dict[int, int]]:
     """Return the ids that stand for each fact; and for each, how many other chunks cover a part of it."""
     passages = [fact.passages for query in queries if query.is_labelled for fact in query.facts]
+    text = Text(rule)
     covering: dict[int, list[_Piece]] = defaultdict(list)
     for piece in dict.fromkeys(pieces):
         covering[piece.fact].append(piece)
     proofs: _Proofs = {}
     in_part: dict[int, int] = {}
     for fact, of_fact in covering.items():
-        texts = [passage.text or "" for passage in passages[fact]]
-        proving = [piece for piece in of_fact if _is_covered(texts[piece.alternative], [piece], threshold)]
+        texts = [None if passage.text is None else text(passage.text) for passage in passages[fact]]
+        proving = [piece for piece in of_fact if _is_covered(texts[piece.alternative], [piece], rule)]
         if not proving:
-            for alternative, text in enumerate(texts):
+            for alternative, wanted in enumerate(texts):
                 together = [piece for piece in of_fact if piece.alternative == alternative]
-                if together and _is_covered(text, together, threshold):
+                if together and _is_covered(wanted, together, rule):
                     proving += [piece for piece in together if piece.relevant] or together
         proofs.update(_proofs_by_match([piece._replace(relevant=True) for piece in proving]))
         in_part[fact] = len({piece.id for piece in of_fact} - proofs.get(fact, {}).keys())
     return proofs, in_part
 
 
-def _is_covered(text: str, pieces: Sequence[_Piece], threshold: float) -> bool:
-    covered = Covered(text)
-    for piece in pieces:
-        covered.add(piece.start, piece.end)
-    return covered.reaches(threshold)
+def _is_covered(text: str | None, pieces: Sequence[_Piece], rule: MatchRule) -> bool:
+    """Whether chunks together cover enough of a passage; of a chunk-id label, which has no text, its chunk does."""
+    return text is None or is_enough([(piece.start, piece.end) for piece in pieces], text, rule)
 
 
 def _add_named_ids(queries: Sequence[Query], proofs: _Proofs) -> None:

@@ -1,0 +1,138 @@
+"""How a label is written makes no difference: its white space, its Unicode form, its case."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from raglift.matching import MatchRule, judge
+from raglift.records import Chunk, Fact, Passage, Query, Ranking
+from raglift.text import normalize
+
+SPACES = st.text(" \t\n\r\x0b\x0c\x1c\x85\xa0\u2003\u2028\u3000", max_size=3)
+WORDS = st.text(
+    "abzABZ éÉßẞİıΣσςΪϊΐ\u0308\u0301\u0331ẖHH\u1100\u1161\u11a8가ﬁ’—-“–", min_size=2, max_size=9
+) | st.sampled_from(["ΟΔΥΣΣΕΥΣ", "Ὀδυσσεύς", "H\u0331aus", "\u03aa\u0301", "İstanbul", "Schérer", "Sche\u0301rer"])
+RULES = st.builds(
+    MatchRule,
+    st.sampled_from(["containment", "coverage", "fuzzy"]),
+    st.sampled_from([0, 5, 20]),
+    st.booleans(),
+) | st.builds(
+    MatchRule,
+    st.sampled_from(["coverage", "fuzzy"]),
+    st.sampled_from([0, 20]),
+    st.booleans(),
+    st.sampled_from([0.05, 0.25, 1 / 3, 0.5, 0.6, 0.75, 0.9, 1.0]),
+)
+Verdicts = tuple[object, ...]
+
+
+def verdicts(passage: Passage, chunks: list[Chunk], rule: MatchRule) -> Verdicts:
+    """Everything that matching decides: what each hit covers and is relevant for, satisfactions, irrelevant hits."""
+    query = Query("q", "?", (Fact((passage,)),))
+    unwanted = Query("u", "?", (Fact((Passage("something else altogether"),)),), judged_irrelevant=(passage,))
+    ranking = Ranking.of((chunk, None) for chunk in chunks)
+    (judged,) = judge([query, unwanted], [[ranking, ranking]], rule)
+    matches, pieces = judged.matches, judged.pieces
+    of_query = pieces.query == 0
+    return (
+        matches.rank[matches.query == 0].tolist(),
+        pieces.rank[of_query].tolist(),
+        pieces.direction[of_query].tolist(),
+        pieces.normalized_start[of_query].tolist(),
+        pieces.normalized_end[of_query].tolist(),
+        judged.satisfied.rank.tolist(),
+        judged.irrelevant.rank.tolist(),
+    )
+
+
+@st.composite
+def texts_and_cuts(draw: st.DrawFn) -> tuple[str, list[tuple[int, int]]]:
+    """A source text, and the spans of chunks of it."""
+    text = "".join(word + (draw(SPACES) or " ") for word in draw(st.lists(WORDS, min_size=3, max_size=14)))
+    ends = st.integers(0, len(text))
+    cuts = [tuple(sorted((draw(ends), draw(ends)))) for _ in range(draw(st.integers(1, 5)))]
+    return text, [(start, end) for start, end in cuts if start < end]
+
+
+@st.composite
+def rewritten(draw: st.DrawFn, text: str) -> str:
+    """The same label with other white space, in another Unicode form, in another case or with another sigma."""
+    words = text.split() or [""]
+    gaps = [draw(SPACES) or " " for _ in words[1:]] + [draw(SPACES)]
+    text = draw(SPACES) + "".join(word + gap for word, gap in zip(words, gaps, strict=True))
+    for change in draw(st.lists(st.sampled_from(["NFC", "NFD", "lower", "upper", "sigma", "composed"]), max_size=3)):
+        if change == "lower":
+            text = text.lower()
+        elif change == "upper":
+            # Some letters have no capital that leads back to them: ß becomes SS
+            text = "".join(letter.upper() if letter.upper().lower() == letter.lower() else letter for letter in text)
+        elif change == "sigma":
+            text = text.replace("ς", "σ") if draw(st.booleans()) else text.replace("σ", "ς")
+        elif change == "composed":
+            text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).lower())
+        else:
+            text = unicodedata.normalize(change, text)
+    return text
+
+
+@settings(deadline=None, max_examples=400)
+@given(st.data(), texts_and_cuts(), RULES)
+def test_a_label_that_is_a_text_may_be_written_in_any_way(
+    data: st.DataObject, source: tuple[str, list[tuple[int, int]]], rule: MatchRule
+) -> None:
+    text, cuts = source
+    start, end = sorted((data.draw(st.integers(0, len(text))), data.draw(st.integers(0, len(text)))))
+    label, other = text[start:end], data.draw(rewritten(text[start:end]))
+    assert normalize(other, unicode_folding=rule.unicode_folding) == normalize(
+        label, unicode_folding=rule.unicode_folding
+    )
+    chunks = [Chunk(text[first:last], doc_id="d", start=first, end=last) for first, last in cuts]
+    chunks += [Chunk(text[first:last]) for first, last in cuts]
+    doc_id = data.draw(st.sampled_from([None, "d"]))
+    assert verdicts(Passage(other, doc_id), chunks, rule) == verdicts(Passage(label, doc_id), chunks, rule)
+
+
+@settings(deadline=None, max_examples=400)
+@given(st.data(), texts_and_cuts(), RULES, SPACES, SPACES)
+def test_a_span_may_begin_and_end_with_white_space(
+    data: st.DataObject, source: tuple[str, list[tuple[int, int]]], rule: MatchRule, before: str, after: str
+) -> None:
+    text, cuts = source
+    text = f"{before}{text}{after}"
+    start, end = sorted((data.draw(st.integers(0, len(text))), data.draw(st.integers(0, len(text)))))
+    label = text[start:end]
+    if not label.strip():
+        return
+    first, last = start + len(label) - len(label.lstrip()), end - len(label) + len(label.rstrip())
+    wide_first = len(text[:first].rstrip())
+    wide_last = len(text) - len(text[last:].lstrip())
+    chunks = [Chunk(text[a:b], doc_id="d", start=a, end=b) for a, b in cuts]
+    chunks += [Chunk(text[a:b], doc_id="d") for a, b in cuts]
+    narrow = Passage(text[first:last], "d", first, last)
+    wide = Passage(text[wide_first:wide_last], "d", wide_first, wide_last)
+    assert verdicts(wide, chunks, rule) == verdicts(narrow, chunks, rule)
+
+
+def padded(text: str) -> str:
+    return f"\n\t {text}\xa0\u2003 \r\n"
+
+
+@given(st.floats(0.01, 1), st.integers(1, 60))
+@example(0.5, 25)
+@example(1.0, 50)
+def test_padding_never_moves_the_threshold(threshold: float, length: int) -> None:
+    label = "the lamp is lit at dusk and put out at dawn, always"
+    rule = MatchRule("coverage", threshold=threshold)
+    chunk = Chunk(label[:length])
+    expected = verdicts(Passage(label), [chunk], rule)
+    assert verdicts(Passage(padded(label)), [chunk], rule) == expected
+    assert verdicts(Passage(label.replace(" ", " \n ")), [chunk], rule) == expected
+    document = padded(label)
+    at = document.index(label)
+    placed = Chunk(label[:length], doc_id="d", start=at, end=at + len(label[:length]))
+    spans = [Passage(label, "d", at, at + len(label)), Passage(document, "d", 0, len(document))]
+    assert verdicts(spans[0], [placed], rule) == verdicts(spans[1], [placed], rule)
