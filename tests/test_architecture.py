@@ -14,6 +14,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "raglift"
 ORDER = (
     "errors",
     "printable",
+    "validation",
     "limits",
     "paths",
     "environment",
