@@ -1,4 +1,4 @@
-"""How long a saved evaluation takes to load, and in how much memory, against parsing the same files with json and pyarrow.
+"""How long a saved evaluation takes to load, and in how much memory, against parsing its files with json and pyarrow.
 
 An evaluation of 20,000 queries × 50 hits (1,000,000 hits of 100,000 distinct chunks) is made up and saved with
 `save_evaluation`. `load_evaluation` reads and checks every field and builds raglift's records; the peer is `json.loads`

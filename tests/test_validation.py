@@ -80,7 +80,7 @@ SIZE = {"width": 1}
         ({"json": {"a": "b"}}, 'json.a: found "b"; expected an integer'),
         ({"either": "1"}, 'either: found "1"; expected an integer'),
         ({"either": {"width": 0}}, "either.width: found 0; expected an integer, 1 or more"),
-        ({"either": {"high": 0, **SIZE}}, 'either.high: found an unknown field "high"; expected one of "unit", "width"'),
+        ({"either": {"x": 0, **SIZE}}, 'either.x: found an unknown field "x"; expected one of "unit", "width"'),
     ],
 )
 def test_the_first_fault_of_a_value_is_told(given: Any, told: str) -> None:
@@ -96,6 +96,7 @@ def test_what_is_right_is_returned() -> None:
 
 
 def test_every_fault_is_returned_in_order_and_in_the_words_of_the_format() -> None:
+    known = ", ".join(f'"{name}"' for name in sorted({*Form.model_fields, "json"} - {"body"}))
     given = {"size": 1, "other": "no", "pair": [3, 4], "zz": 1}
     with pytest.raises(ValidationError) as caught:
         FORM.validate_python(given)
@@ -104,8 +105,7 @@ def test_every_fault_is_returned_in_order_and_in_the_words_of_the_format() -> No
         'other: found "no"; expected a mapping',
         "pair[0]: found 3; expected no pair",
         "pair[1]: found 4; expected no pair",
-        'zz: found an unknown field "zz"; expected one of "by_name", "either", "json", "name", "other", "pair", '
-        '"size", "sizes", "weight"',
+        f'zz: found an unknown field "zz"; expected one of {known}',
     ]
 
 

@@ -1,4 +1,4 @@
-"""benchmarks/loading.py at a tiny size: both ways read everything that was saved, and the ratios are those of the times."""
+"""benchmarks/loading.py at a tiny size: both ways read everything that was saved, and the ratios are those told."""
 
 from __future__ import annotations
 

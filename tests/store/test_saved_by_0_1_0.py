@@ -1,9 +1,9 @@
 """Runs and a sweep that raglift 0.1.0 saved: they load, print the same tables, and rescore to the same figures.
 
-`saved_by_0_1_0/` holds what 0.1.0 wrote, and must not be written again by a later version: a run without a reranker (one
-query failed, scores are NaN or missing), one with a reranker and costs, one with anchored labels and the chunks of its
-index, and a sweep of one cell. `expected.json` holds what 0.1.0 printed and computed for them. A change of how a table
-looks may change the tables there; a change of a figure may not go unexplained.
+`saved_by_0_1_0/` holds what 0.1.0 wrote, and must not be written again by a later version: a run without a reranker
+(one query failed, scores are NaN or missing), one with a reranker and costs, one with anchored labels and the chunks of
+its index, and a sweep of one cell. `expected.json` holds what 0.1.0 printed and computed for them. A change of how a
+table looks may change the tables there; a change of a figure may not go unexplained.
 """
 
 from __future__ import annotations

@@ -18,7 +18,6 @@ from raglift.store.plain_files import DAMAGE, read_json, read_lines, told
 from raglift.validation import WrongKind, quoted, read_as, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     import pandas as pd
@@ -155,7 +154,10 @@ def _evaluation(
 
 def _inventory(saved: SavedInventory, chunks: list[Chunk], queries: tuple[Query, ...]) -> Inventory:
     """Return what was known of all chunks of an index; its numbers must be those of what is saved."""
-    touching = tuple(_chunk_at(chunks, number) for number in saved.touching)
+    unknown = next((number for number in saved.touching if not 0 <= number < len(chunks)), None)
+    if unknown is not None:
+        raise _no_chunk(unknown, chunks)
+    touching = tuple(chunks[number] for number in saved.touching)
     facts = [len(fact.passages) for query in queries if query.is_labelled for fact in query.facts]
     for touch in saved.touches:
         query, fact, alternative, number = touch
@@ -183,26 +185,26 @@ def _chunk(line: Any) -> Chunk:
 
 def _trace(chunks: list[Chunk], line: Any) -> Trace:
     saved = read_as(TRACE, line)
-    stages = tuple(
-        StageTrace(stage.stage, Ranking(tuple(_hits(chunks, stage.hits))), stage.seconds) for stage in saved.stages
-    )
+    stages = tuple(StageTrace(stage.stage, _ranking(chunks, stage.hits), stage.seconds) for stage in saved.stages)
     return Trace(saved.query_id, stages, saved.error)
 
 
-def _hits(chunks: list[Chunk], saved: list[Any]) -> Iterator[Hit]:
-    """Yield the hits of a stage, checked by hand: there are so many that pydantic would take half as long again."""
+def _ranking(chunks: list[Chunk], saved: list[Any]) -> Ranking:
+    """Return the hits of a stage, checked here and not by pydantic: there may be millions."""
+    hits = []
     for rank, hit in enumerate(saved, start=1):
         if type(hit) is not list or len(hit) != 2:
             raise WrongKind(f"hits: found {shown(hit)}; expected the number of a chunk and a score")
         number, score = hit
-        if score is not None and type(score) is not float:
+        if type(score) is not float and score is not None:
             if not is_number(score):
                 raise WrongKind(f"hits: found the score {shown(score)}; expected a number or null")
             score = float(score)
-        yield Hit(_chunk_at(chunks, number), rank, score)
+        if type(number) is not int or not 0 <= number < len(chunks):
+            raise _no_chunk(number, chunks)
+        hits.append(Hit(chunks[number], rank, score))
+    return Ranking(tuple(hits))
 
 
-def _chunk_at(chunks: list[Chunk], number: Any) -> Chunk:
-    if type(number) is not int or not 0 <= number < len(chunks):
-        raise WrongKind(f"found the chunk {shown(number)}; expected one of the {len(chunks)} in {CHUNKS}")
-    return chunks[number]
+def _no_chunk(number: Any, chunks: list[Chunk]) -> WrongKind:
+    return WrongKind(f"found the chunk {shown(number)}; expected one of the {len(chunks)} in {CHUNKS}")
