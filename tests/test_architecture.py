@@ -16,6 +16,7 @@ ORDER = (
     "printable",
     "redaction",
     "retries",
+    "validation",
     "limits",
     "paths",
     "environment",

@@ -103,7 +103,7 @@ def test_half_written_leftovers_are_removed_and_what_is_whole_is_kept(tmp_path: 
     [
         ("{", "cannot be read"),
         ("[]", "damaged"),
-        ('{"format": 1}', "damaged: title: found none; expected a text"),
+        ('{"format": 1}', "damaged: title: found nothing; expected a text"),
         (json.dumps({"format": 1, **HEAD, "cells": "all"}), 'damaged: cells: found "all"; expected a list'),
         (json.dumps({"format": 2, **HEAD}), "found format 2; expected 1 or lower: it was written by a newer raglift"),
     ],

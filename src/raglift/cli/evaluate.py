@@ -20,7 +20,6 @@ from raglift.models import resolve_dtype
 from raglift.printable import short_repr
 from raglift.references import load_system
 from raglift.retrieval import parse_retriever
-from raglift.store.costs import cost_line
 from raglift.systems import LocalSystem, build_retriever
 
 if TYPE_CHECKING:
@@ -187,7 +186,7 @@ def as_json(evaluation: Evaluation) -> dict[str, Any]:
         "loss": _loss_as_json(evaluation),
         "headroom": _headroom_as_json(evaluation),
         "failures": [asdict(failure) for failure in evaluation.failures()],
-        "cost": cost_line(evaluation.run.cost),
+        "cost": None if evaluation.run.cost is None else asdict(evaluation.run.cost),
         "notes": list(evaluation.notes),
     }
 

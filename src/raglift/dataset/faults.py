@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from raglift.errors import Fault
-from raglift.printable import printable, shorten, shorten_middle
+from raglift.validation import fault, nearest, quoted, shown, unknown_field
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Mapping
+
+    from raglift.errors import Fault
 
 __all__ = ["Place", "check_fields", "nearest", "quoted", "shown"]
-
-_SHOWN = 60
 
 
 @dataclass(frozen=True)
@@ -46,50 +43,13 @@ class Place:
         return Place(self.file, self.faults, line, self.field)
 
     def fault(self, found: str, expected: str) -> None:
-        """Note that something else was found here than was expected.
-
-        What stands in a file may stand in any of the three, also by way of another library's message.
-        """
-        self.faults.append(Fault(printable(str(self)), printable(found), printable(expected)))
-
-
-def shown(value: Any) -> str:
-    """Return how a value looks in a message: short, on one line, and printable everywhere."""
-    if isinstance(value, (list, tuple)):
-        return f"a list of {len(value)}"
-    if isinstance(value, dict):
-        return "an object with " + (_listed(quoted(name) for name in value) or "no fields")
-    if isinstance(value, str):
-        return quoted(value)
-    literal = json.dumps(value) if value is None or isinstance(value, (bool, float)) else repr(value)
-    return shorten(literal, _SHOWN + 1)
-
-
-def quoted(text: object) -> str:
-    """Return a text in quotation marks, shortened in the middle."""
-    literal = json.dumps(shorten_middle(str(text), _SHOWN), ensure_ascii=False)
-    # what a terminal would act on or cannot print is shown by its code
-    return "".join(letter if printable(letter) == letter else f"\\u{ord(letter):04x}" for letter in literal)
-
-
-def nearest(word: str, known: Collection[str]) -> str:
-    """Return the known words, nearest first when there are some like it: `one of "a", "b"; nearest: "a"`."""
-    if not known:
-        return "nothing: there is none"
-    close = difflib.get_close_matches(word, known, n=3, cutoff=0.5)
-    listed = _listed(quoted(name) for name in sorted(known))
-    return f"one of {listed}" + (f"; nearest: {_listed(quoted(name) for name in close)}" if close else "")
+        """Note that something else was found here than was expected."""
+        self.faults.append(fault(str(self), found, expected))
 
 
 def check_fields(entry: Mapping[str, Any], known: Collection[str], place: Place) -> bool:
     """Return whether an object has no field but the known ones; note a fault for each other one."""
     unknown = [name for name in entry if name not in known]
     for name in unknown:
-        (place / quoted(name)[1:-1]).fault(f"an unknown field {quoted(name)}", nearest(name, known))
+        (place / quoted(name)[1:-1]).fault(*unknown_field(name, known))
     return not unknown
-
-
-def _listed(names: Iterable[str], limit: int = 10) -> str:
-    every = list(names)
-    more = f" and {len(every) - limit} more" if len(every) > limit else ""
-    return ", ".join(every[:limit]) + more

@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from raglift.dataset.faults import quoted
 from raglift.errors import Fault
-from raglift.printable import encodable, printable
+from raglift.printable import encodable
+from raglift.validation import Keys, path_text, quoted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["Keys", "NotYaml", "YamlFields", "path_text"]
 
-Keys: TypeAlias = tuple[str | int, ...]
-"""The keys and list places that lead to a value."""
-
 _MOST_BYTES = 100_000
 _MOST_VALUES = 10_000
 _DEEPEST = 20
 _PLAIN_TAGS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
-
-
-def path_text(keys: Keys) -> str:
-    """Return a path as it is read, and can be printed: `chunkers[1].size`."""
-    text = ""
-    for key in keys:
-        text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else key
-    return printable(text)
 
 
 class NotYaml(Exception):

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from raglift.errors import ModelOutputError
 from raglift.integrations._keys import address_of, is_secret, secrets_of, server_of
 from raglift.integrations._retrying import ask_with_retries, describe_failure
 from raglift.redaction import describe_error
 from raglift.retries import BadReply, RetryPolicy
+from raglift.validation import faults_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -231,8 +232,7 @@ def _checked(said: Said, form: type[Form], name: str) -> Form:
     try:
         return form.model_validate_json(_as_json(said.content))
     except ValidationError as error:
-        faults = error.errors(include_url=False, include_input=False, include_context=False)[:3]
-        reasons = "; ".join(f"{'.'.join(map(str, fault['loc'])) or 'answer'}: {fault['msg']}" for fault in faults)
+        reasons = "; ".join(map(str, faults_of(error, TypeAdapter(form))[:3]))
     except (ValueError, TypeError) as error:
         reasons = describe_error(error)
     raise BadReply(f"the answer is not what was asked for ({reasons})")

@@ -7,40 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raglift.dataset.faults import quoted, shown
 from raglift.errors import RunError
 from raglift.limits import LARGEST_SCORE, allowed, most_bytes
-from raglift.metrics import PROFILES, read_metric
+from raglift.metrics import read_metric
 from raglift.paths import is_file, is_folder, is_there, user_path
-from raglift.records import (
-    Annotator,
-    Chunk,
-    Dataset,
-    Evaluation,
-    Fact,
-    Hit,
-    Passage,
-    Query,
-    Ranking,
-    Run,
-    Scores,
-    StageInfo,
-    StageTrace,
-    Trace,
-)
-from raglift.store.costs import read_cost
-from raglift.store.fields import ANNOTATOR, CHUNK, FACT, HEAD, PASSAGE, QUERY, STAGE, STAGE_TRACE, TRACE
-from raglift.store.kinds import NUMBER, WrongKind, check_record
+from raglift.records import Chunk, Dataset, Evaluation, Hit, Inventory, Query, Ranking, Run, Scores, StageTrace, Trace
+from raglift.store.forms import CHUNK, HEADER, QUERY, TRACE, is_number, of_older
 from raglift.store.layout import CHUNKS, FORMAT, QUERIES, RUN, SCORES, TRACES, score_keys
-from raglift.store.parts import check_spec, chunk_at, of_older, read_inventory
 from raglift.store.plain_files import DAMAGE, read_json, read_lines, told
+from raglift.validation import WrongKind, quoted, read_as, shown
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
 
-    from raglift.records import Inventory, Metric
+    from raglift.records import Metric
+    from raglift.store.forms import SavedInventory
 
 __all__ = ["load_evaluation"]
 
@@ -67,13 +50,13 @@ def load_evaluation(folder: str | Path) -> Evaluation:
             f"{source / RUN}: found format {head['format']}; expected {FORMAT} or lower: "
             "it was written by a newer raglift; upgrade with pip install -U raglift"
         )
-    chunks = read_lines(source / CHUNKS, _chunk_of)
-    queries = tuple(read_lines(source / QUERIES, _query))
+    chunks = read_lines(source / CHUNKS, _chunk)
+    queries = tuple(read_lines(source / QUERIES, partial(read_as, QUERY)))
     traces = tuple(read_lines(source / TRACES, partial(_trace, chunks)))
     if [trace.query_id for trace in traces] != [query.id for query in queries]:
         raise _damaged(source / TRACES, f"found other queries than in {QUERIES}")
     try:
-        return _evaluation(source, head, queries, traces, read_inventory(head.get("inventory"), chunks, queries))
+        return _evaluation(source, head, chunks, queries, traces)
     except RunError:
         raise
     except DAMAGE as error:
@@ -150,40 +133,43 @@ def _is_same(found: pd.Series[Any], expected: pd.Series[Any]) -> bool:
 
 
 def _evaluation(
-    source: Path,
-    head: dict[str, Any],
-    queries: tuple[Query, ...],
-    traces: tuple[Trace, ...],
-    inventory: Inventory | None,
+    source: Path, head: dict[str, Any], chunks: list[Chunk], queries: tuple[Query, ...], traces: tuple[Trace, ...]
 ) -> Evaluation:
-    check_record(head, HEAD, with_others=True)
-    check_spec(head["spec"])
-    if head["profile"] not in PROFILES:
-        raise WrongKind(f"profile: found {shown(head['profile'])}; expected one of {', '.join(PROFILES)}")
-    stages = tuple(_stage(stage, f"stages[{number}]") for number, stage in enumerate(head["stages"]))
-    metrics = tuple(read_metric(metric, head.get("own_metrics", {})) for metric in head["metrics"])
-    names = tuple(stage.name for stage in stages)
+    header = read_as(HEADER, head)
+    names = tuple(stage.name for stage in header.stages)
     _check_stages(source, names, traces)
+    metrics = tuple(read_metric(metric, header.own_metrics) for metric in header.metrics)
+    inventory = None if header.inventory is None else _inventory(header.inventory, chunks, queries)
     return Evaluation(
-        run=Run(stages, traces, head["spec"], tuple(head["run_notes"]), inventory, read_cost(head.get("cost"))),
-        dataset=Dataset(queries, name=head["dataset"]),
+        # the spec as it stands, with what a later raglift has added to it
+        run=Run(header.stages, traces, head["spec"], header.run_notes, inventory, header.cost),
+        dataset=Dataset(queries, name=header.dataset),
         scores=_read_scores(source / SCORES, tuple(query.id for query in queries), names, metrics),
-        profile=head["profile"],
-        truncated=head["truncated"],
-        truncated_tokens=head.get("truncated_tokens", {}),
-        notes=tuple(head["notes"]),
+        profile=header.profile,
+        truncated=header.truncated,
+        truncated_tokens=header.truncated_tokens,
+        notes=header.notes,
     )
 
 
-def _stage(saved: dict[str, Any], where: str) -> StageInfo:
-    check_record(saved, STAGE, where)
-    return StageInfo(**{**saved, "depth_fixed": tuple(saved.get("depth_fixed", ()))})
+def _inventory(saved: SavedInventory, chunks: list[Chunk], queries: tuple[Query, ...]) -> Inventory:
+    """Return what was known of all chunks of an index; its numbers must be those of what is saved."""
+    unknown = next((number for number in saved.touching if not 0 <= number < len(chunks)), None)
+    if unknown is not None:
+        raise _no_chunk(unknown, chunks)
+    touching = tuple(chunks[number] for number in saved.touching)
+    facts = [len(fact.passages) for query in queries if query.is_labelled for fact in query.facts]
+    for touch in saved.touches:
+        query, fact, alternative, number = touch
+        known = 0 <= query < len(queries) and 0 <= fact < len(facts) and 0 <= alternative < facts[fact]
+        if not known or not 0 <= number < len(touching):
+            raise WrongKind(f"inventory.touches: found the touch {list(touch)}; expected numbers of what is saved")
+    looked_for = saved.minimum_length, saved.unicode_folding, saved.abutting
+    return Inventory(saved.chunks, touching, saved.touches, *looked_for)
 
 
 def _check_stages(source: Path, names: tuple[str, ...], traces: tuple[Trace, ...]) -> None:
-    """Raise unless the stages have names of their own, and each query went through them in order."""
-    if len(set(names)) < len(names):
-        raise WrongKind(f"stages: found {', '.join(map(quoted, names))}; expected each name once")
+    """Raise unless each query went through the stages in order."""
     for number, trace in enumerate(traces, start=1):
         done = tuple(stage.stage for stage in trace.stages)
         if done != names[: len(done)]:
@@ -191,56 +177,35 @@ def _check_stages(source: Path, names: tuple[str, ...], traces: tuple[Trace, ...
             raise RunError(f"{source / TRACES}:{number}: damaged: {told_stages}; run the evaluation again")
 
 
-def _trace(chunks: list[Chunk], line: Any) -> Trace:
-    check_record(line, TRACE)
-    return Trace(line["query_id"], tuple(_stage_trace(chunks, stage) for stage in line["stages"]), line["error"])
-
-
-def _stage_trace(chunks: list[Chunk], saved: dict[str, Any]) -> StageTrace:
-    check_record(saved, STAGE_TRACE, "stages")
-    hits = tuple(_hit(chunks, rank, *hit) for rank, hit in enumerate(saved["hits"], start=1))
-    return StageTrace(saved["stage"], Ranking(hits), float(saved["seconds"]))
-
-
-def _hit(chunks: list[Chunk], rank: int, number: int, score: float | str | None) -> Hit:
-    if score is not None and type(score) is not float:
-        if not NUMBER.fits(score):
-            raise WrongKind(f"hits: found the score {shown(score)}; expected {NUMBER.words} or null")
-        score = float(score)
-    return Hit(chunk_at(chunks, number), rank, score)
-
-
-def _chunk_of(line: Any) -> Chunk:
+def _chunk(line: Any) -> Chunk:
     try:
-        check_record(line, CHUNK)
+        return read_as(CHUNK, line)
     except WrongKind:
-        check_record(line := of_older(line), CHUNK)
-    return Chunk(**line)
+        return read_as(CHUNK, of_older(line))
 
 
-def _query(line: Any) -> Query:
-    check_record(line, QUERY)
-    facts = tuple(_fact(fact) for fact in line.pop("facts", ()))
-    irrelevant = tuple(_passage(passage, "judged_irrelevant") for passage in line.pop("judged_irrelevant", ()))
-    annotator = _annotator(line, "annotator")
-    return Query(
-        facts=facts, judged_irrelevant=irrelevant, tags=tuple(line.pop("tags", ())), annotator=annotator, **line
-    )
+def _trace(chunks: list[Chunk], line: Any) -> Trace:
+    saved = read_as(TRACE, line)
+    stages = tuple(StageTrace(stage.stage, _ranking(chunks, stage.hits), stage.seconds) for stage in saved.stages)
+    return Trace(saved.query_id, stages, saved.error)
 
 
-def _fact(value: dict[str, Any]) -> Fact:
-    check_record(value, FACT, "facts")
-    return Fact(tuple(_passage(passage, "passages") for passage in value["passages"]))
+def _ranking(chunks: list[Chunk], saved: list[Any]) -> Ranking:
+    """Return the hits of a stage, checked here and not by pydantic: there may be millions."""
+    hits = []
+    for rank, hit in enumerate(saved, start=1):
+        if type(hit) is not list or len(hit) != 2:
+            raise WrongKind(f"hits: found {shown(hit)}; expected the number of a chunk and a score")
+        number, score = hit
+        if type(score) is not float and score is not None:
+            if not is_number(score):
+                raise WrongKind(f"hits: found the score {shown(score)}; expected a number or null")
+            score = float(score)
+        if type(number) is not int or not 0 <= number < len(chunks):
+            raise _no_chunk(number, chunks)
+        hits.append(Hit(chunks[number], rank, score))
+    return Ranking(tuple(hits))
 
 
-def _passage(value: dict[str, Any], where: str) -> Passage:
-    check_record(value, PASSAGE, where)
-    return Passage(annotator=_annotator(value, f"{where}.annotator"), **value)
-
-
-def _annotator(value: dict[str, Any], where: str) -> Annotator | None:
-    annotator = value.pop("annotator", None)
-    if annotator is None:
-        return None
-    check_record(annotator, ANNOTATOR, where)
-    return Annotator(**annotator)
+def _no_chunk(number: Any, chunks: list[Chunk]) -> WrongKind:
+    return WrongKind(f"found the chunk {shown(number)}; expected one of the {len(chunks)} in {CHUNKS}")

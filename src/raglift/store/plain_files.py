@@ -12,7 +12,7 @@ import numpy as np
 
 from raglift.errors import RagliftError, RunError
 from raglift.printable import excerpt, printable
-from raglift.store.kinds import WrongKind
+from raglift.validation import WrongKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

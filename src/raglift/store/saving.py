@@ -13,10 +13,8 @@ from raglift.errors import RunError
 from raglift.metrics import describe_own
 from raglift.paths import can_be, is_folder, is_there, user_path
 from raglift.records import Chunk, Evaluation, Inventory, Passage, Query, Trace
-from raglift.store.costs import cost_line
-from raglift.store.kinds import INTEGER
+from raglift.store.forms import is_place, whole
 from raglift.store.layout import CHUNK_FIELDS, CHUNKS, FORMAT, QUERIES, RUN, SCORES, TRACES, score_keys
-from raglift.store.parts import whole
 from raglift.store.plain_files import plain, write_json, write_lines
 
 if TYPE_CHECKING:
@@ -113,7 +111,7 @@ def _write(evaluation: Evaluation, folder: Path) -> None:
         "truncated_tokens": evaluation.truncated_tokens,
         "notes": evaluation.notes,
         "inventory": inventory,
-        "cost": cost_line(run.cost),
+        "cost": None if run.cost is None else asdict(run.cost),
     }
     if own := describe_own(evaluation.scores.metrics):
         head["own_metrics"] = own
@@ -153,7 +151,7 @@ def _readable(chunk: dict[str, Any]) -> dict[str, Any]:
             chunk[name] = str(chunk[name])
     for name in ("start", "end"):
         place = whole(plain(chunk[name]))
-        chunk[name] = place if INTEGER.fits(place) else None
+        chunk[name] = place if is_place(place) else None
     if not isinstance(chunk["metadata"], dict):
         chunk["metadata"] = {"metadata": chunk["metadata"]}
     return chunk

@@ -17,14 +17,17 @@ import re
 import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Strict, TypeAdapter
 
 from raglift.errors import ConfigurationError, RunError
 from raglift.paths import is_file, is_folder, is_there
 from raglift.store import load_evaluation
-from raglift.store.kinds import OBJECT, TEXT, Kind, WrongKind, check_record, count_from, list_of, object_of
+from raglift.store.forms import Count, Object, SavedModel, Text
 from raglift.store.plain_files import read_json, write_json
 from raglift.sweep.lock import hold
+from raglift.validation import Expected, WrongKind, read_as
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -40,15 +43,19 @@ _CELLS, _RETRIEVED = "cells", "retrieved"
 _HALF_WRITTEN = re.compile(r"\.[a-z0-9-]+\.[a-z0-9_]{8}")
 """The folder in which an evaluation is written before it gets its name."""
 _LOCK = "sweep.lock"
-_TOKENS = count_from(0)
-_HEAD = {
-    "title": TEXT,
-    "primary": TEXT,
-    "seed": Kind("an integer", lambda value: type(value) is int),
-    "hash": TEXT,
-    "sweep": OBJECT,
-    "cells": list_of(object_of(TEXT)),
-}
+
+
+class _Head(SavedModel):
+    title: Text
+    primary: Text
+    seed: Annotated[int, Strict(), Expected("an integer")]
+    hash: Text
+    sweep: Object
+    cells: list[dict[Text, Text]]
+
+
+_HEAD = TypeAdapter(_Head)
+_BILLS = TypeAdapter(dict[Text, Count])
 
 
 @dataclass(frozen=True)
@@ -137,7 +144,7 @@ class SweepFolder:
                 "it was written by a newer raglift; upgrade with pip install -U raglift"
             )
         try:
-            check_record(head, _HEAD, with_others=True)
+            read_as(_HEAD, head)
         except WrongKind as error:
             raise self.damaged(str(error)) from None
         return head
@@ -199,10 +206,10 @@ class SweepFolder:
 
     def billed(self) -> dict[str, int]:
         """Return how many tokens providers have billed for each embedding model, over all processes of the sweep."""
-        found = self._table(_BILLED)
-        if not all(map(_TOKENS.fits, found.values())):
-            raise RunError(f"{self.path / _BILLED}: damaged: expected numbers of tokens; remove it")
-        return found
+        try:
+            return read_as(_BILLS, self._table(_BILLED))
+        except WrongKind as error:
+            raise RunError(f"{self.path / _BILLED}: damaged: {error}; remove it") from None
 
     def add_bill(self, model: str, tokens: int) -> None:
         """Keep what a provider has billed for a model since it was last asked."""

@@ -8,17 +8,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationError
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    TypeAdapter,
+    ValidationError,
+)
 
-from raglift.dataset.faults import nearest, quoted, shown
-from raglift.dataset.strict_yaml import path_text
 from raglift.errors import Fault, MappingError
 from raglift.retrieval.http.mapping import ResponseFields
 from raglift.retrieval.http.template import QUERY, texts_of, unknown_placeholder, variables_of
+from raglift.validation import described, faults_of, nearest, path_text, quoted, several_wrong, wrong
 
 if TYPE_CHECKING:
-    from raglift.dataset.strict_yaml import Keys
+    from raglift.validation import Keys
 
 __all__ = ["checked"]
 
@@ -46,39 +53,15 @@ def checked(
         MappingError: something that cannot be sent or found; every fault is listed.
     """
     try:
-        model = _Mapping.model_validate(dict(given))
+        model = _MAPPING.validate_python(dict(given))
     except ValidationError as error:
-        details = error.errors(include_url=False)
-        raise MappingError(source, [fault for detail in details for fault in _faults(detail, locate)]) from None
+        found = faults_of(error, _MAPPING, mapping="a mapping")
+        raise MappingError(source, [Fault(locate(each.keys), each.found, each.expected) for each in found]) from None
     values = {each.alias or name: getattr(model, name) for name, each in _Mapping.model_fields.items()}
     faults = [Fault(locate(keys), found, expected) for keys, found, expected in _disagreements(values)]
     if faults:
         raise MappingError(source, faults)
     return values
-
-
-def _faults(detail: Any, locate: Callable[[Keys], str]) -> list[Fault]:
-    if detail["type"] != "raglift_body":
-        return [_fault(detail, locate)]
-    return [Fault(locate((*detail["loc"], *keys)), *told) for keys, *told in detail["ctx"]["faults"]]
-
-
-def _fault(detail: Any, locate: Callable[[Keys], str]) -> Fault:
-    keys, found = tuple(key for key in detail["loc"] if key != "[key]"), detail["input"]
-    if not keys:  # pydantic looks no further at a name that is no Unicode
-        return Fault(locate((found,)), f"an unknown field {quoted(found)}", nearest(found, _Mapping.model_fields))
-    last = str(keys[-1])
-    match detail["type"]:
-        case "raglift":
-            return Fault(locate(keys), detail["ctx"]["found"], detail["ctx"]["expected"])
-        case "extra_forbidden":
-            known = (_Response if keys[0] == "response" else _Mapping).model_fields
-            names = [each.alias or name for name, each in known.items()]
-            return Fault(locate(keys), f"an unknown field {quoted(last)}", nearest(last, names))
-        case "dict_type" | "model_type":
-            return Fault(locate(keys), _kind(found), "a mapping")
-        case _:
-            return Fault(locate(keys), _kind(found), str(detail["msg"]))
 
 
 def _disagreements(values: dict[str, Any]) -> list[tuple[Keys, str, str]]:
@@ -95,36 +78,27 @@ def _disagreements(values: dict[str, Any]) -> list[tuple[Keys, str, str]]:
     return []
 
 
-def _wrong(found: str, expected: str) -> PydanticCustomError:
-    return PydanticCustomError("raglift", "found {found}; expected {expected}", {"found": found, "expected": expected})
-
-
-def _kind(value: Any) -> str:
-    plain = value is None or isinstance(value, (str, bool, int, float, list, tuple, dict))
-    return shown(value) if plain else f"a {type(value).__name__}"
-
-
 def _method(value: Any) -> str:
     name = value.strip().upper() if isinstance(value, str) else value
     if name not in _METHODS:
-        raise _wrong(_kind(value), nearest(str(name), _METHODS))
+        raise wrong(described(value), nearest(str(name), _METHODS))
     return str(name)
 
 
 def _header_name(value: Any) -> str:
     if not isinstance(value, str) or not _HEADER_NAME.fullmatch(value):
-        raise _wrong(_kind(value), "the name of a header, as Authorization")
+        raise wrong(described(value), "the name of a header, as Authorization")
     if value.lower() in _NOT_OURS:
-        raise _wrong(f"the header {quoted(value)}", "none of this name: it follows from what is sent")
+        raise wrong(f"the header {quoted(value)}", "none of this name: it follows from what is sent")
     return value
 
 
 def _header(value: Any) -> str:
     # a header may be a secret: what was found is said by its kind alone
     if not isinstance(value, str):
-        raise _wrong("what is no text", "a text; put one that looks otherwise in quotation marks")
+        raise wrong("what is no text", "a text; put one that looks otherwise in quotation marks")
     if not _HEADER_VALUE.fullmatch(value.strip()):
-        raise _wrong("an empty text" if not value.strip() else "letters that no header can have", "printable ASCII")
+        raise wrong("an empty text" if not value.strip() else "letters that no header can have", "printable ASCII")
     return value.strip()
 
 
@@ -133,7 +107,7 @@ def _param(value: Any) -> Any:
         return _no_unknown_place(value)
     if isinstance(value, bool) or (isinstance(value, (int, float)) and math.isfinite(value)):
         return value
-    raise _wrong(_kind(value), "a text, a number, true or false")
+    raise wrong(described(value), "a text, a number, true or false")
 
 
 def _json(value: Any) -> Any:
@@ -141,7 +115,7 @@ def _json(value: Any) -> Any:
     faults: list[tuple[Keys, str, str]] = []
     copied = _copied(value, (), faults)
     if faults:
-        raise PydanticCustomError("raglift_body", "a body that cannot be sent", {"faults": faults})
+        raise several_wrong(faults)
     return copied
 
 
@@ -161,13 +135,15 @@ def _copied(value: Any, keys: Keys, faults: list[tuple[Keys, str, str]]) -> Any:
         elif unknown_placeholder(value):
             faults.append((keys, quoted(value), _PLACES))
     elif not (value is None or isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value))):
-        faults.append((keys, _kind(value), "what JSON has; put a date, or what looks otherwise, in quotation marks"))
+        faults.append(
+            (keys, described(value), "what JSON has; put a date, or what looks otherwise, in quotation marks")
+        )
     return value
 
 
 def _no_unknown_place(text: str) -> str:
     if unknown_placeholder(text):
-        raise _wrong(quoted(text), _PLACES)
+        raise wrong(quoted(text), _PLACES)
     return text
 
 
@@ -178,18 +154,18 @@ def _path(value: Any) -> Any:
         return "."
     if isinstance(value, (list, tuple)) and value and all(isinstance(name, str) and name for name in value):
         return list(value)
-    raise _wrong(_kind(value), "a path with dots, as hits.hits, or a list of names")
+    raise wrong(described(value), "a path with dots, as hits.hits, or a list of names")
 
 
 def _seconds(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= _LONGEST_TIMEOUT:
-        raise _wrong(_kind(value), "a number of seconds above 0 (a day at most)")
+        raise wrong(described(value), "a number of seconds above 0 (a day at most)")
     return float(value)
 
 
 def _bytes(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise _wrong(_kind(value), "an integer, 1 or more")
+        raise wrong(described(value), "an integer, 1 or more")
     return value
 
 
@@ -234,3 +210,6 @@ class _Mapping(BaseModel):
     )
     timeout: Annotated[float, PlainValidator(_seconds)] = 30.0
     most_bytes: Annotated[int, PlainValidator(_bytes)] = 10_000_000
+
+
+_MAPPING = TypeAdapter(_Mapping)

@@ -9,16 +9,15 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainValidator, ValidationInfo
 
-from raglift.dataset.faults import nearest, quoted
 from raglift.sweep.specification import values
 from raglift.sweep.specification.cells import NO_RERANKER, Cell, Exclusion
 from raglift.sweep.specification.record import SystemSpec
+from raglift.validation import nearest, quoted, wrong
 
 __all__ = [
     "AS_LIST",
     "AS_MAPPING",
     "AS_TEXT",
-    "TAGS",
     "AsList",
     "Distinct",
     "Given",
@@ -37,7 +36,7 @@ __all__ = [
     "one_of",
 ]
 
-AS_TEXT, AS_MAPPING, AS_LIST = TAGS = ("<text>", "<mapping>", "<list>")
+AS_TEXT, AS_MAPPING, AS_LIST = ("<text>", "<mapping>", "<list>")
 """What pydantic adds to the path of a value that may be written in several ways."""
 
 
@@ -66,7 +65,7 @@ def one_of(known: tuple[str, ...]) -> PlainValidator:
     def validate(value: Any) -> str:
         name = values.text(value)
         if name not in known:
-            raise values.wrong(quoted(name), nearest(name, known))
+            raise wrong(quoted(name), nearest(name, known))
         return name
 
     return PlainValidator(validate)
@@ -77,7 +76,7 @@ def above_zero() -> AfterValidator:
 
     def validate(value: float) -> float:
         if not 0 < value < math.inf:
-            raise values.wrong(str(value), "a number above 0")
+            raise wrong(str(value), "a number above 0")
         return value
 
     return AfterValidator(validate)
@@ -88,7 +87,7 @@ def at_least(least: int) -> AfterValidator:
 
     def validate(value: int) -> int:
         if value < least:
-            raise values.wrong(str(value), f"an integer, {least} or more")
+            raise wrong(str(value), f"an integer, {least} or more")
         return value
 
     return AfterValidator(validate)
@@ -104,13 +103,13 @@ def _unpacked(value: Any) -> Any:
 
 def _not_empty(value: Any) -> Any:
     if not value:
-        raise values.wrong("an empty list", "at least one")
+        raise wrong("an empty list", "at least one")
     return value
 
 
 def _not_null(value: Any) -> Any:
     if value is None:
-        raise values.wrong("null", "a value, or the part left out for any")
+        raise wrong("null", "a value, or the part left out for any")
     return value
 
 

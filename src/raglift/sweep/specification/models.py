@@ -39,8 +39,9 @@ from raglift.sweep.specification.kinds import (
 )
 from raglift.sweep.specification.record import SystemSpec
 from raglift.sweep.specification.together import DEFAULT_CHUNKER
+from raglift.validation import described, wrong
 
-__all__ = ["SweepModel", "fields_at"]
+__all__ = ["SweepModel"]
 
 
 _DEFAULT_RETRIEVER = "dense"
@@ -57,7 +58,7 @@ class _Chunker(Model):
 
     def read(self) -> str:
         if (self.size is None) != (self.overlap is None):
-            raise values.wrong("a size without an overlap, or an overlap without a size", "both; 0 for no overlap")
+            raise wrong("a size without an overlap, or an overlap without a size", "both; 0 for no overlap")
         unit = self.unit or (None if self.encoding is None else "tokens")
         sizes = None if self.size is None else f"{self.size}/{self.overlap}"
         return values.short_chunker(":".join(filter(None, (self.splitter, sizes, unit, self.encoding))))
@@ -126,7 +127,7 @@ class _Exclusion(Model):
 
     def read(self) -> Exclusion:
         if not self.model_fields_set:
-            raise values.wrong("an exclusion that names nothing", "a part, as {reranker: late-interaction}")
+            raise wrong("an exclusion that names nothing", "a part, as {reranker: late-interaction}")
         return Exclusion(self.chunker, self.embedding, self.retriever, self.reranker)  # type: ignore[arg-type]
 
 
@@ -142,7 +143,7 @@ _ExcludedCells = Annotated[
 def _system(value: Any) -> Any:
     """Read a reference; an object of Python's is what it is."""
     if value is None or isinstance(value, (bool, int, float, list, tuple)):
-        raise values.wrong(values.kind(value), "module:name, as my_rag:retriever, or in Python an object")
+        raise wrong(described(value), "module:name, as my_rag:retriever, or in Python an object")
     return values.reference(values.text(value)) if isinstance(value, str) else value
 
 
@@ -151,7 +152,7 @@ _MappingFile = Annotated[str | None, in_folder(values.mapping)]
 
 def _needs_address(system: Any, mapping: str | None) -> None:
     if mapping is not None and not (isinstance(system, str) and is_http_address(system)):
-        raise values.wrong(f"a mapping with {values.kind(system)}", "one with the address of an HTTP service alone")
+        raise wrong(f"a mapping with {described(system)}", "one with the address of an HTTP service alone")
 
 
 class _NamedSystem(Model):
@@ -166,7 +167,7 @@ class _NamedSystem(Model):
         _needs_address(self.system, self.mapping)
         name = self.system if self.name is None and isinstance(self.system, str) else self.name
         if name is None:
-            raise values.wrong(f"a {type(self.system).__name__} without a name", "a name: systems={'mine': …}")
+            raise wrong(f"a {type(self.system).__name__} without a name", "a name: systems={'mine': …}")
         return SystemSpec(name, self.system, self.rerankers, self.mapping)
 
 
@@ -248,24 +249,3 @@ class SweepModel(Model):
     latency: Annotated[Integer, at_least(0)]
     seed: Annotated[Integer, at_least(0)]
     name: Text | None
-
-
-_PARTS: dict[str, type[Model]] = {
-    "chunkers": _Chunker,
-    "chunker": _Chunker,
-    "retrievers": _Hybrid,
-    "retriever": _Hybrid,
-    "hybrid": _Fusion,
-    "exclude": _Exclusion,
-    "include": _Cell,
-    "systems": _NamedSystem,
-}
-
-
-def fields_at(keys: tuple[str | int, ...]) -> list[str]:
-    """Return the names of the fields of the mapping that keys and list places lead to."""
-    names = [key for key in keys if isinstance(key, str)]
-    if not names:
-        return list(SweepModel.model_fields)
-    of_mapped_system = names[0] == "systems" and len(names) > 1
-    return list((_MappedSystem if of_mapped_system else _PARTS[names[-1]]).model_fields)

@@ -6,32 +6,27 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from raglift.dataset.faults import nearest, quoted
-from raglift.dataset.strict_yaml import path_text
 from raglift.errors import Fault, SweepError
 from raglift.records import Dataset
-from raglift.sweep.specification.kinds import TAGS
-from raglift.sweep.specification.models import SweepModel, fields_at
+from raglift.sweep.specification.models import SweepModel
 from raglift.sweep.specification.record import Sweep
 from raglift.sweep.specification.together import note_disagreements
-from raglift.sweep.specification.values import kind
+from raglift.validation import faults_of, path_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pydantic_core import ErrorDetails
-
-    from raglift.dataset.strict_yaml import Keys
     from raglift.sweep.specification.together import Note
+    from raglift.validation import Keys
 
 __all__ = ["Locate", "checked"]
 
 Locate = Callable[["Keys"], str]
 """Says where a value is."""
 
-_DICT_KEY = "[key]"  # what pydantic adds to the path of a mapping's key
+_SWEEP = TypeAdapter(SweepModel)
 _REQUIRED = {
     "dataset": "the name of a corpus, or a path",
     "splitter": "a splitter, as recursive or langchain.RecursiveCharacterTextSplitter",
@@ -80,35 +75,16 @@ def _fields(given: Mapping[str, Any], folder: Path | None, note: Note) -> tuple[
         return _validated({**defaults, **given}, folder), set()
     except ValidationError as error:
         faulty = set()
-        for detail in error.errors(include_url=False):
-            keys = tuple(key for key in detail["loc"] if key not in (*TAGS, _DICT_KEY))
+        for keys, found, expected in faults_of(error, _SWEEP, mapping="a mapping", missing=_REQUIRED):
             faulty.add(str(keys[0]))
-            note(keys, *_worded(detail, keys))
+            note(keys, found, expected)
     right = {name: value for name, value in given.items() if name not in faulty}
     return _validated({**defaults, "dataset": Dataset((), (), ""), **right}, folder), faulty
 
 
 def _validated(given: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
-    model = SweepModel.model_validate(dict(given), context={"folder": folder})
+    model = _SWEEP.validate_python(dict(given), context={"folder": folder})
     return {name: getattr(model, name) for name in SweepModel.model_fields}
-
-
-def _worded(detail: ErrorDetails, keys: Keys) -> tuple[str, str]:
-    """Return what was found and what was expected, of an error of pydantic's."""
-    context, last = detail.get("ctx", {}), str(keys[-1])
-    match detail["type"]:
-        case "raglift":
-            return context["found"], context["expected"]
-        case "extra_forbidden":
-            return f"an unknown field {quoted(last)}", nearest(last, fields_at(keys[:-1]))
-        case "missing":
-            return "nothing", _REQUIRED[last]
-        case "list_type":
-            return kind(detail["input"]), "a list"
-        case "dict_type" | "model_type":
-            return kind(detail["input"]), "a mapping"
-        case _:
-            return kind(detail["input"]), detail["msg"]
 
 
 def _within(given: Any, keys: Keys) -> Keys:

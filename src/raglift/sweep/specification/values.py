@@ -7,25 +7,25 @@ import re
 from functools import lru_cache
 from numbers import Integral
 from pathlib import Path
-from typing import Any
-
-from pydantic_core import PydanticCustomError
+from typing import TYPE_CHECKING, Any
 
 from raglift.chunking import Chunker
 from raglift.corpora.catalogue import find_corpus
-from raglift.dataset.faults import quoted, shown
 from raglift.errors import ConfigurationError, CorpusError, MappingError, MissingDependency
 from raglift.integrations.adapt import adapt_reranker
 from raglift.integrations.splitters import chunker_by_name
 from raglift.metrics import parse, parse_depth
 from raglift.models import EMBEDDED_MODEL
 from raglift.paths import is_folder, is_there, user_path
-from raglift.printable import printable
 from raglift.records import Tokens
 from raglift.retrieval.http import load_mapping
 from raglift.retrieval.http.address import checked_address, is_http_address, perhaps_address, shown_address
 from raglift.retrieval.notation import RetrieverSpec, parse_retriever
 from raglift.sweep.specification.cells import NO_RERANKER
+from raglift.validation import described, quoted, shown, wrong
+
+if TYPE_CHECKING:
+    from pydantic_core import PydanticCustomError
 
 __all__ = [
     "as_list",
@@ -34,7 +34,6 @@ __all__ = [
     "embedding",
     "existing",
     "integer",
-    "kind",
     "mapping",
     "metric",
     "no_mapping",
@@ -45,7 +44,6 @@ __all__ = [
     "short_chunker",
     "text",
     "told",
-    "wrong",
 ]
 
 _EMBEDDED = (EMBEDDED_MODEL, "minilm-static")
@@ -54,12 +52,6 @@ _REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 _INNER = re.compile(r"; expected KIND.*?: ((?:chunker|chunk \w+|encoding): found .*)", re.DOTALL)
 _PATH_STARTS = ("/", "./", "../", "~")
 _NOT_TRUTH = "a text; YAML reads yes, no, on and off as true and false, unless they stand in quotation marks"
-
-
-def wrong(found: str, expected: str) -> PydanticCustomError:
-    """Return the error of a value in raglift's words."""
-    said = {"found": printable(found), "expected": printable(expected)}  # paths among them are as they were given
-    return PydanticCustomError("raglift", "found {found}; expected {expected}", said)
 
 
 def told(error: ConfigurationError, value: object) -> PydanticCustomError:
@@ -87,7 +79,7 @@ def text(value: Any) -> str:
     if isinstance(value, (int, float)):
         raise wrong(shown(value), "a text; put a name that looks like a number in quotation marks")
     if not isinstance(value, str):
-        raise wrong(shown(value) if value is None else kind(value), "a text")
+        raise wrong(shown(value) if value is None else described(value), "a text")
     if not value.strip():
         raise wrong(shown(value), "a text that is not empty")
     return value.strip()
@@ -98,19 +90,19 @@ def integer(value: Any) -> int:
     if isinstance(value, Integral) and not isinstance(value, bool):
         return int(value)
     hint = " without quotation marks" if isinstance(value, str) and value.strip().lstrip("-").isdigit() else ""
-    raise wrong(kind(value), f"an integer{hint}")
+    raise wrong(described(value), f"an integer{hint}")
 
 
 def number(value: Any) -> float:
     """Read a number."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return value
-    raise wrong(kind(value), "a number" + (" without quotation marks" if isinstance(value, str) else ""))
+    raise wrong(described(value), "a number" + (" without quotation marks" if isinstance(value, str) else ""))
 
 
 def no_mapping(value: Any) -> None:
     """Refuse what should be a mapping."""
-    raise wrong(kind(value), "a mapping, as {embedding: minilm, reranker: none}")
+    raise wrong(described(value), "a mapping, as {embedding: minilm, reranker: none}")
 
 
 def dataset(value: Any, folder: Path | None) -> str:
@@ -222,7 +214,7 @@ def depth(value: Any) -> int | str:
     else:
         found = parse_depth(value) if isinstance(value, str) else value if isinstance(value, Tokens) else None
     if found is None:
-        raise wrong(kind(value), "an integer of 1 or more, or a budget of tokens, as tokens(2000)")
+        raise wrong(described(value), "an integer of 1 or more, or a budget of tokens, as tokens(2000)")
     return found if isinstance(found, int) else str(found)
 
 
@@ -255,9 +247,3 @@ def mapping(value: Any, folder: Path | None) -> str | None:
             f"{quoted(str(value))}, of which {first}{others}", "a mapping, as docs/http.md describes it"
         ) from None
     return path
-
-
-def kind(value: Any) -> str:
-    """Return how a value that has the wrong type looks in a message."""
-    plain = value is None or isinstance(value, (str, bool, int, float, list, tuple, dict))
-    return shown(value) if plain else f"a {type(value).__name__}"
