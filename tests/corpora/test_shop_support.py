@@ -4,7 +4,8 @@ from functools import cache
 
 import raglift as rl
 from raglift.corpora import find_corpus
-from raglift.records import Dataset, Evaluation, Passage
+from raglift.records import Dataset, Passage
+from raglift.results import Evaluation
 from raglift.systems import LocalSystem, build_retriever
 
 LEVELS = {"easy", "hard", "ambiguous"}

@@ -14,7 +14,8 @@ from raglift.evaluation import evaluate
 from raglift.matching import MatchRule
 from raglift.metrics import NDCG, PROFILES, RR, Recall
 from raglift.metrics.built_in import BUILT_IN
-from raglift.records import Chunk, Dataset, Evaluation, Fact, Passage, Query
+from raglift.records import Chunk, Dataset, Fact, Passage, Query
+from raglift.results import Evaluation
 from raglift.testing import FakeReranker, FakeRetriever
 
 TEXT = "The keeper climbed the tower at dusk, trimmed the wick, and wrote the day into his book. "

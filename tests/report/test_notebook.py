@@ -5,10 +5,10 @@ from __future__ import annotations
 from html.parser import HTMLParser
 
 import raglift as rl
-from raglift.comparison import compare
 from raglift.report.notebook import html_of
 from raglift.report.page.document import Document
 from raglift.report.tables import Cell, Table
+from raglift.results import compare
 
 TAGS = {"div", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "ul", "li"}
 ATTRIBUTES = {"class", "style", "scope", "aria-label"}

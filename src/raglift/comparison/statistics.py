@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.errors import ConfigurationError
-from raglift.metrics import MEASURES
-from raglift.records import Method, Metric
-from raglift.records.metric import as_metric
+from raglift.metrics import MEASURES, as_metric
+from raglift.records import Metric
+from raglift.result_records import Method
 from raglift.significance import Interval, detectable_difference, mean_interval
 from raglift.significance.arguments import checked_fraction, checked_integer
 

@@ -15,10 +15,9 @@ from raglift.report.terminal.figures import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from raglift.diagnosis import Explanation
     from raglift.gating import GateResult
     from raglift.gating.bounds import Bound
-    from raglift.records import Evaluation
+    from raglift.results import Evaluation, Explanation
 
 __all__ = ["bounds_failure", "query_failure", "query_text"]
 

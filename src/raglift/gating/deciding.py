@@ -12,8 +12,9 @@ from raglift.gating.bounds import bounds_of, check_power, checked_margin, compar
 from raglift.gating.figures import check_of, with_metrics
 from raglift.gating.records import FailedQuery, GateResult, Outcome
 from raglift.gating.regressions import regressions_of
-from raglift.records import Dataset, Evaluation
+from raglift.records import Dataset
 from raglift.report.terminal.figures import counted
+from raglift.results import Evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

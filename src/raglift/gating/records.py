@@ -11,7 +11,9 @@ from raglift.gating.bands import band_of
 
 if TYPE_CHECKING:
     from raglift.gating.bands import Band
-    from raglift.records import Evaluation, Hit, Method, Metric
+    from raglift.records import Hit, Metric
+    from raglift.result_records import Method
+    from raglift.results import Evaluation
     from raglift.significance import PairedDifference
 
 __all__ = ["ROUNDING", "Check", "FailedQuery", "FlippedQuery", "GateResult", "Outcome", "Regression"]

@@ -12,7 +12,8 @@ from raglift.report.terminal.figures import counted, decimals_of, difference_tex
 
 if TYPE_CHECKING:
     from raglift.gating.records import Check, GateResult, Regression
-    from raglift.records import Hit, Method
+    from raglift.records import Hit
+    from raglift.result_records import Method
 
 __all__ = [
     "bound_text",

@@ -10,7 +10,7 @@ from numbers import Integral
 
 from raglift.errors import ConfigurationError
 
-__all__ = ["Metric", "Tokens", "as_metric", "setting_text"]
+__all__ = ["Metric", "Tokens", "setting_text"]
 
 _MOST_TOKENS = 999_999_999
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
@@ -115,22 +115,3 @@ def setting_text(value: object) -> str:
     if not _NUMBER.fullmatch(text) or not math.isfinite(number := float(text)):
         return text
     return str(int(number)) if number.is_integer() and abs(number) < _MOST_DIGITS else repr(number)
-
-
-def as_metric(metric: Metric | str, where: str = "metric") -> Metric:
-    """Return a metric; a text is read as `raglift.metrics.parse` reads it.
-
-    Args:
-        metric: a metric or its text.
-        where: the argument's name, for the message.
-
-    Raises:
-        ConfigurationError: the text is no metric, or neither was given.
-    """
-    if isinstance(metric, Metric):
-        return metric
-    if not isinstance(metric, str):
-        raise ConfigurationError(f"{where}: found a {type(metric).__name__}; expected a metric, as 'ndcg@10'")
-    from raglift.metrics import parse
-
-    return parse(metric)

@@ -16,18 +16,17 @@ from raglift.records import (
     Annotator,
     Chunk,
     Dataset,
-    Evaluation,
     Fact,
     Hit,
     Passage,
     Query,
     Ranking,
     Run,
-    Scores,
     StageInfo,
     StageTrace,
     Trace,
 )
+from raglift.result_records import EvaluationRecord, Scores
 from raglift.store.costs import read_cost
 from raglift.store.fields import ANNOTATOR, CHUNK, FACT, HEAD, PASSAGE, QUERY, STAGE, STAGE_TRACE, TRACE
 from raglift.store.kinds import NUMBER, WrongKind, check_record
@@ -42,10 +41,10 @@ if TYPE_CHECKING:
 
     from raglift.records import Inventory, Metric
 
-__all__ = ["load_evaluation"]
+__all__ = ["read_evaluation"]
 
 
-def load_evaluation(folder: str | Path) -> Evaluation:
+def read_evaluation(folder: str | Path) -> EvaluationRecord:
     """Read an evaluation that was saved.
 
     The documents are not saved with it, so they are not in the dataset that comes back.
@@ -155,7 +154,7 @@ def _evaluation(
     queries: tuple[Query, ...],
     traces: tuple[Trace, ...],
     inventory: Inventory | None,
-) -> Evaluation:
+) -> EvaluationRecord:
     check_record(head, HEAD, with_others=True)
     check_spec(head["spec"])
     if head["profile"] not in PROFILES:
@@ -164,7 +163,7 @@ def _evaluation(
     metrics = tuple(read_metric(metric, head.get("own_metrics", {})) for metric in head["metrics"])
     names = tuple(stage.name for stage in stages)
     _check_stages(source, names, traces)
-    return Evaluation(
+    return EvaluationRecord(
         run=Run(stages, traces, head["spec"], tuple(head["run_notes"]), inventory, read_cost(head.get("cost"))),
         dataset=Dataset(queries, name=head["dataset"]),
         scores=_read_scores(source / SCORES, tuple(query.id for query in queries), names, metrics),

@@ -16,8 +16,8 @@ from raglift.sweep.terminal import result_foot, result_head, result_table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.records import Comparison
     from raglift.report.tables import Table
+    from raglift.results import Comparison
     from raglift.sweep.result import SweepResult
 
 __all__ = ["sweep_brief"]

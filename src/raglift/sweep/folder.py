@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.errors import ConfigurationError, RunError
 from raglift.paths import is_file, is_folder, is_there
-from raglift.store import load_evaluation
+from raglift.results import load_evaluation
 from raglift.store.kinds import OBJECT, TEXT, Kind, WrongKind, check_record, count_from, list_of, object_of
 from raglift.store.plain_files import read_json, write_json
 from raglift.sweep.lock import hold
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from raglift.records import Dataset, Evaluation
+    from raglift.records import Dataset
+    from raglift.results import Evaluation
 
 __all__ = ["SweepFolder", "measure_again"]
 

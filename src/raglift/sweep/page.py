@@ -26,7 +26,7 @@ from raglift.sweep.terminal import alike_text, changed_models, failed_by_reason,
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.records import Comparison
+    from raglift.results import Comparison
     from raglift.sweep.result import CellResult, SweepResult
 
 __all__ = ["compared", "failed_sections", "sweep_document"]

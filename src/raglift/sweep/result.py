@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from raglift.errors import ConfigurationError
 from raglift.printable import encodable
 from raglift.records import PEOPLE, LabelSources
-from raglift.records.tracking import Tracking
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
 
 if TYPE_CHECKING:
@@ -20,7 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from raglift.integrations.tracking import Record
-    from raglift.records import Comparison, Evaluation, Metric, Tradeoff
+    from raglift.records import Metric
+    from raglift.results import Comparison, Evaluation, Tradeoff
     from raglift.sweep.charts import SweepPlots
 
 __all__ = ["CellResult", "SweepResult", "compare_cells"]
@@ -50,7 +50,7 @@ class CellResult:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SweepResult(Tracking):
+class SweepResult:
     """Every cell of a sweep, measured or failed."""
 
     title: str
@@ -261,7 +261,7 @@ def compare_cells(
     Raises:
         ConfigurationError: fewer than two cells are left to compare, or the baseline is none of them.
     """
-    from raglift.comparison import compare
+    from raglift.results import compare
 
     taken = [entry for entry in result.finished if include_cut or not entry.read_in_part]
     if len(taken) < _FEWEST and len(result.finished) >= _FEWEST:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from raglift.records import Evaluation
     from raglift.report.tables import Table
     from raglift.report.terminal.figures import Part
+    from raglift.results import Evaluation
     from raglift.sweep.plan import ChunkingPlan, EmbeddingPlan, Plan, RerankingPlan
     from raglift.sweep.result import SweepResult
 

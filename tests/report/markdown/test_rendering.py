@@ -7,11 +7,11 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
-from raglift.comparison import compare
 from raglift.errors import ConfigurationError
 from raglift.report.markdown import markdown_of
 from raglift.report.page.document import Document, Section
 from raglift.report.tables import Cell, Table
+from raglift.results import compare
 
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 OWN_HTML = re.compile(r"<details><summary>[^<]*(<!-- -->[^<]*)*</summary>\n|</details>\n?|<!-- -->")

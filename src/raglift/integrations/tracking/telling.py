@@ -15,7 +15,7 @@ from raglift.integrations._keys import load_dot_env
 from raglift.integrations.tracking.describing import comparison_record, evaluation_record
 from raglift.integrations.tracking.names import run_name
 from raglift.integrations.tracking.secrets import reason_of
-from raglift.records import Comparison, Evaluation
+from raglift.results import Comparison, Evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from raglift.judging.agreement import Agreement, SystemAgreement
     from raglift.judging.grading.graded import Evaluations, Graded
     from raglift.matching import MatchRule
-    from raglift.records import Dataset, Query, Scores
+    from raglift.records import Dataset, Query
+    from raglift.result_records import Scores
 
 __all__ = ["GradedSystem", "GradingSummary", "graded_systems", "summarize"]
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.comparison import has_costs
+from raglift.comparison import has_costs, tradeoff
+from raglift.diagnosis import loss_breakdown
 from raglift.diagnosis.rejudged import rule_of
 from raglift.metrics import mean_title, title
 from raglift.report.page.cells import row_of
@@ -21,7 +22,7 @@ from raglift.report.words import depth_of_loss
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.records import Comparison, TagSlices, Tradeoff
+    from raglift.result_records import ComparisonRecord, TagSlicesRecord, TradeoffRecord
 
 __all__ = ["comparison_brief", "regressions_sections", "slices_brief", "tradeoff_brief"]
 
@@ -33,7 +34,7 @@ _FEW = 6
 _MOVED = 1e-9
 
 
-def comparison_brief(comparison: Comparison) -> Document:
+def comparison_brief(comparison: ComparisonRecord) -> Document:
     """Return a comparison in short."""
     evaluation = comparison.evaluation(comparison.baseline)
     method = f"{comparison.method.text}; seed {comparison.method.seed}; confidence {level(comparison.method)}"
@@ -49,7 +50,7 @@ def comparison_brief(comparison: Comparison) -> Document:
     )
 
 
-def slices_brief(slices: TagSlices) -> Document:
+def slices_brief(slices: TagSlicesRecord) -> Document:
     """Return slices by tag."""
     said = "Exploratory: no p-value is corrected, and a query of several tags counts in each."
     notes = tuple(filter(None, [few_text(slices)]))
@@ -63,7 +64,7 @@ def slices_brief(slices: TagSlices) -> Document:
     )
 
 
-def tradeoff_brief(tradeoff: Tradeoff) -> Document:
+def tradeoff_brief(tradeoff: TradeoffRecord) -> Document:
     """Return cost beside quality."""
     said = "On the front: no other system is as good in every column and better in one."
     return Document(
@@ -76,7 +77,7 @@ def tradeoff_brief(tradeoff: Tradeoff) -> Document:
     )
 
 
-def regressions_sections(comparison: Comparison) -> Iterator[Section]:
+def regressions_sections(comparison: ComparisonRecord) -> Iterator[Section]:
     """Yield, for the best systems beside the baseline, the queries that they answer worse than it, folded."""
     others = [row for row in by_mean(comparison) if row.system != comparison.baseline]
     for row in others[:_SHOWN]:
@@ -86,10 +87,10 @@ def regressions_sections(comparison: Comparison) -> Iterator[Section]:
             yield Section(heading, tables=(table,), folded=True)
 
 
-def _sections(comparison: Comparison) -> Iterator[Section]:
+def _sections(comparison: ComparisonRecord) -> Iterator[Section]:
     yield _loss_section(comparison)
     if has_costs(comparison):
-        found = comparison.pareto()
+        found = tradeoff(comparison)
         table = tradeoff_table(found)
         yield Section("Cost beside quality", found.notes, (table,), folded=len(table.rows) > _FEW)
     yield from regressions_sections(comparison)
@@ -100,16 +101,16 @@ def _sections(comparison: Comparison) -> Iterator[Section]:
         yield Section("All metrics", said, tables, folded=True)
 
 
-def _loss_section(comparison: Comparison) -> Section:
+def _loss_section(comparison: ComparisonRecord) -> Section:
     """Return where the baseline and the best others lost recall."""
     losses = {}
     for row in by_mean(comparison)[: _SHOWN + 1]:
         evaluation = comparison.evaluation(row.system)
-        losses[row.system] = evaluation.loss(depth_of_loss(evaluation, comparison.primary))
+        losses[row.system] = loss_breakdown(evaluation, depth_of_loss(evaluation, comparison.primary))
     return Section("Where recall was lost", tables=(loss_table(losses),))
 
 
-def _regressions(comparison: Comparison, system: str) -> Table | None:
+def _regressions(comparison: ComparisonRecord, system: str) -> Table | None:
     """Return the queries that lost most of the primary metric against the baseline; None where none lost."""
     baseline, other = comparison.evaluation(comparison.baseline), comparison.evaluation(system)
     metric = comparison.primary

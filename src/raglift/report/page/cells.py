@@ -13,7 +13,8 @@ from raglift.report.terminal.figures import counts_text, decimals_of, differing,
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from raglift.records import Compared, Lifted, Metric
+    from raglift.records import Metric
+    from raglift.result_records import Compared, Lifted
     from raglift.significance import Interval, PairedDifference
 
 __all__ = [

@@ -15,7 +15,8 @@ from raglift.report.terminal.figures import decimals_of, interval_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.records import Comparison, Metric
+    from raglift.records import Metric
+    from raglift.result_records import ComparisonRecord
 
 __all__ = ["metrics_section"]
 
@@ -23,7 +24,7 @@ _ROOM = 80
 """As many characters the titles of columns have in the table of all metrics."""
 
 
-def metrics_section(comparison: Comparison, others: Sequence[str]) -> Section:
+def metrics_section(comparison: ComparisonRecord, others: Sequence[str]) -> Section:
     """Return the differences in every metric.
 
     Args:
@@ -53,7 +54,7 @@ def _fitting(names: Sequence[str], taken: int) -> Sequence[str]:
     return names[: max(sum(width <= _ROOM for width in widths) - 1, 1)]
 
 
-def _metric_cells(comparison: Comparison, metric: Metric, shown: Sequence[str]) -> list[Cell | str]:
+def _metric_cells(comparison: ComparisonRecord, metric: Metric, shown: Sequence[str]) -> list[Cell | str]:
     baseline = comparison.row(comparison.baseline, metric)
     mark = TRUNCATED * baseline.truncated
     cells: list[Cell | str] = [mean_title(metric), interval_text(baseline.mean, None, decimals_of(metric)) + mark]

@@ -11,18 +11,18 @@ from raglift.report.terminal.figures import WIDTH, as_text, labels_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from raglift.diagnosis.conventions import MetricsExplanation
+    from raglift.diagnosis.conventions import MetricsExplanationRecord
     from raglift.report.terminal.figures import Part
 
 __all__ = ["conventions_text"]
 
 
-def conventions_text(found: MetricsExplanation) -> str:
+def conventions_text(found: MetricsExplanationRecord) -> str:
     """Return the query, its ranking, its values under each profile, why they differ, and the means of all queries."""
     return as_text(_parts(found), wrap=False).rstrip("\n")
 
 
-def _parts(found: MetricsExplanation) -> Iterator[Part]:
+def _parts(found: MetricsExplanationRecord) -> Iterator[Part]:
     yield f"{found.query.id}: {found.query.text}"
     yield f"stage {found.stage}, match by {found.match}"
     yield from _wrapped([*conventions.choice(found), *conventions.status(found)])

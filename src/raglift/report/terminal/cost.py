@@ -11,16 +11,17 @@ from raglift.report.terminal.figures import table_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.records import Cost, Evaluation, IndexCost, Run, StageLatency
+    from raglift.records import Cost, IndexCost, Run, StageLatency
     from raglift.report.tables import Table
     from raglift.report.terminal.figures import Part
+    from raglift.result_records import EvaluationRecord
 
 __all__ = ["bytes_text", "cost_parts", "seconds_text"]
 
 _FROM_CACHE = "from the cache"
 
 
-def cost_parts(evaluation: Evaluation) -> Iterator[Part]:
+def cost_parts(evaluation: EvaluationRecord) -> Iterator[Part]:
     """Yield what a run cost, as far as it is known: latency per stage, the index, and what a provider billed."""
     cost = evaluation.run.cost
     if cost is None:

@@ -11,7 +11,7 @@ from raglift.records import LabelSources
 from raglift.report.terminal.figures import counted, labels_line
 
 if TYPE_CHECKING:
-    from raglift.diagnosis import Explanation, Headroom, LossBreakdown
+    from raglift.diagnosis import ExplanationRecord, HeadroomRecord, LossBreakdownRecord
     from raglift.diagnosis.explanation import ExplainedHit, Piece
     from raglift.diagnosis.loss import Loss
     from raglift.records import Metric, Passage
@@ -33,12 +33,12 @@ _EXCERPT = 60
 _EARNED = 1e-12
 
 
-def loss_text(losses: LossBreakdown) -> str:
+def loss_text(losses: LossBreakdownRecord) -> str:
     """Return where each fact got to, and whose labels say so."""
     return printable("\n".join([*loss_lines(losses), *labels_line(losses.label_sources)]))
 
 
-def loss_lines(losses: LossBreakdown) -> list[str]:
+def loss_lines(losses: LossBreakdownRecord) -> list[str]:
     """Return where each fact got to, one line an outcome that some fact came to."""
     share = 100 / max(losses.facts, 1)
     lines = [f"Where recall was lost, at k = {losses.k}: {counted(losses.facts, 'fact')}"]
@@ -55,12 +55,12 @@ def loss_lines(losses: LossBreakdown) -> list[str]:
     return lines
 
 
-def headroom_text(headroom: Headroom) -> str:
+def headroom_text(headroom: HeadroomRecord) -> str:
     """Return what a perfect reranker over the same candidates would score, and whose labels say so."""
     return printable("\n".join([headroom_line(headroom), *labels_line(headroom.label_sources)]))
 
 
-def headroom_line(headroom: Headroom) -> str:
+def headroom_line(headroom: HeadroomRecord) -> str:
     """Return what a perfect reranker over the same candidates would score, in one line."""
     most = "" if headroom.is_exact else "≤ "
     recall, ndcg = headroom.mean_recall, headroom.mean_ndcg
@@ -68,7 +68,7 @@ def headroom_line(headroom: Headroom) -> str:
     return f"A perfect reranker over the same candidates: {'no query is labelled' if math.isnan(recall) else figures}"
 
 
-def explanation_text(explanation: Explanation) -> str:
+def explanation_text(explanation: ExplanationRecord) -> str:
     """Return the query, its facts, and each hit that covers something, with what it earned."""
     query = explanation.query
     lines = [f"{query.id}: {query.text}", f"stage {explanation.stage}, match by {explanation.match}"]
@@ -94,7 +94,7 @@ def explanation_text(explanation: Explanation) -> str:
     return printable("\n".join(lines))
 
 
-def _hit_lines(each: ExplainedHit, explanation: Explanation) -> list[str]:
+def _hit_lines(each: ExplainedHit, explanation: ExplanationRecord) -> list[str]:
     chunk = each.hit.chunk
     place = "" if chunk.start is None else f" {chunk.start}–{chunk.end}"
     score = "" if each.hit.score is None else f", score {each.hit.score:.4f}"
@@ -104,7 +104,7 @@ def _hit_lines(each: ExplainedHit, explanation: Explanation) -> list[str]:
     return lines
 
 
-def earned_text(each: ExplainedHit, explanation: Explanation) -> str:
+def earned_text(each: ExplainedHit, explanation: ExplanationRecord) -> str:
     """Return what a hit earned in each metric, and what it cost: `MRR@10 +0.5000; cost: ContextTokens@10 +210`."""
     changes = [pair for pair in zip(explanation.metrics, each.earned, strict=True) if abs(pair[1]) > _EARNED]
     earned = [f"{title(m)} {value:+.4f}" for m, value in changes if not MEASURES[m.name].is_cost]

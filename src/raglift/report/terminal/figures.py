@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as RichTable
 
-    from raglift.records import LabelSources, Method, Metric
+    from raglift.records import LabelSources, Metric
+    from raglift.result_records import Method
     from raglift.significance import Interval, PairedDifference
 
 __all__ = [

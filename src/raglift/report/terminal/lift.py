@@ -25,9 +25,9 @@ from raglift.report.terminal.figures import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.records import Lift, Lifted, Moved
     from raglift.report.tables import Cell
     from raglift.report.terminal.figures import Part
+    from raglift.result_records import Lifted, LiftRecord, Moved
 
 __all__ = ["lift_parts", "lift_text"]
 
@@ -37,12 +37,12 @@ _BESIDE = 30
 _LEAST = 20
 
 
-def lift_text(lift: Lift) -> str:
+def lift_text(lift: LiftRecord) -> str:
     """Return what reranking changed, as plain text."""
     return as_text(lift_parts(lift))
 
 
-def lift_parts(lift: Lift) -> Iterator[Part]:
+def lift_parts(lift: LiftRecord) -> Iterator[Part]:
     """Yield the lines and tables of a reranker lift: the primary metric, the others, and the queries that moved."""
     evaluation = lift.evaluation
     scored = f", {lift.row().n:,} of them scored" if lift.row().n < len(evaluation.dataset) else ""
@@ -68,7 +68,7 @@ def lift_parts(lift: Lift) -> Iterator[Part]:
     yield f"Method: {lift.method.text}; seed {lift.method.seed}."
 
 
-def _sentences(lift: Lift) -> Iterator[str]:
+def _sentences(lift: LiftRecord) -> Iterator[str]:
     """Say what was found on the primary metric."""
     row, evaluation = lift.row(), lift.evaluation
     name = mean_title(lift.primary)
@@ -94,7 +94,7 @@ def _sentences(lift: Lift) -> Iterator[str]:
         )
 
 
-def lift_rows(lift: Lift) -> list[tuple[str | Cell, ...]]:
+def lift_rows(lift: LiftRecord) -> list[tuple[str | Cell, ...]]:
     """Return a row a metric, and an empty one between families; the primary metric stands first."""
     rows: list[tuple[str | Cell, ...]] = [_row(lift.rows[0], lift.method.alpha)]
     family = None
@@ -122,7 +122,7 @@ def _row(row: Lifted, alpha: float) -> tuple[str | Cell, ...]:
     )
 
 
-def _moved(lift: Lift, where: str, queries: tuple[Moved, ...], moved: int) -> Iterator[Part]:
+def _moved(lift: LiftRecord, where: str, queries: tuple[Moved, ...], moved: int) -> Iterator[Part]:
     """Yield the queries that moved most in one direction, of so many that did."""
     if not moved:
         yield f"No query moved {where} in {title(lift.primary)}."

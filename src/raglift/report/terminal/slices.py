@@ -22,8 +22,8 @@ from raglift.report.terminal.figures import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from raglift.records import Costed, TagSlice, TagSlices, Tradeoff
     from raglift.report.terminal.figures import Part
+    from raglift.result_records import Costed, TagSlice, TagSlicesRecord, TradeoffRecord
 
 __all__ = ["cost_text", "cost_title", "place_text", "slices_parts", "slices_text", "tradeoff_parts", "tradeoff_text"]
 
@@ -40,17 +40,17 @@ _TITLES = {
 _MEGABYTE = 1e6
 
 
-def slices_text(slices: TagSlices) -> str:
+def slices_text(slices: TagSlicesRecord) -> str:
     """Return one row a tag and system as plain text."""
     return as_text(slices_parts(slices))
 
 
-def tradeoff_text(tradeoff: Tradeoff) -> str:
+def tradeoff_text(tradeoff: TradeoffRecord) -> str:
     """Return quality and costs of each system as plain text, the best quality first."""
     return as_text(tradeoff_parts(tradeoff))
 
 
-def slices_parts(slices: TagSlices) -> Iterator[Part]:
+def slices_parts(slices: TagSlicesRecord) -> Iterator[Part]:
     """Yield the lines and the table of slices by tag."""
     name = mean_title(slices.metric)
     if not slices.slices:
@@ -72,7 +72,7 @@ def slices_parts(slices: TagSlices) -> Iterator[Part]:
         yield f"{_FEW} fewer than {slices.slices[0].FEW} queries: these figures say little"
 
 
-def _slice_rows(slices: TagSlices, labels: Mapping[str, str]) -> Iterator[tuple[str | Cell, ...]]:
+def _slice_rows(slices: TagSlicesRecord, labels: Mapping[str, str]) -> Iterator[tuple[str | Cell, ...]]:
     decimals = decimals_of(slices.metric)
     tag: str | None = ""
     for one in slices.slices:
@@ -91,14 +91,14 @@ def _slice_rows(slices: TagSlices, labels: Mapping[str, str]) -> Iterator[tuple[
         yield tuple(cells)
 
 
-def _slice_difference(one: TagSlice, slices: TagSlices) -> list[str | Cell]:
+def _slice_difference(one: TagSlice, slices: TagSlicesRecord) -> list[str | Cell]:
     if one.baseline_mean is None:
         return [Cell("baseline", "muted"), ""]
     p = None if one.difference is None else one.difference.p
     return [differing(one.difference, slices.metric, slices.method.alpha), p_text(p)]
 
 
-def tradeoff_parts(tradeoff: Tradeoff) -> Iterator[Part]:
+def tradeoff_parts(tradeoff: TradeoffRecord) -> Iterator[Part]:
     """Yield the lines and the table of quality and costs."""
     name = mean_title(tradeoff.quality)
     yield f"{name} beside {' and '.join(map(cost_title, tradeoff.costs))}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.errors import ConfigurationError
-from raglift.records.metric import as_metric
+from raglift.metrics import as_metric
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,0 +1,96 @@
+"""What results of every kind can do, and the results of looking closer at an evaluation or a comparison."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Self
+
+from raglift.diagnosis import ExplanationRecord, HeadroomRecord, LossBreakdownRecord, MetricsExplanationRecord
+from raglift.report.markdown import markdown_of
+from raglift.report.notebook import html_of
+from raglift.report.presenting import frame_of, summary_of, text_of
+from raglift.result_records import TagSlicesRecord, TradeoffRecord
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "Explanation",
+    "Headroom",
+    "LossBreakdown",
+    "MetricsExplanation",
+    "Presentable",
+    "Printable",
+    "TagSlices",
+    "Tradeoff",
+    "WithFrame",
+]
+
+
+class Printable:
+    """A result as users get it: the plain record, and what `print` shows of it."""
+
+    @classmethod
+    def from_record(cls, record: Any) -> Self:
+        """Return a plain record as this class: with the same fields, and nothing computed again."""
+        if isinstance(record, cls):
+            return record
+        return cls(**{field.name: getattr(record, field.name) for field in fields(record)})
+
+    def __str__(self) -> str:
+        return text_of(self)
+
+
+class Presentable(Printable):
+    """A result that can also be shown in a notebook and in a pull request."""
+
+    def to_markdown(self) -> str:
+        """Return it in short as GitHub's Markdown, for a pull request."""
+        return markdown_of(summary_of(self))
+
+    def _repr_html_(self) -> str:
+        return html_of(summary_of(self))
+
+
+class WithFrame:
+    """A result whose rows can be had as a table."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return its rows as a pandas frame; the description of the class says what a row is."""
+        return frame_of(self)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TagSlices(Presentable, WithFrame, TagSlicesRecord):
+    """One metric on the queries of each tag: exploratory, no p-value is corrected for how many tags there are.
+
+    `to_frame()` has one row a tag and system, with `few` where the slice has fewer than 10 queries.
+    """
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tradeoff(Presentable, WithFrame, TradeoffRecord):
+    """Quality and costs of each system, and the Pareto front: the systems that no other beats in all.
+
+    `to_frame()` has one row a system: quality, each cost, whether it is on the front, and what beats it.
+    """
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LossBreakdown(Presentable, LossBreakdownRecord):
+    """What became of each fact of the labelled queries, at one depth."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Headroom(Printable, HeadroomRecord):
+    """Recall and NDCG of a perfect reranker over the candidates that the first stage returned."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(Presentable, ExplanationRecord):
+    """One query at one stage: which hit matched which passage, and what it earned."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MetricsExplanation(Presentable, MetricsExplanationRecord):
+    """One query's metrics under every profile, beside the means of all queries."""

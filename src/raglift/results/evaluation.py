@@ -1,0 +1,310 @@
+"""An evaluation, and what its reranker changed, as users get them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+from raglift.comparison import evaluation_by_tag, reranker_lift
+from raglift.diagnosis import explain, explain_metrics, failures_of, loss_breakdown, over_k
+from raglift.diagnosis import headroom as perfect_reranker
+from raglift.report import per_query_frame
+from raglift.report.brief.evaluation import evaluation_brief
+from raglift.report.markdown import markdown_of
+from raglift.result_records import EvaluationRecord, LiftRecord
+from raglift.results.analyses import (
+    Explanation,
+    Headroom,
+    LossBreakdown,
+    MetricsExplanation,
+    Presentable,
+    TagSlices,
+    WithFrame,
+)
+from raglift.store import read_evaluation, save_evaluation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import pandas as pd
+
+    from raglift.diagnosis import Failure
+    from raglift.records import Metric
+    from raglift.report.charts import EvaluationPlots
+    from raglift.run_files import Export
+    from raglift.run_files.exporting.peers import InIrMeasures, InRanx
+
+__all__ = ["Evaluation", "Lift", "load_evaluation"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(Presentable, WithFrame, EvaluationRecord):
+    """One system measured on one dataset, before and after reranking.
+
+    `to_frame()` has one row a metric and k: before, after, lift, n, and each stage's mean.
+    """
+
+    def per_query(self) -> pd.DataFrame:
+        """Return one row a query, metric and stage, with the value and, for failures, the error."""
+        return per_query_frame(self)
+
+    def loss(self, k: int | None = None) -> LossBreakdown:
+        """Return where each fact got to, and where it was lost: counts that add up, with the queries behind each.
+
+        Args:
+            k: the depth at which a fact counts as found; by default the deepest that was scored.
+        """
+        return LossBreakdown.from_record(loss_breakdown(self, k))
+
+    def failures(self) -> tuple[Failure, ...]:
+        """Return why queries failed: each cause with its queries, the commonest first; empty where none failed."""
+        return failures_of(self.run)
+
+    def headroom(self, k: int | None = None) -> Headroom:
+        """Return recall and NDCG of a perfect reranker over the same candidates.
+
+        Args:
+            k: the depth; by default the deepest that was scored.
+        """
+        return Headroom.from_record(perfect_reranker(self, k))
+
+    def explain(self, query_id: str, *, stage: str | None = None) -> Explanation:
+        """Return which hit of one query matched which passage, and what it earned in each metric.
+
+        Args:
+            query_id: the id of the query.
+            stage: the stage; by default the last.
+
+        Raises:
+            DatasetError: no query has that id.
+            ConfigurationError: no stage has that name.
+        """
+        return Explanation.from_record(explain(self, query_id, stage=stage))
+
+    def explain_metrics(
+        self,
+        query_id: str | None = None,
+        *,
+        metrics: Metric | str | Sequence[Metric | str] | None = None,
+        stage: str | None = None,
+    ) -> MetricsExplanation:
+        """Return one query's metrics as several tools compute them, and what makes each differ from the default.
+
+        Args:
+            query_id: the id of the query; by default that whose values differ most between profiles.
+            metrics: what to look at; by default what was scored.
+            stage: the stage; by default the last.
+
+        Raises:
+            DatasetError: no query has that id.
+            ConfigurationError: no stage has that name; a metric that is unknown, needs a depth, or looks deeper than
+                the run's candidates; no query is asked for and none has labels.
+        """
+        return MetricsExplanation.from_record(explain_metrics(self, query_id, metrics=metrics, stage=stage))
+
+    def over_k(self, metric: Metric | str, ks: Sequence[int] | None = None) -> pd.DataFrame:
+        """Return a metric's mean at many depths, without asking the system again.
+
+        Args:
+            metric: a measure without a depth, as `"ndcg"`.
+            ks: the depths; by default from 1 to the number of candidates.
+
+        Returns:
+            One row a depth: `k`, one column a stage with its mean (missing where the stage could not return so many
+            hits), and `n`, the queries that the first stage's mean is over.
+
+        Raises:
+            ConfigurationError: no such measure, or a depth that is not from 1 to the number of candidates.
+        """
+        return over_k(self, metric, ks)
+
+    def reranker_lift(
+        self, primary: Metric | str | None = None, *, seed: int = 0, confidence: float = 0.95, moved: int = 5
+    ) -> Lift:
+        """Return what reranking changed, with intervals, a test, and the queries that moved most in each direction.
+
+        Args:
+            primary: the metric that decides; every other is exploratory. By default NDCG@10 or, where that was not
+                scored, NDCG at the deepest depth that was, else the first measure of quality at its deepest.
+            seed: of the permutation tests.
+            confidence: how often intervals hold the true value.
+            moved: how many queries to name in each direction, at most.
+
+        Raises:
+            ConfigurationError: a system of one stage, or a metric that was not scored.
+        """
+        return Lift.from_record(reranker_lift(self, primary=primary, seed=seed, confidence=confidence, moved=moved))
+
+    def by_tag(self, metric: Metric | str | None = None, *, seed: int = 0, confidence: float = 0.95) -> TagSlices:
+        """Return the means, and the lifts where there is a reranker, on the queries of each tag: exploratory.
+
+        Args:
+            metric: what to look at; by default as in `reranker_lift`.
+            seed: of the permutation tests.
+            confidence: how often intervals hold the true value.
+
+        Raises:
+            ConfigurationError: the metric was not scored.
+        """
+        return TagSlices.from_record(evaluation_by_tag(self, metric, seed=seed, confidence=confidence))
+
+    @property
+    def plot(self) -> EvaluationPlots:
+        """Its charts: `evaluation.plot.over_k("recall")`, `.lift()`, `.loss()`, `.intervals()`, `.tags()`."""
+        from raglift.report.charts import EvaluationPlots
+
+        return EvaluationPlots(self)
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the evaluation to a folder of plain files, which `raglift.load_evaluation` reads.
+
+        Args:
+            folder: where; its parents are made when missing.
+            overwrite: replace an evaluation that is already there.
+
+        Raises:
+            RunError: the folder exists, or cannot be written.
+        """
+        return save_evaluation(self, folder, overwrite=overwrite)
+
+    def report(
+        self,
+        path: str | Path,
+        *,
+        primary: Metric | str | None = None,
+        seed: int = 0,
+        confidence: float = 0.95,
+        overwrite: bool = True,
+    ) -> Path:
+        """Write a page to look at: one HTML file that needs nothing else, with every query in it.
+
+        Args:
+            path: the file.
+            primary: the metric that decides; by default as in `reranker_lift`.
+            seed: of the permutation tests.
+            confidence: how often intervals hold the true value.
+            overwrite: replace a report that is already there; any other file is never replaced.
+
+        Returns:
+            The path.
+
+        Raises:
+            ConfigurationError: a metric that was not scored or is no measure of quality, an argument outside its range,
+                or a path that cannot be written.
+            MissingDependency: a package that pages are made with is not installed.
+        """
+        from raglift.report.page.evaluation import evaluation_document
+        from raglift.report.page.rendering import write_page
+
+        document = evaluation_document(self, primary=primary, seed=seed, confidence=confidence)
+        return write_page(document, path, overwrite=overwrite)
+
+    def to_markdown(self, primary: Metric | str | None = None) -> str:
+        """Return it in short as GitHub's Markdown, for a pull request.
+
+        Args:
+            primary: the metric that decides; by default as in `reranker_lift`.
+
+        Raises:
+            ConfigurationError: the metric was not scored, or is no measure of quality.
+        """
+        return markdown_of(evaluation_brief(self, primary))
+
+    def to_trec(
+        self,
+        folder: str | Path,
+        *,
+        stage: str | None = None,
+        all_stages: bool = False,
+        subtopics: bool = False,
+        escape_ids: bool = False,
+        overwrite: bool = False,
+    ) -> Export:
+        """Write a TREC run and qrels, which trec_eval and most other tools read; what comes back says what to compare.
+
+        JSON Lines and Parquet are written by `raglift.run_files.export`.
+
+        Args:
+            folder: where to, for `run.trec`, `qrels.txt` and `export.json`; its parents are made when missing.
+            stage: the stage whose rankings are written; by default the last.
+            all_stages: write the rankings of all stages, as `run.1-retrieve.trec`, `run.2-rerank.trec`, ….
+            subtopics: also write which id stands for which fact, as diversity qrels (`qrels.subtopics.txt`).
+            escape_ids: write white space and control characters of ids, which TREC files cannot hold, as in a URL.
+            overwrite: replace an export that is already there; nothing else is ever replaced.
+
+        Raises:
+            ConfigurationError: no such stage.
+            DatasetError: ids that TREC files cannot hold, all of them listed; or the folder is taken or cannot be
+                written.
+        """
+        from raglift.run_files import export
+
+        return export(
+            self,
+            folder,
+            stage=stage,
+            all_stages=all_stages,
+            subtopics=subtopics,
+            escape_ids=escape_ids,
+            overwrite=overwrite,
+        )
+
+    def to_ranx(self) -> InRanx:
+        """Return the labels as a `ranx.Qrels`, and a `ranx.Run` for each stage: `qrels, runs = evaluation.to_ranx()`.
+
+        Raises:
+            ConfigurationError: no query has labels.
+            MissingDependency: ranx is not installed.
+        """
+        from raglift.run_files.exporting.peers import to_ranx
+
+        return to_ranx(self)
+
+    def to_ir_measures(self, *, subtopics: bool = False) -> InIrMeasures:
+        """Return the labels as ir_measures' `Qrel` records, and each stage's hits as `ScoredDoc` records, in a pair.
+
+        Args:
+            subtopics: for measures of diversity: one label for each fact and id that stands for it.
+
+        Raises:
+            MissingDependency: ir_measures is not installed.
+        """
+        from raglift.run_files.exporting.peers import to_ir_measures
+
+        return to_ir_measures(self, subtopics=subtopics)
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}; print() shows the table)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Lift(Presentable, WithFrame, LiftRecord):
+    """What the stages after the first changed, metric by metric.
+
+    `to_frame()` has one row a metric: before, after, difference, interval, p-value, wins, ties and losses.
+    """
+
+    evaluation: Evaluation
+    """What was measured."""
+
+    @classmethod
+    def from_record(cls, record: Any) -> Self:
+        """Return a plain record as this class, and so with the evaluation in it."""
+        if isinstance(record, cls):
+            return record
+        return super().from_record(replace(record, evaluation=Evaluation.from_record(record.evaluation)))
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}; print() shows the table)"
+
+
+def load_evaluation(folder: str | Path) -> Evaluation:
+    """Read an evaluation that was saved.
+
+    The documents are not saved with it, so they are not in the dataset that comes back.
+
+    Raises:
+        RunError: the folder is missing, damaged, or from a newer version; the message names the file and line.
+    """
+    return Evaluation.from_record(read_evaluation(folder))
