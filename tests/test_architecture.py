@@ -18,6 +18,8 @@ ORDER = (
     "paths",
     "environment",
     "text",
+    "rendering",
+    "faults",
     "records",
     "progress",
     "threads",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["UNPRINTABLE", "brief", "encodable", "printable"]
+__all__ = ["UNPRINTABLE", "brief", "encodable", "excerpt", "printable"]
 
 UNPRINTABLE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """What could move a terminal's cursor, change its colours or reorder a line, or has no UTF-8; never a line end."""
@@ -37,3 +37,9 @@ def brief(value: object, most: int = 200) -> str:
     except ValueError:  # an integer of more digits than Python writes out
         said = f"something of the type {type(value).__name__} that is too long to show"
     return said if len(said) <= most else f"{said[: most // 2]}…{said[-most // 2 :]}"
+
+
+def excerpt(text: str, most: int = 60) -> str:
+    """Return the beginning of a text on one line, of at most so many characters."""
+    words = " ".join(text.split())
+    return words if len(words) <= most else words[: most - 1] + "…"

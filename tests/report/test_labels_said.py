@@ -7,12 +7,11 @@ import pandas as pd
 import pytest
 
 from raglift.auditing import audit
+from raglift.rendering.document import Cell, Document, Section, Table
+from raglift.rendering.notebook import html_of
 from raglift.report.export import export
-from raglift.report.notebook import html_of
-from raglift.report.page.document import Document, Section
 from raglift.report.page.layout import laid_table
 from raglift.report.page.rendering import render
-from raglift.report.tables import Cell, Table
 from raglift.results import compare
 
 SAID = "labels: 8 passages judged by people, 4 by openai:gpt-4o-mini (relevance@3f9a1c07)"

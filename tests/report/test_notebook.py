@@ -5,9 +5,8 @@ from __future__ import annotations
 from html.parser import HTMLParser
 
 import raglift as rl
-from raglift.report.notebook import html_of
-from raglift.report.page.document import Document
-from raglift.report.tables import Cell, Table
+from raglift.rendering.document import Cell, Document, Table
+from raglift.rendering.notebook import html_of
 from raglift.results import compare
 
 TAGS = {"div", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "ul", "li"}

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from raglift.auditing.records import KINDS
 from raglift.auditing.terminal import chunkings_table, foot_lines, head_lines
-from raglift.report.page.cells import row_of
-from raglift.report.page.document import Cell, Document, Section, Table
+from raglift.rendering.document import Cell, Document, Section, Table, row_of
 
 if TYPE_CHECKING:
     from raglift.auditing.records import Audit

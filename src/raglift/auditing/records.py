@@ -181,7 +181,7 @@ class Audit:
 
     def _repr_html_(self) -> str:
         from raglift.auditing.brief import audit_brief
-        from raglift.report.notebook import html_of
+        from raglift.rendering.notebook import html_of
 
         return html_of(audit_brief(self))
 

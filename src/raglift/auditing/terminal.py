@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from raglift.auditing.records import KINDS, PLACEMENTS
-from raglift.dataset.faults import quoted
+from raglift.faults import quoted
 from raglift.report.terminal.figures import WIDTH, as_text, labels_line, table_of, write
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from raglift.auditing.records import Audit, ChunkingAudit, Finding
-    from raglift.report.tables import Table
+    from raglift.rendering.document import Table
     from raglift.report.terminal.figures import Part
 
 __all__ = ["audit_parts", "audit_text", "chunkings_table", "foot_lines", "head_lines", "print_audit"]

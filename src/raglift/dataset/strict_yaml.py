@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import yaml
 
-from raglift.dataset.faults import quoted
 from raglift.errors import Fault
+from raglift.faults import quoted
 from raglift.printable import encodable, printable
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from raglift.comparison.same_queries import named
 from raglift.gating.words import check_sentence, hit_words, missing_sentence, regression_sentence
 from raglift.metrics import title
 from raglift.printable import printable
-from raglift.report.terminal.diagnosis import figure_text, passage_text
+from raglift.records.labels import passage_text
+from raglift.report.terminal.diagnosis import figure_text
 from raglift.report.terminal.figures import counted
 
 if TYPE_CHECKING:

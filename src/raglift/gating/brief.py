@@ -19,7 +19,7 @@ from raglift.gating.words import (
     verdict_sentence,
 )
 from raglift.metrics import mean_title, title
-from raglift.report.page.document import Cell, Document, Section, Table
+from raglift.rendering.document import Cell, Document, Section, Table
 from raglift.report.terminal.figures import counted, decimals_of, difference_text, p_text, table_of
 
 if TYPE_CHECKING:

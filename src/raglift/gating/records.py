@@ -175,7 +175,7 @@ class GateResult:
     def to_markdown(self) -> str:
         """Return a summary for a pull request, as GitHub's Markdown."""
         from raglift.gating.brief import gate_brief
-        from raglift.report.markdown import markdown_of
+        from raglift.rendering.markdown import markdown_of
 
         return markdown_of(gate_brief(self))
 

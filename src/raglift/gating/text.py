@@ -19,14 +19,14 @@ from raglift.gating.words import (
     verdict_sentence,
 )
 from raglift.metrics import title
-from raglift.report.tables import Cell
+from raglift.rendering.document import Cell
 from raglift.report.terminal.figures import as_text, counted, decimals_of, labels_line, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from raglift.gating.records import Check, FlippedQuery, GateResult, Regression
-    from raglift.report.tables import Table
+    from raglift.rendering.document import Table
     from raglift.report.terminal.figures import Part
 
 __all__ = ["check_lines", "checks_table", "gate_parts", "gate_text", "regression_lines"]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from raglift.gating.annotations import annotation
 from raglift.gating.junit import Case, junit_xml
-from raglift.report.markdown import markdown_of
-from raglift.report.page.document import Document
+from raglift.rendering.document import Document
+from raglift.rendering.markdown import markdown_of
 from raglift.report.terminal.figures import table_of
 
 __all__ = ["Undecided"]

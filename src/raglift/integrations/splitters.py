@@ -15,9 +15,9 @@ from raglift.chunking import UNITS, parse_chunker
 from raglift.chunking.encodings import DEFAULT_ENCODING, Encoding, load_encoding
 from raglift.chunking.locating import locate_pieces, overlap_in
 from raglift.chunking.protocol import check_sizes
-from raglift.dataset.faults import nearest
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.execution.policy import describe_error
+from raglift.faults import nearest
 from raglift.printable import brief
 from raglift.records import Chunk
 

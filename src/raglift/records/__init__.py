@@ -2,8 +2,9 @@
 
 from raglift.records.corpus import Chunk, Document
 from raglift.records.cost import Cost, IndexCost, StageLatency
+from raglift.records.dataset import Dataset
 from raglift.records.label_sources import PEOPLE, LabelSources
-from raglift.records.labels import Annotator, Dataset, Fact, Passage, Query
+from raglift.records.labels import Annotator, Fact, Passage, Query
 from raglift.records.metric import Metric, Tokens
 from raglift.records.rankings import Hit, Inventory, Ranking, Run, StageInfo, StageTrace, Trace
 

@@ -7,8 +7,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from raglift.metrics import MEASURES, mean_title, title
-from raglift.report.tables import Cell, Table
-from raglift.report.terminal.diagnosis import figure_text, passage_text
+from raglift.records.labels import passage_text
+from raglift.rendering.document import Cell, Table
+from raglift.report.terminal.diagnosis import figure_text
 from raglift.report.terminal.figures import counted, table_of
 
 if TYPE_CHECKING:

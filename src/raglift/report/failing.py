@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raglift.diagnosis.failures import failures_of
-from raglift.report.tables import Cell, Table
+from raglift.rendering.document import Cell, Table
 
 if TYPE_CHECKING:
     from raglift.result_records import EvaluationRecord

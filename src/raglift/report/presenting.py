@@ -36,7 +36,7 @@ from raglift.result_records import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from raglift.report.page.document import Document
+    from raglift.rendering.document import Document
 
 __all__ = ["frame_of", "summary_of", "text_of"]
 

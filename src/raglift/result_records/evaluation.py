@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.matching import Judgements
+    from raglift.records.dataset import Dataset
     from raglift.records.label_sources import LabelSources
-    from raglift.records.labels import Dataset
     from raglift.records.metric import Metric
     from raglift.records.rankings import Hit, Run
     from raglift.result_records.scores import Scores

@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
 from raglift.diagnosis import ExplanationRecord, HeadroomRecord, LossBreakdownRecord, MetricsExplanationRecord
-from raglift.report.markdown import markdown_of
-from raglift.report.notebook import html_of
+from raglift.rendering.markdown import markdown_of
+from raglift.rendering.notebook import html_of
 from raglift.report.presenting import frame_of, summary_of, text_of
 from raglift.result_records import TagSlicesRecord, TradeoffRecord
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 from raglift.comparison import evaluation_by_tag, reranker_lift
 from raglift.diagnosis import explain, explain_metrics, failures_of, loss_breakdown, over_k
 from raglift.diagnosis import headroom as perfect_reranker
+from raglift.rendering.markdown import markdown_of
 from raglift.report import per_query_frame
 from raglift.report.brief.evaluation import evaluation_brief
-from raglift.report.markdown import markdown_of
 from raglift.result_records import EvaluationRecord, LiftRecord
 from raglift.results.analyses import (
     Explanation,

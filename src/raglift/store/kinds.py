@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from raglift.dataset.faults import quoted, shown
+from raglift.faults import quoted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raglift.dataset.faults import quoted, shown
 from raglift.errors import RunError
+from raglift.faults import quoted, shown
 from raglift.limits import LARGEST_SCORE, allowed, most_bytes
 from raglift.metrics import PROFILES, read_metric
 from raglift.paths import is_file, is_folder, is_there, user_path

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
+from raglift.rendering.document import Document, Section
 from raglift.report.brief.comparison import regressions_sections
 from raglift.report.brief.evaluation import loss_section
-from raglift.report.page.document import Document, Section
 from raglift.report.words import comparison_sentence, held_out_sentence
 from raglift.sweep.page import failed_sections
 from raglift.sweep.terminal import result_foot, result_head, result_table
@@ -16,7 +16,7 @@ from raglift.sweep.terminal import result_foot, result_head, result_table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.report.tables import Table
+    from raglift.rendering.document import Table
     from raglift.results import Comparison
     from raglift.sweep.result import SweepResult
 

@@ -10,13 +10,12 @@ from raglift.comparison.statistics import interval_of
 from raglift.diagnosis.rejudged import judgements_of
 from raglift.errors import ConfigurationError
 from raglift.metrics import mean_title
-from raglift.report.page.cells import TRUNCATED, decided_cell, p_cell, row_of, verdict_cell
+from raglift.rendering.document import Cell, Document, Figure, Section, Table, row_of
+from raglift.report.page.cells import TRUNCATED, decided_cell, p_cell, verdict_cell
 from raglift.report.page.comparison import comparison_sections, headline, lead, notes_of, other_of
-from raglift.report.page.document import Document, Figure, Section
 from raglift.report.page.evaluation import evaluation_document
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.measured import measured_together
-from raglift.report.tables import Cell, Table
 from raglift.report.terminal.figures import counted, interval_text, level
 from raglift.report.words import best_of
 from raglift.sweep.charts import short_names

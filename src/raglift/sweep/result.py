@@ -225,13 +225,13 @@ class SweepResult:
         Args:
             include_cut: also call a cell the best whose embedding model reads some chunks only in part.
         """
-        from raglift.report.markdown import markdown_of
+        from raglift.rendering.markdown import markdown_of
         from raglift.sweep.brief import sweep_brief
 
         return markdown_of(sweep_brief(self, include_cut=include_cut))
 
     def _repr_html_(self) -> str:
-        from raglift.report.notebook import html_of
+        from raglift.rendering.notebook import html_of
         from raglift.sweep.brief import sweep_brief
 
         return html_of(sweep_brief(self))

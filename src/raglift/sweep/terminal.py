@@ -11,8 +11,8 @@ from raglift.diagnosis.rejudged import rule_of
 from raglift.integrations.prices import dollars_of
 from raglift.metrics import mean_title
 from raglift.records import Metric
+from raglift.rendering.document import Cell
 from raglift.report.failing import failures_lines
-from raglift.report.tables import Cell
 from raglift.report.terminal.cost import seconds_text
 from raglift.report.terminal.figures import as_text, counted, labels_line, lifted, table_of, write
 from raglift.sweep.specification.cells import NO_RERANKER, PARTS
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from raglift.report.tables import Table
+    from raglift.rendering.document import Table
     from raglift.report.terminal.figures import Part
     from raglift.results import Evaluation
     from raglift.sweep.plan import ChunkingPlan, EmbeddingPlan, Plan, RerankingPlan

@@ -8,9 +8,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from raglift.errors import ConfigurationError
-from raglift.report.markdown import markdown_of
-from raglift.report.page.document import Document, Section
-from raglift.report.tables import Cell, Table
+from raglift.rendering.document import Cell, Document, Section, Table
+from raglift.rendering.markdown import markdown_of
 from raglift.results import compare
 
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])

@@ -9,8 +9,8 @@ import pytest
 
 import raglift as rl
 from raglift.records import Cost, StageLatency
+from raglift.rendering.document import Document, Section
 from raglift.report.page.comparison import comparison_document, only, other_of
-from raglift.report.page.document import Document, Section
 
 TAGS = [["hard"], ["easy"], []] * 12
 

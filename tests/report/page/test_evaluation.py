@@ -10,7 +10,7 @@ import pytest
 
 from raglift.errors import ConfigurationError
 from raglift.records import Cost, StageLatency
-from raglift.report.page.document import Document, Section
+from raglift.rendering.document import Document, Section
 from raglift.report.page.evaluation import evaluation_document
 from raglift.results import load_evaluation
 

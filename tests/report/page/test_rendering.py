@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from raglift.errors import ConfigurationError, MissingDependency
+from raglift.rendering.document import Cell, Document, Section, Table
 from raglift.report.page import rendering
-from raglift.report.page.document import Cell, Document, Section, Table
 from raglift.report.page.layout import laid_table
 from raglift.report.page.rendering import render, write_page
 

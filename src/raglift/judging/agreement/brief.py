@@ -6,7 +6,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from raglift.judging.agreement.records import Agreement
-from raglift.report.page.document import Document, Section
+from raglift.rendering.document import Document, Section
 from raglift.report.terminal.figures import counted, table_of
 from raglift.significance import FEW_QUERIES
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from raglift.judging.agreement.kappa import Coefficient
     from raglift.judging.agreement.records import SystemAgreement
-    from raglift.report.tables import Table
+    from raglift.rendering.document import Table
     from raglift.report.terminal.figures import Part
 
 __all__ = ["brief_of", "coefficient_text", "parts_of"]

@@ -47,13 +47,13 @@ class Agreement:
     def to_markdown(self) -> str:
         """Return it as GitHub's Markdown."""
         from raglift.judging.agreement.brief import brief_of
-        from raglift.report.markdown import markdown_of
+        from raglift.rendering.markdown import markdown_of
 
         return markdown_of(brief_of(self))
 
     def _repr_html_(self) -> str:
         from raglift.judging.agreement.brief import brief_of
-        from raglift.report.notebook import html_of
+        from raglift.rendering.notebook import html_of
 
         return html_of(brief_of(self))
 
@@ -94,13 +94,13 @@ class SystemAgreement:
     def to_markdown(self) -> str:
         """Return it as GitHub's Markdown."""
         from raglift.judging.agreement.brief import brief_of
-        from raglift.report.markdown import markdown_of
+        from raglift.rendering.markdown import markdown_of
 
         return markdown_of(brief_of(self))
 
     def _repr_html_(self) -> str:
         from raglift.judging.agreement.brief import brief_of
-        from raglift.report.notebook import html_of
+        from raglift.rendering.notebook import html_of
 
         return html_of(brief_of(self))
 

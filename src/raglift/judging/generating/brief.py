@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from raglift.judging.generating.records import REASONS
 from raglift.judging.generating.terminal import SYNTHETIC_NOTE, head_line, passages_line, styles_table
-from raglift.report.page.cells import row_of
-from raglift.report.page.document import Document, Section, Table
+from raglift.rendering.document import Document, Section, Table, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

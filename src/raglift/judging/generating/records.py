@@ -134,13 +134,13 @@ class Generation:
     def to_markdown(self) -> str:
         """Return the report as GitHub's Markdown."""
         from raglift.judging.generating.brief import generation_brief
-        from raglift.report.markdown import markdown_of
+        from raglift.rendering.markdown import markdown_of
 
         return markdown_of(generation_brief(self))
 
     def _repr_html_(self) -> str:
         from raglift.judging.generating.brief import generation_brief
-        from raglift.report.notebook import html_of
+        from raglift.rendering.notebook import html_of
 
         return html_of(generation_brief(self))
 

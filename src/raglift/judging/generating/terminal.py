@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from raglift.judging.generating.records import Generation, StyleReport
-    from raglift.report.tables import Table
+    from raglift.rendering.document import Table
     from raglift.report.terminal.figures import Part
 
 __all__ = ["cost_text", "generation_text", "head_line", "passages_line", "print_generation", "styles_table"]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from raglift.dataset.faults import quoted
+from raglift.faults import quoted
 from raglift.judging.agreement.brief import brief_of
-from raglift.report.page.cells import row_of
-from raglift.report.page.document import Document, Section, Table
+from raglift.rendering.document import Document, Section, Table, row_of
 from raglift.report.terminal.figures import as_text, counted, write
 
 if TYPE_CHECKING:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raglift.dataset.faults import quoted
+from raglift.faults import quoted
 from raglift.integrations.prices import dollars_in_short
 from raglift.judging.agreement.brief import coefficient_text
 from raglift.judging.usefulness.records import MEASURES
 from raglift.records import Metric
-from raglift.report.page.cells import row_of
-from raglift.report.page.document import Document, Section, Table
+from raglift.rendering.document import Document, Section, Table, row_of
 from raglift.report.terminal.figures import counted, differing, interval_text, write
 from raglift.significance import FEW_QUERIES
 

@@ -124,13 +124,13 @@ class ContextPrecision:
     def to_markdown(self) -> str:
         """Return the figures as GitHub's Markdown."""
         from raglift.judging.usefulness.brief import precision_brief
-        from raglift.report.markdown import markdown_of
+        from raglift.rendering.markdown import markdown_of
 
         return markdown_of(precision_brief(self))
 
     def _repr_html_(self) -> str:
         from raglift.judging.usefulness.brief import precision_brief
-        from raglift.report.notebook import html_of
+        from raglift.rendering.notebook import html_of
 
         return html_of(precision_brief(self))
 

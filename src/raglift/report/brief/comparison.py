@@ -10,9 +10,8 @@ from raglift.comparison import has_costs, tradeoff
 from raglift.diagnosis import loss_breakdown
 from raglift.diagnosis.rejudged import rule_of
 from raglift.metrics import mean_title, title
-from raglift.report.page.cells import row_of
+from raglift.rendering.document import Document, Section, Table, row_of
 from raglift.report.page.comparison import by_mean, headline, lead, notes_of, tradeoff_table
-from raglift.report.page.document import Document, Section, Table
 from raglift.report.page.measured import measured_together
 from raglift.report.page.parts import few_text, loss_table, slices_table
 from raglift.report.terminal.comparison import exploratory_parts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from raglift.rendering.document import Document, Section
 from raglift.report import conventions
-from raglift.report.page.document import Document, Section
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from raglift.metrics import title
 from raglift.records import LabelSources
-from raglift.report.page.cells import row_of
-from raglift.report.page.document import Document, Section, Table
+from raglift.records.labels import passage_text
+from raglift.rendering.document import Document, Section, Table, row_of
 from raglift.report.page.parts import loss_table
-from raglift.report.terminal.diagnosis import earned_text, figure_text, passage_text, piece_text
+from raglift.report.terminal.diagnosis import earned_text, figure_text, piece_text
 from raglift.report.terminal.figures import counted
 from raglift.report.words import loss_sentence
 

@@ -12,7 +12,7 @@ from raglift.diagnosis import headroom, loss_breakdown
 from raglift.diagnosis.rejudged import judgements_of, rule_of
 from raglift.errors import ConfigurationError
 from raglift.metrics import mean_title
-from raglift.report.page.document import Document, Section
+from raglift.rendering.document import Document, Section
 from raglift.report.page.evaluation import headline, metrics_section, moved_table
 from raglift.report.page.measured import measured
 from raglift.report.page.parts import loss_table

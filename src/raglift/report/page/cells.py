@@ -7,12 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.metrics import MEASURES
-from raglift.report.tables import Cell
+from raglift.rendering.document import Cell
 from raglift.report.terminal.figures import counts_text, decimals_of, differing, interval_text, p_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from raglift.records import Metric
     from raglift.result_records import Compared, Lifted
     from raglift.significance import Interval, PairedDifference
@@ -23,18 +21,12 @@ __all__ = [
     "difference_cell",
     "mean_cell",
     "p_cell",
-    "row_of",
     "test_cells",
     "verdict_cell",
 ]
 
 TRUNCATED = "†"
 _TONES = {"better": "better", "worse": "worse", "not told apart": "muted", "baseline": "muted"}
-
-
-def row_of(cells: Iterable[Cell | str]) -> tuple[Cell, ...]:
-    """Return a row; texts stand for plain cells."""
-    return tuple(Cell(cell) if isinstance(cell, str) else cell for cell in cells)
 
 
 def mean_cell(metric: Metric, mean: float, interval: Interval | None, *, truncated: bool = False) -> Cell:

@@ -9,10 +9,10 @@ from raglift.comparison import comparison_by_tag, has_costs, reranker_lift, trad
 from raglift.diagnosis import has_curve, loss_breakdown
 from raglift.diagnosis.rejudged import judgements_of
 from raglift.metrics import mean_title
+from raglift.rendering.document import Cell, Document, Section, Table, row_of
 from raglift.report.page import figures
-from raglift.report.page.cells import TRUNCATED, decided_cell, mean_cell, p_cell, row_of, test_cells, verdict_cell
+from raglift.report.page.cells import TRUNCATED, decided_cell, mean_cell, p_cell, test_cells, verdict_cell
 from raglift.report.page.differences import metrics_section
-from raglift.report.page.document import Cell, Document, Section, Table
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.measured import measured_together
 from raglift.report.page.parts import few_text, has_tags, loss_table, method_section, slices_table

@@ -6,10 +6,9 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from raglift.metrics import mean_title
-from raglift.report.page.cells import TRUNCATED, row_of, test_cells
-from raglift.report.page.document import Section
+from raglift.rendering.document import Cell, Section, Table, row_of
+from raglift.report.page.cells import TRUNCATED, test_cells
 from raglift.report.page.parts import truncation
-from raglift.report.tables import Cell, Table
 from raglift.report.terminal.figures import decimals_of, interval_text
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from raglift.comparison.systems import system_name
 from raglift.diagnosis import has_curve, headroom, loss_breakdown
 from raglift.diagnosis.rejudged import judgements_of
 from raglift.metrics import mean_title, title
+from raglift.rendering.document import Cell, Document, Section, Table, row_of
 from raglift.report.failing import failures_table
 from raglift.report.page import figures
 from raglift.report.page.cells import (
@@ -20,11 +21,9 @@ from raglift.report.page.cells import (
     difference_cell,
     mean_cell,
     p_cell,
-    row_of,
     test_cells,
     verdict_cell,
 )
-from raglift.report.page.document import Cell, Document, Section, Table
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.measured import measured
 from raglift.report.page.parts import (

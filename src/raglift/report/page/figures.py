@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from raglift.comparison import tradeoff as costs_beside_quality
 from raglift.diagnosis import over_k as curve
 from raglift.metrics import mean_title, title
+from raglift.rendering.document import Figure
 from raglift.report.charts import ComparisonPlots, EvaluationPlots
-from raglift.report.page.document import Figure
 from raglift.report.terminal.diagnosis import outcome_text
 from raglift.report.terminal.figures import counted, decimals_of, difference_text, interval_text, level, signed
 from raglift.report.terminal.slices import cost_text, cost_title

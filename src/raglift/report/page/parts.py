@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.metrics import MEASURES, mean_title
-from raglift.report.page.cells import TRUNCATED, difference_cell, mean_cell, p_cell, row_of
-from raglift.report.page.document import Cell, Section, Table
+from raglift.rendering.document import Cell, Section, Table, row_of
+from raglift.report.page.cells import TRUNCATED, difference_cell, mean_cell, p_cell
 from raglift.report.terminal.cost import cost_parts
 from raglift.report.terminal.diagnosis import outcome_text
 from raglift.report.terminal.figures import level

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from raglift.comparison import has_costs, tradeoff
 from raglift.diagnosis.rejudged import rule_of
 from raglift.metrics import MEASURES, mean_title
-from raglift.report.tables import Cell
+from raglift.rendering.document import Cell
 from raglift.report.terminal.figures import (
     WIDTH,
     as_text,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from raglift.records import Metric
-    from raglift.report.tables import Table
+    from raglift.rendering.document import Table
     from raglift.report.terminal.figures import Part
     from raglift.result_records import Compared, ComparisonRecord
     from raglift.significance import PairedDifference

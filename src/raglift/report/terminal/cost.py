@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from raglift.records import Cost, IndexCost, Run, StageLatency
-    from raglift.report.tables import Table
+    from raglift.rendering.document import Table
     from raglift.report.terminal.figures import Part
     from raglift.result_records import EvaluationRecord
 

@@ -12,7 +12,7 @@ from raglift.report.terminal.figures import table_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.report.tables import Table
+    from raglift.rendering.document import Table
     from raglift.result_records import EvaluationRecord
 
 __all__ = ["over_k_lines", "over_k_table", "sparkline"]

@@ -6,15 +6,16 @@ import math
 from typing import TYPE_CHECKING
 
 from raglift.metrics import MEASURES, title
-from raglift.printable import printable
+from raglift.printable import excerpt, printable
 from raglift.records import LabelSources
+from raglift.records.labels import passage_text
 from raglift.report.terminal.figures import counted, labels_line
 
 if TYPE_CHECKING:
     from raglift.diagnosis import ExplanationRecord, HeadroomRecord, LossBreakdownRecord
     from raglift.diagnosis.explanation import ExplainedHit, Piece
     from raglift.diagnosis.loss import Loss
-    from raglift.records import Metric, Passage
+    from raglift.records import Metric
 
 __all__ = [
     "earned_text",
@@ -25,11 +26,9 @@ __all__ = [
     "loss_lines",
     "loss_text",
     "outcome_text",
-    "passage_text",
     "piece_text",
 ]
 
-_EXCERPT = 60
 _EARNED = 1e-12
 
 
@@ -98,7 +97,7 @@ def _hit_lines(each: ExplainedHit, explanation: ExplanationRecord) -> list[str]:
     chunk = each.hit.chunk
     place = "" if chunk.start is None else f" {chunk.start}–{chunk.end}"
     score = "" if each.hit.score is None else f", score {each.hit.score:.4f}"
-    lines = [f"rank {each.hit.rank}: {chunk.doc_id or 'unknown document'}{place}{score}  “{_short(chunk.text)}”"]
+    lines = [f"rank {each.hit.rank}: {chunk.doc_id or 'unknown document'}{place}{score}  “{excerpt(chunk.text)}”"]
     lines += [f"    {piece_text(piece)}" for piece in each.pieces]
     lines.append(f"    earned: {earned_text(each, explanation)}")
     return lines
@@ -130,16 +129,6 @@ def piece_text(piece: Piece) -> str:
     return f"{which}: {covered}" + ("" if piece.counts else ", which is no match by itself")
 
 
-def passage_text(passage: Passage) -> str:
-    """Return a passage's place, its beginning, its grade, and the model that gave it, in a line."""
-    grade = f"(grade {passage.grade})" if passage.annotator is None else f"(grade {passage.grade}, {passage.annotator})"
-    if passage.text is None:
-        return f"chunk {passage.chunk_id} {grade}"
-    place = f"{passage.doc_id} " if passage.doc_id else ""
-    span = f"{passage.start}–{passage.end} " if passage.start is not None else ""
-    return f"{place}{span}“{_short(passage.text)}” {grade}"
-
-
 def outcome_text(loss: Loss, k: int) -> str:
     """Return what became of facts, in words: `found by rank 10`."""
     words = {
@@ -158,8 +147,3 @@ def _named(loss: Loss) -> str:
     shown = 3
     more = f" and {len(loss.query_ids) - shown} more" if len(loss.query_ids) > shown else ""
     return ", ".join(loss.query_ids[:shown]) + more
-
-
-def _short(text: str) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= _EXCERPT else words[: _EXCERPT - 1] + "…"

@@ -9,8 +9,8 @@ from raglift.comparison.statistics import within_reach
 from raglift.diagnosis import headroom, loss_breakdown
 from raglift.diagnosis.rejudged import judgements_of, rule_of
 from raglift.metrics import MEASURES, mean_title
+from raglift.rendering.document import Cell
 from raglift.report.failing import failures_lines
-from raglift.report.tables import Cell
 from raglift.report.terminal.cost import cost_parts
 from raglift.report.terminal.curves import over_k_lines
 from raglift.report.terminal.diagnosis import headroom_line, loss_lines
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from raglift.records import Metric
-    from raglift.report.tables import Table
+    from raglift.rendering.document import Table
     from raglift.report.terminal.figures import Part
     from raglift.result_records import EvaluationRecord
 

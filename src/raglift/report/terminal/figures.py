@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from raglift.metrics import MEASURES
 from raglift.printable import printable
-from raglift.report.tables import Cell, Table
+from raglift.rendering.document import Cell, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -25,7 +25,7 @@ from raglift.report.terminal.figures import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.report.tables import Cell
+    from raglift.rendering.document import Cell
     from raglift.report.terminal.figures import Part
     from raglift.result_records import Lifted, LiftRecord, Moved
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raglift.metrics import mean_title
-from raglift.report.tables import Cell
+from raglift.rendering.document import Cell
 from raglift.report.terminal.figures import (
     as_text,
     decimals_of,

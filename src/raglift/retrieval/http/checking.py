@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationError
 from pydantic_core import PydanticCustomError
 
-from raglift.dataset.faults import nearest, quoted, shown
 from raglift.dataset.strict_yaml import path_text
 from raglift.errors import Fault, MappingError
+from raglift.faults import nearest, quoted, shown
 from raglift.retrieval.http.mapping import ResponseFields
 from raglift.retrieval.http.template import QUERY, texts_of, unknown_placeholder, variables_of
 

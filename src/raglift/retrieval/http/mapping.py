@@ -6,10 +6,10 @@ import os
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from raglift.dataset.faults import Place
 from raglift.dataset.strict_json import parse_text
 from raglift.dataset.strict_yaml import NotYaml, YamlFields
 from raglift.errors import ConfigurationError, Fault, MappingError
+from raglift.faults import Place
 from raglift.paths import user_path
 
 if TYPE_CHECKING:

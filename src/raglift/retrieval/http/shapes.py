@@ -7,7 +7,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING, Any
 
-from raglift.dataset.faults import quoted
+from raglift.faults import quoted
 from raglift.retrieval.http.paths import path_text
 
 if TYPE_CHECKING:

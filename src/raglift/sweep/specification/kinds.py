@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainValidator, ValidationInfo
 
-from raglift.dataset.faults import nearest, quoted
+from raglift.faults import nearest, quoted
 from raglift.sweep.specification import values
 from raglift.sweep.specification.cells import NO_RERANKER, Cell, Exclusion
 from raglift.sweep.specification.record import SystemSpec

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from raglift.dataset.faults import nearest, quoted
 from raglift.dataset.strict_yaml import path_text
 from raglift.errors import Fault, SweepError
+from raglift.faults import nearest, quoted
 from raglift.records import Dataset
 from raglift.sweep.specification.kinds import TAGS
 from raglift.sweep.specification.models import SweepModel, fields_at

@@ -13,8 +13,8 @@ from pydantic_core import PydanticCustomError
 
 from raglift.chunking import Chunker
 from raglift.corpora.catalogue import find_corpus
-from raglift.dataset.faults import quoted, shown
 from raglift.errors import ConfigurationError, CorpusError, MappingError, MissingDependency
+from raglift.faults import quoted, shown
 from raglift.integrations.adapt import adapt_reranker
 from raglift.integrations.splitters import chunker_by_name
 from raglift.metrics import parse, parse_depth

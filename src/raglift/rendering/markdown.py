@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raglift.report.markdown.escaping import escaped, escaped_cell, escaped_html
+from raglift.rendering.escaping import escaped, escaped_cell, escaped_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.report.page.document import Document, Section
-    from raglift.report.tables import Cell, Table
+    from raglift.rendering.document import Cell, Document, Section, Table
 
 __all__ = ["markdown_of"]
 

@@ -1,18 +1,54 @@
-"""What a page consists of, whatever it is about: texts, tables, charts and queries, none of it HTML yet."""
+"""What a report consists of, whatever it is about: texts, tables, charts and queries, none of it HTML yet."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from raglift.report.tables import Cell, Table
-
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import altair as alt
 
     from raglift.report.page.drill_down import DrillDown
 
-__all__ = ["Cell", "Document", "Figure", "Section", "Table"]
+__all__ = ["Cell", "Document", "Figure", "Section", "Table", "row_of"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a table: text, and what it means."""
+
+    text: str
+    tone: str = ""
+    """`better`, `worse`, `muted`, or nothing. Never the only sign: the text says it too."""
+    low: float | None = None
+    """Where a small bar beside the text begins, …"""
+    middle: float | None = None
+    """… has its mark, …"""
+    high: float | None = None
+    """… and ends, on the scale of the column; None for no bar."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under titles."""
+
+    caption: str
+    """What the table shows; read out by screen readers."""
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    words: tuple[int, ...] = (0,)
+    """The columns of names and words; the others hold numbers, and are aligned so."""
+    sections: tuple[int, ...] = ()
+    """The rows above which a line is drawn."""
+    rests_on_labels: bool = True
+    """Whether its figures depend on who labelled what, which is then said with it."""
+
+
+def row_of(cells: Iterable[Cell | str]) -> tuple[Cell, ...]:
+    """Return a row; texts stand for plain cells."""
+    return tuple(Cell(cell) if isinstance(cell, str) else cell for cell in cells)
 
 
 @dataclass(frozen=True)

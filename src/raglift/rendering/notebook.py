@@ -10,8 +10,7 @@ from raglift.printable import printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.report.page.document import Document, Section
-    from raglift.report.tables import Cell, Table
+    from raglift.rendering.document import Cell, Document, Section, Table
 
 __all__ = ["html_of"]
 
