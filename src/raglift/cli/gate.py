@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from raglift.cli import drop_output
+from raglift.cli.exits import drop_output
 from raglift.cli.gate_json import gate_json, undecided_json
 from raglift.cli.json_output import print_json
 from raglift.errors import ConfigurationError, RagliftError, RunError

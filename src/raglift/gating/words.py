@@ -11,7 +11,7 @@ from raglift.metrics import mean_title
 from raglift.report.terminal.figures import counted, decimals_of, difference_text, level, p_text
 
 if TYPE_CHECKING:
-    from raglift.gating.records import Check, GateResult, Regression
+    from raglift.gating.records import Check, GateResultRecord, Regression
     from raglift.records import Hit
     from raglift.result_records import Method
 
@@ -35,7 +35,7 @@ _BEGINNING = 84
 """So many characters of a hit are shown: its place, and the beginning of its text."""
 
 
-def verdict_sentence(result: GateResult) -> str:
+def verdict_sentence(result: GateResultRecord) -> str:
     """Return how the gate ended, in one sentence."""
     asked = len(result.checks) + len(result.regressions)
     broken = sum(not one.passed for one in result.checks) + sum(not one.passed for one in result.regressions)
@@ -125,14 +125,14 @@ def check_notes(check: Check) -> tuple[str, ...]:
     return tuple(f"{check.name}: {one}" for one in told if one)
 
 
-def missing_sentence(result: GateResult) -> str:
+def missing_sentence(result: GateResultRecord) -> str:
     """Name the queries that the run lacks; empty where it lacks none."""
     if not result.missing:
         return ""
     return f"{counted(len(result.missing), 'query')} missing in the run: {named(result.missing)}"
 
 
-def dropped_sentence(result: GateResult) -> str:
+def dropped_sentence(result: GateResultRecord) -> str:
     """Name the queries of the baseline that are in the labelled set no more; empty where none is."""
     if not result.dropped:
         return ""
@@ -143,7 +143,7 @@ def dropped_sentence(result: GateResult) -> str:
     )
 
 
-def failed_sentence(result: GateResult) -> str:
+def failed_sentence(result: GateResultRecord) -> str:
     """Name the queries that failed; empty where none did."""
     if not result.failed:
         return ""

@@ -5,6 +5,7 @@
 
 from raglift.results.analyses import (
     Explanation,
+    FromRecord,
     Headroom,
     LossBreakdown,
     MetricsExplanation,
@@ -21,6 +22,7 @@ __all__ = [
     "Comparison",
     "Evaluation",
     "Explanation",
+    "FromRecord",
     "Headroom",
     "Lift",
     "LossBreakdown",

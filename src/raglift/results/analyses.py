@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Explanation",
+    "FromRecord",
     "Headroom",
     "LossBreakdown",
     "MetricsExplanation",
@@ -27,8 +28,8 @@ __all__ = [
 ]
 
 
-class Printable:
-    """A result as users get it: the plain record, and what `print` shows of it."""
+class FromRecord:
+    """A result as users get it, made of the plain record that it extends."""
 
     @classmethod
     def from_record(cls, record: Any) -> Self:
@@ -36,6 +37,10 @@ class Printable:
         if isinstance(record, cls):
             return record
         return cls(**{field.name: getattr(record, field.name) for field in fields(record)})
+
+
+class Printable:
+    """A result of which `print` shows a text."""
 
     def __str__(self) -> str:
         return text_of(self)
@@ -61,7 +66,7 @@ class WithFrame:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TagSlices(Presentable, WithFrame, TagSlicesRecord):
+class TagSlices(Presentable, WithFrame, FromRecord, TagSlicesRecord):
     """One metric on the queries of each tag: exploratory, no p-value is corrected for how many tags there are.
 
     `to_frame()` has one row a tag and system, with `few` where the slice has fewer than 10 queries.
@@ -69,7 +74,7 @@ class TagSlices(Presentable, WithFrame, TagSlicesRecord):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tradeoff(Presentable, WithFrame, TradeoffRecord):
+class Tradeoff(Presentable, WithFrame, FromRecord, TradeoffRecord):
     """Quality and costs of each system, and the Pareto front: the systems that no other beats in all.
 
     `to_frame()` has one row a system: quality, each cost, whether it is on the front, and what beats it.
@@ -77,20 +82,20 @@ class Tradeoff(Presentable, WithFrame, TradeoffRecord):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LossBreakdown(Presentable, LossBreakdownRecord):
+class LossBreakdown(Presentable, FromRecord, LossBreakdownRecord):
     """What became of each fact of the labelled queries, at one depth."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Headroom(Printable, HeadroomRecord):
+class Headroom(Printable, FromRecord, HeadroomRecord):
     """Recall and NDCG of a perfect reranker over the candidates that the first stage returned."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation(Presentable, ExplanationRecord):
+class Explanation(Presentable, FromRecord, ExplanationRecord):
     """One query at one stage: which hit matched which passage, and what it earned."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MetricsExplanation(Presentable, MetricsExplanationRecord):
+class MetricsExplanation(Presentable, FromRecord, MetricsExplanationRecord):
     """One query's metrics under every profile, beside the means of all queries."""

@@ -15,7 +15,7 @@ from raglift.errors import ConfigurationError
 from raglift.paths import user_path
 from raglift.report import per_query_frames
 from raglift.result_records import ComparisonRecord, EvaluationRecord
-from raglift.results.analyses import Presentable, TagSlices, Tradeoff, WithFrame
+from raglift.results.analyses import FromRecord, Presentable, TagSlices, Tradeoff, WithFrame
 from raglift.results.evaluation import Evaluation, load_evaluation
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _FEWEST = 2
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Presentable, WithFrame, ComparisonRecord):
+class Comparison(Presentable, WithFrame, FromRecord, ComparisonRecord):
     """Two or more systems on the same queries, each beside a baseline.
 
     `to_frame()` has one row a metric and system: means, difference, intervals, p-values, wins, ties and losses.

@@ -14,6 +14,7 @@ from raglift.report.brief.evaluation import evaluation_brief
 from raglift.result_records import EvaluationRecord, LiftRecord
 from raglift.results.analyses import (
     Explanation,
+    FromRecord,
     Headroom,
     LossBreakdown,
     MetricsExplanation,
@@ -39,7 +40,7 @@ __all__ = ["Evaluation", "Lift", "load_evaluation"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(Presentable, WithFrame, EvaluationRecord):
+class Evaluation(Presentable, WithFrame, FromRecord, EvaluationRecord):
     """One system measured on one dataset, before and after reranking.
 
     `to_frame()` has one row a metric and k: before, after, lift, n, and each stage's mean.
@@ -279,7 +280,7 @@ class Evaluation(Presentable, WithFrame, EvaluationRecord):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Lift(Presentable, WithFrame, LiftRecord):
+class Lift(Presentable, WithFrame, FromRecord, LiftRecord):
     """What the stages after the first changed, metric by metric.
 
     `to_frame()` has one row a metric: before, after, difference, interval, p-value, wins, ties and losses.

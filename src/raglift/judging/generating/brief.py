@@ -11,12 +11,12 @@ from raglift.rendering.document import Document, Section, Table, row_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.judging.generating.records import Generation
+    from raglift.judging.generating.records import GenerationRecord
 
 __all__ = ["generation_brief"]
 
 
-def generation_brief(generation: Generation) -> Document:
+def generation_brief(generation: GenerationRecord) -> Document:
     """Return the report: how many of each style, and what was thrown away with examples."""
     return Document(
         generation.dataset.name,
@@ -29,7 +29,7 @@ def generation_brief(generation: Generation) -> Document:
     )
 
 
-def _sections(generation: Generation) -> Iterator[Section]:
+def _sections(generation: GenerationRecord) -> Iterator[Section]:
     found = [(style.style, thrown) for style in generation.styles for thrown in style.thrown_away]
     if not found:
         return

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from raglift.judging.generating.records import Generation, StyleReport
+    from raglift.judging.generating.records import GenerationRecord, StyleReport
     from raglift.rendering.document import Table
     from raglift.report.terminal.figures import Part
 
@@ -27,17 +27,17 @@ SYNTHETIC_NOTE = (
 )
 
 
-def generation_text(generation: Generation) -> str:
+def generation_text(generation: GenerationRecord) -> str:
     """Return the report as plain text."""
     return as_text(_parts(generation), wrap=False, roomy=True)
 
 
-def print_generation(generation: Generation, console: Console) -> None:
+def print_generation(generation: GenerationRecord, console: Console) -> None:
     """Print the report: how many of each style, how hard they are, and what was thrown away."""
     write(console, _parts(generation), wrap=console.is_terminal, roomy=True)
 
 
-def _parts(generation: Generation) -> Iterator[Part]:
+def _parts(generation: GenerationRecord) -> Iterator[Part]:
     yield f"{generation.dataset.name}: {head_line(generation)}"
     yield passages_line(generation)
     yield ""
@@ -48,7 +48,7 @@ def _parts(generation: Generation) -> Iterator[Part]:
     yield from (f"! {note}" for note in (*generation.notes, SYNTHETIC_NOTE))
 
 
-def head_line(generation: Generation) -> str:
+def head_line(generation: GenerationRecord) -> str:
     """Return how many questions there are, by whom, and what they cost."""
     return (
         f"{len(generation.dataset):,} of {counted(generation.wanted, 'question')}, "
@@ -56,14 +56,14 @@ def head_line(generation: Generation) -> str:
     )
 
 
-def cost_text(generation: Generation) -> str:
+def cost_text(generation: GenerationRecord) -> str:
     """Return what was billed."""
     usage = generation.usage
     tokens = f"{usage.input:,} input and {usage.output:,} output tokens billed"
     return tokens if generation.dollars is None else f"{tokens}, US$ {dollars_in_short(generation.dollars)}"
 
 
-def passages_line(generation: Generation) -> str:
+def passages_line(generation: GenerationRecord) -> str:
     """Return into how many passages the documents were cut, and which were left out."""
     left_out = ", ".join(f"{reason} {count:,}" for reason, count in generation.left_out.items())
     total = sum(generation.left_out.values())
@@ -73,7 +73,7 @@ def passages_line(generation: Generation) -> str:
     )
 
 
-def styles_table(generation: Generation) -> Table:
+def styles_table(generation: GenerationRecord) -> Table:
     """Return how many questions of each style were tried and kept, and how hard BM25 finds them."""
     rows = []
     for style in generation.styles:

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from raglift.faults import quoted
-from raglift.judging.agreement.brief import brief_of
+from raglift.judging.agreement.records import brief_of
 from raglift.rendering.document import Document, Section, Table, row_of
 from raglift.report.terminal.figures import as_text, counted, write
 

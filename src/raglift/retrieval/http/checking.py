@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 from raglift.dataset.strict_yaml import path_text
 from raglift.errors import Fault, MappingError
 from raglift.faults import nearest, quoted, shown
-from raglift.retrieval.http.mapping import ResponseFields
+from raglift.retrieval.http.paths import ResponseFields
 from raglift.retrieval.http.template import QUERY, texts_of, unknown_placeholder, variables_of
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Pla
 
 from raglift.faults import nearest, quoted
 from raglift.sweep.specification import values
-from raglift.sweep.specification.cells import NO_RERANKER, Cell, Exclusion
-from raglift.sweep.specification.record import SystemSpec
+from raglift.sweep.specification.cells import NO_RERANKER, Cell, Exclusion, SystemSpec
 
 __all__ = [
     "AS_LIST",
