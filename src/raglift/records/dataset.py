@@ -218,8 +218,8 @@ def _documents(given: object) -> tuple[Document, ...]:
     if isinstance(given, Mapping):
         given = [Document(key, text) for key, text in given.items()]
     faults: list[Fault] = []
-    is_sequence = isinstance(given, Sequence) and not isinstance(given, (str, bytes))
-    checked = check_documents(given if is_sequence else [given], faults)
+    records = given if isinstance(given, Sequence) and not isinstance(given, (str, bytes)) else [given]
+    checked = check_documents(records, faults)
     if faults:
         raise DatasetError("documents", faults)
     return checked

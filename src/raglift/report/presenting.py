@@ -1,4 +1,4 @@
-"""How each kind of result is shown: as text, in short, and as a frame.
+"""How each kind of result is shown: as text, and in short for notebooks and Markdown.
 
 A package further right registers its own results: `text_of.register(AuditRecord, audit_text)`.
 """
@@ -13,7 +13,6 @@ from raglift.report.brief.comparison import comparison_brief, slices_brief, trad
 from raglift.report.brief.conventions import conventions_brief
 from raglift.report.brief.diagnosis import explanation_brief, loss_brief
 from raglift.report.brief.evaluation import evaluation_brief, lift_brief
-from raglift.report.frames import comparison_frame, evaluation_frame, lift_frame, slices_frame, tradeoff_frame
 from raglift.report.terminal import (
     comparison_text,
     conventions_text,
@@ -34,11 +33,9 @@ from raglift.result_records import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from raglift.rendering.document import Document
 
-__all__ = ["frame_of", "summary_of", "text_of"]
+__all__ = ["summary_of", "text_of"]
 
 
 @singledispatch
@@ -51,12 +48,6 @@ def text_of(result: object) -> str:
 def summary_of(result: object) -> Document:
     """Return a result in short, from which notebooks and Markdown are made."""
     raise TypeError(f"summary_of: found a {type(result).__name__}; expected a result of raglift")
-
-
-@singledispatch
-def frame_of(result: object) -> pd.DataFrame:
-    """Return a result as a table."""
-    raise TypeError(f"frame_of: found a {type(result).__name__}; expected a result of raglift")
 
 
 text_of.register(EvaluationRecord, evaluation_text)
@@ -77,9 +68,3 @@ summary_of.register(TradeoffRecord, tradeoff_brief)
 summary_of.register(LossBreakdownRecord, loss_brief)
 summary_of.register(ExplanationRecord, explanation_brief)
 summary_of.register(MetricsExplanationRecord, conventions_brief)
-
-frame_of.register(EvaluationRecord, evaluation_frame)
-frame_of.register(LiftRecord, lift_frame)
-frame_of.register(ComparisonRecord, comparison_frame)
-frame_of.register(TagSlicesRecord, slices_frame)
-frame_of.register(TradeoffRecord, tradeoff_frame)

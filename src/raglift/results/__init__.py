@@ -13,7 +13,6 @@ from raglift.results.analyses import (
     Printable,
     TagSlices,
     Tradeoff,
-    WithFrame,
 )
 from raglift.results.comparison import Comparison, Source, compare, distinct_names, named_evaluations
 from raglift.results.evaluation import Evaluation, Lift, load_evaluation
@@ -32,7 +31,6 @@ __all__ = [
     "Source",
     "TagSlices",
     "Tradeoff",
-    "WithFrame",
     "compare",
     "distinct_names",
     "load_evaluation",

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 from raglift.diagnosis import ExplanationRecord, HeadroomRecord, LossBreakdownRecord, MetricsExplanationRecord
 from raglift.rendering.markdown import markdown_of
 from raglift.rendering.notebook import html_of
-from raglift.report.presenting import frame_of, summary_of, text_of
+from raglift.report import slices_frame, tradeoff_frame
+from raglift.report.presenting import summary_of, text_of
 from raglift.result_records import TagSlicesRecord, TradeoffRecord
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ __all__ = [
     "Printable",
     "TagSlices",
     "Tradeoff",
-    "WithFrame",
 ]
 
 
@@ -57,28 +57,22 @@ class Presentable(Printable):
         return html_of(summary_of(self))
 
 
-class WithFrame:
-    """A result whose rows can be had as a table."""
+@dataclass(frozen=True, eq=False, repr=False)
+class TagSlices(Presentable, FromRecord, TagSlicesRecord):
+    """One metric on the queries of each tag: exploratory, no p-value is corrected for how many tags there are."""
 
     def to_frame(self) -> pd.DataFrame:
-        """Return its rows as a pandas frame; the description of the class says what a row is."""
-        return frame_of(self)
+        """Return one row a tag and system, with `few` where the slice has fewer than 10 queries."""
+        return slices_frame(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TagSlices(Presentable, WithFrame, FromRecord, TagSlicesRecord):
-    """One metric on the queries of each tag: exploratory, no p-value is corrected for how many tags there are.
+class Tradeoff(Presentable, FromRecord, TradeoffRecord):
+    """Quality and costs of each system, and the Pareto front: the systems that no other beats in all."""
 
-    `to_frame()` has one row a tag and system, with `few` where the slice has fewer than 10 queries.
-    """
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Tradeoff(Presentable, WithFrame, FromRecord, TradeoffRecord):
-    """Quality and costs of each system, and the Pareto front: the systems that no other beats in all.
-
-    `to_frame()` has one row a system: quality, each cost, whether it is on the front, and what beats it.
-    """
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a system: quality, each cost, whether it is on the front, and what beats it."""
+        return tradeoff_frame(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

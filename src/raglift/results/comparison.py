@@ -13,9 +13,9 @@ from raglift.comparison import compare_systems, comparison_by_tag, system_name, 
 from raglift.comparison.systems import cell_name
 from raglift.errors import ConfigurationError
 from raglift.paths import user_path
-from raglift.report import per_query_frames
+from raglift.report import comparison_frame, per_query_frames
 from raglift.result_records import ComparisonRecord, EvaluationRecord
-from raglift.results.analyses import FromRecord, Presentable, TagSlices, Tradeoff, WithFrame
+from raglift.results.analyses import FromRecord, Presentable, TagSlices, Tradeoff
 from raglift.results.evaluation import Evaluation, load_evaluation
 
 if TYPE_CHECKING:
@@ -32,11 +32,8 @@ _FEWEST = 2
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Presentable, WithFrame, FromRecord, ComparisonRecord):
-    """Two or more systems on the same queries, each beside a baseline.
-
-    `to_frame()` has one row a metric and system: means, difference, intervals, p-values, wins, ties and losses.
-    """
+class Comparison(Presentable, FromRecord, ComparisonRecord):
+    """Two or more systems on the same queries, each beside a baseline."""
 
     evaluations: tuple[Evaluation, ...]
     """What was measured of each."""
@@ -55,6 +52,10 @@ class Comparison(Presentable, WithFrame, FromRecord, ComparisonRecord):
             ConfigurationError: no system has that name.
         """
         return Evaluation.from_record(super().evaluation(name))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a metric and system: means, difference, intervals, p-values, wins, ties and losses."""
+        return comparison_frame(self)
 
     def per_query(self) -> pd.DataFrame:
         """Return one row a system, query, metric and stage, with the value and, for failures, the error."""
@@ -205,10 +206,7 @@ def _is_source(source: object) -> TypeGuard[Source]:
 
 
 def _opened(source: Source) -> Evaluation:
-    if isinstance(source, EvaluationRecord):
-        return source
-
-    return load_evaluation(Path(source))
+    return Evaluation.from_record(source) if isinstance(source, EvaluationRecord) else load_evaluation(Path(source))
 
 
 def _checked(names: Sequence[str], count: int) -> list[str]:

@@ -9,7 +9,7 @@ from raglift.comparison import evaluation_by_tag, reranker_lift
 from raglift.diagnosis import explain, explain_metrics, failures_of, loss_breakdown, over_k
 from raglift.diagnosis import headroom as perfect_reranker
 from raglift.rendering.markdown import markdown_of
-from raglift.report import per_query_frame
+from raglift.report import evaluation_frame, lift_frame, per_query_frame
 from raglift.report.brief.evaluation import evaluation_brief
 from raglift.result_records import EvaluationRecord, LiftRecord
 from raglift.results.analyses import (
@@ -20,7 +20,6 @@ from raglift.results.analyses import (
     MetricsExplanation,
     Presentable,
     TagSlices,
-    WithFrame,
 )
 from raglift.store import read_evaluation, save_evaluation
 
@@ -40,11 +39,12 @@ __all__ = ["Evaluation", "Lift", "load_evaluation"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(Presentable, WithFrame, FromRecord, EvaluationRecord):
-    """One system measured on one dataset, before and after reranking.
+class Evaluation(Presentable, FromRecord, EvaluationRecord):
+    """One system measured on one dataset, before and after reranking."""
 
-    `to_frame()` has one row a metric and k: before, after, lift, n, and each stage's mean.
-    """
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a metric and k: before, after, lift, n, and each stage's mean."""
+        return evaluation_frame(self)
 
     def per_query(self) -> pd.DataFrame:
         """Return one row a query, metric and stage, with the value and, for failures, the error."""
@@ -280,11 +280,12 @@ class Evaluation(Presentable, WithFrame, FromRecord, EvaluationRecord):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Lift(Presentable, WithFrame, FromRecord, LiftRecord):
-    """What the stages after the first changed, metric by metric.
+class Lift(Presentable, FromRecord, LiftRecord):
+    """What the stages after the first changed, metric by metric."""
 
-    `to_frame()` has one row a metric: before, after, difference, interval, p-value, wins, ties and losses.
-    """
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a metric: before, after, difference, interval, p-value, wins, ties and losses."""
+        return lift_frame(self)
 
     evaluation: Evaluation
     """What was measured."""
