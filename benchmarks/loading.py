@@ -88,20 +88,9 @@ def save_run(folder: Path, queries: int) -> None:
     import numpy as np
 
     from raglift.metrics import parse
-    from raglift.records import (
-        Chunk,
-        Dataset,
-        Evaluation,
-        Fact,
-        Passage,
-        Query,
-        Ranking,
-        Run,
-        Scores,
-        StageInfo,
-        StageTrace,
-        Trace,
-    )
+    from raglift.records import Chunk, Dataset, Fact, Passage, Query, Ranking, Run, StageInfo, StageTrace, Trace
+    from raglift.result_records.scores import Scores
+    from raglift.results.evaluation import Evaluation
     from raglift.store import save_evaluation
 
     random_ = random.Random(0)  # noqa: S311
@@ -165,7 +154,7 @@ def peak() -> float:
 
 def load_run(folder: Path) -> int:
     """Load with raglift; return the number of hits."""
-    from raglift.store import load_evaluation
+    from raglift.results.evaluation import load_evaluation
 
     evaluation = load_evaluation(folder)
     return sum(len(stage.ranking) for trace in evaluation.run.traces for stage in trace.stages)

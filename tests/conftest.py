@@ -20,7 +20,8 @@ import pytest
 
 from raglift import cli
 from raglift.evaluation import evaluate, rescore
-from raglift.records import Annotator, Dataset, Evaluation, Fact, Passage, Query
+from raglift.records import Annotator, Dataset, Fact, Passage, Query
+from raglift.results import Evaluation
 from raglift.testing import FakeReranker, FakeRetriever, OpenAIServer
 
 if "PYTEST_XDIST_WORKER" in os.environ:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,8 @@ ORDER = (
     "paths",
     "environment",
     "text",
+    "rendering",
+    "faults",
     "records",
     "progress",
     "threads",
@@ -38,14 +41,16 @@ ORDER = (
     "reranking",
     "matching",
     "metrics",
+    "result_records",
     "scoring",
     "significance",
     "diagnosis",
     "comparison",
     "run_files",
     "report",
-    "auditing",
     "store",
+    "results",
+    "auditing",
     "execution",
     "latency",
     "integrations",
@@ -64,29 +69,6 @@ ORDER = (
     "cli",
 )
 
-# What a record offers its user, and the module to its right that does it, imported when called.
-DOORS = {
-    ("records/exporting.py", "run_files"),
-    ("records/labels.py", "dataset"),
-    ("records/labels.py", "report"),
-    ("comparison/systems.py", "store"),
-    ("records/comparison.py", "comparison"),
-    ("records/comparison.py", "report"),
-    ("records/lift.py", "report"),
-    ("records/metric.py", "metrics"),
-    ("records/results.py", "comparison"),
-    ("records/results.py", "diagnosis"),
-    ("records/results.py", "report"),
-    ("records/results.py", "store"),
-    ("records/slices.py", "report"),
-    ("records/tracking.py", "integrations"),
-    ("records/tradeoff.py", "report"),
-    ("diagnosis/conventions/records.py", "report"),
-    ("diagnosis/explanation.py", "report"),
-    ("diagnosis/headroom.py", "report"),
-    ("diagnosis/loss.py", "report"),
-}
-
 FRAMEWORKS = {"faiss", "langchain", "langchain_core", "langchain_classic", "langchain_community", "llama_index"} | {
     "bm25s",
     "haystack",
@@ -101,44 +83,107 @@ FRAMEWORKS = {"faiss", "langchain", "langchain_core", "langchain_classic", "lang
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
-def room_of(path: Path) -> str:
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+SOURCES = {
+    ".".join(("raglift", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): path
+    for path in MODULES
+}
+"""The file of each module, by its dotted name."""
 
 
-def imports_of(tree: ast.AST) -> Iterator[tuple[str, bool]]:
-    """Yield each imported module, and whether it is only imported for types."""
+def room_of(module: str) -> str:
+    """The package or module right below raglift that a module belongs to; empty for raglift itself."""
+    return module.removeprefix("raglift").removeprefix(".").partition(".")[0]
+
+
+def imports_of(source: str, known: Collection[str]) -> Iterator[str]:
+    """Yield what a module imports at run time, also inside its functions; what is imported for types alone is left out.
+
+    `from raglift.cli import compare` imports the module `raglift.cli.compare` where that is known.
+    """
+    tree = ast.parse(source)
     for_types = {
         id(inner)
         for node in ast.walk(tree)
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        for inner in ast.walk(node)
+        for statement in node.body
+        for inner in ast.walk(statement)
     }
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module, id(node) in for_types
-        elif isinstance(node, ast.Import):
+        if id(node) in for_types:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.module is not None, "found a relative import; expected an absolute one"
+            assert not node.level, f"found an import relative to {node.module}; expected an absolute one"
             for alias in node.names:
-                yield alias.name, id(node) in for_types
+                submodule = f"{node.module}.{alias.name}"
+                yield submodule if submodule in known else node.module
+
+
+def imports_from_the_right(source: str, module: str, known: Collection[str], order: Sequence[str]) -> list[str]:
+    """Return what a module imports of a package to the right of its own."""
+    mine = order.index(room_of(module))
+    rooms = ((found, room_of(found)) for found in imports_of(source, known) if found.startswith("raglift."))
+    return [found for found, room in rooms if order.index(room) > mine]
+
+
+def cycle_of(sources: Mapping[str, str]) -> list[str]:
+    """Return modules that import each other in a circle, by the source of each; none where there is no circle."""
+    graph = {name: set(imports_of(source, sources)) for name, source in sources.items()}
+    try:
+        TopologicalSorter({name: found & set(sources) - {name} for name, found in graph.items()}).prepare()
+    except CycleError as error:
+        return list(reversed(error.args[1]))
+    return []
 
 
 def test_every_module_has_its_place_in_the_order() -> None:
-    assert {room_of(path) for path in MODULES} == {*ORDER, "__init__", "__main__"}
+    assert {room_of(module) for module in SOURCES} == {*ORDER, "", "__main__"}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_a_module_imports_only_from_its_left(path: Path) -> None:
-    name, room = str(path.relative_to(PACKAGE)), room_of(path)
-    if room in ("__init__", "__main__"):
-        return
-    for module, for_types in imports_of(ast.parse(path.read_text(encoding="utf-8"))):
-        if module.startswith("raglift.") and not for_types:
-            other = module.split(".")[1]
-            allowed = ORDER.index(other) <= ORDER.index(room) or (name, other) in DOORS
-            assert allowed, f"{name} imports raglift.{other}, which is to its right"
+@pytest.mark.parametrize("module", [module for module in SOURCES if room_of(module) not in ("", "__main__")])
+def test_a_module_imports_only_from_its_left(module: str) -> None:
+    source = SOURCES[module].read_text(encoding="utf-8")
+    found = imports_from_the_right(source, module, SOURCES, ORDER)
+    assert not found, f"{module} imports {', '.join(found)}, to its right"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_no_framework_is_imported_before_it_is_used(path: Path) -> None:
-    statements = ast.parse(path.read_text(encoding="utf-8")).body
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    found = cycle_of({module: path.read_text(encoding="utf-8") for module, path in SOURCES.items()})
+    assert not found, " imports ".join(found)
+
+
+LAZY = "def save():\n    from raglift.store import write\n"
+FOR_TYPES = "if TYPE_CHECKING:\n    from raglift.store import write\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (LAZY, ["raglift.store"]),
+        ("from raglift import store", ["raglift.store"]),
+        ("import raglift.store", ["raglift.store"]),
+        (FOR_TYPES, []),
+        (f"{FOR_TYPES}else:\n    import raglift.store\n", ["raglift.store"]),
+        ("from raglift.errors import RunError", []),
+    ],
+)
+def test_an_import_from_the_right_is_seen(source: str, expected: list[str]) -> None:
+    known = ("raglift.errors", "raglift.records.run", "raglift.store")
+    assert imports_from_the_right(source, "raglift.records.run", known, ("errors", "records", "store")) == expected
+
+
+def test_a_circle_is_seen_through_functions_and_packages_but_not_through_types() -> None:
+    one_way = {"raglift.records": FOR_TYPES, "raglift.report": "import raglift.records", "raglift.store": ""}
+    back = {**one_way, "raglift.store": "from raglift import report", "raglift.records": LAZY}
+    assert cycle_of(one_way) == []
+    assert set(cycle_of(back)) == {"raglift.records", "raglift.report", "raglift.store"}
+
+
+@pytest.mark.parametrize("module", SOURCES)
+def test_no_framework_is_imported_before_it_is_used(module: str) -> None:
+    statements = ast.parse(SOURCES[module].read_text(encoding="utf-8")).body
     at_the_top = ast.Module([node for node in statements if isinstance(node, (ast.Import, ast.ImportFrom))], [])
-    assert not {module.partition(".")[0] for module, _ in imports_of(at_the_top)} & FRAMEWORKS
+    found = {imported.partition(".")[0] for imported in imports_of(ast.unparse(at_the_top), SOURCES)}
+    assert not found & FRAMEWORKS

@@ -6,19 +6,8 @@ import pytest
 from raglift.errors import ConfigurationError
 from raglift.matching import MatchRule, judge
 from raglift.metrics import AP, NDCG, RR, Metric, Precision, Recall
-from raglift.records import (
-    Chunk,
-    Dataset,
-    Fact,
-    Passage,
-    Query,
-    Ranking,
-    Run,
-    Scores,
-    StageInfo,
-    StageTrace,
-    Trace,
-)
+from raglift.records import Chunk, Dataset, Fact, Passage, Query, Ranking, Run, StageInfo, StageTrace, Trace
+from raglift.result_records import Scores
 from raglift.scoring import rankings_by_stage, score
 
 RELEVANT = (Fact((Passage(chunk_id="a"),)), Fact((Passage(chunk_id="b"),)))

@@ -15,7 +15,8 @@ from raglift.dataset import replacing
 from raglift.errors import RunError
 from raglift.evaluation import evaluate, rescore
 from raglift.records import Chunk, Dataset, Document, Fact, Passage, Query
-from raglift.store import FORMAT, load_evaluation, save_evaluation, saving
+from raglift.results import load_evaluation
+from raglift.store import FORMAT, save_evaluation, saving
 from raglift.testing import FakeReranker, FakeRetriever
 
 FILES = ["chunks.jsonl", "queries.jsonl", "run.json", "scores.parquet", "traces.jsonl"]

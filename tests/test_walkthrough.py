@@ -10,7 +10,8 @@ from rich.console import Console
 import raglift as rl
 from raglift.errors import ConfigurationError
 from raglift.metrics import F1, HitRate, Precision, Recall
-from raglift.records import Dataset, Evaluation
+from raglift.records import Dataset
+from raglift.results import Evaluation
 from raglift.systems import LocalSystem
 from raglift.testing import FakeRetriever
 from raglift.walkthrough import TUTORIAL_METRICS, Settings, show_metrics, walk_through

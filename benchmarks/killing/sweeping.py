@@ -15,7 +15,7 @@ from raglift.sweep import load_sweep_result
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from raglift.records import Evaluation
+    from raglift.results import Evaluation
 
 __all__ = ["Sweeping", "is_same"]
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from raglift.auditing import audit
     from raglift.chunking import RecursiveChunker
-    from raglift.comparison.compare import compare
     from raglift.dataset import write_dataset
     from raglift.errors import RagliftError
     from raglift.evaluation import evaluate, rescore
@@ -23,10 +22,10 @@ if TYPE_CHECKING:
     from raglift.indexing import build_index
     from raglift.loading import load_dataset
     from raglift.matching import MatchRule
-    from raglift.records import Chunk, Dataset, Document, Evaluation, Ranking
+    from raglift.records import Chunk, Dataset, Document, Ranking
+    from raglift.results import Evaluation, compare, load_evaluation
     from raglift.retrieval import DenseRetriever
     from raglift.scoring import score_rankings
-    from raglift.store import load_evaluation
     from raglift.sweep import Sweep
 
 __version__ = "0.1.0"
@@ -36,7 +35,7 @@ _HOMES = {
     "Dataset": "records",
     "DenseRetriever": "retrieval",
     "Document": "records",
-    "Evaluation": "records",
+    "Evaluation": "results",
     "MatchRule": "matching",
     "RagliftError": "errors",
     "Ranking": "records",
@@ -44,13 +43,14 @@ _HOMES = {
     "Sweep": "sweep",
     "audit": "auditing",
     "build_index": "indexing",
-    "compare": "comparison",
+    "compare": "results",
     "evaluate": "evaluation",
     "gate": "gating",
     "load_dataset": "loading",
-    "load_evaluation": "store",
+    "load_evaluation": "results",
     "rescore": "evaluation",
     "score_rankings": "scoring",
+    "track": "integrations.tracking",
     "write_dataset": "dataset",
 }
 
@@ -74,6 +74,7 @@ __all__ = [
     "load_evaluation",
     "rescore",
     "score_rankings",
+    "track",
     "write_dataset",
 ]
 

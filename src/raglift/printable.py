@@ -63,7 +63,7 @@ def shorten_middle(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most // 2]}…{text[-most // 2 :]}"
 
 
-def excerpt(text: str, width: int) -> str:
+def excerpt(text: str, width: int = 60) -> str:
     """Return a text on one line of at most `width` characters."""
     return shorten(" ".join(text.split()), width)
 

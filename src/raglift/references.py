@@ -8,8 +8,8 @@ import os
 import sys
 from typing import Any
 
-from raglift.dataset.faults import quoted
 from raglift.errors import ConfigurationError
+from raglift.faults import quoted
 from raglift.integrations._keys import load_dot_env
 from raglift.redaction import describe_error
 from raglift.retrieval.http import HttpRetriever, is_http_address, perhaps_address, shown_address

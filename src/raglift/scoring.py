@@ -10,7 +10,8 @@ import numpy as np
 from raglift.errors import ConfigurationError
 from raglift.matching import judge_ids
 from raglift.metrics import MEASURES, compute, counts_tokens, mean_of, mean_title, parse, require_irrelevant
-from raglift.records import Metric, Ranking, Scores
+from raglift.records import Metric, Ranking
+from raglift.result_records import Scores
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

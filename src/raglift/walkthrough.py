@@ -20,13 +20,15 @@ from raglift.integrations.adapt import LATE_INTERACTION
 from raglift.integrations.embeddings import embedder_by_name
 from raglift.matching import MatchRule, judge
 from raglift.metrics import AP, DCG, F1, IDCG, NDCG, RR, HitRate, Precision, Recall
-from raglift.records import Dataset, Evaluation, Metric, Query
+from raglift.records import Dataset, Metric, Query
 from raglift.report import print_evaluation
 from raglift.retrieval import DenseRetriever
 from raglift.systems import LocalSystem, chunks_of
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from raglift.results import Evaluation
 
 __all__ = ["TUTORIAL_METRICS", "Settings", "show_metrics", "walk_through"]
 

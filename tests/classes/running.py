@@ -10,7 +10,8 @@ from itertools import pairwise
 from typing import Any
 
 import raglift as rl
-from raglift.records import Chunk, Evaluation
+from raglift.records import Chunk
+from raglift.results import Evaluation
 
 from .case import OWN, RERANKERS, Case
 from .corpus import Corpus

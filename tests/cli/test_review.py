@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from raglift.dataset import write_queries
-from raglift.records import Evaluation, Query
+from raglift.records import Query
+from raglift.results import Evaluation
 from raglift.review.labels_file import hold
 
 

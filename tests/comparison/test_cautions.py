@@ -5,12 +5,12 @@ import dataclasses
 import numpy as np
 import pytest
 
-from raglift.comparison import compare
 from raglift.evaluation import rescore
 from raglift.evaluation.notes import run_notes
 from raglift.execution import RetrieveStage
 from raglift.matching import Provenance
 from raglift.records import Cost, Dataset, Ranking, StageLatency, StageTrace
+from raglift.results import compare
 
 
 def warnings(*systems, **options):

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import raglift as rl
-from raglift.comparison import compare
 from raglift.errors import ConfigurationError, RunError
 from raglift.evaluation import rescore
 from raglift.metrics import NDCG, RR, Recall
+from raglift.results import compare
 from raglift.significance import holm, mean_interval, paired_difference
 
 # RR@3 of each: 1, 1/2, 1/3, 0 (rank 4), 0 (not found), 1

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from raglift.comparison import compare
 from raglift.comparison.hold_out import hold_out_best
 from raglift.comparison.pairs import Paired
 from raglift.comparison.statistics import method_of
 from raglift.errors import ConfigurationError
 from raglift.metrics import RR
 from raglift.records import Query
+from raglift.results import compare
 
 QUERIES = [Query(f"q{number:03d}", "?", tags=("hard",) if number % 3 else ("easy",)) for number in range(60)]
 

@@ -5,7 +5,7 @@ import pytest
 
 from raglift.errors import ConfigurationError
 from raglift.metrics import RR, Recall
-from raglift.records import Moved
+from raglift.result_records import Moved
 from raglift.significance import paired_difference
 
 BEFORE = [2, 3, 1, 5, 1, None]
@@ -54,7 +54,7 @@ def test_a_query_that_nothing_satisfied_before_has_no_rank(ranked):
 
 
 def test_a_saved_evaluation_gives_the_same(ranked, tmp_path):
-    from raglift.store import load_evaluation
+    from raglift.results import load_evaluation
 
     evaluation = ranked(BEFORE, reranked=AFTER)
     loaded = load_evaluation(evaluation.save(tmp_path / "run"))

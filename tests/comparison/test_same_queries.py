@@ -4,11 +4,11 @@ import dataclasses
 
 import pytest
 
-from raglift.comparison import compare
 from raglift.errors import ConfigurationError
 from raglift.evaluation import evaluate
 from raglift.metrics import RR
 from raglift.records import Annotator, Dataset, Document, Fact, Passage, Query
+from raglift.results import compare
 from raglift.testing import FakeRetriever
 
 TEXTS = {f"q{number}": f"the answer to question {number} is long enough" for number in range(5)}

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from raglift.comparison import compare
 from raglift.errors import ConfigurationError
 from raglift.metrics import RR
+from raglift.results import compare
 from raglift.significance import paired_difference
 
 TAGS = [["hard", "typo"], ["hard"], ["hard"], ["easy"], ["easy"], []]

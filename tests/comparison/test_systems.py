@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from raglift.comparison.systems import baseline_of, named_evaluations
+from raglift.comparison.systems import baseline_of
 from raglift.errors import ConfigurationError
+from raglift.results import named_evaluations
 
 
 def test_evaluations_are_called_by_what_their_stages_do(ranked):

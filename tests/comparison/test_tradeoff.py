@@ -5,9 +5,10 @@ import math
 
 import pytest
 
-from raglift.comparison import compare, has_costs
+from raglift.comparison import has_costs
 from raglift.errors import ConfigurationError
 from raglift.records import Cost, IndexCost, StageLatency
+from raglift.results import compare
 
 
 def costing(evaluation, p50, size=None):

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from raglift.corpora import strip_gutenberg
-from raglift.dataset.anchors import Sources
-from raglift.dataset.faults import Place
+from raglift.faults import Place
 from raglift.records import Document
+from raglift.records.anchors import Sources
 from raglift.text import normalize
 
 if TYPE_CHECKING:

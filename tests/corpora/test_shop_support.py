@@ -6,7 +6,8 @@ import pytest
 
 import raglift as rl
 from raglift.corpora import find_corpus
-from raglift.records import Dataset, Evaluation, Passage
+from raglift.records import Dataset, Passage
+from raglift.results import Evaluation
 from raglift.systems import LocalSystem, build_retriever
 
 LEVELS = {"easy", "hard", "ambiguous"}

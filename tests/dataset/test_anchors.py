@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from raglift.dataset.anchors import Sources
-from raglift.dataset.faults import Place
+from raglift.faults import Place
 from raglift.records import Document
+from raglift.records.anchors import Sources
 from raglift.text import normalize
 
 WORDS = ["the", "sea", "Éclair", "straße", "ΣΟΦΟΣ", "naïve", "“quoted”", "lamp—light", "İzmir", "1805", "a"]

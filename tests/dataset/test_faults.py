@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from raglift.dataset.faults import Place, nearest, quoted, shown
+from raglift.faults import Place, nearest, quoted, shown
 
 
 def test_places_nest() -> None:

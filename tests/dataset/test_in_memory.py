@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from raglift.dataset import dataset_from_dict, unknown_query
 from raglift.errors import DatasetError
 from raglift.records import Dataset, Document, Fact, Passage, Query
 
@@ -28,7 +27,7 @@ def test_the_form_that_tutorials_use() -> None:
 
 def test_every_fault_is_listed() -> None:
     with pytest.raises(DatasetError) as caught:
-        dataset_from_dict({" ": ["a"], "Who?": ["a", ["b", ""], 3, b"c"], "Where?": None})  # type: ignore[dict-item, list-item]
+        Dataset.from_dict({" ": ["a"], "Who?": ["a", ["b", ""], 3, b"c"], "Where?": None})  # type: ignore[dict-item, list-item]
     assert [(fault.where, fault.found) for fault in caught.value.faults] == [
         ('relevant: " "', 'an empty text " "'),
         ('relevant: "Who?"[1][1]', 'an empty text ""'),
@@ -41,7 +40,7 @@ def test_every_fault_is_listed() -> None:
 @pytest.mark.parametrize(("given", "found"), [({}, "no questions"), (["Who?"], "an object of type list")])
 def test_nothing_to_ask(given: object, found: str) -> None:
     with pytest.raises(DatasetError) as caught:
-        dataset_from_dict(given)  # type: ignore[arg-type]
+        Dataset.from_dict(given)  # type: ignore[arg-type]
     assert [fault.found for fault in caught.value.faults] == [found]
 
 
@@ -49,4 +48,11 @@ def test_an_unknown_query_names_the_nearest() -> None:
     dataset = Dataset((Query("first-lit", "When?"), Query("tower-steps", "How many?")), name="lighthouse")
     with pytest.raises(DatasetError, match=r'lighthouse.*\n.*found "first-lot".*nearest: "first-lit"'):
         dataset.query("first-lot")
-    assert "there is none" in str(unknown_query(Dataset(()), "x"))
+    with pytest.raises(DatasetError, match="there is none"):
+        Dataset(()).query("x")
+
+
+@pytest.mark.parametrize("documents", ["a/path", [3], {"": "text"}])
+def test_what_is_no_document_is_refused(documents: object) -> None:
+    with pytest.raises(DatasetError, match="documents"):
+        Dataset.from_dict({"Who?": "a"}, documents=documents)  # type: ignore[arg-type]

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from raglift.dataset.faults import Place
 from raglift.dataset.parquet_size import fits
+from raglift.faults import Place
 
 TABLE = pa.table({"id": ["a", "b"], "n": pa.array([1, 2], pa.int64()), "lists": [[["a"]], [["b", "c"], []]]})
 

@@ -11,8 +11,8 @@ import pytest
 from raglift.errors import ConfigurationError
 from raglift.evaluation import evaluate, rescore
 from raglift.metrics import NDCG, Recall
-from raglift.records import Dataset, Evaluation, Fact, Passage, Query
-from raglift.store import load_evaluation
+from raglift.records import Dataset, Fact, Passage, Query
+from raglift.results import Evaluation, load_evaluation
 from raglift.testing import FakeReranker, FakeRetriever
 
 DATA = Dataset(

@@ -13,7 +13,8 @@ from raglift.errors import ConfigurationError, DatasetError
 from raglift.evaluation import evaluate
 from raglift.matching import MatchRule
 from raglift.metrics import MEASURES, NDCG, PROFILES, RR, Recall
-from raglift.records import Chunk, Dataset, Evaluation, Fact, Passage, Query
+from raglift.records import Chunk, Dataset, Fact, Passage, Query
+from raglift.results import Evaluation
 from raglift.testing import FakeReranker, FakeRetriever
 
 TEXT = "The keeper climbed the tower at dusk, trimmed the wick, and wrote the day into his book. "

@@ -14,7 +14,8 @@ from raglift.errors import ConfigurationError
 from raglift.evaluation import evaluate
 from raglift.matching import MatchRule, judge
 from raglift.metrics import NDCG, Recall, compute
-from raglift.records import Chunk, Dataset, Evaluation, Fact, Passage, Query, Ranking
+from raglift.records import Chunk, Dataset, Fact, Passage, Query, Ranking
+from raglift.results import Evaluation
 from raglift.testing import FakeReranker, FakeRetriever
 
 TEXT = "The keeper climbed the tower at dusk, trimmed the wick, and wrote the day into his book. "

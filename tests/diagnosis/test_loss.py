@@ -13,7 +13,8 @@ from raglift.errors import ConfigurationError
 from raglift.evaluation import evaluate, rescore
 from raglift.matching import MatchRule
 from raglift.metrics import Recall
-from raglift.records import Chunk, Dataset, Document, Evaluation, Fact, Passage, Query, Ranking
+from raglift.records import Chunk, Dataset, Document, Fact, Passage, Query, Ranking
+from raglift.results import Evaluation
 from raglift.testing import FakeReranker, FakeRetriever
 
 WICK, LAMP, BOOK, TIDE = (

@@ -14,14 +14,14 @@ from typing import Any
 import typer
 
 import raglift
-from raglift import records
+from raglift import records, results
 from raglift.cli.app import app
 from raglift.evaluation import Options
 
 DOCS = Path(__file__).parents[2] / "docs"
 RECORDS = (
-    ("Evaluation", records.Evaluation),
-    ("Comparison", records.Comparison),
+    ("Evaluation", results.Evaluation),
+    ("Comparison", results.Comparison),
     ("Dataset", records.Dataset),
 )
 """What functions return, whose methods and properties are listed."""
@@ -140,14 +140,19 @@ def _parameter(parameter: inspect.Parameter) -> str:
 
 def _fields(cls: type) -> list[str]:
     """The fields of a record that say what they are, in the line below each."""
-    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
-    assert isinstance(definition, ast.ClassDef)
-    found = []
-    for field, below in itertools.pairwise(definition.body):
-        if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
-            said = inspect.cleandoc(below.value.value).replace("\n", "\n  ")
-            found.append(f"- `{ast.unparse(field.target)}`: {said}")
-    return ["", *found] if found else []
+    found = {}
+    for base in (base for base in reversed(cls.__mro__) if base.__module__.startswith("raglift")):
+        (definition,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
+        assert isinstance(definition, ast.ClassDef)
+        for field, below in itertools.pairwise(definition.body):
+            if (
+                isinstance(field, ast.AnnAssign)
+                and isinstance(below, ast.Expr)
+                and isinstance(below.value, ast.Constant)
+            ):
+                said = inspect.cleandoc(below.value.value).replace("\n", "\n  ")
+                found[ast.unparse(field.target)] = f"- `{ast.unparse(field.target)}`: {said}"
+    return ["", *found.values()] if found else []
 
 
 def _docstring(value: Any) -> str:

@@ -18,7 +18,8 @@ import pytest
 
 import raglift as rl
 from raglift.indexing import SentenceTransformerEmbedder, build_index
-from raglift.records import Evaluation, Query
+from raglift.records import Query
+from raglift.results import Evaluation
 from raglift.sweep import load_sweep, load_sweep_result
 
 from .pages import ROOT, read_page

@@ -16,8 +16,8 @@ from raglift.errors import ConfigurationError, MissingDependency
 from raglift.evaluation import evaluate, rescore
 from raglift.loading import load_dataset
 from raglift.metrics import NDCG, RR, ContextTokens, HitRate, Recall, tokens
-from raglift.records import Chunk, Dataset, Evaluation, Fact, Passage, Query
-from raglift.store import load_evaluation
+from raglift.records import Chunk, Dataset, Fact, Passage, Query
+from raglift.results import Evaluation, load_evaluation
 from raglift.systems import LocalSystem, build_retriever
 from raglift.testing import FakeReranker, FakeRetriever
 

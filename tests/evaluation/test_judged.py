@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from raglift.comparison import compare
 from raglift.errors import ConfigurationError
 from raglift.evaluation import DEFAULT_METRICS, evaluate, rescore
 from raglift.metrics import Judged, Recall
-from raglift.store import load_evaluation
+from raglift.results import compare, load_evaluation
 from raglift.testing import FakeRetriever
 
 RANKS = [1, 2, None, 3]

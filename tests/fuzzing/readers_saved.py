@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from raglift.comparison import compare
 from raglift.errors import ConfigurationError, RunError
 from raglift.evaluation import evaluate, rescore
-from raglift.records import Annotator, Chunk, Dataset, Document, Evaluation, Fact, IndexCost, Passage, Query
-from raglift.store import load_evaluation, save_evaluation
+from raglift.records import Annotator, Chunk, Dataset, Document, Fact, IndexCost, Passage, Query
+from raglift.results import Evaluation, compare, load_evaluation
+from raglift.store import save_evaluation
 from raglift.testing import FakeReranker, FakeRetriever
 
 from .reader import Reader

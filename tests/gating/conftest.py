@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from raglift.evaluation import evaluate
-from raglift.records import Chunk, Dataset, Evaluation, Fact, Passage, Query
+from raglift.records import Chunk, Dataset, Fact, Passage, Query
+from raglift.results import Evaluation
 from raglift.testing import FakeRetriever
 
 HOSTILE = (

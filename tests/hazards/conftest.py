@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from raglift.evaluation import evaluate
-from raglift.records import Dataset, Document, Evaluation, Fact, Passage, Query
+from raglift.records import Dataset, Document, Fact, Passage, Query
+from raglift.results import Evaluation
 from raglift.testing import FakeReranker, FakeRetriever
 
 LAMP = "The lamp is lit at dusk and put out at dawn, and the keeper trims the wick. " * 40

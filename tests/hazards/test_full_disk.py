@@ -14,10 +14,10 @@ import pytest
 from raglift.cache import Cache
 from raglift.errors import CacheError, RagliftError
 from raglift.indexing import distillation
-from raglift.records import Evaluation, Query
+from raglift.records import Query
+from raglift.results import Evaluation, load_evaluation
 from raglift.review.labels_file import LabelsFile
 from raglift.review.session import Session
-from raglift.store import load_evaluation
 
 from .conftest import Disk, content, make_evaluation
 from .writers import WRITERS

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from raglift.errors import RunError
-from raglift.records import Evaluation
-from raglift.store import load_evaluation
+from raglift.results import Evaluation, load_evaluation
 from raglift.sweep import load_sweep_result
 from raglift.sweep.folder import SweepFolder
 

@@ -19,7 +19,8 @@ from raglift.dataset import write_dataset
 from raglift.errors import CorpusError, DatasetError, RagliftError
 from raglift.expectations.names import safe_name
 from raglift.loading import load_dataset
-from raglift.records import Dataset, Document, Evaluation, Fact, Passage, Query
+from raglift.records import Dataset, Document, Fact, Passage, Query
+from raglift.results import Evaluation
 from raglift.run_files.exporting.evaluations import export
 from raglift.sweep import Cell, load_sweep_result
 from raglift.sweep.folder import SweepFolder

@@ -24,7 +24,7 @@ from tests.hazards.writers import WRITERS
 from raglift.cache import default_cache
 from raglift.errors import RagliftError
 from raglift.review.labels_file import hold
-from raglift.store import load_evaluation
+from raglift.results import load_evaluation
 
 place, user = Path(sys.argv[1]), int(sys.argv[2])
 evaluation = make_evaluation()

@@ -17,9 +17,8 @@ import raglift as rl
 from raglift.dataset import read_documents, read_queries
 from raglift.errors import ConfigurationError, DatasetError, RagliftError, RunError
 from raglift.limits import VARIABLE
-from raglift.records import Evaluation
+from raglift.results import Evaluation, load_evaluation
 from raglift.run_files import read_qrels, read_run
-from raglift.store import load_evaluation
 
 LIMIT = 3_000_000
 ALLOW = rf"3,000,000 bytes; if the file is yours, allow more by setting {VARIABLE}"

@@ -13,7 +13,8 @@ import pytest
 from raglift.cache import Cache
 from raglift.dataset import read_queries
 from raglift.errors import RunError
-from raglift.store import load_evaluation, saving
+from raglift.results import load_evaluation
+from raglift.store import saving
 
 from .conftest import make_evaluation
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from raglift.dataset import write_dataset, write_queries
-from raglift.records import Evaluation
-from raglift.report.document import Cell, Document, Table
+from raglift.rendering.document import Cell, Document, Table
 from raglift.report.export import export
 from raglift.report.page.rendering import write_page
+from raglift.results import Evaluation
 from raglift.run_files.exporting.evaluations import export as export_rankings
 from raglift.sweep.folder import SweepFolder
 

@@ -13,9 +13,9 @@ from raglift.errors import ConfigurationError
 from raglift.evaluation import evaluate, rescore
 from raglift.integrations.inventory import all_chunks
 from raglift.matching import MatchRule
-from raglift.records import Chunk, Dataset, Document, Evaluation, Fact, Passage, Query, Ranking
+from raglift.records import Chunk, Dataset, Document, Fact, Passage, Query, Ranking
+from raglift.results import Evaluation, load_evaluation
 from raglift.retrieval import BM25Retriever
-from raglift.store import load_evaluation
 from raglift.testing import FakeReranker, FakeRetriever
 
 TEXT = "The keeper climbed the tower at dusk, trimmed the wick, and wrote the day into his book."

@@ -8,7 +8,8 @@ import pytest
 
 import raglift as rl
 from raglift.indexing import DenseIndex, SentenceTransformerEmbedder, build_index, embed
-from raglift.records import Dataset, Evaluation
+from raglift.records import Dataset
+from raglift.results import Evaluation
 
 CANDIDATES = 20
 

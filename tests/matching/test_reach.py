@@ -50,7 +50,9 @@ def test_whole_chunks_come_with_what_is_wanted() -> None:
 
 
 def test_what_overlapping_chunks_share_counts_once() -> None:
-    assert reach(cut(20, step=10), query(passage(20, 30))) == [(10, 10, 50)]  # from 0 to 50: the first and the last one abut it
+    assert reach(cut(20, step=10), query(passage(20, 30))) == [
+        (10, 10, 50)
+    ]  # from 0 to 50: the first and the last one abut it
 
 
 def test_chunks_without_a_place_share_nothing() -> None:

@@ -26,7 +26,8 @@ from raglift.chunking.encodings import load_encoding
 from raglift.evaluation import evaluate
 from raglift.matching import MatchRule, Text, cover_passage, judge
 from raglift.metrics import parse
-from raglift.records import Chunk, Dataset, Document, Evaluation, Fact, Passage, Query, Ranking
+from raglift.records import Chunk, Dataset, Document, Fact, Passage, Query, Ranking
+from raglift.results import Evaluation
 from raglift.text import normalize, normalize_with_offsets
 
 BUNDLED = Path(__file__).parents[2] / "corpora" / "lighthouse" / "documents"

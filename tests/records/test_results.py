@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from raglift.comparison import compare
 from raglift.errors import ConfigurationError, DatasetError
 from raglift.metrics import parse
+from raglift.results import compare
 
 
 def test_metrics_may_be_given_as_texts(ranked):

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from raglift.evaluation import evaluate
-from raglift.records import Annotator, Chunk, Dataset, Document, Evaluation, Fact, Passage, Query
+from raglift.records import Annotator, Chunk, Dataset, Document, Fact, Passage, Query
+from raglift.results import Evaluation
 from raglift.testing import FakeReranker, FakeRetriever
 
 HOSTILE = (

@@ -5,9 +5,9 @@ import dataclasses
 import pandas as pd
 import pytest
 
-from raglift.comparison import compare
 from raglift.errors import ConfigurationError, RunError
 from raglift.report.export import export
+from raglift.results import compare
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from html.parser import HTMLParser
 import pytest
 
 import raglift as rl
-from raglift.comparison import compare
-from raglift.report.document import Cell, Document, Table
-from raglift.report.notebook import html_of
+from raglift.rendering.document import Cell, Document, Table
+from raglift.rendering.notebook import html_of
+from raglift.results import compare
 
 TAGS = {"div", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "ul", "li"}
 ATTRIBUTES = {"class", "style", "scope", "aria-label"}

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 import raglift as rl
-from raglift.comparison import compare
-from raglift.diagnosis import Loss, LossBreakdown
+from raglift.diagnosis import Loss
 from raglift.metrics import parse
 from raglift.printable import counted
 from raglift.report.words import (
@@ -23,6 +22,7 @@ from raglift.report.words import (
     loss_sentence,
     one_stage_sentence,
 )
+from raglift.results import LossBreakdown, compare
 
 UP, DOWN = [3] * 30 + [1] * 6, [1] * 30 + [2] * 6
 

@@ -17,8 +17,8 @@ from raglift.evaluation import evaluate
 from raglift.judging.grading.to_labels import labelled_queries
 from raglift.judging.pooling.pool import pool
 from raglift.loading import load_dataset
-from raglift.records import Annotator, Dataset, Document, Evaluation, Query
-from raglift.store import load_evaluation
+from raglift.records import Annotator, Dataset, Document, Query
+from raglift.results import Evaluation, load_evaluation
 from raglift.systems import LocalSystem, build_retriever
 
 QUERIES = 6

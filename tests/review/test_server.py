@@ -17,7 +17,8 @@ import pytest
 
 from raglift.dataset import read_queries, write_queries
 from raglift.errors import ConfigurationError
-from raglift.records import Dataset, Evaluation, Query
+from raglift.records import Dataset, Query
+from raglift.results import Evaluation
 from raglift.review import open_review
 from raglift.review.guard import LOOPBACK, listen
 from raglift.review.server import MOST_BYTES, application

@@ -9,7 +9,8 @@ import pytest
 from raglift.errors import RunError
 from raglift.evaluation import evaluate
 from raglift.records import Cost, Dataset, IndexCost, StageLatency
-from raglift.store import load_evaluation, save_evaluation
+from raglift.results import load_evaluation
+from raglift.store import save_evaluation
 from raglift.testing import FakeRetriever
 
 COST = Cost(

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raglift.evaluation import evaluate
-from raglift.records import Annotator, Chunk, Dataset, Evaluation, Fact, Passage, Query, Trace
-from raglift.store import load_evaluation, save_evaluation
+from raglift.records import Annotator, Chunk, Dataset, Fact, Passage, Query, Trace
+from raglift.results import Evaluation, load_evaluation
+from raglift.store import save_evaluation
 from raglift.testing import FakeRetriever
 
 _WORDS = st.text(alphabet=st.characters(), max_size=12)  # half characters too

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from raglift.records import Dataset, Evaluation
+from raglift.records import Dataset
+from raglift.results import Evaluation
 from raglift.sweep import Sweep, SweepResult, run_sweep
 from raglift.sweep.brief import sweep_brief
 from raglift.sweep.page import sweep_document

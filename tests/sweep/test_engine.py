@@ -18,8 +18,9 @@ from raglift.errors import CacheError, ConfigurationError, ModelOutputError, Run
 from raglift.evaluation import evaluate
 from raglift.indexing import SentenceTransformerEmbedder
 from raglift.metrics import parse
-from raglift.records import Dataset, Evaluation
+from raglift.records import Dataset
 from raglift.reranking import CrossEncoderReranker
+from raglift.results import Evaluation
 from raglift.sweep import Cell, Sweep, SweepResult, load_sweep_result, run_sweep
 from raglift.sweep.engine import Engine
 from raglift.sweep.folder import SweepFolder

@@ -12,7 +12,7 @@ import pytest
 from raglift.errors import ConfigurationError
 from raglift.metrics import parse
 from raglift.records import Dataset
-from raglift.report.document import Document, Section
+from raglift.rendering.document import Document, Section
 from raglift.sweep import CellResult, Sweep, SweepResult, load_sweep_result, run_sweep
 from raglift.sweep.page import sweep_document
 

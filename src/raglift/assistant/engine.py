@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
     from raglift.execution import Stage
     from raglift.matching import Judgements, MatchRule
-    from raglift.records import Scores, Trace
+    from raglift.records import Trace
+    from raglift.result_records import Scores
 
 __all__ = ["METRICS", "Assistant", "labels_by_rank"]
 

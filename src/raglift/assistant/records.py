@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from raglift.integrations.language_models import FilledPrompt
-    from raglift.records import Hit, Query, Ranking, Scores
+    from raglift.records import Hit, Query, Ranking
+    from raglift.result_records import Scores
 
 __all__ = ["Answer", "Citation", "StageHits", "Turn"]
 

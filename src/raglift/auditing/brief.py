@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING
 
 from raglift.auditing.records import KINDS
 from raglift.auditing.terminal import chunkings_table, foot_lines, head_lines
-from raglift.report.document import Cell, Document, Section, Table
-from raglift.report.page.cells import row_of
+from raglift.rendering.document import Cell, Document, Section, Table, row_of
 
 if TYPE_CHECKING:
-    from raglift.auditing.records import Audit
+    from raglift.auditing.records import AuditRecord
 
 __all__ = ["audit_brief"]
 
 _SHOWN = 20
 
 
-def audit_brief(audit: Audit) -> Document:
+def audit_brief(audit: AuditRecord) -> Document:
     """Return an audit in short."""
     first, second = head_lines(audit)
     counts = Counter(finding.kind for finding in audit.findings)
@@ -36,7 +35,7 @@ def audit_brief(audit: Audit) -> Document:
     )
 
 
-def _findings(audit: Audit) -> Section:
+def _findings(audit: AuditRecord) -> Section:
     """Return the findings one by one, folded, those that break a label first."""
     ordered = (*audit.broken, *audit.warnings)
     rows = [

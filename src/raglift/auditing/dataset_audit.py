@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from raglift.auditing.chunkings import Located, audit_chunking
 from raglift.auditing.labels import audit_labels, labels_of, whereabouts
-from raglift.auditing.records import Audit, ChunkingAudit
+from raglift.auditing.result import Audit
 from raglift.auditing.tokens import chunks_read_in_part
 from raglift.chunking import Chunker, parse_chunker
 from raglift.errors import ConfigurationError, MissingDependency, ModelError
@@ -17,6 +17,8 @@ from raglift.records import Chunk, Dataset
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from raglift.auditing.records import ChunkingAudit
 
 __all__ = ["audit"]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from raglift.auditing.nearest import nearest_passages
 from raglift.auditing.records import Finding, Place
-from raglift.dataset.faults import quoted
+from raglift.faults import quoted
 from raglift.matching.overlap import SHORTEST_OVERLAP, longest_overlap
 from raglift.matching.places import find_places
 from raglift.records import Passage

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from raglift.records import PEOPLE, LabelSources
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["KINDS", "PLACEMENTS", "Attainable", "Audit", "ChunkingAudit", "Finding", "Kind", "Nearest", "Place"]
+__all__ = ["KINDS", "PLACEMENTS", "Attainable", "AuditRecord", "ChunkingAudit", "Finding", "Kind", "Nearest", "Place"]
 
 Kind = Literal[
     "nowhere",
@@ -125,7 +122,7 @@ class ChunkingAudit:
 
 
 @dataclass(frozen=True)
-class Audit:
+class AuditRecord:
     """What is wrong with the labels of a dataset, and what chunking does to them."""
 
     dataset: str
@@ -158,34 +155,3 @@ class Audit:
     def warnings(self) -> tuple[Finding, ...]:
         """The other findings."""
         return tuple(finding for finding in self.findings if not finding.is_broken)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row a finding.
-
-        Columns: `query_id`, `where`, `severity` (broken or warning), `kind`, `text`, `detail`, `places` (how many),
-        `doc_id`, `start`, `end` (of the first place, or of the nearest), `nearest`, `likeness`.
-        """
-        from raglift.auditing.frames import findings_frame
-
-        return findings_frame(self)
-
-    def chunkings_to_frame(self) -> pd.DataFrame:
-        """Return one row a chunker.
-
-        Columns: `chunker`, `chunks`, `mean_length`, `read_in_part`, one for each of `PLACEMENTS`, and `recall@k` and
-        `exact@k` for each k.
-        """
-        from raglift.auditing.frames import chunkings_frame
-
-        return chunkings_frame(self)
-
-    def _repr_html_(self) -> str:
-        from raglift.auditing.brief import audit_brief
-        from raglift.report.notebook import html_of
-
-        return html_of(audit_brief(self))
-
-    def __str__(self) -> str:
-        from raglift.auditing.terminal import audit_text
-
-        return audit_text(self)

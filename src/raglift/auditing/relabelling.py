@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from raglift.auditing.labels import find_whereabouts
-from raglift.dataset.anchors import Sources
 from raglift.dataset.decoding import decode_lines, read_bytes
-from raglift.dataset.faults import Place, quoted
-from raglift.dataset.labels import read_query
 from raglift.dataset.replacing import NOTHING_WRITTEN, replacing_file
 from raglift.dataset.strict_json import parse_object
 from raglift.errors import ConfigurationError, DatasetError
+from raglift.faults import Place, quoted
 from raglift.records import Document, Passage
+from raglift.records.anchors import Sources
+from raglift.records.queries import read_query
 from raglift.text import NormalizedText, normalize, normalize_with_offsets
 
 if TYPE_CHECKING:

@@ -7,18 +7,18 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from raglift.auditing.records import KINDS, PLACEMENTS
-from raglift.dataset.faults import quoted
-from raglift.report.document import table_of
+from raglift.rendering.document import table_of
 from raglift.report.format import labels_line
 from raglift.report.terminal.rendering import WIDTH, as_text, write
+from raglift.validation import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rich.console import Console
 
-    from raglift.auditing.records import Audit, ChunkingAudit, Finding
-    from raglift.report.document import Part, Table
+    from raglift.auditing.records import AuditRecord, ChunkingAudit, Finding
+    from raglift.rendering.document import Part, Table
 
 __all__ = ["audit_parts", "audit_text", "chunkings_table", "foot_lines", "head_lines", "print_audit"]
 
@@ -28,17 +28,17 @@ _TITLE_WIDTH = 20
 _GAP = 3
 
 
-def audit_text(audit: Audit) -> str:
+def audit_text(audit: AuditRecord) -> str:
     """Return an audit as plain text."""
     return as_text(audit_parts(audit), wrap=False, roomy=True)
 
 
-def print_audit(audit: Audit, console: Console) -> None:
+def print_audit(audit: AuditRecord, console: Console) -> None:
     """Print an audit: what was looked at, the findings by kind, broken labels first, and the chunkers."""
     write(console, audit_parts(audit, console.width), wrap=False, roomy=True)
 
 
-def audit_parts(audit: Audit, width: int = WIDTH) -> Iterator[Part]:
+def audit_parts(audit: AuditRecord, width: int = WIDTH) -> Iterator[Part]:
     """Yield the lines of an audit, and tables of its chunkers that fit into a width."""
     yield from head_lines(audit)
     yield from labels_line(audit.label_sources)
@@ -51,7 +51,7 @@ def audit_parts(audit: Audit, width: int = WIDTH) -> Iterator[Part]:
     yield from (f"! {note}" for note in audit.notes)
 
 
-def head_lines(audit: Audit) -> Iterator[str]:
+def head_lines(audit: AuditRecord) -> Iterator[str]:
     """Yield what was looked at, and how many labels are broken."""
     yield (
         f"{audit.dataset}: {audit.queries:,} queries ({audit.labelled:,} labelled), {audit.facts:,} facts, "
@@ -61,7 +61,7 @@ def head_lines(audit: Audit) -> Iterator[str]:
     yield f"labels: {broken:,} broken, {warnings:,} warning{'s' * (warnings != 1)}"
 
 
-def _findings(audit: Audit) -> Iterator[str]:
+def _findings(audit: AuditRecord) -> Iterator[str]:
     order = list(KINDS)
     by_kind = sorted(audit.findings, key=lambda finding: order.index(finding.kind))
     for kind, group in groupby(by_kind, key=lambda finding: finding.kind):
@@ -122,7 +122,7 @@ def _column(chunking: ChunkingAudit) -> list[tuple[str, str]]:
     return cells
 
 
-def foot_lines(audit: Audit) -> Iterator[str]:
+def foot_lines(audit: AuditRecord) -> Iterator[str]:
     """Yield what the figures of the chunkers mean."""
     yield f"attainable recall: the most that any retriever could reach; match by {audit.match}, n = {audit.labelled:,}"
     if any(chunking.read_in_part is not None for chunking in audit.chunkings):

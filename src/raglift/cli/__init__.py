@@ -4,29 +4,19 @@ from __future__ import annotations
 
 import errno
 import io
-import os
 import sys
-from contextlib import suppress
 from typing import TYPE_CHECKING
+
+from raglift.cli.exits import INTERRUPTED, Stopped, drop_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["INTERRUPTED", "Stopped", "drop_output", "main"]
 
-INTERRUPTED = 130
-"""The exit code after Ctrl-C, as a shell has it."""
 _HOW_TO_GO_ON = "what the models finished is kept: the same command goes on from there"
 _DISK = {errno.EACCES, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC, errno.EPERM, errno.EROFS}
 """What a disk that is full, broken or not ours answers."""
-
-
-class Stopped(SystemExit):
-    """Ctrl-C, where there is something to say of how to go on."""
-
-    def __init__(self, how_to_go_on: str) -> None:
-        super().__init__(INTERRUPTED)
-        self.how_to_go_on = how_to_go_on
 
 
 def main() -> None:
@@ -84,9 +74,3 @@ def _stop(message: str) -> None:
         drop_output()
     sys.stderr.write(f"raglift: error: {printable(message)}\n")
     sys.exit(2)
-
-
-def drop_output() -> None:
-    """Let what is still to be printed go nowhere: there is no place for it."""
-    with suppress(OSError):  # a test's output has no file
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

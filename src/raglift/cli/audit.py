@@ -15,8 +15,8 @@ from raglift.auditing import KINDS, PLACEMENTS, audit, print_audit, relabel
 from raglift.cli.evaluate import numbers_of_hits
 from raglift.cli.json_output import labels_json
 from raglift.corpora.catalogue import QUERIES, find_corpus
-from raglift.dataset.faults import quoted
 from raglift.errors import ConfigurationError, DatasetError
+from raglift.faults import quoted
 from raglift.integrations.splitters import chunker_by_name
 from raglift.loading import load_dataset
 from raglift.matching import MatchRule

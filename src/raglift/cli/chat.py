@@ -14,7 +14,7 @@ from raglift.assistant import Assistant
 from raglift.assistant.conversation import converse, take_turn
 from raglift.assistant.lines import say
 from raglift.assistant.view import View
-from raglift.cli import Stopped
+from raglift.cli.exits import Stopped
 from raglift.cli.json_output import labels_json, print_json
 from raglift.cli.model_options import model_of
 from raglift.errors import MissingDependency, MissingKey

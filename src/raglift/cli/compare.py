@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from raglift.cli.json_output import labels_json, print_json, records
-from raglift.comparison import compare, has_costs
+from raglift.comparison import has_costs
 from raglift.errors import ConfigurationError
 from raglift.report.terminal.comparison import comparison_parts
 from raglift.report.terminal.lift import lift_parts
 from raglift.report.terminal.rendering import as_text, write
 from raglift.report.terminal.slices import slices_parts
-from raglift.store import load_evaluation
+from raglift.results import compare, load_evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
     from raglift.cli.tracking import Tracking
-    from raglift.records import Comparison, Lift, TagSlices
-    from raglift.report.document import Part
+    from raglift.rendering.document import Part
+    from raglift.results import Comparison, Lift, TagSlices
 
 __all__ = ["Request", "run"]
 

@@ -15,7 +15,7 @@ from raglift.systems import LocalSystem, build_retriever
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from raglift.records import Evaluation
+    from raglift.results import Evaluation
 
 __all__ = ["CORPUS", "run"]
 

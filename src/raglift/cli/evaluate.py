@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from raglift.cli.tracking import Tracking
     from raglift.matching import MatchRule
     from raglift.models import Dtype
-    from raglift.records import Evaluation, Tokens
+    from raglift.records import Tokens
+    from raglift.results import Evaluation
 
 __all__ = ["Request", "as_json", "depths", "make_chunker", "numbers_of_hits", "options", "parts", "print_result", "run"]
 

@@ -6,12 +6,13 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from raglift.cli.json_output import hit_json, print_json
-from raglift.store import load_evaluation
+from raglift.results import load_evaluation
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from raglift.diagnosis.explanation import ExplainedHit, Explanation
+    from raglift.diagnosis.explanation import ExplainedHit
+    from raglift.results import Explanation
 
 __all__ = ["run"]
 

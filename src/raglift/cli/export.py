@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from raglift.cli.json_output import print_json
+from raglift.results import load_evaluation
 from raglift.run_files import export
-from raglift.store import load_evaluation
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from raglift.cli import drop_output
+from raglift.cli.exits import drop_output
 from raglift.cli.gate_json import gate_json, undecided_json
 from raglift.cli.json_output import print_json
-from raglift.comparison import distinct_names
 from raglift.errors import ConfigurationError, RagliftError, RunError
 from raglift.gating import Outcome, gate
 from raglift.gating.annotations import without_commands
@@ -23,13 +22,14 @@ from raglift.loading import load_dataset
 from raglift.paths import is_there, user_path
 from raglift.printable import printable, short_repr
 from raglift.report.terminal.rendering import as_text, write
-from raglift.store import load_evaluation
+from raglift.results import distinct_names, load_evaluation
 from raglift.sweep.folder import SweepFolder
 from raglift.sweep.specification import Cell
 
 if TYPE_CHECKING:
     from raglift.gating import GateResult
-    from raglift.records import Dataset, Evaluation
+    from raglift.records import Dataset
+    from raglift.results import Evaluation
 
 __all__ = ["Request", "run"]
 

@@ -15,7 +15,7 @@ from raglift.errors import RunError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from raglift.records import Evaluation
+    from raglift.results import Evaluation
 
 __all__ = ["PRINTED_ONLY", "keep", "save_somewhere"]
 

@@ -38,7 +38,7 @@ def run(request: Request) -> None:
 
 def _table(found: MeasureList) -> str:
     """Return a row a metric, and how to see more of one."""
-    from raglift.report.document import table_of
+    from raglift.rendering.document import table_of
     from raglift.report.terminal.rendering import as_text
 
     rows = [(_name(each), each.formula, each.source or each.origin) for each in found.measures]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from raglift.cli import Stopped
+from raglift.cli.exits import Stopped
 from raglift.errors import ConfigurationError, CostLimitReached
 from raglift.integrations.language_models import language_model
 from raglift.judging.asking.ask import Limits

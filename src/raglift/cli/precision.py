@@ -9,8 +9,7 @@ from raglift.cli.json_output import print_json
 from raglift.cli.model_options import limited, print_estimate, stoppable
 from raglift.cli.saved_runs import load_runs
 from raglift.judging.usefulness import context_precision, estimate_context_precision, read_answers
-from raglift.judging.usefulness.brief import print_precision
-from raglift.judging.usefulness.records import MEASURES
+from raglift.judging.usefulness.records import MEASURES, print_precision
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

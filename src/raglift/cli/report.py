@@ -6,13 +6,11 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from raglift.comparison import compare
 from raglift.comparison.statistics import primary_of
 from raglift.dataset.replacing import replacing_file
 from raglift.errors import ConfigurationError
 from raglift.paths import is_there, user_path
-from raglift.records import Comparison, Evaluation
-from raglift.store import load_evaluation
+from raglift.results import Comparison, Evaluation, compare, load_evaluation
 from raglift.sweep import SweepResult, load_sweep_result
 from raglift.sweep.folder import SweepFolder
 

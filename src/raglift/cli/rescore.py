@@ -18,13 +18,15 @@ from raglift.matching import MatchRule
 from raglift.metrics import MEASURES, split_metrics
 from raglift.metrics.choosing import JUDGED
 from raglift.records import Metric
-from raglift.store import check_free, load_evaluation
+from raglift.results import load_evaluation
+from raglift.store import check_free
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.cli.tracking import Tracking
-    from raglift.records import Dataset, Evaluation
+    from raglift.records import Dataset
+    from raglift.results import Evaluation
 
 __all__ = ["Request", "run"]
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raglift.comparison import distinct_names
 from raglift.errors import ConfigurationError
 from raglift.paths import user_path
-from raglift.store import load_evaluation
+from raglift.results import distinct_names, load_evaluation
 from raglift.sweep import load_sweep_result
 from raglift.sweep.folder import SweepFolder
 
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from raglift.records import Evaluation
+    from raglift.results import Evaluation
 
 __all__ = ["load_runs"]
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from raglift.cli import Stopped
+from raglift.cli.exits import Stopped
 from raglift.cli.json_output import labels_json, print_json
 from raglift.errors import ConfigurationError, QueryFailed
 from raglift.paths import is_folder

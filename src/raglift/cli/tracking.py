@@ -17,7 +17,7 @@ from raglift.paths import user_path
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from raglift.records import Comparison, Evaluation
+    from raglift.results import Comparison, Evaluation
     from raglift.sweep import SweepResult
 
 __all__ = ["TrackRequest", "Tracking", "run", "saved_first"]
@@ -136,7 +136,7 @@ def run(request: TrackRequest) -> None:
         RunError: a folder that holds no evaluation and no sweep; nothing was tracked.
         TrackingFailed: a tracker failed.
     """
-    from raglift.store import load_evaluation
+    from raglift.results import load_evaluation
     from raglift.sweep import load_sweep_result
     from raglift.sweep.folder import SweepFolder
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from raglift.comparison.pairs import Paired
     from raglift.comparison.same_queries import SharedQueries
-    from raglift.records import Compared, Evaluation, Metric
+    from raglift.records import Metric
+    from raglift.result_records import Compared, EvaluationRecord
 
 __all__ = ["cautions", "few_queries", "read_in_part"]
 
@@ -36,7 +37,7 @@ does to the other figures does not depend on that."""
 
 
 def cautions(
-    systems: Mapping[str, Evaluation],
+    systems: Mapping[str, EvaluationRecord],
     shared: SharedQueries,
     paired: Paired,
     rows: Sequence[Compared],
@@ -69,12 +70,12 @@ def few_queries(n: int) -> list[str]:
     return [f"only {queries}: with fewer than {FEW_QUERIES}, intervals and p-values say little"]
 
 
-def read_in_part(evaluation: Evaluation) -> list[str]:
+def read_in_part(evaluation: EvaluationRecord) -> list[str]:
     """Return the evaluation's own notes of chunks that the embedding model did not read to their end."""
     return [note for note in evaluation.notes if _READ_IN_PART in note]
 
 
-def _lengths(systems: Mapping[str, Evaluation], metric: Metric) -> list[str]:
+def _lengths(systems: Mapping[str, EvaluationRecord], metric: Metric) -> list[str]:
     """Warn of systems whose hits are much longer than others': as many of them are another prompt."""
     if metric.k is None:
         return []
@@ -93,14 +94,14 @@ def _lengths(systems: Mapping[str, Evaluation], metric: Metric) -> list[str]:
     ]
 
 
-def _characters(evaluation: Evaluation, k: int) -> float:
+def _characters(evaluation: EvaluationRecord, k: int) -> float:
     """Return how long the first k hits of the last stage are, on average."""
     last = [done.ranking for trace in evaluation.run.traces for done in trace.stages if done.stage == evaluation.after]
     lengths = [len(hit.chunk.text) for ranking in last for hit in ranking.hits[:k]]
     return sum(lengths) / len(lengths) if lengths else 0.0
 
 
-def _cut_chunks(systems: Mapping[str, Evaluation]) -> list[str]:
+def _cut_chunks(systems: Mapping[str, EvaluationRecord]) -> list[str]:
     """Pass on what systems say of chunks that were read in part; what several say, once."""
     by_note: dict[str, list[str]] = {}
     for name, evaluation in systems.items():
@@ -109,7 +110,7 @@ def _cut_chunks(systems: Mapping[str, Evaluation]) -> list[str]:
     return [f"{named(names)}: {note}" for note, names in by_note.items()]
 
 
-def _machines(systems: Mapping[str, Evaluation]) -> list[str]:
+def _machines(systems: Mapping[str, EvaluationRecord]) -> list[str]:
     """Warn of latency that was not measured on machines of one kind."""
     by_machine: dict[str, list[str]] = {}
     for name, evaluation in systems.items():
@@ -151,7 +152,7 @@ def _best_of_many(paired: Paired, deciding: Sequence[Compared], *, held_out: boo
     ]
 
 
-def _unequally_judged(systems: Mapping[str, Evaluation], shared: SharedQueries, primary: Metric) -> list[str]:
+def _unequally_judged(systems: Mapping[str, EvaluationRecord], shared: SharedQueries, primary: Metric) -> list[str]:
     """Warn of systems that differ in how many of their hits were judged, at the depth of the primary metric.
 
     Where nothing was judged irrelevant, what was judged is what was found relevant, and a difference is the finding.
@@ -171,7 +172,7 @@ def _unequally_judged(systems: Mapping[str, Evaluation], shared: SharedQueries, 
     ]
 
 
-def _judged(evaluation: Evaluation, metric: Metric) -> NDArray[np.float64]:
+def _judged(evaluation: EvaluationRecord, metric: Metric) -> NDArray[np.float64]:
     """Return how much of what came back was judged, for each query; NaN for one without labels."""
     if metric in evaluation.scores.metrics:
         return evaluation.scores.of(evaluation.after, metric)
@@ -179,7 +180,7 @@ def _judged(evaluation: Evaluation, metric: Metric) -> NDArray[np.float64]:
     return np.where([query.is_labelled for query in evaluation.dataset], values, np.nan)
 
 
-def _failures(systems: Mapping[str, Evaluation], shared: SharedQueries) -> dict[str, int]:
+def _failures(systems: Mapping[str, EvaluationRecord], shared: SharedQueries) -> dict[str, int]:
     labelled = [number for number, query in enumerate(shared.queries) if query.is_labelled]
     return {
         name: sum(evaluation.run.traces[place].error is not None for place in shared.places[name][labelled].tolist())

@@ -1,4 +1,4 @@
-"""`compare()`: systems on the same queries, each beside a baseline."""
+"""Systems on the same queries, each beside a baseline."""
 
 from __future__ import annotations
 
@@ -21,55 +21,46 @@ from raglift.comparison.statistics import (
     verdict,
     within_reach,
 )
-from raglift.comparison.systems import baseline_of, named_evaluations
+from raglift.comparison.systems import baseline_of
 from raglift.errors import ConfigurationError
 from raglift.metrics import has_differences
-from raglift.records import Compared, Comparison
+from raglift.result_records import Compared, ComparisonRecord
 from raglift.significance import holm, paired_differences
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from raglift.comparison.systems import Source
-    from raglift.records import Evaluation, Method, Metric
+    from raglift.records import Metric
+    from raglift.result_records import EvaluationRecord, Method
     from raglift.significance import PairedDifference
 
-__all__ = ["compare"]
+__all__ = ["compare_systems"]
 
 
-def compare(
-    evaluations: Sequence[Source] | Mapping[str, Source],
+def compare_systems(
+    systems: Mapping[str, EvaluationRecord],
     *,
     baseline: str | int | None = None,
     primary: Metric | str | None = None,
-    names: Sequence[str] | None = None,
     seed: int = 0,
     confidence: float = 0.95,
     hold_out: bool = False,
-) -> Comparison:
-    """Compare systems on the same queries, and say which differences are real.
-
-    Queries are paired by id, and every system is compared at its last stage. One metric decides, corrected by Holm over
-    the systems; every other is exploratory. A query that failed counts 0; one without labels counts for none.
+) -> ComparisonRecord:
+    """Compare systems on the same queries, and say which differences are real: see `raglift.compare`.
 
     Args:
-        evaluations: two or more, in a list or by name; folders of saved ones are opened.
+        systems: two or more evaluations, by name.
         baseline: the system that the others are compared with, by name or number; by default the first.
-        primary: the metric that decides, one that all systems have scored; by default NDCG@10 or, where that was not
-            scored, NDCG at the deepest depth that was, else the first measure of quality at its deepest.
-        names: what to call the systems; by default the mapping's names, the folders' names, or what their stages do.
+        primary: the metric that decides; by default as in `raglift.compare`.
         seed: of the permutation tests and the choice of halves.
         confidence: how often intervals hold the true value; a difference counts as real at p ≤ 1 − confidence.
-        hold_out: choose the best system on one half of the queries, and measure it on the other: the best of many is
-            partly the luckiest.
+        hold_out: choose the best system on one half of the queries, and measure it on the other.
 
     Raises:
         ConfigurationError: an argument that cannot be used; or systems without a fair pair: no query in common, other
             labels, another match rule or profile.
-        RunError: a folder that holds no evaluation.
     """
     method = method_of(seed, confidence)
-    systems = named_evaluations(evaluations, names)
     chosen = baseline_of(list(systems), baseline)
     check_same_rule({chosen: systems[chosen], **systems})
     shared = shared_queries(systems, chosen)
@@ -84,7 +75,7 @@ def compare(
     if len(systems) > 2:
         corrected = f"Holm over {len(systems) - 1} systems"
     text = method_text([row.difference for row in deciding if row.system != chosen], decides, corrected)
-    return Comparison(
+    return ComparisonRecord(
         names=tuple(systems),
         evaluations=tuple(systems.values()),
         baseline=chosen,
@@ -98,7 +89,7 @@ def compare(
     )
 
 
-def _common_metrics(systems: Mapping[str, Evaluation], baseline: str) -> list[Metric]:
+def _common_metrics(systems: Mapping[str, EvaluationRecord], baseline: str) -> list[Metric]:
     """Return the metrics that all systems have scored, in the baseline's order."""
     scored = [set(evaluation.scores.metrics) for evaluation in systems.values()]
     common = set.intersection(*scored)
@@ -108,7 +99,7 @@ def _common_metrics(systems: Mapping[str, Evaluation], baseline: str) -> list[Me
     return [metric for metric in systems[baseline].scores.metrics if metric in common and has_differences(metric)]
 
 
-def _not_in_common(systems: Mapping[str, Evaluation], common: Sequence[Metric]) -> list[str]:
+def _not_in_common(systems: Mapping[str, EvaluationRecord], common: Sequence[Metric]) -> list[str]:
     """Say which metrics are left out: not all systems have scored them, or their means are geometric."""
     every = dict.fromkeys(metric for evaluation in systems.values() for metric in evaluation.scores.metrics)
     left_out = [str(metric) for metric in every if metric not in common and has_differences(metric)]
@@ -122,7 +113,9 @@ def _not_in_common(systems: Mapping[str, Evaluation], common: Sequence[Metric]) 
 _RESCORE = "expected at least one: rl.rescore adds metrics and depths without asking the system again"
 
 
-def _primary(primary: Metric | str | None, metrics: Sequence[Metric], systems: Mapping[str, Evaluation]) -> Metric:
+def _primary(
+    primary: Metric | str | None, metrics: Sequence[Metric], systems: Mapping[str, EvaluationRecord]
+) -> Metric:
     """Return the metric that decides; where some systems lack it, say which."""
     try:
         return primary_of(primary, metrics)

@@ -9,14 +9,15 @@ import numpy as np
 from raglift.comparison.halves import halves
 from raglift.comparison.statistics import mean_of, verdict, within_reach
 from raglift.errors import ConfigurationError
-from raglift.records import HeldOut
+from raglift.result_records import HeldOut
 from raglift.significance import paired_difference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raglift.comparison.pairs import Paired
-    from raglift.records import Method, Query
+    from raglift.records import Query
+    from raglift.result_records import Method
 
 __all__ = ["hold_out_best"]
 

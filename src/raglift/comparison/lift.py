@@ -22,7 +22,7 @@ from raglift.diagnosis.rejudged import judgements_of
 from raglift.errors import ConfigurationError
 from raglift.metrics import has_differences, mean_title
 from raglift.metrics.satisfied import first_satisfactions
-from raglift.records import Lift, Lifted, Moved
+from raglift.result_records import Lifted, LiftRecord, Moved
 from raglift.significance import TIED, paired_differences
 from raglift.significance.arguments import checked_integer
 
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.matching import Judgements
-    from raglift.records import Evaluation, Method, Metric
+    from raglift.records import Metric
+    from raglift.result_records import EvaluationRecord, Method
     from raglift.significance import PairedDifference
 
 __all__ = ["reranker_lift"]
@@ -39,13 +40,13 @@ _SHOWN = 5
 
 
 def reranker_lift(
-    evaluation: Evaluation,
+    evaluation: EvaluationRecord,
     *,
     primary: Metric | str | None = None,
     seed: int = 0,
     confidence: float = 0.95,
     moved: int = _SHOWN,
-) -> Lift:
+) -> LiftRecord:
     """Return what the stages after the first changed, with intervals, a test, and the queries that moved most.
 
     Args:
@@ -75,7 +76,7 @@ def reranker_lift(
     )
     text = method_text([rows[0].difference], decides, "nothing to correct for: one comparison")
     up, down = _moved(evaluation, decides, lifts[:, 0], most)
-    return Lift(
+    return LiftRecord(
         evaluation,
         decides,
         (_decided(rows[0], lifts[:, 0], method), *rows[1:]),
@@ -86,7 +87,7 @@ def reranker_lift(
     )
 
 
-def _lifted(evaluation: Evaluation, metric: Metric, difference: PairedDifference, method: Method) -> Lifted:
+def _lifted(evaluation: EvaluationRecord, metric: Metric, difference: PairedDifference, method: Method) -> Lifted:
     before = evaluation.scores.of(evaluation.before, metric)
     after = evaluation.scores.of(evaluation.after, metric)
     is_fair = evaluation.has_fair_lift(metric)
@@ -112,7 +113,7 @@ def _decided(row: Lifted, lift: NDArray[np.float64], method: Method) -> Lifted:
     return replace(row, detectable=detectable(lift, method, 1), verdict=said, exploratory=False)
 
 
-def _warnings(evaluation: Evaluation, row: Lifted) -> list[str]:
+def _warnings(evaluation: EvaluationRecord, row: Lifted) -> list[str]:
     cut = [stage for stage in evaluation.scores.stages if evaluation.is_truncated(stage, row.metric)]
     unfair = [
         f"no fair pair on {mean_title(row.metric)}: {stage} returns no more than {_hits(evaluation.truncated[stage])}, "
@@ -128,7 +129,7 @@ def _hits(count: int) -> str:
 
 
 def _moved(
-    evaluation: Evaluation, metric: Metric, lift: NDArray[np.float64], most: int
+    evaluation: EvaluationRecord, metric: Metric, lift: NDArray[np.float64], most: int
 ) -> tuple[tuple[Moved, ...], tuple[Moved, ...]]:
     """Return the queries that gained and lost most; of equal ones, the first in the dataset."""
     sizes = np.nan_to_num(lift)

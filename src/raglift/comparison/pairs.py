@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.comparison.same_queries import SharedQueries
-    from raglift.records import Evaluation, Metric
+    from raglift.records import Metric
+    from raglift.result_records import EvaluationRecord
 
 __all__ = ["Paired", "looks_too_deep", "pair_up"]
 
@@ -63,7 +64,7 @@ class Paired:
 
 
 def pair_up(
-    systems: Mapping[str, Evaluation], baseline: str, metrics: Sequence[Metric], shared: SharedQueries
+    systems: Mapping[str, EvaluationRecord], baseline: str, metrics: Sequence[Metric], shared: SharedQueries
 ) -> Paired:
     """Return the values of each metric at each system's last stage, for the shared queries."""
     values = np.stack(
@@ -86,7 +87,7 @@ def pair_up(
     return Paired(tuple(systems), list(systems).index(baseline), tuple(metrics), values, truncated)
 
 
-def looks_too_deep(evaluation: Evaluation, metric: Metric, deepest: int) -> bool:
+def looks_too_deep(evaluation: EvaluationRecord, metric: Metric, deepest: int) -> bool:
     """Whether a metric looks deeper than a system could return.
 
     A stage that cuts is made good by a later one that adds hits, so what counts is the last ranking too.
@@ -100,7 +101,7 @@ def looks_too_deep(evaluation: Evaluation, metric: Metric, deepest: int) -> bool
     return cut and (metric.k is None or deepest < metric.k)
 
 
-def _deepest(evaluation: Evaluation) -> int:
+def _deepest(evaluation: EvaluationRecord) -> int:
     """Return the most hits that the last stage returned for any query."""
     if not evaluation.truncated:
         return 0

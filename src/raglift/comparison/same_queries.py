@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.records import Evaluation, Passage, Query
+    from raglift.records import Passage, Query
+    from raglift.result_records import EvaluationRecord
 
 __all__ = ["SharedQueries", "check_same_queries", "check_same_rule", "named", "shared_queries"]
 
@@ -39,7 +40,7 @@ class SharedQueries:
         return values[..., self.places[name]]
 
 
-def check_same_rule(systems: Mapping[str, Evaluation]) -> None:
+def check_same_rule(systems: Mapping[str, EvaluationRecord]) -> None:
     """Raise unless all systems were scored by one match rule and one profile's conventions.
 
     Raises:
@@ -59,7 +60,7 @@ def check_same_rule(systems: Mapping[str, Evaluation]) -> None:
                 )
 
 
-def shared_queries(systems: Mapping[str, Evaluation], baseline: str) -> SharedQueries:
+def shared_queries(systems: Mapping[str, EvaluationRecord], baseline: str) -> SharedQueries:
     """Return the queries that all systems answered, paired by id.
 
     Raises:
@@ -86,7 +87,7 @@ def shared_queries(systems: Mapping[str, Evaluation], baseline: str) -> SharedQu
     return SharedQueries(queries, places, tuple(notes))
 
 
-def _places(evaluation: Evaluation, queries: Sequence[Query]) -> NDArray[np.intp]:
+def _places(evaluation: EvaluationRecord, queries: Sequence[Query]) -> NDArray[np.intp]:
     place = {query_id: number for number, query_id in enumerate(evaluation.scores.query_ids)}
     return np.array([place[query.id] for query in queries], dtype=np.intp)
 
@@ -133,7 +134,7 @@ def check_same_queries(
             )
 
 
-def _differences(baseline: str, reference: Evaluation, name: str, evaluation: Evaluation) -> list[str]:
+def _differences(baseline: str, reference: EvaluationRecord, name: str, evaluation: EvaluationRecord) -> list[str]:
     """Say how two datasets differ beyond the questions and labels that they share."""
     ours, theirs = reference.dataset.query_by_id, evaluation.dataset.query_by_id
     notes = [
@@ -189,7 +190,7 @@ def _whose(name: str, sources: LabelSources) -> str:
     return f"{name!r}: {str(sources) or 'labels by people'}"
 
 
-def _hash(evaluation: Evaluation) -> object:
+def _hash(evaluation: EvaluationRecord) -> object:
     return evaluation.run.spec.get("dataset", {}).get("hash")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.comparison.statistics import interval_of, mean_of, method_of, primary_of, scored, within_reach
-from raglift.records import TagSlice, TagSlices
+from raglift.result_records import TagSlice, TagSlicesRecord
 from raglift.significance import paired_differences
 
 if TYPE_CHECKING:
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.records import Comparison, Evaluation, Method, Metric, Query
+    from raglift.records import Metric, Query
+    from raglift.result_records import ComparisonRecord, EvaluationRecord, Method
 
 __all__ = ["comparison_by_tag", "evaluation_by_tag"]
 
@@ -35,7 +36,7 @@ class _System:
     """Whether a difference means something."""
 
 
-def comparison_by_tag(comparison: Comparison, metric: Metric | str | None) -> TagSlices:
+def comparison_by_tag(comparison: ComparisonRecord, metric: Metric | str | None = None) -> TagSlicesRecord:
     """Return each system beside the baseline on the queries of each tag.
 
     Raises:
@@ -56,12 +57,12 @@ def comparison_by_tag(comparison: Comparison, metric: Metric | str | None) -> Ta
         for name in comparison.names
     ]
     slices = _slices(queries, systems, wanted, comparison.method)
-    return TagSlices(wanted, baseline, slices, comparison.method, comparison.label_sources)
+    return TagSlicesRecord(wanted, baseline, slices, comparison.method, comparison.label_sources)
 
 
 def evaluation_by_tag(
-    evaluation: Evaluation, metric: Metric | str | None, *, seed: int = 0, confidence: float = 0.95
-) -> TagSlices:
+    evaluation: EvaluationRecord, metric: Metric | str | None, *, seed: int = 0, confidence: float = 0.95
+) -> TagSlicesRecord:
     """Return the means on the queries of each tag after the last stage, beside the first where there is a reranker.
 
     Raises:
@@ -75,10 +76,10 @@ def evaluation_by_tag(
     system = _System(evaluation.after, after, before, is_fair=evaluation.has_fair_lift(wanted))
     baseline = None if before is None else evaluation.before
     slices = _slices(evaluation.dataset.queries, [system], wanted, method)
-    return TagSlices(wanted, baseline, slices, method, evaluation.label_sources)
+    return TagSlicesRecord(wanted, baseline, slices, method, evaluation.label_sources)
 
 
-def _values(evaluation: Evaluation, metric: Metric, query_ids: Sequence[str]) -> NDArray[np.float64]:
+def _values(evaluation: EvaluationRecord, metric: Metric, query_ids: Sequence[str]) -> NDArray[np.float64]:
     place = {query_id: number for number, query_id in enumerate(evaluation.scores.query_ids)}
     values = evaluation.scores.of(evaluation.after, metric)
     return values[np.array([place[query_id] for query_id in query_ids], dtype=np.intp)]

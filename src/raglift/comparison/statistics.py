@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.errors import ConfigurationError
-from raglift.metrics import MEASURES, has_differences, mean_of
+from raglift.metrics import MEASURES, as_metric, has_differences, mean_of
 from raglift.metrics.measure import LEAST
-from raglift.records import Method, Metric
-from raglift.records.metric import as_metric
+from raglift.records import Metric
+from raglift.result_records import Method
 from raglift.significance import Interval, detectable_difference, mean_interval
 from raglift.significance.arguments import checked_fraction, checked_integer
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from raglift.comparison.pareto import beats
 from raglift.comparison.statistics import scored
 from raglift.errors import ConfigurationError
-from raglift.records import Costed, Tradeoff
+from raglift.result_records import Costed, TradeoffRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from raglift.records import Comparison, Cost, Metric
+    from raglift.records import Cost, Metric
+    from raglift.result_records import ComparisonRecord
 
 __all__ = ["has_costs", "tradeoff"]
 
@@ -41,12 +42,12 @@ _COSTS: dict[str, Callable[[Cost], float | None]] = {
 
 
 def tradeoff(
-    comparison: Comparison,
-    quality: Metric | str | None,
-    costs: Sequence[str] | None,
+    comparison: ComparisonRecord,
+    quality: Metric | str | None = None,
+    costs: Sequence[str] | None = None,
     *,
-    known: Mapping[str, Mapping[str, float]],
-) -> Tradeoff:
+    known: Mapping[str, Mapping[str, float]] | None = None,
+) -> TradeoffRecord:
     """Return cost beside quality, and the systems that no other beats in all.
 
     A system of which a cost is not known, or whose quality is truncated, takes no part in the front.
@@ -60,6 +61,7 @@ def tradeoff(
     Raises:
         ConfigurationError: a cost that does not exist, or that is known of no system; or a system that is not there.
     """
+    known = {} if known is None else known
     metric = scored(comparison.primary if quality is None else quality, comparison.metrics, "quality")
     _check_known(comparison, known)
     found = {name: _costs_of(comparison, name, metric, known) for name in comparison.names}
@@ -74,10 +76,10 @@ def tradeoff(
         rows.append(
             Costed(name, row.mean, {cost: found[name][cost] for cost in chosen if cost not in missing}, left_out=reason)
         )
-    return Tradeoff(metric, chosen, tuple(_with_winners(rows, chosen)), comparison.label_sources)
+    return TradeoffRecord(metric, chosen, tuple(_with_winners(rows, chosen)), comparison.label_sources)
 
 
-def has_costs(comparison: Comparison) -> bool:
+def has_costs(comparison: ComparisonRecord) -> bool:
     """Return whether latency or context tokens are known of some system, so that there is a tradeoff to show."""
     found = [_costs_of(comparison, name, comparison.primary, {}) for name in comparison.names]
     return any(cost in of_one for of_one in found for cost in _USUAL)
@@ -95,7 +97,7 @@ def _with_winners(rows: Sequence[Costed], costs: Sequence[str]) -> list[Costed]:
 
 
 def _costs_of(
-    comparison: Comparison, name: str, metric: Metric, known: Mapping[str, Mapping[str, float]]
+    comparison: ComparisonRecord, name: str, metric: Metric, known: Mapping[str, Mapping[str, float]]
 ) -> dict[str, float]:
     """Return what is known of one system's costs."""
     evaluation = comparison.evaluation(name)
@@ -106,7 +108,7 @@ def _costs_of(
     return {label: float(value) for label, value in found.items() if value is not None and not math.isnan(value)}
 
 
-def _context_tokens(comparison: Comparison, name: str, metric: Metric) -> float | None:
+def _context_tokens(comparison: ComparisonRecord, name: str, metric: Metric) -> float | None:
     """Return the mean tokens of the hits that the quality looks at; None where they were not counted."""
     for row in comparison.rows:
         if row.system == name and row.metric.name == _CONTEXT and row.metric.depth == metric.depth:
@@ -142,7 +144,7 @@ _HOW = (
 )
 
 
-def _check_known(comparison: Comparison, known: Mapping[str, Mapping[str, float]]) -> None:
+def _check_known(comparison: ComparisonRecord, known: Mapping[str, Mapping[str, float]]) -> None:
     for cost, by_system in known.items():
         for name, value in by_system.items():
             if name not in comparison.names:

@@ -12,8 +12,8 @@ from raglift.cache import cache_folder
 from raglift.corpora.descriptor import DESCRIPTOR, CorpusText, Descriptor, read_descriptor
 from raglift.dataset import read_documents
 from raglift.dataset.decoding import read_bytes
-from raglift.dataset.faults import Place, nearest, quoted
 from raglift.errors import CorpusError, CorpusMissing, DatasetError
+from raglift.faults import Place, nearest, quoted
 from raglift.paths import is_folder, is_there, user_path
 
 if TYPE_CHECKING:

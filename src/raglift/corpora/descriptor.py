@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from raglift.corpora.addresses import is_allowed
 from raglift.corpora.gutenberg import strip_gutenberg
 from raglift.dataset.decoding import decode_text, read_bytes
-from raglift.dataset.faults import Place, check_fields, shown
 from raglift.errors import DatasetError
+from raglift.faults import Place, check_fields, shown
 from raglift.printable import UNPRINTABLE
 from raglift.records import Document
 

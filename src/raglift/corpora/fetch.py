@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from raglift.corpora.catalogue import Corpus, find_corpus
 from raglift.dataset import read_queries
-from raglift.dataset.faults import Place
 from raglift.dataset.replacing import beside
 from raglift.errors import CorpusError, DatasetError
+from raglift.faults import Place
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.dataset.decoding import decode_text, read_bytes
 from raglift.dataset.documents import read_documents
-from raglift.dataset.faults import Place, check_fields, nearest, quoted, shown
-from raglift.dataset.passages import read_string
 from raglift.errors import DatasetError
+from raglift.faults import Place, check_fields, nearest, quoted, shown
 from raglift.paths import is_file, is_folder, user_path
 from raglift.records import Dataset, Fact, Passage, Query
+from raglift.records.passages import read_string
 
 if TYPE_CHECKING:
     import os

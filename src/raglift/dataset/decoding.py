@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import IO
 
-    from raglift.dataset.faults import Place
+    from raglift.faults import Place
 
 __all__ = ["decode_lines", "decode_text", "lines_of", "read_bytes", "read_text", "stream_lines"]
 

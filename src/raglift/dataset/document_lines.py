@@ -6,10 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from raglift.dataset.decoding import stream_lines
-from raglift.dataset.faults import Place, quoted, shown
-from raglift.dataset.passages import read_characters, read_id
 from raglift.dataset.strict_json import parse_object
+from raglift.faults import Place, quoted, shown
 from raglift.records import Document
+from raglift.records.passages import read_characters, read_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from raglift.dataset.decoding import decode_text, read_bytes
 from raglift.dataset.document_lines import LINES_SUFFIXES, read_document_lines
-from raglift.dataset.faults import Place, shown
 from raglift.errors import DatasetError
+from raglift.faults import Place
 from raglift.paths import is_file, is_folder, user_path
 from raglift.records import Document
+from raglift.records.dataset import check_documents
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.errors import Fault
 
-__all__ = ["DocumentSource", "check_documents", "read_documents"]
+__all__ = ["DocumentSource", "read_documents"]
 
 DocumentSource: TypeAlias = "Sequence[Document] | Mapping[str, str] | str | os.PathLike[str] | None"
 """What documents can be given as: records, a mapping from id to text, or a file or folder."""
@@ -97,31 +98,3 @@ def _from_files(files: Mapping[str, Path], faults: list[Fault]) -> tuple[Documen
         if text is not None:
             documents.append(Document(doc_id, text))
     return tuple(documents)
-
-
-def check_documents(documents: Sequence[object], faults: list[Fault]) -> tuple[Document, ...]:
-    """Return the records whose ids and texts are texts and whose ids are unique; note the others.
-
-    Args:
-        documents: what should be documents.
-        faults: where what is wrong is noted.
-    """
-    checked: list[Document] = []
-    first: dict[str, int] = {}
-    for index, document in enumerate(documents):
-        place = Place("documents", faults, field=f"[{index}]")
-        if not isinstance(document, Document):
-            place.fault(f"an object of type {type(document).__name__}", "a raglift Document")
-            continue
-        doc_id: object = document.id
-        text: object = document.text
-        if not isinstance(doc_id, str) or not doc_id:
-            (place / "id").fault(shown(doc_id), "an id: a text that is not empty")
-        elif not isinstance(text, str):
-            (place / "text").fault(shown(text), f"the text of {shown(doc_id)}")
-        elif doc_id in first:
-            (place / "id").fault(f"the id {shown(doc_id)} of documents[{first[doc_id]}]", "a unique id")
-        else:
-            first[doc_id] = index
-            checked.append(document)
-    return tuple(checked)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raglift.dataset.anchors import Sources
 from raglift.dataset.decoding import decode_lines, read_bytes
-from raglift.dataset.faults import Place, quoted
-from raglift.dataset.labels import read_query
 from raglift.dataset.strict_json import parse_object
 from raglift.errors import DatasetError
+from raglift.faults import Place, quoted
+from raglift.records.anchors import Sources
+from raglift.records.queries import read_query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

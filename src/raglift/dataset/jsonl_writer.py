@@ -6,13 +6,13 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from raglift.dataset.anchors import Sources
-from raglift.dataset.faults import Place, quoted
-from raglift.dataset.labels import read_query
-from raglift.dataset.passages import IRRELEVANT, RELEVANT
 from raglift.dataset.replacing import NOTHING_WRITTEN, replacing_file
 from raglift.errors import DatasetError
+from raglift.faults import Place, quoted
 from raglift.paths import user_path
+from raglift.records.anchors import Sources
+from raglift.records.passages import IRRELEVANT, RELEVANT
+from raglift.records.queries import read_query
 
 if TYPE_CHECKING:
     import os

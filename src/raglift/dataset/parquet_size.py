@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyarrow import parquet
 
-    from raglift.dataset.faults import Place
+    from raglift.faults import Place
 
 __all__ = ["fits", "rows_at_a_time"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from raglift.dataset.faults import quoted, shown
+from raglift.faults import quoted, shown
 
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    from raglift.dataset.faults import Place
+    from raglift.faults import Place
 
 __all__ = ["gives_back", "parse_object", "parse_text"]
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from raglift.records import Evaluation, Metric
+    from raglift.records import Metric
+    from raglift.result_records import EvaluationRecord
 
 __all__ = ["has_curve", "over_k"]
 
@@ -28,7 +29,7 @@ def has_curve(metric: Metric) -> bool:
     return MEASURES[metric.name].takes_k and MEASURES[metric.name].is_installed
 
 
-def over_k(evaluation: Evaluation, metric: Metric | str, ks: Sequence[int] | None = None) -> pd.DataFrame:
+def over_k(evaluation: EvaluationRecord, metric: Metric | str, ks: Sequence[int] | None = None) -> pd.DataFrame:
     """Return a metric's mean at many depths, from what matched, without asking the system again.
 
     Args:
@@ -61,7 +62,7 @@ def over_k(evaluation: Evaluation, metric: Metric | str, ks: Sequence[int] | Non
     return pd.DataFrame({"k": [at_k.k for at_k in scores.metrics], **means, "n": n})
 
 
-def _depths(evaluation: Evaluation, ks: Sequence[int] | None) -> list[int]:
+def _depths(evaluation: EvaluationRecord, ks: Sequence[int] | None) -> list[int]:
     candidates = int(evaluation.run.spec["candidates"])
     given: object = range(1, candidates + 1) if ks is None else ks
     found = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else []

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from raglift.matching import Judgements
-    from raglift.records import Evaluation, Hit, Metric, Query
+    from raglift.records import Hit, Metric, Query
+    from raglift.result_records import EvaluationRecord
 
-__all__ = ["ExplainedHit", "Explanation", "Piece", "explain"]
+__all__ = ["ExplainedHit", "ExplanationRecord", "Piece", "explain"]
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class ExplainedHit:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class ExplanationRecord:
     """One query at one stage."""
 
     query: Query
@@ -93,19 +94,8 @@ class Explanation:
         index = pd.Index([each.hit.rank for each in self.hits], name="rank")
         return pd.DataFrame([each.earned for each in self.hits], index, [str(metric) for metric in self.metrics])
 
-    def _repr_html_(self) -> str:
-        from raglift.report.brief.diagnosis import explanation_brief
-        from raglift.report.notebook import html_of
 
-        return html_of(explanation_brief(self))
-
-    def __str__(self) -> str:
-        from raglift.report import explanation_text
-
-        return explanation_text(self)
-
-
-def explain(evaluation: Evaluation, query_id: str, *, stage: str | None = None) -> Explanation:
+def explain(evaluation: EvaluationRecord, query_id: str, *, stage: str | None = None) -> ExplanationRecord:
     """Return which hit of one query matched which passage, in which direction, what it covers, and what it earned.
 
     What a hit earned in a metric is the metric's value over the hits up to it, minus that over the hits before it.
@@ -137,7 +127,7 @@ def explain(evaluation: Evaluation, query_id: str, *, stage: str | None = None) 
         for hit, row in zip(ranking, earned.tolist(), strict=True)
     )
     values = tuple(float(evaluation.scores.of(stage, metric)[number]) for metric in metrics)
-    return Explanation(query, stage, str(rule_of(evaluation)), trace.error, metrics, values, tuple(hits))
+    return ExplanationRecord(query, stage, str(rule_of(evaluation)), trace.error, metrics, values, tuple(hits))
 
 
 def _is_told(measure: Measure) -> bool:

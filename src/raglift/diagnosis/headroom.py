@@ -18,15 +18,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.diagnosis.attainable import Alternative
-    from raglift.records import Evaluation, Query
+    from raglift.records import Query
+    from raglift.result_records import EvaluationRecord
 
-__all__ = ["Headroom", "headroom"]
+__all__ = ["HeadroomRecord", "headroom"]
 
 _TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Headroom:
+class HeadroomRecord:
     """Recall and NDCG of a perfect reranker over the candidates that the first stage returned."""
 
     k: int
@@ -55,13 +56,8 @@ class Headroom:
         """Whether both means are exact; else they are upper bounds."""
         return bool(self.exact.all())
 
-    def __str__(self) -> str:
-        from raglift.report import headroom_text
 
-        return headroom_text(self)
-
-
-def headroom(evaluation: Evaluation, k: int | None = None) -> Headroom:
+def headroom(evaluation: EvaluationRecord, k: int | None = None) -> HeadroomRecord:
     """Return recall and NDCG of a perfect reranker over the same candidates.
 
     Recall@k is that of the k candidates that satisfy most facts. NDCG@k is bounded by placing each fact with its best
@@ -95,7 +91,7 @@ def headroom(evaluation: Evaluation, k: int | None = None) -> Headroom:
     (judged,) = judge(queries, [rankings], rule)
     reached = compute(judged, NDCG @ k)
     exact &= np.isnan(ndcg) | (reached >= ndcg - _TOLERANCE)
-    return Headroom(k, recall, ndcg, exact, evaluation.label_sources)
+    return HeadroomRecord(k, recall, ndcg, exact, evaluation.label_sources)
 
 
 def _best_ndcg(query: Query, needs: list[list[Alternative]], k: int) -> tuple[float, list[int]]:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.matching import Judgements
-    from raglift.records import Evaluation
+    from raglift.result_records import EvaluationRecord
 
-__all__ = ["Fates", "Loss", "LossBreakdown", "fates_of", "loss_breakdown"]
+__all__ = ["Fates", "Loss", "LossBreakdownRecord", "fates_of", "loss_breakdown"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Loss:
 
 
 @dataclass(frozen=True)
-class LossBreakdown:
+class LossBreakdownRecord:
     """What became of each fact of the labelled queries, at one depth."""
 
     k: int
@@ -72,17 +72,6 @@ class LossBreakdown:
         ]
         return pd.DataFrame(rows, columns=["outcome", "stage", "facts", "share", "queries", "query_ids"])
 
-    def _repr_html_(self) -> str:
-        from raglift.report.brief.diagnosis import loss_brief
-        from raglift.report.notebook import html_of
-
-        return html_of(loss_brief(self))
-
-    def __str__(self) -> str:
-        from raglift.report import loss_text
-
-        return loss_text(self)
-
 
 @dataclass(frozen=True, eq=False)
 class Fates:
@@ -102,7 +91,7 @@ class Fates:
     """Whether it is known what the chunks of the index allow; else `missed` stands for the last two outcomes."""
 
 
-def fates_of(evaluation: Evaluation, k: int | None = None) -> Fates:
+def fates_of(evaluation: EvaluationRecord, k: int | None = None) -> Fates:
     """Return what became of each fact: the first of these that applies.
 
     `failed`: its query failed. `found`: the last ranking satisfies it by rank k. `below_k`: by a later rank.
@@ -138,7 +127,7 @@ def fates_of(evaluation: Evaluation, k: int | None = None) -> Fates:
     return Fates(k, query, tuple(outcomes), fate, ranks, attainable is not None)
 
 
-def loss_breakdown(evaluation: Evaluation, k: int | None = None) -> LossBreakdown:
+def loss_breakdown(evaluation: EvaluationRecord, k: int | None = None) -> LossBreakdownRecord:
     """Return how many facts came to which end, as `fates_of` tells them.
 
     Args:
@@ -160,7 +149,7 @@ def loss_breakdown(evaluation: Evaluation, k: int | None = None) -> LossBreakdow
     made_findable = [
         _loss(evaluation, "made_findable", stages[n], query[gained & (gained_at == n)]) for n in range(1, len(stages))
     ]
-    return LossBreakdown(
+    return LossBreakdownRecord(
         fates.k,
         len(query),
         losses,
@@ -185,6 +174,6 @@ def _first_ranks(judged: Judgements) -> NDArray[np.int64]:
     return ranks
 
 
-def _loss(evaluation: Evaluation, outcome: str, stage: str | None, query: NDArray[np.int64]) -> Loss:
+def _loss(evaluation: EvaluationRecord, outcome: str, stage: str | None, query: NDArray[np.int64]) -> Loss:
     queries = evaluation.dataset.queries
     return Loss(outcome, stage, len(query), tuple(queries[number].id for number in np.unique(query).tolist()))

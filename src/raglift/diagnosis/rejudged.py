@@ -14,17 +14,18 @@ from raglift.scoring import rankings_by_stage
 if TYPE_CHECKING:
     from raglift.diagnosis.requirements import Pieces
     from raglift.matching import Judgements
-    from raglift.records import Dataset, Evaluation
+    from raglift.records import Dataset
+    from raglift.result_records import EvaluationRecord
 
 __all__ = ["depth_of", "highest_grade", "judgements_of", "pieces_by_query", "rule_of"]
 
 
-def rule_of(evaluation: Evaluation) -> MatchRule:
+def rule_of(evaluation: EvaluationRecord) -> MatchRule:
     """Return the rule by which hits were matched."""
     return MatchRule(**evaluation.run.spec["match"])
 
 
-def judgements_of(evaluation: Evaluation) -> tuple[Judgements, ...]:
+def judgements_of(evaluation: EvaluationRecord) -> tuple[Judgements, ...]:
     """Return what matched, for each stage."""
     if evaluation.judgements:
         return evaluation.judgements
@@ -37,7 +38,7 @@ def highest_grade(dataset: Dataset) -> int:
     return max((fact.ideal_grade for query in dataset.queries if query.is_labelled for fact in query.facts), default=1)
 
 
-def depth_of(evaluation: Evaluation, k: int | None) -> int:
+def depth_of(evaluation: EvaluationRecord, k: int | None) -> int:
     """Return a depth to look at: the one asked for, else the deepest that was scored.
 
     Raises:

@@ -17,12 +17,13 @@ from raglift.integrations.inventory import all_chunks
 from raglift.latency import CostMeter, OneAtATime
 from raglift.matching import MatchRule, Provenance, inventory_of
 from raglift.metrics.choosing import choose_metrics
-from raglift.records import Dataset, Evaluation, Run, StageInfo
+from raglift.records import Dataset, Run, StageInfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from raglift.records import Inventory, Metric, Tokens
+    from raglift.results import Evaluation
 
 __all__ = ["evaluate"]
 

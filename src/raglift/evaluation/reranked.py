@@ -13,10 +13,11 @@ from raglift.execution import Policy, run_stages
 from raglift.execution.traces import is_batched
 from raglift.integrations.adapt import adapt_reranker, named_stages
 from raglift.matching import MatchRule, Provenance
-from raglift.records import Cost, Evaluation, Run, StageInfo
+from raglift.records import Cost, Run, StageInfo
 
 if TYPE_CHECKING:
     from raglift.models import Dtype
+    from raglift.results import Evaluation
 
 __all__ = ["rerank"]
 

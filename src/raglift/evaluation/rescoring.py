@@ -15,7 +15,8 @@ from raglift.metrics.choosing import DEFAULT_METRICS, choose_metrics
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.records import Dataset, Evaluation, Metric, Query, Tokens
+    from raglift.records import Dataset, Metric, Query, Tokens
+    from raglift.results import Evaluation
 
 __all__ = ["rescore"]
 

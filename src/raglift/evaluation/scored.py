@@ -10,7 +10,7 @@ from raglift.errors import ConfigurationError
 from raglift.evaluation.notes import cut_stages, evaluation_notes, fewest_tokens
 from raglift.matching import MatchRule, judge, reach_of
 from raglift.metrics import MEASURES, PROFILES, counts_tokens
-from raglift.records import Evaluation
+from raglift.results import Evaluation
 from raglift.scoring import rankings_by_stage, score
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from raglift.expectations.expectation import MARK, expectation_of
 from raglift.expectations.items import FIXTURE, function_of, is_split, query_of
 from raglift.expectations.names import MEANS, safe_name
 from raglift.paths import is_there, user_path
-from raglift.store import check_free, load_evaluation, save_evaluation
+from raglift.results import load_evaluation
+from raglift.store import check_free, save_evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import pytest
 
     from raglift.expectations.expectation import Expectation
-    from raglift.records import Evaluation
+    from raglift.results import Evaluation
 
 __all__ = ["Baseline", "saved_lines"]
 

@@ -18,7 +18,7 @@ from raglift.expectations.tracebacks import without_own_frames
 from raglift.gating import gate
 from raglift.gating.figures import with_metrics
 from raglift.metrics.choosing import choose_metrics
-from raglift.records import Evaluation
+from raglift.results import Evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

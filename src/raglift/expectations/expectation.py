@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from raglift.dataset.faults import nearest, quoted, shown
 from raglift.errors import ConfigurationError, Fault
+from raglift.faults import nearest, quoted, shown
 from raglift.gating.bounds import LATENCIES, bounds_of, checked_margin, compared_metrics
 from raglift.metrics import MEASURES
 from raglift.records import Dataset

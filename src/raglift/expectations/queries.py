@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.gating.bounds import Bound
-    from raglift.records import Dataset, Evaluation
+    from raglift.records import Dataset
+    from raglift.results import Evaluation
 
 __all__ = ["Asked", "asked_of", "is_known", "judge", "misses_of", "selected", "skip_setup"]
 

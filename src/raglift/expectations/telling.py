@@ -9,15 +9,15 @@ from raglift.comparison.same_queries import named
 from raglift.gating.words import check_sentence, hit_words, missing_sentence, regression_sentence
 from raglift.metrics import title
 from raglift.printable import counted, printable
-from raglift.report.format import figure_text, passage_text
+from raglift.records.labels import passage_text
+from raglift.report.format import figure_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from raglift.diagnosis import Explanation
     from raglift.gating import GateResult
     from raglift.gating.bounds import Bound
-    from raglift.records import Evaluation
+    from raglift.results import Evaluation, Explanation
 
 __all__ = ["bounds_failure", "query_failure", "query_text"]
 

@@ -13,7 +13,7 @@ from raglift.printable import printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.gating.records import GateResult
+    from raglift.gating.records import GateResultRecord
 
 __all__ = ["annotation", "gate_annotations", "without_commands"]
 
@@ -22,7 +22,7 @@ _MOST = 10
 _FLIPPED = 5
 
 
-def gate_annotations(result: GateResult) -> str:
+def gate_annotations(result: GateResultRecord) -> str:
     """Return a line `::error title=…::…` for each check that failed; empty where all passed."""
     found = list(_failures(result))
     if len(found) > _MOST:
@@ -42,7 +42,7 @@ def without_commands(text: str) -> str:
     return f"::stop-commands::{token}\n{text}\n::{token}::\n"
 
 
-def _failures(result: GateResult) -> Iterator[tuple[str, str]]:
+def _failures(result: GateResultRecord) -> Iterator[tuple[str, str]]:
     """Yield what failed, and what is to be said of it."""
     if result.missing:
         yield "missing queries", f"{missing_sentence(result)}: the run cannot pass"

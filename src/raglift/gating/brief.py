@@ -19,13 +19,13 @@ from raglift.gating.words import (
 )
 from raglift.metrics import mean_title, title
 from raglift.printable import counted, excerpt
-from raglift.report.document import Cell, Document, Section, Table, table_of
+from raglift.rendering.document import Cell, Document, Section, Table, table_of
 from raglift.report.format import decimals_of, difference_text, p_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.gating.records import FlippedQuery, GateResult, Regression
+    from raglift.gating.records import FlippedQuery, GateResultRecord, Regression
 
 __all__ = ["gate_brief"]
 
@@ -40,7 +40,7 @@ _QUESTION, _ERROR = 80, 200
 """The longest question and error in a table."""
 
 
-def gate_brief(result: GateResult) -> Document:
+def gate_brief(result: GateResultRecord) -> Document:
     """Return a gate's result in short."""
     return Document(
         title=f"{'✅' if result.passed else '❌'} {result.name}: {verdict_sentence(result)}",
@@ -54,7 +54,7 @@ def gate_brief(result: GateResult) -> Document:
     )
 
 
-def _sections(result: GateResult) -> Iterator[Section]:
+def _sections(result: GateResultRecord) -> Iterator[Section]:
     if result.regressions:
         said = tuple(f"{regression_sentence(one)}." for one in result.regressions)
         yield Section("Against the baseline", said, (_differences(result.regressions),))
@@ -124,7 +124,7 @@ def _side_by_side(flip: FlippedQuery) -> Table:
     return table_of(columns, rows, left=(1, 2, 3, 4))
 
 
-def _measured(result: GateResult) -> Iterator[tuple[str, str]]:
+def _measured(result: GateResultRecord) -> Iterator[tuple[str, str]]:
     dataset, run = result.evaluation.dataset, result.evaluation.run
     yield "Dataset", f"{dataset.name}: {counted(len(dataset), 'query')}"
     if result.expected is not None:

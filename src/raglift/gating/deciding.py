@@ -2,25 +2,52 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raglift.comparison.same_queries import check_same_queries, named
 from raglift.comparison.statistics import method_of
 from raglift.comparison.systems import system_name
 from raglift.errors import ConfigurationError
+from raglift.gating.annotations import gate_annotations
 from raglift.gating.bounds import bounds_of, check_power, checked_margin, compared_metrics
+from raglift.gating.brief import gate_brief
 from raglift.gating.figures import check_of, with_metrics
-from raglift.gating.records import FailedQuery, GateResult, Outcome
+from raglift.gating.junit import gate_junit
+from raglift.gating.records import FailedQuery, GateResultRecord, Outcome
 from raglift.gating.regressions import regressions_of
+from raglift.gating.text import gate_text
 from raglift.printable import counted
-from raglift.records import Dataset, Evaluation
+from raglift.records import Dataset
+from raglift.report.presenting import summary_of, text_of
+from raglift.results import Evaluation, Presentable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from raglift.records import Metric
 
-__all__ = ["gate"]
+__all__ = ["GateResult", "gate"]
+
+
+text_of.register(GateResultRecord, gate_text)
+summary_of.register(GateResultRecord, gate_brief)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GateResult(Presentable, GateResultRecord):
+    """Whether a run may pass, and why not."""
+
+    def to_junit(self) -> str:
+        """Return the checks as JUnit XML: one test case a check."""
+        return gate_junit(self)
+
+    def to_github(self) -> str:
+        """Return GitHub's workflow commands: one `::error` a check that failed; empty where all passed."""
+        return gate_annotations(self)
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}; print() shows them)"
 
 
 def gate(

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raglift.gating.bounds import Bound
-    from raglift.records import Evaluation, Metric
+    from raglift.records import Metric
+    from raglift.results import Evaluation
 
 __all__ = ["check_of", "with_metrics"]
 

@@ -22,7 +22,7 @@ from raglift.report.terminal.rendering import as_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from raglift.gating.records import GateResult
+    from raglift.gating.records import GateResultRecord
 
 __all__ = ["Case", "gate_junit", "junit_xml"]
 
@@ -45,7 +45,7 @@ class Case:
     """Whether it could not be checked at all."""
 
 
-def gate_junit(result: GateResult) -> str:
+def gate_junit(result: GateResultRecord) -> str:
     """Return a gate's result as JUnit XML: a test case for each check, each metric compared, and missing queries."""
     return junit_xml(result.name, list(_cases(result)), f"{verdict_sentence(result)}\n\n{gate_text(result)}")
 
@@ -74,7 +74,7 @@ def junit_xml(run: str, cases: Sequence[Case], said: str) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _cases(result: GateResult) -> Iterator[Case]:
+def _cases(result: GateResultRecord) -> Iterator[Case]:
     """Yield the test cases."""
     if result.expected is not None:
         missing = missing_sentence(result)

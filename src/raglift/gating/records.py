@@ -11,10 +11,12 @@ from raglift.gating.bands import band_of
 
 if TYPE_CHECKING:
     from raglift.gating.bands import Band
-    from raglift.records import Evaluation, Hit, Method, Metric
+    from raglift.records import Hit, Metric
+    from raglift.result_records import Method
+    from raglift.results import Evaluation
     from raglift.significance import PairedDifference
 
-__all__ = ["ROUNDING", "Check", "FailedQuery", "FlippedQuery", "GateResult", "Outcome", "Regression"]
+__all__ = ["ROUNDING", "Check", "FailedQuery", "FlippedQuery", "GateResultRecord", "Outcome", "Regression"]
 
 ROUNDING = 1e-9
 """By how much, in parts of the bound, rounding may move a figure without it passing or failing by that."""
@@ -133,7 +135,7 @@ class FailedQuery:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GateResult:
+class GateResultRecord:
     """Whether a run may pass, and why not."""
 
     name: str
@@ -163,28 +165,4 @@ class GateResult:
         return self.outcome is Outcome.PASSED
 
     def __repr__(self) -> str:
-        return f"GateResult({self.name!r}, {self.outcome.name}, {len(self.checks)} checks; print() shows them)"
-
-    def __str__(self) -> str:
-        from raglift.gating.text import gate_text
-
-        return gate_text(self)
-
-    def to_markdown(self) -> str:
-        """Return a summary for a pull request, as GitHub's Markdown."""
-        from raglift.gating.brief import gate_brief
-        from raglift.report.markdown import markdown_of
-
-        return markdown_of(gate_brief(self))
-
-    def to_junit(self) -> str:
-        """Return the checks as JUnit XML: one test case a check."""
-        from raglift.gating.junit import gate_junit
-
-        return gate_junit(self)
-
-    def to_github(self) -> str:
-        """Return GitHub's workflow commands: one `::error` a check that failed; empty where all passed."""
-        from raglift.gating.annotations import gate_annotations
-
-        return gate_annotations(self)
+        return f"{type(self).__name__}({self.name!r}, {self.outcome.name}, {len(self.checks)} checks)"

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.comparison import compare
 from raglift.comparison.statistics import detectable, method_text
 from raglift.diagnosis.rejudged import judgements_of
 from raglift.gating.records import ROUNDING, FlippedQuery, Regression
 from raglift.printable import counted
+from raglift.results import compare
 from raglift.significance import holm
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.matching import Judgements
-    from raglift.records import Comparison, Evaluation, Method, Metric
+    from raglift.records import Metric
+    from raglift.result_records import Method
+    from raglift.results import Comparison, Evaluation
 
 __all__ = ["Regressions", "regressions_of"]
 

@@ -19,15 +19,15 @@ from raglift.gating.words import (
 )
 from raglift.metrics import title
 from raglift.printable import counted, excerpt
-from raglift.report.document import Cell, table_of
+from raglift.rendering.document import Cell, table_of
 from raglift.report.format import decimals_of, labels_line
 from raglift.report.terminal.rendering import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.gating.records import Check, FlippedQuery, GateResult, Regression
-    from raglift.report.document import Part, Table
+    from raglift.gating.records import Check, FlippedQuery, GateResultRecord, Regression
+    from raglift.rendering.document import Part, Table
 
 __all__ = ["check_lines", "checks_table", "gate_parts", "gate_text", "regression_lines"]
 
@@ -42,17 +42,17 @@ _ERROR = 300
 """The most characters of a question and of an error."""
 
 
-def gate_text(result: GateResult) -> str:
+def gate_text(result: GateResultRecord) -> str:
     """Return a gate's result as plain text."""
     return as_text(gate_parts(result))
 
 
-def gate_parts(result: GateResult) -> Iterator[Part]:
+def gate_parts(result: GateResultRecord) -> Iterator[Part]:
     """Yield the lines and tables of a gate's result; line ends in ids and texts begin none of their own."""
     return (" ".join(part.splitlines()) if isinstance(part, str) else part for part in _parts(result))
 
 
-def _parts(result: GateResult) -> Iterator[Part]:
+def _parts(result: GateResultRecord) -> Iterator[Part]:
     dataset = result.evaluation.dataset
     yield f"{result.name}: {verdict_sentence(result)}"
     whole = ", none missing" if result.expected is not None and not result.missing else ""
@@ -72,7 +72,7 @@ def _parts(result: GateResult) -> Iterator[Part]:
     yield from _foot(result)
 
 
-def checks_table(result: GateResult, passed: Cell = _PASSED, failed: Cell = _FAILED) -> Table:
+def checks_table(result: GateResultRecord, passed: Cell = _PASSED, failed: Cell = _FAILED) -> Table:
     """Return each figure beside its bound, with a cell that says whether it keeps it."""
     return table_of(
         ("", "check", "found", "", "bound", "queries"),
@@ -143,7 +143,7 @@ def _rankings(flip: FlippedQuery) -> Iterator[str]:
             yield f"           and {len(hits) - _HITS:,} more{told}"
 
 
-def _foot(result: GateResult) -> Iterator[str]:
+def _foot(result: GateResultRecord) -> Iterator[str]:
     """Yield the queries that are missing or failed, and what to beware of."""
     said = [sentence for sentence in (missing_sentence(result), failed_sentence(result)) if sentence]
     if said:

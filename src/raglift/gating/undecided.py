@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from raglift.gating.annotations import annotation
 from raglift.gating.junit import Case, junit_xml
-from raglift.report.document import Document, table_of
-from raglift.report.markdown import markdown_of
+from raglift.rendering.document import Document, table_of
+from raglift.rendering.markdown import markdown_of
 
 __all__ = ["Undecided"]
 

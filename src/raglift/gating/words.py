@@ -13,8 +13,9 @@ from raglift.report.format import decimals_of, difference_text, level, p_text
 from raglift.report.words import detectable_words
 
 if TYPE_CHECKING:
-    from raglift.gating.records import Check, GateResult, Regression
-    from raglift.records import Hit, Method
+    from raglift.gating.records import Check, GateResultRecord, Regression
+    from raglift.records import Hit
+    from raglift.result_records import Method
 
 __all__ = [
     "bound_text",
@@ -35,7 +36,7 @@ _BEGINNING = 84
 """So many characters of a hit are shown: its place, and the beginning of its text."""
 
 
-def verdict_sentence(result: GateResult) -> str:
+def verdict_sentence(result: GateResultRecord) -> str:
     """Return how the gate ended, in one sentence."""
     asked = len(result.checks) + len(result.regressions)
     broken = sum(not one.passed for one in result.checks) + sum(not one.passed for one in result.regressions)
@@ -121,14 +122,14 @@ def check_notes(check: Check) -> tuple[str, ...]:
     return tuple(f"{check.name}: {one}" for one in told if one)
 
 
-def missing_sentence(result: GateResult) -> str:
+def missing_sentence(result: GateResultRecord) -> str:
     """Name the queries that the run lacks; empty where it lacks none."""
     if not result.missing:
         return ""
     return f"{counted(len(result.missing), 'query')} missing in the run: {named(result.missing)}"
 
 
-def dropped_sentence(result: GateResult) -> str:
+def dropped_sentence(result: GateResultRecord) -> str:
     """Name the queries of the baseline that are in the labelled set no more; empty where none is."""
     if not result.dropped:
         return ""
@@ -139,7 +140,7 @@ def dropped_sentence(result: GateResult) -> str:
     )
 
 
-def failed_sentence(result: GateResult) -> str:
+def failed_sentence(result: GateResultRecord) -> str:
     """Name the queries that failed; empty where none did."""
     if not result.failed:
         return ""

@@ -15,8 +15,8 @@ from raglift.chunking import UNITS, parse_chunker
 from raglift.chunking.encodings import DEFAULT_ENCODING, Encoding, load_encoding
 from raglift.chunking.locating import locate_pieces, overlap_in
 from raglift.chunking.protocol import check_sizes
-from raglift.dataset.faults import nearest
 from raglift.errors import ConfigurationError, MissingDependency
+from raglift.faults import nearest
 from raglift.printable import short_repr
 from raglift.records import Chunk
 from raglift.redaction import describe_error

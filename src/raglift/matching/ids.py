@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raglift.dataset.faults import Place, shown
 from raglift.errors import DatasetError, Fault
+from raglift.faults import Place, shown
 from raglift.matching.judgements import (
     Direction,
     FactTable,

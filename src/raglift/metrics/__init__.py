@@ -52,7 +52,7 @@ from raglift.metrics.functional import (
     recall_at_k,
 )
 from raglift.metrics.measure import Measure
-from raglift.metrics.parsing import parse, parse_depth, refuse_budget, split_metrics
+from raglift.metrics.parsing import as_metric, parse, parse_depth, refuse_budget, split_metrics
 from raglift.metrics.profiles import PROFILES, Profile
 from raglift.metrics.query_ranking import QueryRanking
 from raglift.metrics.registry import MEASURES, all_measures, function_of
@@ -115,6 +115,7 @@ __all__ = [
     "Unjudged",
     "Utility",
     "all_measures",
+    "as_metric",
     "compute",
     "counts_tokens",
     "dcg",

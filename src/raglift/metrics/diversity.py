@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.dataset.faults import shown
 from raglift.errors import ConfigurationError
+from raglift.faults import shown
 from raglift.metrics.custom import metric
 from raglift.metrics.satisfied import depth, per_query, sum_by
 from raglift.metrics.settings import Number

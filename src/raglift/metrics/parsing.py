@@ -14,7 +14,7 @@ from raglift.records.metric import setting_text
 if TYPE_CHECKING:
     from raglift.metrics.measure import Measure
 
-__all__ = ["parse", "parse_depth", "refuse_budget", "split_metrics"]
+__all__ = ["as_metric", "parse", "parse_depth", "refuse_budget", "split_metrics"]
 
 _DEPTH = re.compile(r"\s*(?:(?P<k>\d{1,9})|tokens\s*\(\s*(?P<tokens>\d{1,9})\s*\))\s*", re.IGNORECASE)
 _TEXT = re.compile(
@@ -55,6 +55,23 @@ def parse(text: str) -> Metric:
     if isinstance(depth, Tokens) and measure.needs_k:
         refuse_budget(metric)
     return metric
+
+
+def as_metric(metric: Metric | str, where: str = "metric") -> Metric:
+    """Return a metric; a text is parsed.
+
+    Args:
+        metric: a metric or its text.
+        where: the argument's name, for the message.
+
+    Raises:
+        ConfigurationError: the text is no metric, or neither was given.
+    """
+    if isinstance(metric, Metric):
+        return metric
+    if not isinstance(metric, str):
+        raise ConfigurationError(f"{where}: found a {type(metric).__name__}; expected a metric, as 'ndcg@10'")
+    return parse(metric)
 
 
 def split_metrics(text: str) -> list[str]:

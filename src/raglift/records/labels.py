@@ -1,19 +1,12 @@
-"""Ground truth: passages, the facts they prove, the queries that need them, and whole datasets."""
+"""Ground truth: passages, the facts they prove, and the queries that need them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING
 
-from raglift.records.label_sources import LabelSources
+from raglift.printable import excerpt
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from raglift.records.corpus import Document
-
-__all__ = ["Annotator", "Dataset", "Fact", "Passage", "Query"]
+__all__ = ["Annotator", "Fact", "Passage", "Query", "passage_text"]
 
 
 @dataclass(frozen=True)
@@ -102,117 +95,11 @@ class Query:
         return self.answerable and bool(self.facts)
 
 
-@dataclass(frozen=True, repr=False)
-class Dataset:
-    """Labelled queries and, where they are at hand, the documents they are about."""
-
-    queries: tuple[Query, ...]
-    """In file order."""
-    documents: tuple[Document, ...] = ()
-    """The source texts; empty when only the labels are known."""
-    name: str = "dataset"
-    """For titles and saved runs."""
-
-    def __repr__(self) -> str:
-        return f"Dataset({self.name!r}, {len(self.queries):,} queries, {len(self.documents):,} documents)"
-
-    def _repr_html_(self) -> str:
-        from raglift.report.brief.dataset import dataset_brief
-        from raglift.report.notebook import html_of
-
-        return html_of(dataset_brief(self))
-
-    def __len__(self) -> int:
-        return len(self.queries)
-
-    def __iter__(self) -> Iterator[Query]:
-        return iter(self.queries)
-
-    @cached_property
-    def document_by_id(self) -> Mapping[str, Document]:
-        """The documents, by id."""
-        return {document.id: document for document in self.documents}
-
-    @cached_property
-    def query_by_id(self) -> Mapping[str, Query]:
-        """The queries, by id."""
-        return {query.id: query for query in self.queries}
-
-    @cached_property
-    def label_sources(self) -> LabelSources:
-        """Who judged its passages, and who wrote its queries: people, and which models."""
-        return LabelSources.of(self.queries)
-
-    @property
-    def shows_judged(self) -> bool:
-        """Whether it says more of who judged what than which passages people found relevant: see Judged@k."""
-        return self.label_sources.by_model or any(query.judged_irrelevant for query in self.queries)
-
-    def query(self, query_id: str) -> Query:
-        """Return one query.
-
-        Args:
-            query_id: the query's id.
-
-        Raises:
-            DatasetError: no query has that id.
-        """
-        try:
-            return self.query_by_id[query_id]
-        except KeyError:
-            from raglift.dataset import unknown_query
-
-            raise unknown_query(self, query_id) from None
-
-    def sample(self, n: int, seed: int = 0) -> Dataset:
-        """Return so many of its queries, drawn at random, in their order; the documents are all there.
-
-        Args:
-            n: how many: from 1 to all of them.
-            seed: the same seed draws the same queries.
-
-        Raises:
-            ConfigurationError: there are not so many queries, or a seed that is no integer.
-        """
-        from raglift.dataset.choosing import sample
-
-        return sample(self, n, seed)
-
-    def only(self, *, tags: str | Sequence[str] = (), ids: str | Sequence[str] = ()) -> Dataset:
-        """Return the queries that have one of some tags, or one of some ids; the documents are all there.
-
-        Args:
-            tags: one or several; a query with any of them is kept.
-            ids: one or several; where tags are given too, a query must have both.
-
-        Raises:
-            ConfigurationError: neither is given, no query has a tag, or none has both.
-            DatasetError: no query has an id.
-        """
-        from raglift.dataset.choosing import only
-
-        return only(self, tags, ids)
-
-    @classmethod
-    def from_dict(
-        cls,
-        relevant: Mapping[str, str | Sequence[str | Sequence[str]]],
-        *,
-        documents: Sequence[Document] = (),
-        name: str = "dataset",
-    ) -> Dataset:
-        """Build a dataset from the form tutorials use: `{"question": ["text", …]}`.
-
-        Each text is a fact; a list of texts is one fact with alternatives. Ids are `q1`, `q2`, … in order.
-
-        Args:
-            relevant: the ground-truth texts of each question.
-            documents: the source texts, if at hand.
-            name: a title.
-
-        Raises:
-            DatasetError: an empty question or text, or something that is not text; every fault is listed.
-        """
-        from raglift.dataset import dataset_from_dict
-
-        return dataset_from_dict(relevant, documents=documents, name=name)
+def passage_text(passage: Passage) -> str:
+    """Return a passage's place, its beginning, its grade, and the model that gave it, in a line."""
+    grade = f"(grade {passage.grade})" if passage.annotator is None else f"(grade {passage.grade}, {passage.annotator})"
+    if passage.text is None:
+        return f"chunk {passage.chunk_id} {grade}"
+    place = f"{passage.doc_id} " if passage.doc_id else ""
+    span = f"{passage.start}–{passage.end} " if passage.start is not None else ""
+    return f"{place}{span}“{excerpt(passage.text)}” {grade}"

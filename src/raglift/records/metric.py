@@ -7,15 +7,10 @@ import re
 from dataclasses import dataclass, replace
 from functools import total_ordering
 from numbers import Integral
-from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-__all__ = ["Metric", "Tokens", "as_metric", "has_differences", "mean_of", "setting_text"]
+__all__ = ["Metric", "Tokens", "setting_text"]
 
 _MOST_TOKENS = 999_999_999
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
@@ -120,36 +115,3 @@ def setting_text(value: object) -> str:
     if not _NUMBER.fullmatch(text) or not math.isfinite(number := float(text)):
         return text
     return str(int(number)) if number.is_integer() and abs(number) < _MOST_DIGITS else repr(number)
-
-
-def as_metric(metric: Metric | str, where: str = "metric") -> Metric:
-    """Return a metric; a text is read as `raglift.metrics.parse` reads it.
-
-    Args:
-        metric: a metric or its text.
-        where: the argument's name, for the message.
-
-    Raises:
-        ConfigurationError: the text is no metric, or neither was given.
-    """
-    if isinstance(metric, Metric):
-        return metric
-    if not isinstance(metric, str):
-        raise ConfigurationError(f"{where}: found a {type(metric).__name__}; expected a metric, as 'ndcg@10'")
-    from raglift.metrics import parse
-
-    return parse(metric)
-
-
-def mean_of(metric: Metric, values: NDArray[np.float64]) -> float:
-    """Return the mean of a metric's values that are there, arithmetic or geometric; NaN where there is none."""
-    from raglift.metrics import mean_of as mean_of_measure
-
-    return mean_of_measure(metric, values)
-
-
-def has_differences(metric: Metric) -> bool:
-    """Whether the difference of two means is the mean of the queries' differences: not where means are geometric."""
-    from raglift.metrics import has_differences as measure_has_differences
-
-    return measure_has_differences(metric)

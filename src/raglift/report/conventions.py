@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from raglift.metrics import MEASURES, mean_title, title
 from raglift.printable import counted, excerpt
-from raglift.report.document import Cell, Table, table_of
-from raglift.report.format import figure_text, passage_text
+from raglift.records.labels import passage_text
+from raglift.rendering.document import Cell, Table, table_of
+from raglift.report.format import figure_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from raglift.diagnosis.conventions import MetricsExplanation, MetricUnderProfiles, ProfileValue, RankedHit
+    from raglift.diagnosis.conventions import MetricsExplanationRecord, MetricUnderProfiles, ProfileValue, RankedHit
     from raglift.records import Metric
 
 __all__ = ["SAME", "agreeing", "choice", "differences", "facts", "means", "ranking", "sizes", "status", "values"]
@@ -27,7 +28,7 @@ _MOST_NAMES = 3
 _EXCERPT = 40
 
 
-def choice(found: MetricsExplanation) -> list[str]:
+def choice(found: MetricsExplanationRecord) -> list[str]:
     """Return why this query is shown, and which would be the next; nothing where it was asked for."""
     chosen = found.choice
     if chosen is None:
@@ -44,7 +45,7 @@ def choice(found: MetricsExplanation) -> list[str]:
     return [why]
 
 
-def status(found: MetricsExplanation) -> list[str]:
+def status(found: MetricsExplanationRecord) -> list[str]:
     """Return why there is little to show: the query failed, has no labels, or got nothing."""
     said = [] if found.error is None else [f"failed, so it counts 0 in every profile: {found.error}"]
     if not found.query.answerable:
@@ -56,7 +57,7 @@ def status(found: MetricsExplanation) -> list[str]:
     return said
 
 
-def facts(found: MetricsExplanation) -> Iterator[str]:
+def facts(found: MetricsExplanationRecord) -> Iterator[str]:
     """Yield the facts of the query, with the ranks at which they are found."""
     ranks = {
         fact: each.hit.rank for each in reversed(found.hits) for fact, state in _by_default(each) if state == "first"
@@ -73,7 +74,7 @@ def facts(found: MetricsExplanation) -> Iterator[str]:
         yield f"and {counted(left, 'more fact')}, {more:,} of them found"
 
 
-def ranking(found: MetricsExplanation) -> Iterator[str]:
+def ranking(found: MetricsExplanationRecord) -> Iterator[str]:
     """Yield the ranking, a line a relevant hit; others that follow each other share one."""
     for is_relevant, group in groupby(found.hits, key=lambda each: bool(each.facts)):
         hits = list(group)
@@ -85,7 +86,7 @@ def ranking(found: MetricsExplanation) -> Iterator[str]:
         yield f"{where}: {_names(found, hits)}not relevant"
 
 
-def _names(found: MetricsExplanation, hits: list[RankedHit]) -> str:
+def _names(found: MetricsExplanationRecord, hits: list[RankedHit]) -> str:
     """Return what hits that are not relevant are called; nothing of several that have no short names."""
     if len(hits) > 1 and not _has_ids(found):
         return ""
@@ -93,7 +94,7 @@ def _names(found: MetricsExplanation, hits: list[RankedHit]) -> str:
     return f"{', '.join([*names, *(['…'] if len(hits) > len(names) else [])])}  "
 
 
-def values(found: MetricsExplanation) -> Table:
+def values(found: MetricsExplanationRecord) -> Table:
     """Return the metrics of this query that differ between profiles, a column each."""
     rows: list[list[str | Cell]] = [
         [
@@ -106,7 +107,7 @@ def values(found: MetricsExplanation) -> Table:
     return table_of(("this query", *found.profiles), rows, caption="This query under each profile")
 
 
-def means(found: MetricsExplanation) -> Table:
+def means(found: MetricsExplanationRecord) -> Table:
     """Return the means that differ between profiles, a column each."""
     rows: list[list[str | Cell]] = [
         [
@@ -120,7 +121,7 @@ def means(found: MetricsExplanation) -> Table:
     return table_of((name, *found.profiles), rows, caption="Means over all labelled queries under each profile")
 
 
-def agreeing(found: MetricsExplanation) -> list[str]:
+def agreeing(found: MetricsExplanationRecord) -> list[str]:
     """Return the metrics of this query on which all profiles agree, in one line."""
     same = [each for each in found.metrics if not each.differing]
     if not same or not found.query.is_labelled:
@@ -134,7 +135,7 @@ def agreeing(found: MetricsExplanation) -> list[str]:
     return _agreed("", listed) + [f"no profile has a value of {', '.join(without)} for this query"] * bool(without)
 
 
-def sizes(found: MetricsExplanation) -> list[str]:
+def sizes(found: MetricsExplanationRecord) -> list[str]:
     """Return the means on which all profiles agree, in one line, and which profiles leave queries out."""
     same = [each for each in found.metrics if each.means_agree]
     listed = [
@@ -149,7 +150,7 @@ def _agreed(what: str, figures: Sequence[str]) -> list[str]:
     return [f"all profiles agree on {what}{', '.join(figures)}"] if figures else []
 
 
-def _left_out(found: MetricsExplanation) -> Iterator[str]:
+def _left_out(found: MetricsExplanationRecord) -> Iterator[str]:
     """Yield how many queries each profile leaves out of its means, and of which where it is not all."""
     for place, profile in enumerate(found.profiles):
         fewer = [each for each in found.metrics if each.values[place].n != each.default.n]
@@ -160,7 +161,7 @@ def _left_out(found: MetricsExplanation) -> Iterator[str]:
             yield f"{profile} leaves out {counted(whole - n, 'query')} of {whole:,}{some}"
 
 
-def differences(found: MetricsExplanation) -> Iterator[tuple[str, list[str]]]:
+def differences(found: MetricsExplanationRecord) -> Iterator[tuple[str, list[str]]]:
     """Yield each measure with values that differ and its default's numbers, and what each profile does, in numbers."""
     measures: dict[tuple[str, object], list[MetricUnderProfiles]] = {}
     for each in found.metrics:
@@ -173,7 +174,7 @@ def differences(found: MetricsExplanation) -> Iterator[tuple[str, list[str]]]:
             yield f"{title(deepest.metric)}{f', by default: {numbers}' if numbers else ''}", texts
 
 
-def _texts(profile: str, of_measure: list[MetricUnderProfiles], found: MetricsExplanation) -> Iterator[str]:
+def _texts(profile: str, of_measure: list[MetricUnderProfiles], found: MetricsExplanationRecord) -> Iterator[str]:
     """Yield why a profile's values of a measure differ: one text for all depths with the same reason."""
     place = found.profiles.index(profile)
     by_reason: dict[str, list[MetricUnderProfiles]] = {}
@@ -204,7 +205,7 @@ def _by_default(each: RankedHit) -> Iterable[tuple[int, str]]:
     return each.facts if not each.only_under or "default" in each.only_under else ()
 
 
-def _name(found: MetricsExplanation, each: RankedHit) -> str:
+def _name(found: MetricsExplanationRecord, each: RankedHit) -> str:
     chunk = each.hit.chunk
     if _has_ids(found):
         return chunk.id
@@ -212,7 +213,7 @@ def _name(found: MetricsExplanation, each: RankedHit) -> str:
     return f"{chunk.doc_id or ''}{place} “{excerpt(chunk.text, _EXCERPT)}”".strip()
 
 
-def _has_ids(found: MetricsExplanation) -> bool:
+def _has_ids(found: MetricsExplanationRecord) -> bool:
     """Whether the query's labels are ids of chunks, or some of them."""
     return any(passage.chunk_id is not None for fact in found.query.facts for passage in fact.passages)
 

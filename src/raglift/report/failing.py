@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raglift.diagnosis.failures import failures_of
-from raglift.report.document import Cell, Table
+from raglift.rendering.document import Cell, Table
 
 if TYPE_CHECKING:
-    from raglift.records import Evaluation
+    from raglift.result_records import EvaluationRecord
 
 __all__ = ["failures_lines", "failures_table"]
 
@@ -16,7 +16,7 @@ _CAUSES_SHOWN = 8
 _QUERIES_NAMED = 3
 
 
-def failures_table(evaluation: Evaluation, *, most: int | None = None) -> Table | None:
+def failures_table(evaluation: EvaluationRecord, *, most: int | None = None) -> Table | None:
     """Return causes, how many queries each took, and which; None where no query failed.
 
     Args:
@@ -41,7 +41,7 @@ def failures_table(evaluation: Evaluation, *, most: int | None = None) -> Table 
     )
 
 
-def failures_lines(evaluation: Evaluation) -> list[str]:
+def failures_lines(evaluation: EvaluationRecord) -> list[str]:
     """Return a line a cause, the commonest first; none where all queries failed of one cause, or none failed."""
     found = failures_of(evaluation.run)
     if len(found) < 2:

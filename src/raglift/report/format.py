@@ -6,15 +6,17 @@ import math
 from typing import TYPE_CHECKING
 
 from raglift.metrics import MEASURES, title
-from raglift.printable import excerpt
-from raglift.report.document import Cell
+from raglift.rendering.document import Cell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from raglift.diagnosis.explanation import ExplainedHit, Explanation, Piece
+    from raglift.diagnosis.explanation import ExplainedHit, Piece
     from raglift.diagnosis.loss import Loss
-    from raglift.records import Costed, LabelSources, Method, Metric, Passage
+    from raglift.records import LabelSources, Metric
+    from raglift.result_records.comparison import Method
+    from raglift.result_records.tradeoff import Costed
+    from raglift.results.analyses import Explanation
     from raglift.significance import Interval, PairedDifference
 
 __all__ = [
@@ -36,7 +38,6 @@ __all__ = [
     "lifted",
     "outcome_text",
     "p_text",
-    "passage_text",
     "piece_text",
     "place_text",
     "seconds_text",
@@ -204,16 +205,6 @@ def earned_text(each: ExplainedHit, explanation: Explanation) -> str:
     earned = [f"{title(m)} {value:+.4f}" for m, value in changes if not MEASURES[m.name].is_cost]
     cost = [f"{title(m)} {value:+,.0f}" for m, value in changes if MEASURES[m.name].is_cost]
     return (", ".join(earned) or "nothing") + (f"; cost: {', '.join(cost)}" if cost else "")
-
-
-def passage_text(passage: Passage) -> str:
-    """Return a passage's place, its beginning, its grade, and the model that gave it, in a line."""
-    grade = f"(grade {passage.grade})" if passage.annotator is None else f"(grade {passage.grade}, {passage.annotator})"
-    if passage.text is None:
-        return f"chunk {passage.chunk_id} {grade}"
-    place = f"{passage.doc_id} " if passage.doc_id else ""
-    span = f"{passage.start}–{passage.end} " if passage.start is not None else ""
-    return f"{place}{span}“{excerpt(passage.text, _EXCERPT)}” {grade}"
 
 
 def piece_text(piece: Piece) -> str:

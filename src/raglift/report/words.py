@@ -6,14 +6,16 @@ import math
 from typing import TYPE_CHECKING
 
 from raglift.comparison.statistics import interval_of
+from raglift.diagnosis import loss_breakdown
 from raglift.metrics import mean_title
 from raglift.printable import counted
 from raglift.report.format import decimals_of, level, outcome_text, p_text, signed
 
 if TYPE_CHECKING:
-    from raglift.diagnosis import LossBreakdown
+    from raglift.diagnosis import LossBreakdownRecord
     from raglift.diagnosis.loss import Loss
-    from raglift.records import Compared, Comparison, Evaluation, Lift, Method, Metric
+    from raglift.records import Metric
+    from raglift.result_records import Compared, ComparisonRecord, EvaluationRecord, LiftRecord, Method
     from raglift.significance import PairedDifference
 
 __all__ = [
@@ -49,7 +51,9 @@ def detectable_sentence(size: str, what: str) -> str:
     return f"{detectable_words(size, what, 'So many queries')}; a smaller one often goes unseen."
 
 
-def evaluation_sentence(evaluation: Evaluation, lift: Lift | None, primary: Metric, confidence: float = 0.95) -> str:
+def evaluation_sentence(
+    evaluation: EvaluationRecord, lift: LiftRecord | None, primary: Metric, confidence: float = 0.95
+) -> str:
     """Return what was found of one system: what the reranker did, and where recall is lost.
 
     Args:
@@ -59,11 +63,11 @@ def evaluation_sentence(evaluation: Evaluation, lift: Lift | None, primary: Metr
         confidence: of the interval where there is no lift.
     """
     first = one_stage_sentence(evaluation, primary, confidence) if lift is None else lift_sentence(lift)
-    losses = evaluation.loss(depth_of_loss(evaluation, primary))
+    losses = loss_breakdown(evaluation, depth_of_loss(evaluation, primary))
     return " ".join(filter(None, [first, loss_sentence(losses), failure_sentence(evaluation)]))
 
 
-def lift_sentence(lift: Lift) -> str:
+def lift_sentence(lift: LiftRecord) -> str:
     """Return what reranking did to the primary metric, and whether that is more than noise."""
     row, name = lift.row(), mean_title(lift.primary)
     found = row.difference
@@ -86,7 +90,7 @@ def lift_sentence(lift: Lift) -> str:
     return f"Reranking {verb} {name} from {before} to {after} ({told}): more than noise on {counted(found.n, 'query')}."
 
 
-def one_stage_sentence(evaluation: Evaluation, metric: Metric, confidence: float = 0.95) -> str:
+def one_stage_sentence(evaluation: EvaluationRecord, metric: Metric, confidence: float = 0.95) -> str:
     """Return the mean of a metric after the only stage, with its interval."""
     name, decimals = mean_title(metric), decimals_of(metric)
     values = evaluation.scores.of(evaluation.after, metric)
@@ -101,7 +105,7 @@ def one_stage_sentence(evaluation: Evaluation, metric: Metric, confidence: float
     return f"{name} is {mean:.{decimals}f}{between} on {counted(n, 'query')}; there is no reranker to judge."
 
 
-def loss_sentence(losses: LossBreakdown, system: str = "") -> str:
+def loss_sentence(losses: LossBreakdownRecord, system: str = "") -> str:
     """Return how many facts are found, and what became of most of the others; empty where there is no fact.
 
     Args:
@@ -122,7 +126,7 @@ def loss_sentence(losses: LossBreakdown, system: str = "") -> str:
     return _sentence(f"{whose}of {losses.facts:,} facts {are_found} {by_rank}; {_others(lost, losses, found)}")
 
 
-def failure_sentence(evaluation: Evaluation) -> str:
+def failure_sentence(evaluation: EvaluationRecord) -> str:
     """Return how many queries failed; empty where none did."""
     failed = sum(trace.error is not None for trace in evaluation.run.traces)
     if not failed:
@@ -133,7 +137,7 @@ def failure_sentence(evaluation: Evaluation) -> str:
     return f"{failed:,} of {counted(of, 'query')} failed and {counts} 0."
 
 
-def comparison_sentence(comparison: Comparison) -> str:
+def comparison_sentence(comparison: ComparisonRecord) -> str:
     """Return which systems differ from the baseline in the primary metric, and whether that is more than noise."""
     name = mean_title(comparison.primary)
     told = [row for row in comparison.of(comparison.primary) if row.verdict is not None]
@@ -156,7 +160,7 @@ def comparison_sentence(comparison: Comparison) -> str:
     return f"{first} The highest mean is that of {best}: {_against(row, comparison)}."
 
 
-def held_out_sentence(comparison: Comparison) -> str:
+def held_out_sentence(comparison: ComparisonRecord) -> str:
     """Return what became of the best system on queries that had no part in choosing it; empty where not asked for."""
     held = comparison.held_out
     if held is None:
@@ -169,7 +173,7 @@ def held_out_sentence(comparison: Comparison) -> str:
     )
 
 
-def best_of(comparison: Comparison) -> str:
+def best_of(comparison: ComparisonRecord) -> str:
     """Return the system with the highest mean of the primary metric, of those that can be compared."""
     rows = [row for row in comparison.of(comparison.primary) if not row.truncated and row.n]
     if not rows:
@@ -177,7 +181,7 @@ def best_of(comparison: Comparison) -> str:
     return max(rows, key=lambda row: (row.mean, row.system == comparison.baseline)).system  # of equal ones the baseline
 
 
-def depth_of_loss(evaluation: Evaluation, primary: Metric) -> int | None:
+def depth_of_loss(evaluation: EvaluationRecord, primary: Metric) -> int | None:
     """Return the depth at which a fact counts as found beside a metric; None for the deepest that was scored."""
     k = primary.k
     return k if k is not None and k <= int(evaluation.run.spec["candidates"]) else None
@@ -186,7 +190,7 @@ def depth_of_loss(evaluation: Evaluation, primary: Metric) -> int | None:
 _VERDICTS = ("better", "worse", "not told apart")
 
 
-def _pair_sentence(row: Compared, comparison: Comparison) -> str:
+def _pair_sentence(row: Compared, comparison: ComparisonRecord) -> str:
     name, other = mean_title(comparison.primary), comparison.baseline
     if row.verdict == "not told apart":
         return f"{row.system} is not told apart from {other} in {name}: {_against(row, comparison)}."
@@ -194,7 +198,7 @@ def _pair_sentence(row: Compared, comparison: Comparison) -> str:
     return f"{row.system} has a {word} {name} than {other}: {_against(row, comparison)}."
 
 
-def _against(row: Compared, comparison: Comparison) -> str:
+def _against(row: Compared, comparison: ComparisonRecord) -> str:
     """Return a system's mean beside the baseline's, the difference, and what it is worth."""
     if row.difference is None or row.p_holm is None:
         return _mean(row)
@@ -241,14 +245,14 @@ def _nothing_counts(name: str) -> str:
     return f"No query has labels that count, so nothing is said about {name}."
 
 
-def _shallow(evaluation: Evaluation, metric: Metric) -> str:
+def _shallow(evaluation: EvaluationRecord, metric: Metric) -> str:
     cut = [stage for stage in evaluation.scores.stages if evaluation.is_truncated(stage, metric)]
     if not cut:
         return "no query has a value on both sides"
     return f"{cut[0]} returned no more than {counted(evaluation.truncated[cut[0]], 'hit')}, whatever was asked"
 
 
-def _others(lost: list[Loss], losses: LossBreakdown, found: int) -> str:
+def _others(lost: list[Loss], losses: LossBreakdownRecord, found: int) -> str:
     """Say what became of the facts that are not found."""
     rest = losses.facts - found
     first = lost[0]

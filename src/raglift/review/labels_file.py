@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from raglift.dataset import passage_value, placed_value, read_queries
 from raglift.dataset.decoding import decode_lines
-from raglift.dataset.faults import Place, quoted
 from raglift.dataset.jsonl_writer import check_queries
 from raglift.dataset.replacing import NOTHING_WRITTEN, replacing_file
 from raglift.errors import ConfigurationError, DatasetError, Fault, MissingDependency
+from raglift.faults import Place, quoted
 from raglift.paths import is_there, user_path
 
 if TYPE_CHECKING:

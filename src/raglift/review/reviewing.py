@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from raglift.records import Document, Evaluation, Query
+    from raglift.records import Document, Query
+    from raglift.results import Evaluation
 
 __all__ = ["SCALES", "open_review"]
 

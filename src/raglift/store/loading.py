@@ -11,7 +11,18 @@ from raglift.errors import RunError
 from raglift.limits import LARGEST_SCORE, allowed, most_bytes
 from raglift.metrics import read_metric
 from raglift.paths import is_file, is_folder, is_there, user_path
-from raglift.records import Chunk, Dataset, Evaluation, Hit, Inventory, Query, Ranking, Run, Scores, StageTrace, Trace
+from raglift.records import (
+    Chunk,
+    Dataset,
+    Hit,
+    Inventory,
+    Query,
+    Ranking,
+    Run,
+    StageTrace,
+    Trace,
+)
+from raglift.result_records import EvaluationRecord, Scores
 from raglift.store.forms import CHUNK, HEADER, QUERY, TRACE, is_number, of_older
 from raglift.store.layout import CHUNKS, FORMAT, QUERIES, RUN, SCORES, TRACES, score_keys
 from raglift.store.plain_files import DAMAGE, read_json, read_lines, told
@@ -25,10 +36,10 @@ if TYPE_CHECKING:
     from raglift.records import Metric
     from raglift.store.forms import SavedInventory
 
-__all__ = ["load_evaluation"]
+__all__ = ["read_evaluation"]
 
 
-def load_evaluation(folder: str | Path) -> Evaluation:
+def read_evaluation(folder: str | Path) -> EvaluationRecord:
     """Read an evaluation that was saved.
 
     The documents are not saved with it, so they are not in the dataset that comes back.
@@ -134,13 +145,13 @@ def _is_same(found: pd.Series[Any], expected: pd.Series[Any]) -> bool:
 
 def _evaluation(
     source: Path, head: dict[str, Any], chunks: list[Chunk], queries: tuple[Query, ...], traces: tuple[Trace, ...]
-) -> Evaluation:
+) -> EvaluationRecord:
     header = read_as(HEADER, head)
     names = tuple(stage.name for stage in header.stages)
     _check_stages(source, names, traces)
     metrics = tuple(read_metric(metric, header.own_metrics) for metric in header.metrics)
     inventory = None if header.inventory is None else _inventory(header.inventory, chunks, queries)
-    return Evaluation(
+    return EvaluationRecord(
         # the spec as it stands, with what a later raglift has added to it
         run=Run(header.stages, traces, head["spec"], header.run_notes, inventory, header.cost),
         dataset=Dataset(queries, name=header.dataset),

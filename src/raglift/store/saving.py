@@ -12,7 +12,7 @@ from raglift.dataset.replacing import beside, put_folder, unwritable
 from raglift.errors import RunError
 from raglift.metrics import describe_own
 from raglift.paths import can_be, is_folder, is_there, user_path
-from raglift.records import Chunk, Evaluation, Inventory, Passage, Query, Trace
+from raglift.records import Chunk, Inventory, Passage, Query, Trace
 from raglift.store.forms import is_place, whole
 from raglift.store.layout import CHUNK_FIELDS, CHUNKS, FORMAT, QUERIES, RUN, SCORES, TRACES, score_keys
 from raglift.store.plain_files import plain, write_json, write_lines
@@ -20,10 +20,12 @@ from raglift.store.plain_files import plain, write_json, write_lines
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from raglift.result_records import EvaluationRecord
+
 __all__ = ["check_free", "save_evaluation"]
 
 
-def save_evaluation(evaluation: Evaluation, folder: str | Path, *, overwrite: bool = False) -> Path:
+def save_evaluation(evaluation: EvaluationRecord, folder: str | Path, *, overwrite: bool = False) -> Path:
     """Write an evaluation to a folder; all of it or nothing.
 
     Args:
@@ -92,7 +94,7 @@ def _is_evaluation(folder: Path) -> bool:
     return RUN in names and names <= {RUN, QUERIES, CHUNKS, TRACES, SCORES}
 
 
-def _write(evaluation: Evaluation, folder: Path) -> None:
+def _write(evaluation: EvaluationRecord, folder: Path) -> None:
     run = evaluation.run
     chunks = _Chunks()
     write_lines(folder / TRACES, (_trace_line(trace, chunks) for trace in run.traces))

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from raglift.sweep.result import CellResult, SweepResult
 from raglift.sweep.running import load_sweep_result, plan_sweep, run_sweep
-from raglift.sweep.specification.cells import Cell, Exclusion, RetrieverSpec
-from raglift.sweep.specification.record import Sweep, SystemSpec
+from raglift.sweep.specification.cells import Cell, Exclusion, RetrieverSpec, SystemSpec
+from raglift.sweep.specification.record import Sweep
 
 if TYPE_CHECKING:
     import os

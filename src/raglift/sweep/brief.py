@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
+from raglift.rendering.document import Document, Section
 from raglift.report.brief.comparison import regressions_sections
 from raglift.report.brief.evaluation import loss_section
-from raglift.report.document import Document, Section
 from raglift.report.words import comparison_sentence, held_out_sentence
 from raglift.sweep.page import failed_sections
 from raglift.sweep.terminal import result_foot, result_head, result_table
@@ -16,9 +16,9 @@ from raglift.sweep.terminal import result_foot, result_head, result_table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.records import Comparison
-    from raglift.report.document import Table
-    from raglift.sweep.result import SweepResult
+    from raglift.rendering.document import Table
+    from raglift.results import Comparison
+    from raglift.sweep.records import SweepResultRecord
 
 __all__ = ["sweep_brief"]
 
@@ -33,7 +33,7 @@ def _untoned(table: Table) -> Table:
     return replace(table, rows=tuple(tuple(replace(cell, tone="") for cell in row) for row in table.rows))
 
 
-def sweep_brief(result: SweepResult, *, include_cut: bool = False) -> Document:
+def sweep_brief(result: SweepResultRecord, *, include_cut: bool = False) -> Document:
     """Return what a sweep found, in short.
 
     Where there are more than two cells, the best is chosen on one half of the queries and measured on the other.
@@ -67,7 +67,7 @@ def sweep_brief(result: SweepResult, *, include_cut: bool = False) -> Document:
     )
 
 
-def _compared(result: SweepResult, *, include_cut: bool) -> Comparison | None:
+def _compared(result: SweepResultRecord, *, include_cut: bool) -> Comparison | None:
     """Return the comparison of the cells; None where too few can be compared."""
     for hold_out in (True, False) if len(result.finished) > _FEW_CELLS else (False,):
         try:
@@ -77,7 +77,7 @@ def _compared(result: SweepResult, *, include_cut: bool) -> Comparison | None:
     return None
 
 
-def _best_section(result: SweepResult, *, include_cut: bool) -> Iterator[Section]:
+def _best_section(result: SweepResultRecord, *, include_cut: bool) -> Iterator[Section]:
     """Yield where the best cell lost recall."""
     best = result.best(include_cut=include_cut)
     if best is not None and best.evaluation is not None:

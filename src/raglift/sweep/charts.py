@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import altair as alt
 
     from raglift.records import Metric
-    from raglift.sweep.result import SweepResult
+    from raglift.sweep.records import SweepResultRecord
 
 __all__ = ["SweepPlots"]
 
@@ -28,7 +28,7 @@ __all__ = ["SweepPlots"]
 class SweepPlots:
     """Charts of a sweep: methods return altair charts, of which `save("x.png")` and `save("x.svg")` make files."""
 
-    result: SweepResult
+    result: SweepResultRecord
     """What the sweep found."""
 
     def heatmap(
@@ -118,7 +118,7 @@ class SweepPlots:
         return ComparisonPlots(comparison, short_names(self.result))
 
 
-def short_names(result: SweepResult) -> dict[str, str]:
+def short_names(result: SweepResultRecord) -> dict[str, str]:
     """Return what to call each measured cell: the parts in which they differ, without what is alike in all."""
     told = {one.cell.name: one.cell.to_dict() for one in result.finished}
     differing = varying(told.values())

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from raglift.indexing import Embedder
-    from raglift.records import Evaluation
     from raglift.reranking.pairs import Pair
+    from raglift.results import Evaluation
     from raglift.sweep.folder import SweepFolder
     from raglift.sweep.parts import Parts
     from raglift.sweep.plan import Plan

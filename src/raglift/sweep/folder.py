@@ -23,7 +23,7 @@ from pydantic import Strict, TypeAdapter
 
 from raglift.errors import ConfigurationError, RunError
 from raglift.paths import is_file, is_folder, is_there
-from raglift.store import load_evaluation
+from raglift.results import load_evaluation
 from raglift.store.forms import Count, Object, SavedModel, Text
 from raglift.store.plain_files import read_json, write_json
 from raglift.sweep.lock import hold
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from raglift.records import Dataset, Evaluation
+    from raglift.records import Dataset
+    from raglift.results import Evaluation
 
 __all__ = ["SweepFolder", "measure_again"]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import altair as alt
 
     from raglift.records import Metric
-    from raglift.sweep.result import CellResult, SweepResult
+    from raglift.sweep.records import CellResult, SweepResultRecord
 
 __all__ = ["alike_of", "heatmap_chart", "varying"]
 
@@ -56,7 +56,7 @@ def alike_of(names: Iterable[str]) -> str:
     return alike if others and all(name.startswith(alike) for name in others) else ""
 
 
-def heatmap_chart(result: SweepResult, metric: Metric, x: str, y: str, best: CellResult | None) -> alt.LayerChart:
+def heatmap_chart(result: SweepResultRecord, metric: Metric, x: str, y: str, best: CellResult | None) -> alt.LayerChart:
     """Return the map, with a star at the best; rows are named above, so that long names leave the cells their width."""
     alt = altair()
     squares = _squares(result, metric, x, y)
@@ -90,7 +90,7 @@ def heatmap_chart(result: SweepResult, metric: Metric, x: str, y: str, best: Cel
     )
 
 
-def _squares(result: SweepResult, metric: Metric, x: str, y: str) -> list[_Square]:
+def _squares(result: SweepResultRecord, metric: Metric, x: str, y: str) -> list[_Square]:
     """Return the cells that were measured or failed, block by block, in the order of the sweep."""
     shown = [one for one in result.results if one.evaluation is not None or one.error is not None]
     told = [one.cell.to_dict() for one in shown]

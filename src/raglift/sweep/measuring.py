@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from raglift.execution import Stage
-    from raglift.records import Evaluation
     from raglift.reranking.pairs import Pair, PairReranker
+    from raglift.results import Evaluation
     from raglift.sweep.specification.cells import Cell
     from raglift.sweep.specification.record import Sweep
     from raglift.work import Workers

@@ -5,29 +5,29 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raglift.comparison import has_costs
+from raglift.comparison import has_costs, tradeoff
 from raglift.comparison.statistics import interval_of
 from raglift.diagnosis.rejudged import judgements_of
 from raglift.errors import ConfigurationError
 from raglift.metrics import mean_title
 from raglift.printable import TRUNCATED, counted
-from raglift.report.document import Cell, Document, Figure, Section, Table
+from raglift.rendering.document import Cell, Document, Figure, Section, Table, row_of
 from raglift.report.format import interval_text, level
-from raglift.report.page.cells import decided_cell, p_cell, row_of, verdict_cell
+from raglift.report.page.cells import decided_cell, p_cell, verdict_cell
 from raglift.report.page.comparison import comparison_sections, headline, lead, notes_of, other_of
 from raglift.report.page.evaluation import evaluation_document
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.measured import measured_together
 from raglift.report.words import best_of
-from raglift.sweep.charts import short_names
-from raglift.sweep.result import compare_cells
+from raglift.sweep.charts import SweepPlots, short_names
+from raglift.sweep.records import compare_cells
 from raglift.sweep.terminal import alike_text, changed_models, failed_by_reason, varying_parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.records import Comparison
-    from raglift.sweep.result import CellResult, SweepResult
+    from raglift.results import Comparison
+    from raglift.sweep.records import CellResult, SweepResultRecord
 
 __all__ = ["compared", "failed_sections", "sweep_document"]
 
@@ -41,7 +41,7 @@ _NAMED = 5
 _CUT = "✂"
 
 
-def sweep_document(result: SweepResult, *, baseline: str | None = None, include_cut: bool = False) -> Document:
+def sweep_document(result: SweepResultRecord, *, baseline: str | None = None, include_cut: bool = False) -> Document:
     """Return the page of a sweep.
 
     Where there are more than two cells, the best is chosen on one half of the queries and measured on the other.
@@ -96,7 +96,7 @@ def sweep_document(result: SweepResult, *, baseline: str | None = None, include_
     )
 
 
-def _one_cell(result: SweepResult) -> Document:
+def _one_cell(result: SweepResultRecord) -> Document:
     """Return the page of the only cell that is measured, with what became of the others."""
     (entry,) = result.finished
     assert entry.evaluation is not None  # noqa: S101 — that is what finished means
@@ -110,7 +110,7 @@ def _one_cell(result: SweepResult) -> Document:
     )
 
 
-def compared(result: SweepResult, baseline: str | None, *, include_cut: bool) -> Comparison:
+def compared(result: SweepResultRecord, baseline: str | None, *, include_cut: bool) -> Comparison:
     """Return the comparison of the cells by short names, with held-out queries for the best where that can be done."""
     called = short_names(result)
     if len(result.finished) > _FEW:
@@ -125,7 +125,7 @@ def _shown(comparison: Comparison) -> list[str]:
     """Return the cells whose queries are shown: the baseline, the best, and the front, best first."""
     chosen = [comparison.baseline, best_of(comparison), other_of(comparison)]
     if has_costs(comparison):
-        front = [one for one in comparison.pareto().systems if one.on_front]
+        front = [one for one in tradeoff(comparison).systems if one.on_front]
         chosen += [one.system for one in sorted(front, key=lambda one: -one.quality)]
     return list(dict.fromkeys(chosen))[:_MOST_SHOWN]
 
@@ -149,7 +149,7 @@ def _headline(comparison: Comparison) -> Table:
     return replace(whole, caption=caption, rows=whole.rows[:_HEADLINE])
 
 
-def _swept(result: SweepResult) -> str:
+def _swept(result: SweepResultRecord) -> str:
     """Return the parts in which cells differ, with their values, and what they have in common."""
     told = [entry.cell.to_dict() for entry in result.results]
     parts = []
@@ -160,7 +160,7 @@ def _swept(result: SweepResult) -> str:
     return "; ".join(filter(None, [*parts, alike_text(result)]))
 
 
-def _warnings(result: SweepResult, comparison: Comparison) -> list[str]:
+def _warnings(result: SweepResultRecord, comparison: Comparison) -> list[str]:
     left_out = len(result.finished) - len(comparison.names)
     if not left_out:
         return _unmeasured(result)
@@ -169,14 +169,14 @@ def _warnings(result: SweepResult, comparison: Comparison) -> list[str]:
     return [*_unmeasured(result), f"{told}(--include-cut) compares them too"]
 
 
-def _unmeasured(result: SweepResult) -> list[str]:
+def _unmeasured(result: SweepResultRecord) -> list[str]:
     waiting = sum(entry.evaluation is None and entry.error is None for entry in result.results)
     failed = changed_models(result)
     failed += [f"{counted(len(result.failed), 'cell')} failed"] if result.failed else []
     return failed + ([f"{counted(waiting, 'cell')} not measured yet"] if waiting else [])
 
 
-def _cells_section(result: SweepResult, comparison: Comparison) -> Section:
+def _cells_section(result: SweepResultRecord, comparison: Comparison) -> Section:
     """Return every measured cell, best first."""
     percent, called = level(comparison.method), short_names(result)
     columns = ("cell", f"{mean_title(result.primary)} [{percent}]", f"difference [{percent}]", "p (Holm)", "")
@@ -205,7 +205,7 @@ def _cell_row(entry: CellResult, name: str, comparison: Comparison) -> list[Cell
     return cells
 
 
-def _map_sections(result: SweepResult, *, include_cut: bool) -> list[Section]:
+def _map_sections(result: SweepResultRecord, *, include_cut: bool) -> list[Section]:
     """Return the heat map over the chunkers and models, else the first two parts in which cells differ, if two do."""
     told = [entry.cell.to_dict() for entry in result.finished]
     varying = [part for part in varying_parts(result) if len({cell.get(part) for cell in told}) > 1]
@@ -215,12 +215,12 @@ def _map_sections(result: SweepResult, *, include_cut: bool) -> list[Section]:
     name, called = mean_title(result.primary), short_names(result)
     said = "; ".join(f"{called[entry.cell.name]}: {entry.value(result.primary):.3f}" for entry in result.ranked)
     caption = f"★ the best cell, {_CUT} one whose embedding model reads some chunks only in part, – one that failed."
-    chart = result.plot.heatmap(result.primary, x=x, y=y, include_cut=include_cut)
+    chart = SweepPlots(result).heatmap(result.primary, x=x, y=y, include_cut=include_cut)
     figure = Figure(f"{name} by {x} and {y}", f"{said}.", chart, caption)
     return [Section("Heat map", figures=(figure,))]
 
 
-def failed_sections(result: SweepResult) -> list[Section]:
+def failed_sections(result: SweepResultRecord) -> list[Section]:
     """Return the cells that failed, by reason; nothing where none did."""
     rows = []
     for reason, names in failed_by_reason(result).items():

@@ -12,7 +12,7 @@ from raglift.integrations.prices import dollars_of
 from raglift.metrics import mean_title
 from raglift.printable import counted
 from raglift.records import Metric
-from raglift.report.document import Cell, table_of
+from raglift.rendering.document import Cell, table_of
 from raglift.report.failing import failures_lines
 from raglift.report.format import labels_line, lifted, seconds_text
 from raglift.report.terminal.rendering import as_text, write
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from raglift.records import Evaluation
-    from raglift.report.document import Part, Table
+    from raglift.rendering.document import Part, Table
+    from raglift.results import Evaluation
     from raglift.sweep.plan import ChunkingPlan, EmbeddingPlan, Plan, RerankingPlan
-    from raglift.sweep.result import SweepResult
+    from raglift.sweep.records import SweepResultRecord
 
 __all__ = [
     "alike_text",
@@ -55,7 +55,7 @@ def plan_text(plan: Plan) -> str:
     return as_text(_plan_lines(plan), width=_WIDTH, wrap=False)
 
 
-def result_text(result: SweepResult, *, include_cut: bool = False) -> str:
+def result_text(result: SweepResultRecord, *, include_cut: bool = False) -> str:
     """Return the result of a sweep as plain text, as wide as it needs to be."""
     return as_text(result_parts(result, include_cut=include_cut), width=_WIDTH, wrap=False)
 
@@ -65,7 +65,7 @@ def print_plan(plan: Plan, console: Console) -> None:
     write(console, _plan_lines(plan), wrap=False)
 
 
-def print_result(result: SweepResult, console: Console, *, include_cut: bool = False) -> None:
+def print_result(result: SweepResultRecord, console: Console, *, include_cut: bool = False) -> None:
     """Print the cells of a sweep, best first, then what failed and what to beware of.
 
     Args:
@@ -76,7 +76,7 @@ def print_result(result: SweepResult, console: Console, *, include_cut: bool = F
     write(console, result_parts(result, include_cut=include_cut), wrap=False)
 
 
-def result_parts(result: SweepResult, *, include_cut: bool = False) -> Iterator[Part]:
+def result_parts(result: SweepResultRecord, *, include_cut: bool = False) -> Iterator[Part]:
     """Yield the lines and the table of the cells of a sweep."""
     yield result_head(result)
     yield from labels_line(result.label_sources)
@@ -85,7 +85,7 @@ def result_parts(result: SweepResult, *, include_cut: bool = False) -> Iterator[
     yield from result_foot(result, include_cut=include_cut)
 
 
-def result_head(result: SweepResult) -> str:
+def result_head(result: SweepResultRecord) -> str:
     """Return what was swept over, how much of it is measured, and what all cells have in common."""
     counts = f"{len(result.finished)} of {len(result.results)} cells measured"
     head = f"{result.title}: {counts}, by {mean_title(result.primary)}"
@@ -153,7 +153,7 @@ def _to_do(total: int, missing: int, unit: str, verb: str) -> str:
     return f"{total:,} {unit}, {total - missing:,} in the cache, {missing:,} {verb}"
 
 
-def result_table(result: SweepResult) -> Table:
+def result_table(result: SweepResultRecord) -> Table:
     """Return a row a measured cell, best first: the parts in which cells differ, and the figures."""
     parts, columns = varying_parts(result), _columns(result)
     rows = []
@@ -166,14 +166,14 @@ def result_table(result: SweepResult) -> Table:
     return table_of((*parts, *columns), rows, left=range(len(parts)))
 
 
-def varying_parts(result: SweepResult) -> list[str]:
+def varying_parts(result: SweepResultRecord) -> list[str]:
     """Return the parts in which the measured cells differ; where there is one cell, all that it has."""
     told = [entry.cell.to_dict() for entry in result.finished]
     named = [part for part in PARTS if any(part in parts for parts in told)]
     return [part for part in named if len({parts.get(part) for parts in told}) > 1] or named
 
 
-def alike_text(result: SweepResult) -> str:
+def alike_text(result: SweepResultRecord) -> str:
     """Return what all measured cells have in common, for the line above the table."""
     varying, told = varying_parts(result), result.finished[0].cell.to_dict()
     alike = {part: value for part, value in told.items() if part not in varying}
@@ -182,7 +182,7 @@ def alike_text(result: SweepResult) -> str:
     return ", ".join(filter(None, [named, "all without a reranker" if without else ""]))
 
 
-def _columns(result: SweepResult) -> dict[str, Callable[[Evaluation], str | Cell]]:
+def _columns(result: SweepResultRecord) -> dict[str, Callable[[Evaluation], str | Cell]]:
     """Return what is shown of each cell, by title; costs where they are known of some cell."""
     metric = result.primary
     measured = [entry.evaluation for entry in result.finished if entry.evaluation is not None]
@@ -225,7 +225,7 @@ def _p50(evaluation: Evaluation) -> float | None:
     return None if cost is None or cost.whole is None else cost.whole.p50
 
 
-def result_foot(result: SweepResult, *, include_cut: bool = False, held_out: bool = False) -> Iterator[str]:
+def result_foot(result: SweepResultRecord, *, include_cut: bool = False, held_out: bool = False) -> Iterator[str]:
     """Yield the best cell, what was billed, what failed, and what to beware of.
 
     Args:
@@ -263,7 +263,7 @@ def result_foot(result: SweepResult, *, include_cut: bool = False, held_out: boo
         )
 
 
-def _best(result: SweepResult, *, include_cut: bool, held_out: bool) -> Iterator[str]:
+def _best(result: SweepResultRecord, *, include_cut: bool, held_out: bool) -> Iterator[str]:
     """Name the best cell, and say what to beware of."""
     cut = [entry for entry in result.finished if entry.read_in_part]
     best = result.best(include_cut=include_cut)
@@ -291,7 +291,7 @@ def _best(result: SweepResult, *, include_cut: bool, held_out: bool) -> Iterator
         yield f"! {caution}"
 
 
-def changed_models(result: SweepResult) -> list[str]:
+def changed_models(result: SweepResultRecord) -> list[str]:
     """Warn of names that stood for more than one model while the sweep was stopped and gone on with."""
     return [
         f"{name} changed while the sweep was stopped, so its cells cannot be compared: {' and '.join(identities)}; "
@@ -300,7 +300,7 @@ def changed_models(result: SweepResult) -> list[str]:
     ]
 
 
-def failed_by_reason(result: SweepResult) -> dict[str, list[str]]:
+def failed_by_reason(result: SweepResultRecord) -> dict[str, list[str]]:
     """Return the names of the cells that failed, by reason."""
     reasons: dict[str, list[str]] = {}
     for entry in result.failed:

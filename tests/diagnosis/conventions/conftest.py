@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 
 from raglift.evaluation import evaluate
-from raglift.records import Chunk, Dataset, Evaluation, Fact, Passage, Query
+from raglift.records import Chunk, Dataset, Fact, Passage, Query
+from raglift.results import Evaluation
 from raglift.testing import FakeRetriever
 
 Groups = Sequence[Sequence[str]]

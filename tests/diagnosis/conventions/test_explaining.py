@@ -17,7 +17,8 @@ from raglift.evaluation import evaluate, rescore
 from raglift.matching import MatchRule
 from raglift.metrics import MEASURES, NDCG, PROFILES, Precision
 from raglift.metrics import metric as own_metric
-from raglift.records import Chunk, Dataset, Evaluation, Fact, Passage, Query
+from raglift.records import Chunk, Dataset, Fact, Passage, Query
+from raglift.results import Evaluation
 from raglift.testing import FakeReranker, FakeRetriever
 
 KEEPER = "the keeper climbed the tower at dusk"

@@ -9,7 +9,7 @@ import pytest
 from raglift.diagnosis.conventions.counts import Counts
 from raglift.diagnosis.conventions.numbers import numbers_of
 from raglift.metrics import compute, parse
-from raglift.records import Evaluation
+from raglift.results import Evaluation
 
 METRICS = ("precision@5", "recall@5", "f1@5", "rr@5", "ap@5", "ndcg@5")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from raglift.records import Evaluation
+from raglift.results import Evaluation
 
 
 class _Counting(socketserver.BaseRequestHandler):

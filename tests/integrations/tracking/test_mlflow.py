@@ -14,7 +14,7 @@ import raglift as rl
 from raglift import metrics
 from raglift.errors import ConfigurationError, MissingDependency, TrackingFailed
 from raglift.integrations.tracking import Curve, Record, TrackedRun, open_tracker, telling, track
-from raglift.records import Evaluation
+from raglift.results import Evaluation
 
 
 class Told:
@@ -39,7 +39,7 @@ def client(place: Path, proxy: list[bytes]) -> Any:
 
 @pytest.fixture(scope="module")
 def kept(place: Path, reranked: Evaluation) -> TrackedRun:
-    return reranked.track("mlflow", tags={"team": "search"})
+    return track(reranked, "mlflow", tags={"team": "search"})
 
 
 def test_parameters_are_the_spec_the_stages_and_the_dataset(kept, client, reranked: Evaluation) -> None:
@@ -117,7 +117,7 @@ def test_nobody_is_told_of_it_over_a_network(kept, proxy: list[bytes]) -> None:
 def test_a_comparison_tells_what_each_system_differs_by(client, ranked) -> None:
     good, bad = ranked([1] * 6), ranked([2] * 6)
     comparison = rl.compare({"team/good (v2)": good, "bad": bad}, baseline="bad")
-    run = client.get_run(comparison.track("mlflow", project="other", name="a/b\n../c", files=False).id)
+    run = client.get_run(track(comparison, "mlflow", project="other", name="a/b\n../c", files=False).id)
     metric = str(comparison.primary).replace("@", "_at_")
     assert run.data.metrics[f"team_good_v2/{metric}"] == 1.0
     assert run.data.metrics["team_good_v2/primary_difference"] == 0.5
@@ -182,7 +182,7 @@ def test_what_was_kept_of_a_sweep_that_broke_off_is_said(client) -> None:
 def test_systems_with_long_names_of_other_scripts_are_kept(client, ranked) -> None:
     name = "検索" * 50
     comparison = rl.compare([ranked([1, 2]), ranked([2, 1])], names=[name, "b"])
-    found = client.get_run(comparison.track("mlflow", project="long names").id).data.metrics
+    found = client.get_run(track(comparison, "mlflow", project="long names").id).data.metrics
     assert [value for name, value in found.items() if name.endswith("recall_at_1") and name.startswith("検索")] == [0.5]
 
 
@@ -190,7 +190,7 @@ def test_a_metric_of_ones_own_does_not_take_the_place_of_another(client, ranked)
     own = metrics.metric("recall_at_1", takes_k=False)(lambda ranking: 0.25)
     try:
         evaluation = ranked([1, 2], metrics=("recall", own), ks=(1,))
-        found = client.get_run(evaluation.track("mlflow", files=False).id).data.metrics
+        found = client.get_run(track(evaluation, "mlflow", files=False).id).data.metrics
     finally:
         del metrics.MEASURES["recall_at_1"]
     assert found["retrieve/recall_at_1"] == 0.5
@@ -223,7 +223,7 @@ def test_long_and_many_values_are_taken(client) -> None:
 def test_what_is_no_number_is_left_out(ranked, client) -> None:
     nothing_labelled = ranked([1, 1], unlabelled=[0, 1])
     assert math.isnan(nothing_labelled.scores.mean("retrieve", "rr@1"))
-    found = client.get_run(nothing_labelled.track("mlflow", files=False).id).data.metrics
+    found = client.get_run(track(nothing_labelled, "mlflow", files=False).id).data.metrics
     assert "retrieve/rr_at_1" not in found
     assert found["queries/unlabelled"] == 2
 
@@ -234,7 +234,7 @@ def test_a_store_that_cannot_be_written_is_an_error_that_names_it(
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'file' / 'm.db'}")
     with pytest.raises(TrackingFailed, match="MLFLOW_TRACKING_URI"):
-        reranked.track("mlflow")
+        track(reranked, "mlflow")
 
 
 @pytest.mark.parametrize("address", [None, "sqlite:///{}/a/m.db", "sqlite+pysqlite:///{}/m.db?timeout=1"])
@@ -264,7 +264,7 @@ def test_a_server_that_is_not_there_is_named_without_its_password(reranked, free
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with pytest.raises(TrackingFailed, match=f"mlflow: http://127.0.0.1:{free_port}") as caught:
-        reranked.track("mlflow", files=False)
+        track(reranked, "mlflow", files=False)
     assert "opensesame" not in str(caught.value)
     assert f"127.0.0.1:{free_port}: no answer (" in str(caught.value)
     assert "HTTPConnection" not in str(caught.value)
@@ -292,7 +292,7 @@ def test_a_package_that_a_local_store_needs_is_named(
 
     monkeypatch.setattr("mlflow.MlflowClient.create_run", missing)
     with pytest.raises(MissingDependency, match=r"alembic.*raglift\[track\]"):
-        reranked.track("mlflow", files=False)
+        track(reranked, "mlflow", files=False)
 
 
 def test_a_driver_that_no_extra_brings_is_named_as_it_is(reranked, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -303,7 +303,7 @@ def test_a_driver_that_no_extra_brings_is_named_as_it_is(reranked, monkeypatch: 
 
     monkeypatch.setattr("mlflow.MlflowClient.__init__", missing)
     with pytest.raises(MissingDependency, match=r"pip install psycopg2$") as caught:
-        reranked.track("mlflow", files=False)
+        track(reranked, "mlflow", files=False)
     assert "sesame" not in str(caught.value)
 
 
@@ -313,7 +313,7 @@ def test_mlflow_prints_nothing_among_what_a_program_reads(
     # It prints the pages of a server, as whose a local store passes here
     monkeypatch.setattr("mlflow.tracking._tracking_service.client.RestStore", object)
     monkeypatch.setattr("mlflow.tracking._tracking_service.client.get_workspace_url", lambda: "http://127.0.0.1")
-    reranked.track("mlflow", files=False)
+    track(reranked, "mlflow", files=False)
     assert capfd.readouterr().out == ""
 
 
@@ -325,7 +325,7 @@ def test_an_address_that_is_none_is_an_error_of_ours(reranked, monkeypatch: pyte
 
 def test_a_tracker_that_there_is_not_is_refused(reranked) -> None:
     with pytest.raises(ConfigurationError, match="expected one of mlflow, wandb"):
-        reranked.track("excel")
+        track(reranked, "excel")
 
 
 def test_what_is_no_result_is_refused() -> None:
@@ -335,8 +335,8 @@ def test_what_is_no_result_is_refused() -> None:
 
 def test_settings_of_mlflow_for_its_experiment_are_followed(client, reranked, monkeypatch) -> None:
     monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "theirs")
-    assert reranked.track("mlflow", files=False).project == "theirs"
+    assert track(reranked, "mlflow", files=False).project == "theirs"
     identity = client.get_experiment_by_name("theirs").experiment_id
     monkeypatch.delenv("MLFLOW_EXPERIMENT_NAME")
     monkeypatch.setenv("MLFLOW_EXPERIMENT_ID", identity)
-    assert reranked.track("mlflow", files=False).project == "theirs"
+    assert track(reranked, "mlflow", files=False).project == "theirs"

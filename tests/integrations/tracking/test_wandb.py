@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from raglift.errors import ConfigurationError, MissingKey, TrackingFailed
-from raglift.integrations.tracking import TrackedRun, open_tracker
-from raglift.records import Evaluation
+from raglift.integrations.tracking import TrackedRun, open_tracker, track
+from raglift.results import Evaluation
 
 _HEADER, _BLOCK, _PIECE = 7, 32 * 1024, 7
 _LAST = (1, 4)
@@ -57,7 +57,7 @@ def offline(place: Path, proxy: list[bytes]) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def kept(offline: Path, reranked: Evaluation) -> TrackedRun:
-    return reranked.track("wandb", name="Ä/b: c", project="mine", tags={"team": "search"})
+    return track(reranked, "wandb", name="Ä/b: c", project="mine", tags={"team": "search"})
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +159,7 @@ def test_without_a_key_nothing_is_asked_and_the_variable_is_named(
     monkeypatch.setenv("WANDB_MODE", "online")
     monkeypatch.setenv("NETRC", str(offline / "no-netrc"))
     with pytest.raises(MissingKey, match="WANDB_MODE=offline") as caught:
-        reranked.track("wandb")
+        track(reranked, "wandb")
     assert "any text will do" not in str(caught.value), "W&B takes none of fewer than 40 characters"
 
 

@@ -17,7 +17,8 @@ from raglift.evaluation import evaluate, rescore
 from raglift.judging import Limits, NoAnswer, estimate_grading, grade, pool
 from raglift.judging.grading.rubrics import relevance_prompt
 from raglift.judging.pooling.pool import Pool
-from raglift.records import Dataset, Evaluation, Fact, Passage, Query
+from raglift.records import Dataset, Fact, Passage, Query
+from raglift.results import Evaluation
 from raglift.testing import Answer, FakeRetriever, OpenAIServer
 
 LAMP = "The lamp was lit at dusk by the second keeper."

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from raglift.comparison import compare
-from raglift.records import Comparison, Cost, Evaluation, StageLatency
+from raglift.records import Cost, StageLatency
+from raglift.results import Comparison, Evaluation, compare
 
 
 @pytest.fixture(scope="session")

@@ -115,8 +115,9 @@ def test_the_flow_loses_at_each_gate_what_the_breakdown_says(reranked: Any) -> N
 
 
 def test_where_the_chunks_are_known_and_queries_failed_the_flow_has_gates_for_them() -> None:
-    from raglift.diagnosis import Loss, LossBreakdown
+    from raglift.diagnosis import Loss
     from raglift.report.charts.loss import gates_of, loss_chart
+    from raglift.results import LossBreakdown
 
     told = (("failed", None, 2), ("found", None, 5), ("below_k", None, 0), ("dropped", "a", 1), ("dropped", "b", 0))
     told += (("not_retrieved", None, 3), ("not_attainable", None, 4))
@@ -181,7 +182,7 @@ def test_the_front_is_marked_and_long_names_have_numbers(compared: Any, hostile:
 
 
 def test_short_names_stand_beside_their_points(ranked: Any) -> None:
-    from raglift.comparison import compare
+    from raglift.results import compare
 
     dollars = {"dollars": {"a": 1, "b": 2}}
     chart = compare({"a": ranked([2]), "b": ranked([1])}, primary="rr@3").plot.tradeoff(cost="dollars", known=dollars)

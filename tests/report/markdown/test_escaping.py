@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from raglift.report.markdown.escaping import escaped, escaped_cell, escaped_html
+from raglift.rendering.escaping import escaped, escaped_cell, escaped_html
 
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 HOSTILE = [

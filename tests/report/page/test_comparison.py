@@ -9,7 +9,7 @@ import pytest
 
 import raglift as rl
 from raglift.records import Cost, StageLatency
-from raglift.report.document import Document, Section
+from raglift.rendering.document import Document, Section
 from raglift.report.page.comparison import comparison_document, only, other_of
 
 TAGS = [["hard"], ["easy"], []] * 12

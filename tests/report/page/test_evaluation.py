@@ -10,9 +10,9 @@ import pytest
 
 from raglift.errors import ConfigurationError
 from raglift.records import Cost, StageLatency
-from raglift.report.document import Document, Section
+from raglift.rendering.document import Document, Section
 from raglift.report.page.evaluation import evaluation_document
-from raglift.store import load_evaluation
+from raglift.results import load_evaluation
 
 BEFORE = [2, 3, 1, 5, 1, None] * 6
 AFTER = [1, 1, 2, 2, 1, 1] * 6

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from raglift.records import Annotator
-from raglift.report.document import Cell, Document, Section, Table
+from raglift.rendering.document import Cell, Document, Section, Table
 from raglift.report.page.drill_down import DrillDown, View
 
 

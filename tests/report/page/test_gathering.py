@@ -16,11 +16,11 @@ from raglift.errors import ConfigurationError
 from raglift.evaluation import evaluate
 from raglift.matching import Direction
 from raglift.metrics import NDCG, RR, Recall, SpanPrecisionOmega
-from raglift.records import Chunk, Dataset, Document, Evaluation, Fact, Metric, Passage, Query
+from raglift.records import Chunk, Dataset, Document, Fact, Metric, Passage, Query
 from raglift.report.page.drill_down import DrillDown, ShownHit
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.packing import packed
-from raglift.store import load_evaluation
+from raglift.results import Evaluation, load_evaluation
 from raglift.testing import FakeReranker, FakeRetriever
 from raglift.text import normalize
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from raglift.records import Passage
-from raglift.report.document import Cell, Document, Section, Table
+from raglift.rendering.document import Cell, Document, Section, Table
 from raglift.report.page.drill_down import (
     DrillDown,
     QueryDetail,

@@ -10,7 +10,7 @@ from typing import Any
 import altair as alt
 import pytest
 
-from raglift.report.document import Document, Figure
+from raglift.rendering.document import Document, Figure
 
 
 @pytest.fixture

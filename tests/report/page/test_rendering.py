@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from raglift.errors import ConfigurationError, MissingDependency
-from raglift.report.document import Cell, Document, Section, Table
+from raglift.rendering.document import Cell, Document, Section, Table
 from raglift.report.page import rendering
 from raglift.report.page.layout import laid_table
 from raglift.report.page.rendering import render, write_page

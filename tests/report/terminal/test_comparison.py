@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from raglift.comparison import compare
 from raglift.report.terminal.comparison import comparison_parts
 from raglift.report.terminal.rendering import write
+from raglift.results import compare
 
 GOLDEN = """\
 stones: 12 queries, 11 of them scored, match by containment

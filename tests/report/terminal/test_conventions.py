@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from raglift.evaluation import evaluate
 from raglift.metrics import PROFILES
-from raglift.records import Chunk, Dataset, Evaluation, Fact, Passage, Query
+from raglift.records import Chunk, Dataset, Fact, Passage, Query
+from raglift.results import Evaluation
 from raglift.testing import FakeRetriever
 
 

@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 
-from raglift.diagnosis import Explanation, Headroom, Loss, LossBreakdown
+from raglift.diagnosis import Loss
 from raglift.diagnosis.explanation import ExplainedHit, Piece
 from raglift.metrics import RR, Recall
 from raglift.records import Chunk, Fact, Hit, Passage, Query
 from raglift.report import explanation_text, headroom_text, loss_text
+from raglift.results import Explanation, Headroom, LossBreakdown
 
 
 def breakdown(*losses: Loss, facts: int, made: tuple[Loss, ...] = ()) -> LossBreakdown:

@@ -9,20 +9,10 @@ import pytest
 from rich.console import Console
 
 from raglift.evaluation import evaluate
-from raglift.records import (
-    Chunk,
-    Dataset,
-    Evaluation,
-    Fact,
-    Passage,
-    Query,
-    Run,
-    Scores,
-    StageInfo,
-    StageTrace,
-    Trace,
-)
+from raglift.records import Chunk, Dataset, Fact, Passage, Query, Run, StageInfo, StageTrace, Trace
 from raglift.report import evaluation_text, print_evaluation
+from raglift.result_records import Scores
+from raglift.results import Evaluation
 from raglift.testing import FakeReranker, FakeRetriever
 
 ROWLOCK = "the rowlock is made of bronze"

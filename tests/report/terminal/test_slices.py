@@ -1,6 +1,6 @@
 """Slices by tag as text."""
 
-from raglift.comparison import compare
+from raglift.results import compare
 
 TAGS = [["hard"]] * 10 + [["easy"]] * 3 + [[]] * 2
 

@@ -11,7 +11,8 @@ import pytest
 
 import raglift as rl
 from raglift.errors import ConfigurationError, DatasetError
-from raglift.records import Chunk, Dataset, Evaluation, Fact, Passage, Query
+from raglift.records import Chunk, Dataset, Fact, Passage, Query
+from raglift.results import Evaluation
 from raglift.run_files import export, read_qrels, read_run, score_files
 from raglift.testing import FakeReranker, FakeRetriever
 

@@ -9,7 +9,8 @@ import pytest
 
 import raglift as rl
 from raglift.matching import MatchRule, inventory_of
-from raglift.records import Chunk, Dataset, Document, Evaluation, Fact, Inventory, Passage, Query
+from raglift.records import Chunk, Dataset, Document, Fact, Inventory, Passage, Query
+from raglift.results import Evaluation
 from raglift.run_files.exporting.labels import IdLabels, labels_of
 from raglift.testing import FakeRetriever
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.dataset.faults import Place
 from raglift.errors import DatasetError
+from raglift.faults import Place
 from raglift.run_files import read_qrels, read_run
 from raglift.run_files.reading import json_lines
 

@@ -12,8 +12,8 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.dataset.faults import Place
 from raglift.errors import DatasetError
+from raglift.faults import Place
 from raglift.run_files import read_qrels, read_run
 from raglift.run_files.reading import trec
 from raglift.run_files.reading.blocks import blocks_of

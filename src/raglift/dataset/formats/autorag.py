@@ -6,15 +6,15 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from raglift.dataset.documents import read_documents
-from raglift.dataset.faults import Place, quoted, shown
 from raglift.dataset.formats.fit import Room, any_metadata
 from raglift.dataset.formats.whole_documents import judged_document, whole_document
 from raglift.dataset.parquet_size import fits, rows_at_a_time
-from raglift.dataset.passages import read_characters, read_string
 from raglift.errors import ConfigurationError, DatasetError, Fault
+from raglift.faults import Place, quoted, shown
 from raglift.limits import allowed, most_bytes
 from raglift.paths import is_file, is_folder
 from raglift.records import Document, Fact, Passage, Query
+from raglift.records.passages import read_characters, read_string
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from raglift.dataset.decoding import stream_lines
 from raglift.dataset.document_lines import read_document_lines, write_document_lines
 from raglift.dataset.documents import read_documents
-from raglift.dataset.faults import Place, quoted
 from raglift.dataset.formats.fit import Room, json_metadata
 from raglift.dataset.formats.whole_documents import (
     Judgements,
@@ -17,8 +16,9 @@ from raglift.dataset.formats.whole_documents import (
     judged_documents,
     read_grade,
 )
-from raglift.dataset.passages import read_id, read_string
 from raglift.dataset.strict_json import parse_object
+from raglift.faults import Place, quoted
+from raglift.records.passages import read_id, read_string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

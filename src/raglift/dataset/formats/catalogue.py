@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from raglift.dataset.decoding import read_text
 from raglift.dataset.document_lines import LINES_SUFFIXES
-from raglift.dataset.faults import Place, nearest, shown
 from raglift.dataset.formats import autorag, beir, csv_table, llama_index, own, squad, trec
 from raglift.dataset.strict_json import parse_text
 from raglift.errors import ConfigurationError, DatasetError, Fault
+from raglift.faults import Place, nearest, shown
 from raglift.paths import is_file, is_folder, is_there
 
 if TYPE_CHECKING:

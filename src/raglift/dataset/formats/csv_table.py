@@ -7,15 +7,16 @@ import io
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from raglift.dataset.anchors import Sources
 from raglift.dataset.decoding import read_text
 from raglift.dataset.documents import read_documents
-from raglift.dataset.faults import Place, nearest, quoted
 from raglift.dataset.formats.fit import ANY_LABELS
 from raglift.dataset.formats.whole_documents import read_grade, whole_document
-from raglift.dataset.passages import read_passage, read_string
 from raglift.errors import ConfigurationError
+from raglift.faults import Place
 from raglift.records import Fact, Passage, Query
+from raglift.records.anchors import Sources
+from raglift.records.passages import read_passage, read_string
+from raglift.validation import nearest, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from raglift.dataset.documents import check_documents
-from raglift.dataset.faults import Place, nearest, quoted
 from raglift.dataset.jsonl_writer import check_queries
 from raglift.dataset.strict_json import gives_back
 from raglift.errors import ConfigurationError
+from raglift.faults import Place, nearest, quoted
 from raglift.records import Dataset, Document, Fact, Passage, Query
+from raglift.records.dataset import check_documents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

@@ -7,13 +7,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from raglift.dataset.decoding import read_text
-from raglift.dataset.faults import Place, quoted, shown
 from raglift.dataset.formats.fit import Room, is_span, title_only
 from raglift.dataset.formats.whole_documents import whole_document
-from raglift.dataset.passages import read_characters, read_id, read_string
 from raglift.dataset.strict_json import parse_text
 from raglift.errors import ConfigurationError
+from raglift.faults import Place, quoted, shown
 from raglift.records import Document, Fact, Passage, Query
+from raglift.records.passages import read_characters, read_id, read_string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

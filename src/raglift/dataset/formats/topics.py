@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from raglift.dataset.decoding import decode_text, read_bytes, stream_lines
 from raglift.dataset.document_lines import LINES_SUFFIXES
-from raglift.dataset.faults import Place, quoted
 from raglift.dataset.formats.whole_documents import Topic
-from raglift.dataset.passages import read_id, read_string
 from raglift.dataset.strict_json import parse_object
+from raglift.faults import Place, quoted
+from raglift.records.passages import read_id, read_string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from raglift.dataset.decoding import stream_lines
 from raglift.dataset.document_lines import write_document_lines
 from raglift.dataset.documents import read_documents
-from raglift.dataset.faults import Place
 from raglift.dataset.formats.fit import Room, json_metadata
 from raglift.dataset.formats.topics import read_topics
 from raglift.dataset.formats.whole_documents import Judgements, judged_document, judged_documents, read_grade
 from raglift.errors import ConfigurationError
+from raglift.faults import Place
 from raglift.paths import is_file, is_folder, user_path
 
 if TYPE_CHECKING:

@@ -14,14 +14,14 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from raglift.dataset.faults import quoted
-from raglift.dataset.passages import RELEVANT
+from raglift.faults import quoted
 from raglift.records import Fact, Passage, Query
+from raglift.records.passages import RELEVANT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from raglift.dataset.faults import Place
+    from raglift.faults import Place
     from raglift.records import Document
 
 __all__ = ["Judgements", "Topic", "judged_document", "judged_documents", "read_grade", "whole_document"]

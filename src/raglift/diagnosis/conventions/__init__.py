@@ -3,10 +3,10 @@
 from raglift.diagnosis.conventions.explaining import explain_metrics
 from raglift.diagnosis.conventions.records import (
     Choice,
-    MetricsExplanation,
+    MetricsExplanationRecord,
     MetricUnderProfiles,
     ProfileValue,
     RankedHit,
 )
 
-__all__ = ["Choice", "MetricUnderProfiles", "MetricsExplanation", "ProfileValue", "RankedHit", "explain_metrics"]
+__all__ = ["Choice", "MetricUnderProfiles", "MetricsExplanationRecord", "ProfileValue", "RankedHit", "explain_metrics"]

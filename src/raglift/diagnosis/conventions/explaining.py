@@ -12,7 +12,7 @@ from raglift.diagnosis.conventions.judged import judged_by_profile, values_under
 from raglift.diagnosis.conventions.notes import notes_of
 from raglift.diagnosis.conventions.ranking import ranked_hits
 from raglift.diagnosis.conventions.reasons import Reasons
-from raglift.diagnosis.conventions.records import MetricsExplanation, MetricUnderProfiles, ProfileValue
+from raglift.diagnosis.conventions.records import MetricsExplanationRecord, MetricUnderProfiles, ProfileValue
 from raglift.diagnosis.rejudged import rule_of
 from raglift.errors import ConfigurationError
 from raglift.metrics import MEASURES, mean_of, parse, require_installed
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.records import Evaluation
+    from raglift.result_records import EvaluationRecord
 
 __all__ = ["explain_metrics"]
 
 
 def explain_metrics(
-    evaluation: Evaluation,
+    evaluation: EvaluationRecord,
     query_id: str | None = None,
     *,
     metrics: Metric | str | Sequence[Metric | str] | None = None,
     stage: str | None = None,
-) -> MetricsExplanation:
+) -> MetricsExplanationRecord:
     """Return one query's metrics under every profile, and for each that differs from the default's what makes it so.
 
     Everything is computed from what the system returned; it is not asked again.
@@ -59,7 +59,7 @@ def explain_metrics(
         number, choice = choose_query(evaluation.dataset, chosen, values)
     else:
         number = queries.index(evaluation.dataset.query(query_id))
-    return MetricsExplanation(
+    return MetricsExplanationRecord(
         query=queries[number],
         stage=stage,
         match=str(rule_of(evaluation)),
@@ -75,14 +75,14 @@ def explain_metrics(
     )
 
 
-def _stage(evaluation: Evaluation, given: str | None) -> str:
+def _stage(evaluation: EvaluationRecord, given: str | None) -> str:
     stages = evaluation.scores.stages
     if given is not None and given not in stages:
         raise ConfigurationError(f"stage: found {given!r}; expected one of {', '.join(stages)}")
     return evaluation.after if given is None else given
 
 
-def _metrics(evaluation: Evaluation, given: Metric | str | Sequence[Metric | str] | None) -> tuple[Metric, ...]:
+def _metrics(evaluation: EvaluationRecord, given: Metric | str | Sequence[Metric | str] | None) -> tuple[Metric, ...]:
     """Return what to look at, checked.
 
     Raises:

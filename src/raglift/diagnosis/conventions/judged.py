@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.matching import Judgements
-    from raglift.records import Evaluation, Metric
+    from raglift.records import Metric
+    from raglift.result_records import EvaluationRecord
 
 __all__ = ["judged_by_profile", "rule_for", "values_under"]
 
 
-def rule_for(evaluation: Evaluation, profile: str) -> MatchRule:
+def rule_for(evaluation: EvaluationRecord, profile: str) -> MatchRule:
     """Return by what rule a profile would have matched the run's hits.
 
     That is the run's own rule, but for the length guard where the two profiles' differ: a length that the user set is
@@ -34,7 +35,7 @@ def rule_for(evaluation: Evaluation, profile: str) -> MatchRule:
     return replace(rule, minimum_length=theirs.minimum_length)
 
 
-def judged_by_profile(evaluation: Evaluation, stage: str, metrics: Iterable[Metric]) -> dict[str, Judgements]:
+def judged_by_profile(evaluation: EvaluationRecord, stage: str, metrics: Iterable[Metric]) -> dict[str, Judgements]:
     """Return what one stage matched under each profile; profiles of one rule share it.
 
     Args:
@@ -60,7 +61,7 @@ def judged_by_profile(evaluation: Evaluation, stage: str, metrics: Iterable[Metr
 
 
 def values_under(
-    evaluation: Evaluation, stage: str, judged: Judgements, metrics: Sequence[Metric], profile: str
+    evaluation: EvaluationRecord, stage: str, judged: Judgements, metrics: Sequence[Metric], profile: str
 ) -> NDArray[np.float64]:
     """Return an array of shape (metrics, queries), as `score` makes it; NaN where a query is left out of the mean."""
     info = next(info for info in evaluation.run.stages if info.name == stage)

@@ -9,17 +9,18 @@ from raglift.metrics import MEASURES, mean_title
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from raglift.records import Evaluation, Metric, Query
+    from raglift.records import Metric, Query
+    from raglift.result_records import EvaluationRecord
 
 __all__ = ["notes_of"]
 
 
-def notes_of(evaluation: Evaluation, query: Query, stage: str, metrics: Sequence[Metric]) -> tuple[str, ...]:
+def notes_of(evaluation: EvaluationRecord, query: Query, stage: str, metrics: Sequence[Metric]) -> tuple[str, ...]:
     """Return what bears on the values: the labels' kind, the run's own profile, what the stage cut off."""
     return tuple(_notes(evaluation, query, stage, metrics))
 
 
-def _notes(evaluation: Evaluation, query: Query, stage: str, metrics: Sequence[Metric]) -> Iterator[str]:
+def _notes(evaluation: EvaluationRecord, query: Query, stage: str, metrics: Sequence[Metric]) -> Iterator[str]:
     passages = [passage for fact in query.facts for passage in fact.passages]
     if any(passage.chunk_id is None for passage in passages):
         yield (

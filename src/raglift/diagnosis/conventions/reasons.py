@@ -16,7 +16,8 @@ from raglift.metrics.profiles import DEFAULT
 
 if TYPE_CHECKING:
     from raglift.matching import Judgements
-    from raglift.records import Evaluation, Metric
+    from raglift.records import Metric
+    from raglift.result_records import EvaluationRecord
 
 __all__ = ["Reasons"]
 
@@ -25,7 +26,7 @@ __all__ = ["Reasons"]
 class Reasons:
     """Explains the values of one query."""
 
-    evaluation: Evaluation
+    evaluation: EvaluationRecord
     stage: str
     judged: dict[str, Judgements]
     """What the stage matched, for each profile."""

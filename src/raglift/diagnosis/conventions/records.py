@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from raglift.records import Hit, LabelSources, Metric, Query
 
-__all__ = ["Choice", "MetricUnderProfiles", "MetricsExplanation", "ProfileValue", "RankedHit", "State"]
+__all__ = ["Choice", "MetricUnderProfiles", "MetricsExplanationRecord", "ProfileValue", "RankedHit", "State"]
 
 State = Literal["first", "again", "in part"]
 """What a match does to its fact: it is the first to satisfy it, comes later, or does not yet do."""
@@ -98,7 +98,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class MetricsExplanation:
+class MetricsExplanationRecord:
     """One query's metrics under every profile, beside the means of all queries."""
 
     query: Query
@@ -133,7 +133,7 @@ class MetricsExplanation:
             ConfigurationError: the metric or the profile is not among them.
         """
         from raglift.errors import ConfigurationError
-        from raglift.records.metric import as_metric
+        from raglift.metrics import as_metric
 
         wanted = as_metric(metric)
         found = next((each for each in self.metrics if each.metric == wanted), None)
@@ -155,21 +155,3 @@ class MetricsExplanation:
         ]
         names = ["metric", "profile", "value", "mean", "n", "agrees", "why", "numbers"]
         return pd.DataFrame(rows, columns=names)
-
-    def to_markdown(self) -> str:
-        """Return it as GitHub's Markdown, for a discussion of two tools' numbers."""
-        from raglift.report.brief.conventions import conventions_brief
-        from raglift.report.markdown import markdown_of
-
-        return markdown_of(conventions_brief(self))
-
-    def _repr_html_(self) -> str:
-        from raglift.report.brief.conventions import conventions_brief
-        from raglift.report.notebook import html_of
-
-        return html_of(conventions_brief(self))
-
-    def __str__(self) -> str:
-        from raglift.report import conventions_text
-
-        return conventions_text(self)

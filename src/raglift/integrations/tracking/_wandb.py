@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from raglift.dataset.faults import quoted
 from raglift.errors import ConfigurationError, MissingDependency, MissingKey, TrackingFailed
+from raglift.faults import quoted
 from raglift.integrations.tracking.records import TrackedRun
 from raglift.integrations.tracking.secrets import place_of, reason_of
 from raglift.paths import is_file

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from raglift.records import Comparison, Cost, Evaluation, Metric
+    from raglift.records import Cost, Metric
+    from raglift.results import Comparison, Evaluation
 
 __all__ = ["comparison_record", "evaluation_record", "page_or_why_not"]
 

@@ -9,13 +9,13 @@ from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from raglift.dataset.faults import quoted
 from raglift.errors import ConfigurationError, RagliftError, TrackingFailed
+from raglift.faults import quoted
 from raglift.integrations._keys import load_dot_env
 from raglift.integrations.tracking.describing import comparison_record, evaluation_record
 from raglift.integrations.tracking.names import run_name
 from raglift.integrations.tracking.secrets import reason_of
-from raglift.records import Comparison, Evaluation
+from raglift.results import Comparison, Evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,18 +1,29 @@
-"""What an agreement between judges consists of."""
+"""What an agreement between judges consists of, and how it is shown."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from raglift.judging.agreement.kappa import Coefficient
+from raglift.printable import counted
+from raglift.rendering.document import Document, Section, table_of
+from raglift.report.presenting import summary_of, text_of
+from raglift.report.terminal.rendering import as_text
+from raglift.results import Presentable
+from raglift.significance import FEW_QUERIES
 
-__all__ = ["Agreement", "SystemAgreement"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from raglift.judging.agreement.kappa import Coefficient
+    from raglift.rendering.document import Part, Table
+
+__all__ = ["Agreement", "SystemAgreement", "brief_of", "coefficient_text", "parts_of"]
 
 
 @dataclass(frozen=True, repr=False)
-class Agreement:
+class Agreement(Presentable):
     """How far a model's grades agree with people's, on the same pairs of query and chunk."""
 
     judge: str
@@ -44,28 +55,9 @@ class Agreement:
     left_out: int = 0
     """Pairs of labelled queries of which one of the two says nothing; they are not in the matrix."""
 
-    def to_markdown(self) -> str:
-        """Return it as GitHub's Markdown."""
-        from raglift.judging.agreement.brief import brief_of
-        from raglift.report.markdown import markdown_of
-
-        return markdown_of(brief_of(self))
-
-    def _repr_html_(self) -> str:
-        from raglift.judging.agreement.brief import brief_of
-        from raglift.report.notebook import html_of
-
-        return html_of(brief_of(self))
-
-    def __str__(self) -> str:
-        from raglift.judging.agreement.brief import parts_of
-        from raglift.report.terminal.rendering import as_text
-
-        return as_text(parts_of(self), wrap=False, roomy=True)
-
 
 @dataclass(frozen=True, repr=False)
-class SystemAgreement:
+class SystemAgreement(Presentable):
     """Whether labels by a model put systems in the order in which people's put them."""
 
     judge: str
@@ -91,21 +83,135 @@ class SystemAgreement:
     compared: int
     """How many pairs of systems there are."""
 
-    def to_markdown(self) -> str:
-        """Return it as GitHub's Markdown."""
-        from raglift.judging.agreement.brief import brief_of
-        from raglift.report.markdown import markdown_of
 
-        return markdown_of(brief_of(self))
+def parts_of(found: Agreement | SystemAgreement) -> Iterator[Part]:
+    """Yield the lines and tables of an agreement."""
+    if isinstance(found, Agreement):
+        yield _head(found)
+        if found.pairs:
+            yield from ("", _matrix(found), "", _figures(found))
+        yield from _foot(found)
+    else:
+        yield _system_head(found)
+        if found.queries:
+            yield from ("", _systems(found), _correlation(found))
 
-    def _repr_html_(self) -> str:
-        from raglift.judging.agreement.brief import brief_of
-        from raglift.report.notebook import html_of
 
-        return html_of(brief_of(self))
+def brief_of(found: Agreement | SystemAgreement) -> Document:
+    """Return an agreement in short."""
+    if isinstance(found, Agreement):
+        sections = (Section("Pairs by grade", (), (_matrix(found),)),) if found.pairs else ()
+        return Document(_head(found), "", _figures(found), (), notes=tuple(_foot(found)), sections=sections)
+    return Document(_system_head(found), _correlation(found) if found.queries else "", _systems(found), ())
 
-    def __str__(self) -> str:
-        from raglift.judging.agreement.brief import parts_of
-        from raglift.report.terminal.rendering import as_text
 
-        return as_text(parts_of(self), wrap=False, roomy=True)
+def coefficient_text(found: Coefficient) -> str:
+    """Return a measure of agreement with its interval: `0.61 [0.52, 0.70]`; or a dash."""
+    if found.value is None:
+        return "–"
+    if found.low is None or found.high is None:
+        return f"{found.value:.2f}"
+    return f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
+
+
+def _head(found: Agreement) -> str:
+    if not found.pairs:
+        return f"{found.judge} against people: no labels by people to check the judge against"
+    return (
+        f"{found.judge} against people: {counted(found.pairs, 'pair')} of query and chunk, "
+        f"{counted(found.queries, 'query')}"
+    )
+
+
+def _matrix(found: Agreement) -> Table:
+    """Return how many pairs have which grades: a row for each of people's, a column for each of the model's."""
+    titles = ("people ↓  model →", *map(str, found.grades), "all")
+    rows = [
+        (str(grade), *(f"{count:,}" for count in row), f"{sum(row):,}")
+        for grade, row in zip(found.grades, found.matrix, strict=True)
+        if any(row)
+    ]
+    columns = [sum(column) for column in zip(*found.matrix, strict=True)]
+    total = ("all", *(f"{count:,}" for count in columns), f"{sum(columns):,}")
+    return table_of(titles, [*rows, (), total], caption="Pairs by people's grade and the model's")
+
+
+def _figures(found: Agreement) -> Table:
+    rows = [(name, coefficient_text(each)) for name, each in _coefficients(found) if each.value is not None]
+    return table_of(("agreement", "value"), rows, caption="Agreement")
+
+
+def _coefficients(found: Agreement) -> list[tuple[str, Coefficient]]:
+    relevant = f"≥ {found.threshold}"
+    if found.threshold != found.threshold_of_people:
+        relevant = f"people ≥ {found.threshold_of_people}, model {relevant}"
+    return [
+        (f"both relevant ({relevant}) or both not", found.raw),
+        ("Cohen's kappa, relevant or not", found.kappa),
+        ("the same grade", found.same),
+        ("Cohen's kappa, grades, quadratic weights", found.weighted),
+    ]
+
+
+def _foot(found: Agreement) -> Iterator[str]:
+    reasons = dict.fromkeys(each.why for _, each in _coefficients(found) if each.why and found.pairs)
+    for why in reasons:
+        names = [name for name, each in _coefficients(found) if each.why == why]
+        yield f"{'; '.join(names)}: {why}"
+    best = max((grade for grade, row in zip(found.grades, found.matrix, strict=True) if any(row)), default=0)
+    if found.weighted.value is not None and best < found.grades[-1]:
+        yield (
+            f"people's grades go to {best} and the model's to {found.grades[-1]}: if these are two scales, neither the "
+            "same grade nor its kappa means anything"
+        )
+    if found.assumed:
+        yield f"{counted(found.assumed, 'pair')} matching no label of people: counted as irrelevant (0), as in metrics"
+    if found.left_out:
+        yield f"{counted(found.left_out, 'pair')} left out: one of the two says nothing of them"
+    if found.pairs:
+        few = f"; of fewer than {FEW_QUERIES} queries they are too narrow" if found.queries < FEW_QUERIES else ""
+        yield f"{found.method}{few}; a kappa of 0 is what chance gives, 1 is full agreement"
+
+
+def _system_head(found: SystemAgreement) -> str:
+    head = f"{counted(len(found.systems), 'system')} by mean {found.metric} under labels of people and of {found.judge}"
+    return f"{head}: " + (counted(found.queries, "query") if found.queries else found.why)
+
+
+def _systems(found: SystemAgreement) -> Table:
+    """Return the systems with both means, by people's, with the ranks."""
+    ranks = {name: _ranks(means) for name, means in (("people", found.people), ("model", found.model))}
+    order = sorted(range(len(found.systems)), key=lambda place: (-found.people[place], place))
+    rows = [
+        tuple(
+            chain(
+                [found.systems[place]],
+                (f"{means[place]:.3f}" for means in (found.people, found.model)),
+                (str(ranks[who][place]) for who in ("people", "model")),
+            )
+        )
+        for place in order
+    ]
+    titles = ("system", "people", "model", "rank by people", "rank by model")
+    return table_of(titles, rows if found.queries else [], caption=f"Systems by mean {found.metric}")
+
+
+def _ranks(means: tuple[float, ...]) -> list[int]:
+    """Return the rank of each mean, 1 for the highest; equal ones share theirs."""
+    return [1 + sum(other > mean for other in means) for mean in means]
+
+
+def _correlation(found: SystemAgreement) -> str:
+    swaps = f"{found.swapped:,} of {counted(found.compared, 'pair')} of systems swap{'s' * (found.swapped == 1)} places"
+    if found.kendall is None or found.spearman is None:
+        return f"no rank correlation: {found.why}; {swaps}"
+    return f"Kendall's tau-b {found.kendall:.2f}, Spearman's rho {found.spearman:.2f}; {swaps}"
+
+
+def _text_of(found: Agreement | SystemAgreement) -> str:
+    return as_text(parts_of(found), wrap=False, roomy=True)
+
+
+for _kind in (Agreement, SystemAgreement):
+    text_of.register(_kind, _text_of)
+    summary_of.register(_kind, brief_of)

@@ -13,8 +13,7 @@ from raglift.evaluation import rescore
 from raglift.judging.agreement.pairs import labels_by_people
 from raglift.judging.agreement.records import SystemAgreement
 from raglift.judging.pooling.pool import systems_of
-from raglift.metrics import mean_of, title
-from raglift.records.metric import as_metric
+from raglift.metrics import as_metric, mean_of, title
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.records import Dataset, Evaluation, Metric, Query
+    from raglift.records import Dataset, Metric, Query
+    from raglift.results import Evaluation
 
 __all__ = ["system_agreement"]
 

@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING
 
 from raglift.judging.generating.records import REASONS
 from raglift.judging.generating.terminal import SYNTHETIC_NOTE, head_line, passages_line, styles_table
-from raglift.report.document import Document, Section, Table
-from raglift.report.page.cells import row_of
+from raglift.rendering.document import Document, Section, Table, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.judging.generating.records import Generation
+    from raglift.judging.generating.records import GenerationRecord
 
 __all__ = ["generation_brief"]
 
 
-def generation_brief(generation: Generation) -> Document:
+def generation_brief(generation: GenerationRecord) -> Document:
     """Return the report: how many of each style, and what was thrown away with examples."""
     return Document(
         generation.dataset.name,
@@ -30,7 +29,7 @@ def generation_brief(generation: Generation) -> Document:
     )
 
 
-def _sections(generation: Generation) -> Iterator[Section]:
+def _sections(generation: GenerationRecord) -> Iterator[Section]:
     found = [(style.style, thrown) for style in generation.styles for thrown in style.thrown_away]
     if not found:
         return

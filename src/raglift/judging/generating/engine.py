@@ -17,8 +17,7 @@ from raglift.judging.generating.asker import Asker
 from raglift.judging.generating.corpus import Passages
 from raglift.judging.generating.drafts import Draft, Rejection, Task, Verdict, Written, checks_of, draft_of, prompt_of
 from raglift.judging.generating.filters import Asked
-from raglift.judging.generating.output import queries_of
-from raglift.judging.generating.records import Generation
+from raglift.judging.generating.output import Generation, queries_of
 from raglift.judging.generating.sampling import Sampler
 from raglift.judging.generating.styles import DEFAULT_STYLES, STYLES, parse_styles, shares
 from raglift.judging.generating.telling import notes_on, style_report

@@ -1,16 +1,21 @@
-"""Kept questions as queries, and queries as a file."""
+"""What came of writing questions as users get it: kept questions as queries, and queries as a file."""
 
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from raglift.auditing.relabelling import Quotes
 from raglift.dataset import passage_value, write_dataset, write_queries
-from raglift.judging.generating.records import SYNTHETIC
+from raglift.judging.generating.brief import generation_brief
+from raglift.judging.generating.records import SYNTHETIC, GenerationRecord
+from raglift.judging.generating.terminal import generation_text
 from raglift.judging.prompts import load_prompt
 from raglift.paths import user_path
 from raglift.records import Annotator, Fact, Passage, Query
+from raglift.report.presenting import summary_of, text_of
+from raglift.results import Presentable
 
 if TYPE_CHECKING:
     import os
@@ -19,12 +24,38 @@ if TYPE_CHECKING:
 
     from raglift.judging.generating.corpus import Passages
     from raglift.judging.generating.drafts import Draft
-    from raglift.judging.generating.records import Generation
     from raglift.records import Document
 
-__all__ = ["queries_of", "write_generation"]
+__all__ = ["Generation", "queries_of"]
 
 _LINES = (".jsonl", ".ndjson")
+
+text_of.register(GenerationRecord, generation_text)
+summary_of.register(GenerationRecord, generation_brief)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Generation(Presentable, GenerationRecord):
+    """Questions that a model wrote about a corpus, and what was thrown away on the way."""
+
+    def write(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> Path:
+        """Write the queries to a `.jsonl` file, or queries and documents to a new folder.
+
+        In a file, labels are quote anchors, `{"doc", "from", "to"}`, so that a person can read them, and spans where no
+        anchor leads to the place. A file that is there is replaced, unless `overwrite` is false;
+        a folder must be empty.
+
+        Raises:
+            DatasetError: no question was kept, or it cannot be written.
+        """
+        target = user_path(path)
+        dataset = self.dataset
+        if target.suffix.lower() in _LINES:
+            anchored = _anchored(dataset.documents)
+            return write_queries(
+                dataset.queries, target, dataset.documents, passage_value=anchored, overwrite=overwrite
+            )
+        return write_dataset(dataset, target)
 
 
 def queries_of(drafts: Sequence[Draft], passages: Passages, model: str, date: str) -> tuple[Query, ...]:
@@ -57,16 +88,6 @@ def _query(draft: Draft, passages: Passages, model: str, date: str) -> Query:
         answerable=bool(facts),
         annotator=annotator,
     )
-
-
-def write_generation(generation: Generation, path: str | os.PathLike[str], *, overwrite: bool = True) -> Path:
-    """Write the queries to a file, or with their documents to a folder; see `Generation.write`."""
-    target = user_path(path)
-    dataset = generation.dataset
-    if target.suffix.lower() in _LINES:
-        anchored = _anchored(dataset.documents)
-        return write_queries(dataset.queries, target, dataset.documents, passage_value=anchored, overwrite=overwrite)
-    return write_dataset(dataset, target)
 
 
 def _anchored(documents: Sequence[Document]) -> Callable[..., Any]:

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping
-    from pathlib import Path
 
     from raglift.integrations.language_models import Usage
     from raglift.records import Dataset
 
-__all__ = ["DIFFICULTIES", "REASONS", "SYNTHETIC", "Example", "Generation", "StyleReport", "ThrownAway"]
+__all__ = ["DIFFICULTIES", "REASONS", "SYNTHETIC", "Example", "GenerationRecord", "StyleReport", "ThrownAway"]
 
 SYNTHETIC = "synthetic"
 """The tag of every query that a model wrote."""
@@ -83,7 +81,7 @@ class StyleReport:
 
 
 @dataclass(frozen=True)
-class Generation:
+class GenerationRecord:
     """Questions that a model wrote about a corpus, and what was thrown away on the way."""
 
     dataset: Dataset
@@ -116,35 +114,3 @@ class Generation:
         """Return how many queries of a style are of each of `DIFFICULTIES`."""
         counts = Counter(tag for query in self.dataset if style in query.tags for tag in query.tags)
         return {name: counts[name] for name in DIFFICULTIES}
-
-    def write(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> Path:
-        """Write the queries to a `.jsonl` file, or queries and documents to a new folder.
-
-        In a file, labels are quote anchors, `{"doc", "from", "to"}`, so that a person can read them, and spans where no
-        anchor leads to the place. A file that is there is replaced, unless `overwrite` is false;
-        a folder must be empty.
-
-        Raises:
-            DatasetError: no question was kept, or it cannot be written.
-        """
-        from raglift.judging.generating.output import write_generation
-
-        return write_generation(self, path, overwrite=overwrite)
-
-    def to_markdown(self) -> str:
-        """Return the report as GitHub's Markdown."""
-        from raglift.judging.generating.brief import generation_brief
-        from raglift.report.markdown import markdown_of
-
-        return markdown_of(generation_brief(self))
-
-    def _repr_html_(self) -> str:
-        from raglift.judging.generating.brief import generation_brief
-        from raglift.report.notebook import html_of
-
-        return html_of(generation_brief(self))
-
-    def __str__(self) -> str:
-        from raglift.judging.generating.terminal import generation_text
-
-        return generation_text(self)

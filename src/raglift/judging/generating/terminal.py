@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from raglift.integrations.prices import dollars_in_short
 from raglift.judging.generating.records import DIFFICULTIES, REASONS
 from raglift.printable import counted
-from raglift.report.document import table_of
+from raglift.rendering.document import table_of
 from raglift.report.terminal.rendering import as_text, write
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from raglift.judging.generating.records import Generation, StyleReport
-    from raglift.report.document import Part, Table
+    from raglift.judging.generating.records import GenerationRecord, StyleReport
+    from raglift.rendering.document import Part, Table
 
 __all__ = ["cost_text", "generation_text", "head_line", "passages_line", "print_generation", "styles_table"]
 
@@ -28,17 +28,17 @@ SYNTHETIC_NOTE = (
 )
 
 
-def generation_text(generation: Generation) -> str:
+def generation_text(generation: GenerationRecord) -> str:
     """Return the report as plain text."""
     return as_text(_parts(generation), wrap=False, roomy=True)
 
 
-def print_generation(generation: Generation, console: Console) -> None:
+def print_generation(generation: GenerationRecord, console: Console) -> None:
     """Print the report: how many of each style, how hard they are, and what was thrown away."""
     write(console, _parts(generation), wrap=console.is_terminal, roomy=True)
 
 
-def _parts(generation: Generation) -> Iterator[Part]:
+def _parts(generation: GenerationRecord) -> Iterator[Part]:
     yield f"{generation.dataset.name}: {head_line(generation)}"
     yield passages_line(generation)
     yield ""
@@ -49,7 +49,7 @@ def _parts(generation: Generation) -> Iterator[Part]:
     yield from (f"! {note}" for note in (*generation.notes, SYNTHETIC_NOTE))
 
 
-def head_line(generation: Generation) -> str:
+def head_line(generation: GenerationRecord) -> str:
     """Return how many questions there are, by whom, and what they cost."""
     return (
         f"{len(generation.dataset):,} of {counted(generation.wanted, 'question')}, "
@@ -57,14 +57,14 @@ def head_line(generation: Generation) -> str:
     )
 
 
-def cost_text(generation: Generation) -> str:
+def cost_text(generation: GenerationRecord) -> str:
     """Return what was billed."""
     usage = generation.usage
     tokens = f"{usage.input:,} input and {usage.output:,} output tokens billed"
     return tokens if generation.dollars is None else f"{tokens}, US$ {dollars_in_short(generation.dollars)}"
 
 
-def passages_line(generation: Generation) -> str:
+def passages_line(generation: GenerationRecord) -> str:
     """Return into how many passages the documents were cut, and which were left out."""
     left_out = ", ".join(f"{reason} {count:,}" for reason, count in generation.left_out.items())
     total = sum(generation.left_out.values())
@@ -74,7 +74,7 @@ def passages_line(generation: Generation) -> str:
     )
 
 
-def styles_table(generation: Generation) -> Table:
+def styles_table(generation: GenerationRecord) -> Table:
     """Return how many questions of each style were tried and kept, and how hard BM25 finds them."""
     rows = []
     for style in generation.styles:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from raglift.dataset.faults import quoted
-from raglift.judging.agreement.brief import brief_of
+from raglift.judging.agreement.records import brief_of
 from raglift.printable import counted
-from raglift.report.document import Document, Section, Table
-from raglift.report.page.cells import row_of
+from raglift.rendering.document import Document, Section, Table, row_of
 from raglift.report.terminal.rendering import as_text, write
+from raglift.validation import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from raglift.judging.grading.graded import Graded
     from raglift.judging.grading.summary import GradedSystem, GradingSummary
-    from raglift.report.document import Part
+    from raglift.rendering.document import Part
 
 __all__ = ["grading_brief", "grading_parts", "grading_text", "print_grading"]
 

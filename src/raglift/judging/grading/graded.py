@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from raglift.judging.grading.summary import GradingSummary
     from raglift.judging.pooling.pool import Pool, PooledChunk
     from raglift.matching import MatchRule
-    from raglift.records import Evaluation, Query
+    from raglift.records import Query
+    from raglift.results import Evaluation
 
     Evaluations: TypeAlias = Evaluation | Sequence[Evaluation] | Mapping[str, Evaluation]
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from raglift.judging.agreement import Agreement, SystemAgreement
     from raglift.judging.grading.graded import Evaluations, Graded
     from raglift.matching import MatchRule
-    from raglift.records import Dataset, Query, Scores
+    from raglift.records import Dataset, Query
+    from raglift.result_records import Scores
 
 __all__ = ["GradedSystem", "GradingSummary", "graded_systems", "summarize"]
 
@@ -100,13 +101,13 @@ class GradingSummary:
     def to_markdown(self) -> str:
         """Return the summary as GitHub's Markdown, for a pull request."""
         from raglift.judging.grading.brief import grading_brief
-        from raglift.report.markdown import markdown_of
+        from raglift.rendering.markdown import markdown_of
 
         return markdown_of(grading_brief(self))
 
     def _repr_html_(self) -> str:
         from raglift.judging.grading.brief import grading_brief
-        from raglift.report.notebook import html_of
+        from raglift.rendering.notebook import html_of
 
         return html_of(grading_brief(self))
 

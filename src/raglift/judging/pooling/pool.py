@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from raglift.comparison import distinct_names
 from raglift.errors import ConfigurationError
-from raglift.records import Evaluation
+from raglift.results import Evaluation, distinct_names
 from raglift.text import normalize
 
 if TYPE_CHECKING:

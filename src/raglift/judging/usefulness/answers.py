@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raglift.dataset.decoding import stream_lines
-from raglift.dataset.faults import Place, check_fields, quoted, shown
 from raglift.dataset.strict_json import parse_object
 from raglift.errors import DatasetError
+from raglift.faults import Place, check_fields, quoted, shown
 
 if TYPE_CHECKING:
     from pathlib import Path

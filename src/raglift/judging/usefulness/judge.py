@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from raglift.integrations.language_models import FilledPrompt
     from raglift.judging.asking.ask import Estimate, Limits
     from raglift.judging.pooling.pool import Pool
-    from raglift.records import Chunk, Evaluation
+    from raglift.records import Chunk
+    from raglift.results import Evaluation
 
     Evaluations = Evaluation | Sequence[Evaluation] | Mapping[str, Evaluation]
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.comparison import has_costs
+from raglift.comparison import has_costs, tradeoff
+from raglift.diagnosis import loss_breakdown
 from raglift.diagnosis.rejudged import rule_of
 from raglift.metrics import mean_title, title
 from raglift.printable import counted
-from raglift.report.document import Document, Section, Table
+from raglift.rendering.document import Document, Section, Table, row_of
 from raglift.report.format import level
-from raglift.report.page.cells import row_of
 from raglift.report.page.comparison import by_mean, headline, lead, notes_of, tradeoff_table
 from raglift.report.page.measured import measured_together
 from raglift.report.page.parts import few_text, loss_table, slices_table
@@ -23,7 +23,7 @@ from raglift.significance import TIED
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.records import Comparison, TagSlices, Tradeoff
+    from raglift.result_records import ComparisonRecord, TagSlicesRecord, TradeoffRecord
 
 __all__ = ["comparison_brief", "regressions_sections", "slices_brief", "tradeoff_brief"]
 
@@ -34,7 +34,7 @@ _FEW = 6
 """As many rows of costs are shown unfolded."""
 
 
-def comparison_brief(comparison: Comparison) -> Document:
+def comparison_brief(comparison: ComparisonRecord) -> Document:
     """Return a comparison in short."""
     evaluation = comparison.evaluation(comparison.baseline)
     method = f"{comparison.method.text}; seed {comparison.method.seed}; confidence {level(comparison.method)}"
@@ -50,7 +50,7 @@ def comparison_brief(comparison: Comparison) -> Document:
     )
 
 
-def slices_brief(slices: TagSlices) -> Document:
+def slices_brief(slices: TagSlicesRecord) -> Document:
     """Return slices by tag."""
     said = EXPLORATORY
     notes = tuple(filter(None, [few_text(slices)]))
@@ -64,7 +64,7 @@ def slices_brief(slices: TagSlices) -> Document:
     )
 
 
-def tradeoff_brief(tradeoff: Tradeoff) -> Document:
+def tradeoff_brief(tradeoff: TradeoffRecord) -> Document:
     """Return cost beside quality."""
     said = ON_THE_FRONT
     return Document(
@@ -77,7 +77,7 @@ def tradeoff_brief(tradeoff: Tradeoff) -> Document:
     )
 
 
-def regressions_sections(comparison: Comparison) -> Iterator[Section]:
+def regressions_sections(comparison: ComparisonRecord) -> Iterator[Section]:
     """Yield, for the best systems beside the baseline, the queries that they answer worse than it, folded."""
     others = [row for row in by_mean(comparison) if row.system != comparison.baseline]
     for row in others[:_SHOWN]:
@@ -87,10 +87,10 @@ def regressions_sections(comparison: Comparison) -> Iterator[Section]:
             yield Section(heading, tables=(table,), folded=True)
 
 
-def _sections(comparison: Comparison) -> Iterator[Section]:
+def _sections(comparison: ComparisonRecord) -> Iterator[Section]:
     yield _loss_section(comparison)
     if has_costs(comparison):
-        found = comparison.pareto()
+        found = tradeoff(comparison)
         table = tradeoff_table(found)
         yield Section("Cost beside quality", found.notes, (table,), folded=len(table.rows) > _FEW)
     yield from regressions_sections(comparison)
@@ -101,16 +101,16 @@ def _sections(comparison: Comparison) -> Iterator[Section]:
         yield Section("All metrics", said, tables, folded=True)
 
 
-def _loss_section(comparison: Comparison) -> Section:
+def _loss_section(comparison: ComparisonRecord) -> Section:
     """Return where the baseline and the best others lost recall."""
     losses = {}
     for row in by_mean(comparison)[: _SHOWN + 1]:
         evaluation = comparison.evaluation(row.system)
-        losses[row.system] = evaluation.loss(depth_of_loss(evaluation, comparison.primary))
+        losses[row.system] = loss_breakdown(evaluation, depth_of_loss(evaluation, comparison.primary))
     return Section("Where recall was lost", tables=(loss_table(losses),))
 
 
-def _regressions(comparison: Comparison, system: str) -> Table | None:
+def _regressions(comparison: ComparisonRecord, system: str) -> Table | None:
     """Return the queries that lost most of the primary metric against the baseline; None where none lost."""
     baseline, other = comparison.evaluation(comparison.baseline), comparison.evaluation(system)
     metric = comparison.primary

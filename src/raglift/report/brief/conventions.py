@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from raglift.rendering.document import Document, Section
 from raglift.report import conventions
-from raglift.report.document import Document, Section
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.diagnosis.conventions import MetricsExplanation
+    from raglift.diagnosis.conventions import MetricsExplanationRecord
 
 __all__ = ["conventions_brief"]
 
 
-def conventions_brief(found: MetricsExplanation) -> Document:
+def conventions_brief(found: MetricsExplanationRecord) -> Document:
     """Return the query's values under each profile, why they differ, its ranking, and the means of all queries."""
     lead = [f"Stage {found.stage}, match by {found.match}.", *_sentences(conventions.choice(found))]
     return Document(
@@ -30,7 +30,7 @@ def conventions_brief(found: MetricsExplanation) -> Document:
     )
 
 
-def _sections(found: MetricsExplanation) -> Iterator[Section]:
+def _sections(found: MetricsExplanationRecord) -> Iterator[Section]:
     reasons = [line for name, texts in conventions.differences(found) for line in (f"{name}.", *texts)]
     if reasons:  # as paragraphs: the cells of a table are cut
         yield Section("Why they differ", tuple(reasons))

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 from raglift.metrics import title
 from raglift.printable import counted
 from raglift.records import LabelSources
-from raglift.report.document import Document, Section, Table
-from raglift.report.format import earned_text, figure_text, passage_text, piece_text
-from raglift.report.page.cells import row_of
+from raglift.records.labels import passage_text
+from raglift.rendering.document import Document, Section, Table, row_of
+from raglift.report.format import earned_text, figure_text, piece_text
 from raglift.report.page.parts import loss_table
 from raglift.report.words import loss_sentence
 
 if TYPE_CHECKING:
-    from raglift.diagnosis import Explanation, LossBreakdown
+    from raglift.diagnosis import ExplanationRecord, LossBreakdownRecord
 
 __all__ = ["explanation_brief", "loss_brief"]
 
 
-def loss_brief(losses: LossBreakdown) -> Document:
+def loss_brief(losses: LossBreakdownRecord) -> Document:
     """Return what became of each fact."""
     notes = tuple(
         f"{counted(loss.facts, 'fact')} of these only since {loss.stage}: no candidate held them."
@@ -37,7 +37,7 @@ def loss_brief(losses: LossBreakdown) -> Document:
     )
 
 
-def explanation_brief(explanation: Explanation) -> Document:
+def explanation_brief(explanation: ExplanationRecord) -> Document:
     """Return which hits of a query cover what, and what they earned."""
     query = explanation.query
     rows = [
@@ -76,7 +76,7 @@ def explanation_brief(explanation: Explanation) -> Document:
     )
 
 
-def _facts(explanation: Explanation) -> Table:
+def _facts(explanation: ExplanationRecord) -> Table:
     rows = [
         row_of((str(number) if not place else "or", passage_text(passage)))
         for number, fact in enumerate(explanation.query.facts, start=1)
@@ -85,7 +85,7 @@ def _facts(explanation: Explanation) -> Table:
     return Table("What the answer needs", ("fact", "passage"), tuple(rows), words=(0, 1))
 
 
-def _values(explanation: Explanation) -> Table:
+def _values(explanation: ExplanationRecord) -> Table:
     rows = [
         row_of((title(metric), "left out" if math.isnan(value) else figure_text(metric, value)))
         for metric, value in zip(explanation.metrics, explanation.values, strict=True)

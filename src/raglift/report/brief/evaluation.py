@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from raglift.comparison import reranker_lift
 from raglift.comparison.cautions import few_queries, read_in_part
 from raglift.comparison.statistics import primary_of
+from raglift.diagnosis import headroom, loss_breakdown
 from raglift.diagnosis.rejudged import judgements_of, rule_of
 from raglift.errors import ConfigurationError
 from raglift.metrics import mean_title
-from raglift.report.document import Document, Section
+from raglift.rendering.document import Document, Section
 from raglift.report.format import level
 from raglift.report.page.evaluation import headline, metrics_section, moved_table
 from raglift.report.page.measured import measured
@@ -24,12 +26,13 @@ from raglift.significance import CONFIDENCE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.records import Evaluation, Lift, Metric
+    from raglift.records import Metric
+    from raglift.result_records import EvaluationRecord, LiftRecord
 
 __all__ = ["evaluation_brief", "lift_brief", "loss_section"]
 
 
-def evaluation_brief(evaluation: Evaluation, primary: Metric | str | None = None) -> Document:
+def evaluation_brief(evaluation: EvaluationRecord, primary: Metric | str | None = None) -> Document:
     """Return an evaluation in short.
 
     Args:
@@ -47,7 +50,7 @@ def evaluation_brief(evaluation: Evaluation, primary: Metric | str | None = None
             raise
         return _figures_alone(evaluation)
     if len(evaluation.scores.stages) > 1:
-        return lift_brief(evaluation.reranker_lift(decides))
+        return lift_brief(reranker_lift(evaluation, primary=decides))
     return Document(
         title=_title(evaluation),
         lead=evaluation_sentence(evaluation, None, decides, CONFIDENCE),
@@ -66,7 +69,7 @@ def evaluation_brief(evaluation: Evaluation, primary: Metric | str | None = None
     )
 
 
-def lift_brief(lift: Lift) -> Document:
+def lift_brief(lift: LiftRecord) -> Document:
     """Return what reranking changed, in short."""
     evaluation, confidence = lift.evaluation, lift.method.confidence
     method = f"{lift.method.text}; seed {lift.method.seed}; confidence {level(lift.method)}"
@@ -86,27 +89,29 @@ def lift_brief(lift: Lift) -> Document:
     )
 
 
-def loss_section(evaluation: Evaluation, primary: Metric) -> Section | None:
+def loss_section(evaluation: EvaluationRecord, primary: Metric) -> Section | None:
     """Return where recall was lost; None where no query is labelled."""
     k = depth_of_loss(evaluation, primary)
-    losses = evaluation.loss(k)
+    losses = loss_breakdown(evaluation, k)
     if not losses.facts:
         return None
-    return Section("Where recall was lost", (f"{headroom_line(evaluation.headroom(k))}.",), (loss_table({"": losses}),))
+    return Section(
+        "Where recall was lost", (f"{headroom_line(headroom(evaluation, k))}.",), (loss_table({"": losses}),)
+    )
 
 
-def _title(evaluation: Evaluation) -> str:
+def _title(evaluation: EvaluationRecord) -> str:
     return f"{evaluation.dataset.name}: {' → '.join(evaluation.scores.stages)}"
 
 
-def _figures_alone(evaluation: Evaluation) -> Document:
+def _figures_alone(evaluation: EvaluationRecord) -> Document:
     """Return an evaluation of which no measure says how good it is."""
     stages = tuple((f"Stage {stage.name}", stage.system) for stage in evaluation.run.stages)
     labels = str(evaluation.label_sources)
     return Document(_title(evaluation), "", evaluation_table(evaluation), stages, notes=evaluation.notes, labels=labels)
 
 
-def _sections(evaluation: Evaluation, primary: Metric) -> Iterator[Section]:
+def _sections(evaluation: EvaluationRecord, primary: Metric) -> Iterator[Section]:
     curve = over_k_table(evaluation)
     if curve is not None:
         yield Section(curve.caption, tables=(curve,))
@@ -115,7 +120,7 @@ def _sections(evaluation: Evaluation, primary: Metric) -> Iterator[Section]:
         yield lost
 
 
-def _moved(lift: Lift) -> Iterator[Section]:
+def _moved(lift: LiftRecord) -> Iterator[Section]:
     """Yield the queries that moved most, folded: those that lost first."""
     name = mean_title(lift.primary)
     for where, rows, verb in (("down", lift.down, "lowered"), ("up", lift.up, "raised")):

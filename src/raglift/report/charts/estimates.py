@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
     import altair as alt
 
-    from raglift.records import Comparison, Evaluation, Metric, TagSlices
-    from raglift.records.comparison import Compared
+    from raglift.records import Metric
+    from raglift.result_records import ComparisonRecord, EvaluationRecord, TagSlicesRecord
+    from raglift.result_records.comparison import Compared
     from raglift.significance import PairedDifference
 
 __all__ = ["differences_of_systems", "means_of_stages", "means_of_systems", "tags_chart"]
@@ -32,7 +33,7 @@ _MOST_TAGS = 30
 _TOLD_APART = ("better", "worse")
 
 
-def means_of_stages(evaluation: Evaluation, metrics: Sequence[Metric | str]) -> alt.LayerChart:
+def means_of_stages(evaluation: EvaluationRecord, metrics: Sequence[Metric | str]) -> alt.LayerChart:
     """Return each metric before and after reranking; by default those of quality at the usual depth."""
     known = evaluation.scores.metrics
     wanted = [scored(metric, known, "metrics") for metric in metrics]
@@ -52,7 +53,7 @@ def means_of_stages(evaluation: Evaluation, metrics: Sequence[Metric | str]) -> 
     return intervals_chart(estimates, scale, title="Means of the stages", series=stages, colours=colours)
 
 
-def _stages_of(evaluation: Evaluation, metric: Metric, stages: Sequence[str]) -> list[Estimate]:
+def _stages_of(evaluation: EvaluationRecord, metric: Metric, stages: Sequence[str]) -> list[Estimate]:
     values = np.stack([evaluation.scores.of(stage, metric) for stage in stages])
     if evaluation.has_fair_lift(metric):  # the same queries on both sides
         values = np.where(np.isnan(values).any(axis=0), np.nan, values)
@@ -67,7 +68,9 @@ def _stages_of(evaluation: Evaluation, metric: Metric, stages: Sequence[str]) ->
     return estimates
 
 
-def means_of_systems(comparison: Comparison, metric: Metric | str | None, names: Mapping[str, str]) -> alt.LayerChart:
+def means_of_systems(
+    comparison: ComparisonRecord, metric: Metric | str | None, names: Mapping[str, str]
+) -> alt.LayerChart:
     """Return each system's mean; best first."""
     wanted = scored(comparison.primary if metric is None else metric, comparison.metrics, "metric")
     decimals = decimals_of(wanted)
@@ -89,7 +92,7 @@ def means_of_systems(comparison: Comparison, metric: Metric | str | None, names:
 
 
 def differences_of_systems(
-    comparison: Comparison, metric: Metric | str | None, names: Mapping[str, str]
+    comparison: ComparisonRecord, metric: Metric | str | None, names: Mapping[str, str]
 ) -> alt.LayerChart:
     """Return each other system minus the baseline, best first; hollow where it is not told apart from the baseline."""
     wanted = scored(comparison.primary if metric is None else metric, comparison.metrics, "metric")
@@ -122,7 +125,7 @@ def differences_of_systems(
     )
 
 
-def tags_chart(slices: TagSlices, names: Mapping[str, str], *, lift: bool) -> alt.LayerChart:
+def tags_chart(slices: TagSlicesRecord, names: Mapping[str, str], *, lift: bool) -> alt.LayerChart:
     """Return the differences on each tag, or the means where there are none; the most frequent tag first."""
     systems = list(dict.fromkeys(one.system for one in slices.slices))
     as_lift = lift and any(one.difference is not None for one in slices.slices)
@@ -154,7 +157,7 @@ def tags_chart(slices: TagSlices, names: Mapping[str, str], *, lift: bool) -> al
     )
 
 
-def _best(comparison: Comparison, rows: Sequence[Compared]) -> list[Compared]:
+def _best(comparison: ComparisonRecord, rows: Sequence[Compared]) -> list[Compared]:
     """Return the rows, best first; where there are very many, those of the best systems and the baseline."""
     by_mean = sorted((row for row in rows if not math.isnan(row.mean)), key=lambda row: -row.mean)
     return by_mean[:_MOST_SYSTEMS] + [row for row in by_mean[_MOST_SYSTEMS:] if row.system == comparison.baseline]

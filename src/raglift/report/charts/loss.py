@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import altair as alt
 
-    from raglift.diagnosis import LossBreakdown
+    from raglift.diagnosis import LossBreakdownRecord
 
 __all__ = ["Gate", "gates_of", "loss_chart"]
 
@@ -46,7 +46,7 @@ class Gate:
     """What the others are, likewise."""
 
 
-def gates_of(losses: LossBreakdown) -> list[Gate]:
+def gates_of(losses: LossBreakdownRecord) -> list[Gate]:
     """Return the gates, in the order in which a fact comes to them; the first counts all facts and loses none."""
     stages = [loss.stage or "" for loss in losses.losses if loss.outcome == "dropped"]
     way: list[tuple[str, str | None, tuple[str, ...], tuple[str, ...]]] = []
@@ -66,7 +66,7 @@ def gates_of(losses: LossBreakdown) -> list[Gate]:
     return gates
 
 
-def loss_chart(losses: LossBreakdown) -> alt.LayerChart:
+def loss_chart(losses: LossBreakdownRecord) -> alt.LayerChart:
     """Return the flow: as thick as there are facts, from left to right, with what is lost branching off below."""
     alt = altair()
     gates = gates_of(losses)

@@ -19,12 +19,15 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-    from raglift.records import Comparison, Evaluation, Metric
+    from raglift.records import Metric
+    from raglift.result_records import ComparisonRecord, EvaluationRecord
 
 __all__ = ["over_k_of_comparison", "over_k_of_evaluation"]
 
 
-def over_k_of_evaluation(evaluation: Evaluation, metric: Metric | str, ks: Sequence[int] | None) -> alt.LayerChart:
+def over_k_of_evaluation(
+    evaluation: EvaluationRecord, metric: Metric | str, ks: Sequence[int] | None
+) -> alt.LayerChart:
     """Return a line a stage; one that returns no more than so many hits ends there, and says so."""
     frame = curve(evaluation, metric, ks)
     stages = evaluation.scores.stages
@@ -35,7 +38,7 @@ def over_k_of_evaluation(evaluation: Evaluation, metric: Metric | str, ks: Seque
 
 
 def over_k_of_comparison(
-    comparison: Comparison, metric: Metric | str, ks: Sequence[int] | None, called: Mapping[str, str]
+    comparison: ComparisonRecord, metric: Metric | str, ks: Sequence[int] | None, called: Mapping[str, str]
 ) -> alt.LayerChart:
     """Return a line a system, at its last stage: the baseline and, where there are many, the best of the others."""
     measure = _measure(metric)

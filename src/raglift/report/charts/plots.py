@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raglift.comparison import comparison_by_tag, evaluation_by_tag, tradeoff
 from raglift.comparison.statistics import primary_of, scored
+from raglift.diagnosis import loss_breakdown
 from raglift.errors import ConfigurationError
 from raglift.report.charts.estimates import differences_of_systems, means_of_stages, means_of_systems, tags_chart
 from raglift.report.charts.lift import Changes, lift_chart
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
 
     import altair as alt
 
-    from raglift.records import Comparison, Evaluation, Metric
+    from raglift.records import Metric
+    from raglift.result_records import ComparisonRecord, EvaluationRecord
 
 __all__ = ["ComparisonPlots", "EvaluationPlots"]
 
@@ -30,7 +33,7 @@ __all__ = ["ComparisonPlots", "EvaluationPlots"]
 class EvaluationPlots:
     """Charts of one system: methods return altair charts, of which `save("x.png")` and `save("x.svg")` make files."""
 
-    evaluation: Evaluation
+    evaluation: EvaluationRecord
     """What was measured."""
 
     def over_k(self, metric: Metric | str = "ndcg", ks: Sequence[int] | None = None) -> alt.LayerChart:
@@ -79,7 +82,7 @@ class EvaluationPlots:
         Raises:
             ConfigurationError: k is not a depth of the run.
         """
-        return self._told(loss_chart(self.evaluation.loss(k)))
+        return self._told(loss_chart(loss_breakdown(self.evaluation, k)))
 
     def intervals(self, *metrics: Metric | str) -> alt.LayerChart:
         """Return means with 95 % intervals, before and after reranking.
@@ -102,7 +105,9 @@ class EvaluationPlots:
         Raises:
             ConfigurationError: the metric was not scored.
         """
-        return self._told(tags_chart(self.evaluation.by_tag(_wanted(metric, self.evaluation)), {}, lift=lift))
+        return self._told(
+            tags_chart(evaluation_by_tag(self.evaluation, _wanted(metric, self.evaluation)), {}, lift=lift)
+        )
 
     def _told(self, chart: alt.LayerChart) -> alt.LayerChart:
         return of_labels(chart, self.evaluation.label_sources)
@@ -112,7 +117,7 @@ class EvaluationPlots:
 class ComparisonPlots:
     """Charts of systems beside each other: methods return altair charts, of which `save("x.png")` makes a file."""
 
-    comparison: Comparison
+    comparison: ComparisonRecord
     """What was compared."""
     names: Mapping[str, str] = field(default_factory=dict)
     """What to call systems in charts; by default their names."""
@@ -198,7 +203,7 @@ class ComparisonPlots:
         Raises:
             ConfigurationError: a cost that does not exist, or that is known of no system.
         """
-        return self._told(tradeoff_chart(self.comparison.pareto(quality, [cost], known=known), self.names))
+        return self._told(tradeoff_chart(tradeoff(self.comparison, quality, [cost], known=known), self.names))
 
     def tags(self, metric: Metric | str | None = None, *, lift: bool = True) -> alt.LayerChart:
         """Return the queries of each tag: each system minus the baseline, or its mean.
@@ -210,12 +215,12 @@ class ComparisonPlots:
         Raises:
             ConfigurationError: the metric was not compared.
         """
-        return self._told(tags_chart(self.comparison.by_tag(metric), self.names, lift=lift))
+        return self._told(tags_chart(comparison_by_tag(self.comparison, metric), self.names, lift=lift))
 
     def _told(self, chart: alt.LayerChart) -> alt.LayerChart:
         return of_labels(chart, self.comparison.label_sources)
 
 
-def _wanted(metric: Metric | str | None, evaluation: Evaluation) -> Metric:
+def _wanted(metric: Metric | str | None, evaluation: EvaluationRecord) -> Metric:
     known = evaluation.scores.metrics
     return primary_of(None, known) if metric is None else scored(metric, known, "metric")

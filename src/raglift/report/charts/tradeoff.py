@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import altair as alt
 
-    from raglift.records import Costed, Tradeoff
+    from raglift.result_records import Costed, TradeoffRecord
 
 __all__ = ["tradeoff_chart"]
 
@@ -40,7 +40,7 @@ _MOST = 16
 """At most so many numbers; where there are more systems, only those on the front have one."""
 
 
-def tradeoff_chart(tradeoff: Tradeoff, names: Mapping[str, str]) -> alt.LayerChart:
+def tradeoff_chart(tradeoff: TradeoffRecord, names: Mapping[str, str]) -> alt.LayerChart:
     """Return a point a system and a step line through the front.
 
     Args:

@@ -10,13 +10,14 @@ from raglift.metrics import MEASURES
 if TYPE_CHECKING:
     import pandas as pd
 
-    from raglift.records import Comparison, Lift, Metric, TagSlices, Tradeoff
+    from raglift.records import Metric
+    from raglift.result_records import ComparisonRecord, LiftRecord, TagSlicesRecord, TradeoffRecord
     from raglift.significance import Interval, PairedDifference
 
 __all__ = ["comparison_frame", "lift_frame", "slices_frame", "tradeoff_frame"]
 
 
-def comparison_frame(comparison: Comparison) -> pd.DataFrame:
+def comparison_frame(comparison: ComparisonRecord) -> pd.DataFrame:
     """Return one row a metric and system, the primary metric first.
 
     Columns: `metric` (as `ndcg@10`), `system`, `stage`, `n`, `mean`, `mean_low`, `mean_high`, `baseline_mean`,
@@ -42,7 +43,7 @@ def comparison_frame(comparison: Comparison) -> pd.DataFrame:
     return _frame(rows)
 
 
-def lift_frame(lift: Lift) -> pd.DataFrame:
+def lift_frame(lift: LiftRecord) -> pd.DataFrame:
     """Return one row a metric, the primary one first.
 
     Columns: `metric`, `n`, `before`, `before_low`, `before_high`, `after`, `after_low`, `after_high`, `difference`,
@@ -65,7 +66,7 @@ def lift_frame(lift: Lift) -> pd.DataFrame:
     return _frame(rows)
 
 
-def slices_frame(slices: TagSlices) -> pd.DataFrame:
+def slices_frame(slices: TagSlicesRecord) -> pd.DataFrame:
     """Return one row a tag and system.
 
     Columns: `tag` (missing for queries without any), `system`, `n`, `few`, `mean`, `mean_low`, `mean_high`,
@@ -81,7 +82,7 @@ def slices_frame(slices: TagSlices) -> pd.DataFrame:
     return _frame(rows)
 
 
-def tradeoff_frame(tradeoff: Tradeoff) -> pd.DataFrame:
+def tradeoff_frame(tradeoff: TradeoffRecord) -> pd.DataFrame:
     """Return one row a system: `system`, `quality`, each cost, `on_front`, `beaten_by`, `left_out` (why)."""
     import pandas as pd
 

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from raglift.records import Evaluation
+    from raglift.result_records import EvaluationRecord
 
 __all__ = ["evaluation_frame", "per_query_frame", "per_query_frames"]
 
 
-def evaluation_frame(evaluation: Evaluation) -> pd.DataFrame:
+def evaluation_frame(evaluation: EvaluationRecord) -> pd.DataFrame:
     """Return one row a metric and depth.
 
     Columns: `metric` (the family, as MRR), `k`, `tokens` (the budget; one of these two is missing, or both), `before`,
@@ -50,7 +50,7 @@ def evaluation_frame(evaluation: Evaluation) -> pd.DataFrame:
     return pd.DataFrame(rows).astype({"k": "Int64", "tokens": "Int64"})
 
 
-def per_query_frame(evaluation: Evaluation) -> pd.DataFrame:
+def per_query_frame(evaluation: EvaluationRecord) -> pd.DataFrame:
     """Return one row a query, metric and stage.
 
     Columns: `query_id`, `query`, `tags`, `metric` (as `ndcg@10`), `stage`, `value` (NaN for a query that is left out),
@@ -85,7 +85,7 @@ def per_query_frame(evaluation: Evaluation) -> pd.DataFrame:
     )
 
 
-def per_query_frames(evaluations: Mapping[str, Evaluation], named: str) -> pd.DataFrame:
+def per_query_frames(evaluations: Mapping[str, EvaluationRecord], named: str) -> pd.DataFrame:
     """Return the rows of `per_query_frame` of several systems, one system after the other.
 
     Args:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from raglift.metrics import MEASURES
 from raglift.printable import TRUNCATED
-from raglift.report.document import Cell
+from raglift.rendering.document import Cell
 from raglift.report.format import counts_text, decimals_of, differing, interval_text, p_text, verdict_tone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from raglift.records import Compared, Lifted, Metric
+    from raglift.records import Metric
+    from raglift.result_records import Compared, Lifted
     from raglift.significance import Interval, PairedDifference
 
 __all__ = [
@@ -22,15 +21,9 @@ __all__ = [
     "difference_cell",
     "mean_cell",
     "p_cell",
-    "row_of",
     "test_cells",
     "verdict_cell",
 ]
-
-
-def row_of(cells: Iterable[Cell | str]) -> tuple[Cell, ...]:
-    """Return a row; texts stand for plain cells."""
-    return tuple(Cell(cell) if isinstance(cell, str) else cell for cell in cells)
 
 
 def mean_cell(metric: Metric, mean: float, interval: Interval | None, *, truncated: bool = False) -> Cell:

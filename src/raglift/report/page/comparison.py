@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raglift.comparison import has_costs
-from raglift.diagnosis import has_curve
+from raglift.comparison import comparison_by_tag, has_costs, reranker_lift, tradeoff
+from raglift.diagnosis import has_curve, loss_breakdown
 from raglift.diagnosis.rejudged import judgements_of
 from raglift.metrics import mean_title
 from raglift.printable import TRUNCATED, counted
-from raglift.report.document import Cell, Document, Section, Table
+from raglift.rendering.document import Cell, Document, Section, Table, row_of
 from raglift.report.format import cost_text, cost_title, decimals_of, effect_text, interval_text, level, place_text
 from raglift.report.page import figures
-from raglift.report.page.cells import decided_cell, mean_cell, p_cell, row_of, test_cells, verdict_cell
+from raglift.report.page.cells import decided_cell, mean_cell, p_cell, test_cells, verdict_cell
 from raglift.report.page.differences import metrics_section
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.measured import measured_together
@@ -32,7 +32,7 @@ from raglift.report.words import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.records import Compared, Comparison, Tradeoff
+    from raglift.result_records import Compared, ComparisonRecord, TradeoffRecord
 
 __all__ = ["by_mean", "comparison_document", "comparison_sections", "headline", "lead", "notes_of", "only", "other_of"]
 
@@ -42,7 +42,7 @@ _NAMED = 3
 """As many systems are named one by one where a note is theirs."""
 
 
-def comparison_document(comparison: Comparison) -> Document:
+def comparison_document(comparison: ComparisonRecord) -> Document:
     """Return the page of a comparison."""
     matched = [replace(one, judgements=judgements_of(one)) for one in comparison.evaluations]  # once, for all that asks
     comparison = replace(comparison, evaluations=tuple(matched))
@@ -67,11 +67,11 @@ def comparison_document(comparison: Comparison) -> Document:
     )
 
 
-def lead(comparison: Comparison) -> str:
+def lead(comparison: ComparisonRecord) -> str:
     """Return what was found: which systems differ, and where the best one loses recall."""
     best = best_of(comparison)
     evaluation = comparison.evaluation(best)
-    losses = evaluation.loss(depth_of_loss(evaluation, comparison.primary))
+    losses = loss_breakdown(evaluation, depth_of_loss(evaluation, comparison.primary))
     failures = [
         f"{name}: {words}"
         for name, one in zip(comparison.names, comparison.evaluations, strict=True)
@@ -83,13 +83,13 @@ def lead(comparison: Comparison) -> str:
     return " ".join(filter(None, told))
 
 
-def other_of(comparison: Comparison) -> str:
+def other_of(comparison: ComparisonRecord) -> str:
     """Return the system that is shown beside the baseline at first: the best of the others."""
     rows = [row for row in comparison.of(comparison.primary) if row.system != comparison.baseline]
     return max(rows, key=lambda row: (not row.truncated and bool(row.n), row.mean if row.n else -1.0)).system
 
 
-def by_mean(comparison: Comparison) -> list[Compared]:
+def by_mean(comparison: ComparisonRecord) -> list[Compared]:
     """Return the primary metric's rows: the baseline, then the best first."""
     return sorted(
         comparison.of(comparison.primary),
@@ -97,7 +97,7 @@ def by_mean(comparison: Comparison) -> list[Compared]:
     )
 
 
-def headline(comparison: Comparison) -> Table:
+def headline(comparison: ComparisonRecord) -> Table:
     """Return the primary metric of each system, beside the baseline."""
     metric, percent = comparison.primary, level(comparison.method)
     p = "p (Holm)" if len(comparison.others) > 1 else "p"
@@ -119,7 +119,7 @@ def headline(comparison: Comparison) -> Table:
     return Table(f"{mean_title(metric)} of each system, with intervals", columns, tuple(rows), words=(0, 4))
 
 
-def comparison_sections(comparison: Comparison, shown: Sequence[str]) -> list[Section]:
+def comparison_sections(comparison: ComparisonRecord, shown: Sequence[str]) -> list[Section]:
     """Return the sections that compare.
 
     Args:
@@ -141,14 +141,14 @@ def comparison_sections(comparison: Comparison, shown: Sequence[str]) -> list[Se
     ]
 
 
-def _curve_sections(comparison: Comparison) -> list[Section]:
+def _curve_sections(comparison: ComparisonRecord) -> list[Section]:
     """Return the primary metric over k; nothing where it is the same at every k."""
     if not has_curve(comparison.primary):
         return []
     return [Section("Over k", figures=(figures.over_k_together(comparison),))]
 
 
-def notes_of(comparison: Comparison) -> list[str]:
+def notes_of(comparison: ComparisonRecord) -> list[str]:
     """Return what the evaluations say of themselves; what several say, once."""
     by_note: dict[str, list[str]] = {}
     for name, evaluation in zip(comparison.names, comparison.evaluations, strict=True):
@@ -165,7 +165,7 @@ def _whose(names: Sequence[str], of: int) -> str:
     return ", ".join(names[:_NAMED]) + more
 
 
-def _pairs_section(comparison: Comparison) -> Section:
+def _pairs_section(comparison: ComparisonRecord) -> Section:
     """Return the differences query by query, on the metric that decides."""
     rows = []
     for row in by_mean(comparison):
@@ -188,15 +188,15 @@ def _pairs_section(comparison: Comparison) -> Section:
     return Section("Differences", (said,) if rows else (), (table,) if rows else (), tuple(pictures))
 
 
-def _reranked_sections(comparison: Comparison) -> list[Section]:
+def _reranked_sections(comparison: ComparisonRecord) -> list[Section]:
     """Return what reranking changed within each system, where one has a reranker."""
     rows = []
     for name, evaluation in zip(comparison.names, comparison.evaluations, strict=True):
         if len(evaluation.scores.stages) == 1:
             continue
         method = comparison.method
-        found = evaluation.reranker_lift(
-            comparison.primary, seed=method.seed, confidence=method.confidence, moved=0
+        found = reranker_lift(
+            evaluation, primary=comparison.primary, seed=method.seed, confidence=method.confidence, moved=0
         ).row()
         decimals = decimals_of(found.metric)
         before = interval_text(found.before, found.before_interval, decimals)
@@ -212,28 +212,28 @@ def _reranked_sections(comparison: Comparison) -> list[Section]:
     return [Section("Before and after reranking", (said,), (table,))]
 
 
-def _loss_section(comparison: Comparison) -> Section:
+def _loss_section(comparison: ComparisonRecord) -> Section:
     """Return where each system lost recall."""
     losses = {}
     for name, evaluation in zip(comparison.names, comparison.evaluations, strict=True):
-        losses[name] = evaluation.loss(depth_of_loss(evaluation, comparison.primary))
+        losses[name] = loss_breakdown(evaluation, depth_of_loss(evaluation, comparison.primary))
     ends = dict.fromkeys((comparison.baseline, best_of(comparison)))
     said = tuple(filter(None, (loss_sentence(losses[name], name) for name in ends)))
     return Section("Where recall was lost", said, (loss_table(losses),))
 
 
-def _cost_sections(comparison: Comparison) -> list[Section]:
+def _cost_sections(comparison: ComparisonRecord) -> list[Section]:
     """Return cost beside quality, where any is known."""
     if not has_costs(comparison):
         return []
-    found = comparison.pareto()
+    found = tradeoff(comparison)
     known = [cost for cost in found.costs if sum(cost in one.costs for one in found.systems) > 1]
     pictures = tuple(figures.tradeoff(comparison, cost) for cost in known)
     said = (ON_THE_FRONT, *found.notes)
     return [Section("Cost beside quality", said, (tradeoff_table(found),), pictures)]
 
 
-def tradeoff_table(found: Tradeoff) -> Table:
+def tradeoff_table(found: TradeoffRecord) -> Table:
     """Return quality and costs of each system, the best quality first."""
     labels = {one.system: one.system for one in found.systems}
     rows = [
@@ -251,10 +251,10 @@ def tradeoff_table(found: Tradeoff) -> Table:
     return Table("Quality and cost of each system", columns, tuple(rows), words=(0, len(columns) - 1))
 
 
-def _tags_sections(comparison: Comparison) -> list[Section]:
+def _tags_sections(comparison: ComparisonRecord) -> list[Section]:
     """Return the baseline and the best systems on the queries of each tag, where there are tags."""
     few = only(comparison, [row.system for row in by_mean(comparison)][:_BY_TAG])
-    slices = few.by_tag()
+    slices = comparison_by_tag(few)
     if not has_tags(slices):
         return []
     said = [EXPLORATORY, few_text(slices)]
@@ -262,7 +262,7 @@ def _tags_sections(comparison: Comparison) -> list[Section]:
     return [Section("By tag", tuple(filter(None, said)), (slices_table(slices),))]
 
 
-def only(comparison: Comparison, names: Sequence[str]) -> Comparison:
+def only(comparison: ComparisonRecord, names: Sequence[str]) -> ComparisonRecord:
     """Return a comparison of which only some systems show, the baseline among them; no figure of theirs changes."""
     return replace(
         comparison,

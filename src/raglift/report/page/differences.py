@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 from raglift.metrics import mean_title
 from raglift.printable import TRUNCATED
-from raglift.report.document import Cell, Section, Table
+from raglift.rendering.document import Cell, Section, Table, row_of
 from raglift.report.format import decimals_of, interval_text
-from raglift.report.page.cells import row_of, test_cells
+from raglift.report.page.cells import test_cells
 from raglift.report.page.parts import truncation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.records import Comparison, Metric
+    from raglift.records import Metric
+    from raglift.result_records import ComparisonRecord
 
 __all__ = ["metrics_section"]
 
@@ -23,7 +24,7 @@ _ROOM = 80
 """As many characters the titles of columns have in the table of all metrics."""
 
 
-def metrics_section(comparison: Comparison, others: Sequence[str]) -> Section:
+def metrics_section(comparison: ComparisonRecord, others: Sequence[str]) -> Section:
     """Return the differences in every metric.
 
     Args:
@@ -53,7 +54,7 @@ def _fitting(names: Sequence[str], taken: int) -> Sequence[str]:
     return names[: max(sum(width <= _ROOM for width in widths) - 1, 1)]
 
 
-def _metric_cells(comparison: Comparison, metric: Metric, shown: Sequence[str]) -> list[Cell | str]:
+def _metric_cells(comparison: ComparisonRecord, metric: Metric, shown: Sequence[str]) -> list[Cell | str]:
     baseline = comparison.row(comparison.baseline, metric)
     mark = TRUNCATED * baseline.truncated
     cells: list[Cell | str] = [mean_title(metric), interval_text(baseline.mean, None, decimals_of(metric)) + mark]

@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from raglift.comparison import evaluation_by_tag, reranker_lift
 from raglift.comparison.cautions import few_queries, read_in_part
 from raglift.comparison.statistics import interval_of, primary_of
 from raglift.comparison.systems import system_name
-from raglift.diagnosis import has_curve
+from raglift.diagnosis import has_curve, headroom, loss_breakdown
 from raglift.diagnosis.rejudged import judgements_of
 from raglift.metrics import mean_title, title
 from raglift.printable import TRUNCATED, counted
-from raglift.report.document import Cell, Document, Section, Table
+from raglift.rendering.document import Cell, Document, Section, Table, row_of
 from raglift.report.failing import failures_table
 from raglift.report.format import decimals_of, interval_text
 from raglift.report.page import figures
-from raglift.report.page.cells import decided_cell, difference_cell, mean_cell, p_cell, row_of, test_cells, verdict_cell
+from raglift.report.page.cells import decided_cell, difference_cell, mean_cell, p_cell, test_cells, verdict_cell
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.measured import measured
 from raglift.report.page.parts import (
@@ -35,7 +36,8 @@ from raglift.report.words import EXPLORATORY, depth_of_loss, evaluation_sentence
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from raglift.records import Evaluation, Lift, Lifted, Metric, Moved
+    from raglift.records import Metric
+    from raglift.result_records import EvaluationRecord, Lifted, LiftRecord, Moved
 
 __all__ = ["evaluation_document", "headline", "metrics_section", "moved_table"]
 
@@ -45,7 +47,7 @@ _MOVED = 10
 
 
 def evaluation_document(
-    evaluation: Evaluation, *, primary: Metric | str | None = None, seed: int = 0, confidence: float = 0.95
+    evaluation: EvaluationRecord, *, primary: Metric | str | None = None, seed: int = 0, confidence: float = 0.95
 ) -> Document:
     """Return the page of one evaluation.
 
@@ -62,7 +64,7 @@ def evaluation_document(
     decides = primary_of(primary, evaluation.scores.metrics)
     lift = None
     if len(evaluation.scores.stages) > 1:
-        lift = evaluation.reranker_lift(decides, seed=seed, confidence=confidence, moved=_MOVED)
+        lift = reranker_lift(evaluation, primary=decides, seed=seed, confidence=confidence, moved=_MOVED)
     warnings = (*_failures(evaluation), *(_warnings(evaluation, decides) if lift is None else lift.warnings))
     lead = evaluation_sentence(evaluation, lift, decides, confidence)
     first = headline(evaluation, lift, decides, confidence)
@@ -83,7 +85,7 @@ def evaluation_document(
 
 
 def _sections(
-    evaluation: Evaluation, lift: Lift | None, primary: Metric, confidence: float, seed: int
+    evaluation: EvaluationRecord, lift: LiftRecord | None, primary: Metric, confidence: float, seed: int
 ) -> Iterator[Section]:
     """Yield what follows the first screen; of a run that failed whole, no charts and tables full of zeros."""
     if not _all_failed(evaluation):
@@ -102,26 +104,26 @@ def _sections(
     yield _method(evaluation, lift, primary)
 
 
-def _all_failed(evaluation: Evaluation) -> bool:
+def _all_failed(evaluation: EvaluationRecord) -> bool:
     return all(trace.error is not None for trace in evaluation.run.traces)
 
 
-def _title(evaluation: Evaluation) -> str:
+def _title(evaluation: EvaluationRecord) -> str:
     return f"{evaluation.dataset.name}: {system_name(evaluation)}"
 
 
-def _warnings(evaluation: Evaluation, metric: Metric) -> tuple[str, ...]:
+def _warnings(evaluation: EvaluationRecord, metric: Metric) -> tuple[str, ...]:
     """Return what the reader of the figures of one stage should be warned of."""
     return (*few_queries(evaluation.scores.n(evaluation.after, metric)), *read_in_part(evaluation))
 
 
-def _failures(evaluation: Evaluation) -> list[str]:
+def _failures(evaluation: EvaluationRecord) -> list[str]:
     """Return how many queries failed, and why the first did: above everything else, since they count 0."""
     first = next((trace.error for trace in evaluation.run.traces if trace.error is not None), None)
     return [] if first is None else [f"{failure_sentence(evaluation)} The first: {first}"]
 
 
-def headline(evaluation: Evaluation, lift: Lift | None, primary: Metric, confidence: float) -> Table:
+def headline(evaluation: EvaluationRecord, lift: LiftRecord | None, primary: Metric, confidence: float) -> Table:
     """Return the figures of the first screen: a handful of metrics before and after, with their intervals."""
     chosen = few_metrics(primary, evaluation.scores.metrics)
     percent = f"{confidence * 100:g} %"
@@ -147,7 +149,7 @@ def _headline_row(row: Lifted, alpha: float) -> tuple[Cell, ...]:
     )
 
 
-def _stage_row(evaluation: Evaluation, metric: Metric, confidence: float) -> tuple[Cell, ...]:
+def _stage_row(evaluation: EvaluationRecord, metric: Metric, confidence: float) -> tuple[Cell, ...]:
     stage = evaluation.after
     interval = interval_of(metric, evaluation.scores.of(stage, metric), confidence)
     mean = evaluation.scores.mean(stage, metric)
@@ -156,7 +158,7 @@ def _stage_row(evaluation: Evaluation, metric: Metric, confidence: float) -> tup
     return row_of((mean_title(metric), cell, f"{evaluation.scores.n(stage, metric):,}"))
 
 
-def metrics_section(evaluation: Evaluation, lift: Lift | None, confidence: float) -> Section:
+def metrics_section(evaluation: EvaluationRecord, lift: LiftRecord | None, confidence: float) -> Section:
     """Return every metric at every depth."""
     metrics = evaluation.scores.metrics
     sections = tuple(place for place in range(1, len(metrics)) if metrics[place].name != metrics[place - 1].name)
@@ -178,7 +180,7 @@ def metrics_section(evaluation: Evaluation, lift: Lift | None, confidence: float
     return Section("All metrics", (*said, *truncation(marked=marked)), (table,))
 
 
-def _metric_row(lift: Lift, row: Lifted, between: Sequence[str]) -> tuple[Cell, ...]:
+def _metric_row(lift: LiftRecord, row: Lifted, between: Sequence[str]) -> tuple[Cell, ...]:
     decimals, evaluation = decimals_of(row.metric), lift.evaluation
     means = [interval_text(evaluation.scores.mean(stage, row.metric), None, decimals) for stage in between]
     marked = [evaluation.is_truncated(stage, row.metric) for stage in (evaluation.before, evaluation.after)]
@@ -194,7 +196,7 @@ def _metric_row(lift: Lift, row: Lifted, between: Sequence[str]) -> tuple[Cell, 
     )
 
 
-def _lift_section(lift: Lift) -> Section | None:
+def _lift_section(lift: LiftRecord) -> Section | None:
     """Return the lift of each query, and the queries that moved most; None where there is no fair pair."""
     found = lift.row().difference
     if found is None or not found.n:
@@ -205,7 +207,7 @@ def _lift_section(lift: Lift) -> Section | None:
     return Section("Lift query by query", (paragraph,), tuple(tables), (figures.lift(lift),))
 
 
-def moved_table(lift: Lift, where: str, rows: Sequence[Moved]) -> Table:
+def moved_table(lift: LiftRecord, where: str, rows: Sequence[Moved]) -> Table:
     """Return the queries that moved most in one direction, `up` or `down`."""
     name = title(lift.primary)
     cells = tuple(
@@ -227,13 +229,13 @@ def moved_table(lift: Lift, where: str, rows: Sequence[Moved]) -> Table:
     )
 
 
-def _loss_section(evaluation: Evaluation, primary: Metric) -> Section | None:
+def _loss_section(evaluation: EvaluationRecord, primary: Metric) -> Section | None:
     """Return where recall was lost; None where no query is labelled."""
     k = depth_of_loss(evaluation, primary)
-    losses = evaluation.loss(k)
+    losses = loss_breakdown(evaluation, k)
     if not losses.facts:
         return None
-    said = [loss_sentence(losses), f"{headroom_line(evaluation.headroom(k))}."]
+    said = [loss_sentence(losses), f"{headroom_line(headroom(evaluation, k))}."]
     said += [
         f"{counted(loss.facts, 'fact')} of these only since {loss.stage}: no candidate held them."
         for loss in losses.made_findable
@@ -243,14 +245,14 @@ def _loss_section(evaluation: Evaluation, primary: Metric) -> Section | None:
     )
 
 
-def _tags_section(evaluation: Evaluation, primary: Metric, seed: int, confidence: float) -> Section | None:
-    slices = evaluation.by_tag(primary, seed=seed, confidence=confidence)
+def _tags_section(evaluation: EvaluationRecord, primary: Metric, seed: int, confidence: float) -> Section | None:
+    slices = evaluation_by_tag(evaluation, primary, seed=seed, confidence=confidence)
     if not has_tags(slices):
         return None
     said = [EXPLORATORY, few_text(slices)]
     return Section("By tag", tuple(filter(None, said)), (slices_table(slices),))
 
 
-def _method(evaluation: Evaluation, lift: Lift | None, primary: Metric) -> Section:
+def _method(evaluation: EvaluationRecord, lift: LiftRecord | None, primary: Metric) -> Section:
     said = f"{mean_title(primary)} decides; every other metric is exploratory, and its p-value not corrected."
     return method_section(None if lift is None else lift.method, evaluation.scores.metrics, corrected=said)

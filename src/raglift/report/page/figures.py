@@ -6,9 +6,12 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from raglift.comparison import tradeoff as costs_beside_quality
+from raglift.diagnosis import over_k as curve
 from raglift.metrics import mean_title, title
 from raglift.printable import counted
-from raglift.report.document import Figure
+from raglift.rendering.document import Figure
+from raglift.report.charts import ComparisonPlots, EvaluationPlots
 from raglift.report.format import (
     cost_text,
     cost_title,
@@ -25,8 +28,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from raglift.diagnosis import LossBreakdown
-    from raglift.records import Comparison, Evaluation, Lift, Metric, TagSlices
+    from raglift.diagnosis import LossBreakdownRecord
+    from raglift.records import Metric
+    from raglift.result_records import ComparisonRecord, EvaluationRecord, LiftRecord, TagSlicesRecord
 
 __all__ = ["differences", "intervals", "lift", "loss", "over_k", "over_k_together", "pair_lift", "tags", "tradeoff"]
 
@@ -34,35 +38,35 @@ _MANY = 12
 """Of more systems than these a description names the first only."""
 
 
-def over_k(evaluation: Evaluation, metric: Metric) -> Figure:
+def over_k(evaluation: EvaluationRecord, metric: Metric) -> Figure:
     """Return a metric's mean over k, after each stage."""
     measure = replace(metric, depth=None)
     name = mean_title(measure)
-    frame = evaluation.over_k(measure)
+    frame = curve(evaluation, measure)
     said = [f"{stage}: {_course(frame, stage)}" for stage in evaluation.scores.stages if stage in frame]
     return Figure(
         f"{name} over k",
         f"{name} at each depth. {'. '.join(said)}.",
-        evaluation.plot.over_k(measure),
+        EvaluationPlots(evaluation).over_k(measure),
         "Each line is a stage: the further apart they are, the more the order of the first k hits has changed.",
     )
 
 
-def over_k_together(comparison: Comparison) -> Figure:
+def over_k_together(comparison: ComparisonRecord) -> Figure:
     """Return the primary metric's mean over k, of each system after its last stage."""
     measure = replace(comparison.primary, depth=None)
     said = []
     for system, evaluation in zip(comparison.names[:_MANY], comparison.evaluations, strict=False):
-        said.append(f"{system}: {_course(evaluation.over_k(measure), evaluation.after)}")
+        said.append(f"{system}: {_course(curve(evaluation, measure), evaluation.after)}")
     return Figure(
         f"{mean_title(measure)} over k",
         f"{mean_title(measure)} at each depth after the last stage. {'. '.join(said)}.",
-        comparison.plot.over_k(measure),
+        ComparisonPlots(comparison).over_k(measure),
         "Each line is a system, after its last stage.",
     )
 
 
-def lift(found: Lift) -> Figure:
+def lift(found: LiftRecord) -> Figure:
     """Return the lift of each query, sorted."""
     difference = found.row().difference
     assert difference is not None  # noqa: S101 — the caller shows it only where there is a fair pair
@@ -77,12 +81,12 @@ def lift(found: Lift) -> Figure:
     return Figure(
         f"Lift in {name}, query by query",
         f"One bar a query, sorted: {'; '.join([counts, *ends])}.",
-        found.evaluation.plot.lift(found.primary),
+        EvaluationPlots(found.evaluation).lift(found.primary),
         "Each bar is one query: up where reranking helped, down where it hurt.",
     )
 
 
-def pair_lift(comparison: Comparison, system: str) -> Figure:
+def pair_lift(comparison: ComparisonRecord, system: str) -> Figure:
     """Return the difference of one system to the baseline on each query, sorted."""
     difference = comparison.row(system).difference
     assert difference is not None  # noqa: S101 — as above
@@ -90,23 +94,23 @@ def pair_lift(comparison: Comparison, system: str) -> Figure:
         f"{system} minus {comparison.baseline} in {title(comparison.primary)}, query by query",
         f"One bar a query, sorted: {system} is better on {counted(difference.wins, 'query')}, as good on "
         f"{difference.ties:,}, worse on {difference.losses:,}.",
-        comparison.plot.lift(system),
+        ComparisonPlots(comparison).lift(system),
         f"Each bar is one query: up where {system} is better, down where {comparison.baseline} is.",
     )
 
 
-def loss(evaluation: Evaluation, losses: LossBreakdown) -> Figure:
+def loss(evaluation: EvaluationRecord, losses: LossBreakdownRecord) -> Figure:
     """Return the way from all facts to those that are found, and where the others were lost."""
     parts = [f"{each.facts:,} {outcome_text(each, losses.k)}" for each in losses.losses if each.facts]
     return Figure(
         "From all facts to those found",
         f"Of {counted(losses.facts, 'fact')}: {'; '.join(parts)}.",
-        evaluation.plot.loss(losses.k),
+        EvaluationPlots(evaluation).loss(losses.k),
         "The width of a band is the number of facts; what leaves the flow is lost there.",
     )
 
 
-def tags(evaluation: Evaluation, slices: TagSlices) -> Figure:
+def tags(evaluation: EvaluationRecord, slices: TagSlicesRecord) -> Figure:
     """Return a metric by tag."""
     decimals = decimals_of(slices.metric)
     said = [
@@ -114,11 +118,13 @@ def tags(evaluation: Evaluation, slices: TagSlices) -> Figure:
         for one in slices.slices
     ]
     return Figure(
-        f"{mean_title(slices.metric)} by tag", f"{'; '.join(said[:_MANY])}.", evaluation.plot.tags(slices.metric)
+        f"{mean_title(slices.metric)} by tag",
+        f"{'; '.join(said[:_MANY])}.",
+        EvaluationPlots(evaluation).tags(slices.metric),
     )
 
 
-def intervals(comparison: Comparison) -> Figure:
+def intervals(comparison: ComparisonRecord) -> Figure:
     """Return the mean of each system with its interval."""
     metric = comparison.primary
     rows = [row for row in comparison.of(metric) if row.n]
@@ -126,13 +132,13 @@ def intervals(comparison: Comparison) -> Figure:
     return Figure(
         f"{mean_title(metric)} of each system",
         f"{'; '.join(said)}.",
-        comparison.plot.intervals(metric),
+        ComparisonPlots(comparison).intervals(metric),
         f"Each interval holds the true mean {level(comparison.method)} of the time. That two overlap does not mean "
         "that the systems are alike: the differences are paired, query by query.",
     )
 
 
-def differences(comparison: Comparison) -> Figure:
+def differences(comparison: ComparisonRecord) -> Figure:
     """Return each system minus the baseline, with its interval."""
     metric = comparison.primary
     decimals = decimals_of(metric)
@@ -141,20 +147,20 @@ def differences(comparison: Comparison) -> Figure:
     return Figure(
         f"{mean_title(metric)} minus that of {comparison.baseline}",
         f"{'; '.join(said)}.",
-        comparison.plot.differences(metric),
+        ComparisonPlots(comparison).differences(metric),
         f"Query by query, so these intervals are narrower than those of the means. Each holds the true difference "
         f"{level(comparison.method)} of the time; none is corrected for how many there are.",
     )
 
 
-def tradeoff(comparison: Comparison, cost: str) -> Figure:
+def tradeoff(comparison: ComparisonRecord, cost: str) -> Figure:
     """Return quality against one cost, with the systems that no other beats in both."""
-    found, name = comparison.pareto(costs=[cost]), cost_title(cost)
+    found, name = costs_beside_quality(comparison, costs=[cost]), cost_title(cost)
     said = [f"{one.system}: {one.quality:.3f} at {cost_text(one, cost)}" for one in found.systems]
     return Figure(
         f"{mean_title(found.quality)} against {name}",
         f"{'; '.join(said[:_MANY])}. On the front: {', '.join(found.front) or 'none'}.",
-        comparison.plot.tradeoff(cost=cost),
+        ComparisonPlots(comparison).tradeoff(cost=cost),
         "The line joins the systems that no other beats in both.",
     )
 

@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from raglift.matching import Judgements, MatchRule
-    from raglift.records import Chunk, Evaluation, Hit, Metric, Passage, Query, Ranking
+    from raglift.records import Chunk, Hit, Metric, Passage, Query, Ranking
+    from raglift.result_records import EvaluationRecord
 
 __all__ = ["drill_down"]
 
 
 def drill_down(
-    systems: Mapping[str, Evaluation],
+    systems: Mapping[str, EvaluationRecord],
     *,
     left: tuple[str, str],
     right: tuple[str, str],
@@ -107,7 +108,7 @@ class _Answers:
     """What one system answered: the shared queries, by their number."""
 
     def __init__(
-        self, system: str, evaluation: Evaluation, places: Sequence[int], metrics: Sequence[Metric], k: int
+        self, system: str, evaluation: EvaluationRecord, places: Sequence[int], metrics: Sequence[Metric], k: int
     ) -> None:
         scores = evaluation.scores
         self.system, self.stages = system, scores.stages

@@ -11,7 +11,7 @@ from raglift.printable import printable
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from raglift.report.document import Cell, Document, Figure, Section, Table
+    from raglift.rendering.document import Cell, Document, Figure, Section, Table
 
 __all__ = ["Bar", "LaidFigure", "LaidSection", "LaidTable", "laid_sections", "laid_table"]
 

@@ -12,7 +12,8 @@ from raglift.printable import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from raglift.records import Comparison, Dataset, Evaluation, Metric
+    from raglift.records import Dataset, Metric
+    from raglift.result_records import ComparisonRecord, EvaluationRecord
 
 __all__ = ["measured", "measured_together"]
 
@@ -20,7 +21,7 @@ _AROUND = ("python", "machine", "system", "processor", "cores")
 """What an environment says besides the versions of packages."""
 
 
-def measured(evaluation: Evaluation, primary: Metric, *, match: str) -> tuple[tuple[str, str], ...]:
+def measured(evaluation: EvaluationRecord, primary: Metric, *, match: str) -> tuple[tuple[str, str], ...]:
     """Return what was measured of one system, as names and values.
 
     Args:
@@ -32,7 +33,7 @@ def measured(evaluation: Evaluation, primary: Metric, *, match: str) -> tuple[tu
     return (*stages, *_rows([evaluation], primary, match))
 
 
-def measured_together(comparison: Comparison, *, match: str) -> tuple[tuple[str, str], ...]:
+def measured_together(comparison: ComparisonRecord, *, match: str) -> tuple[tuple[str, str], ...]:
     """Return what was measured of several systems, as names and values.
 
     Args:
@@ -47,7 +48,7 @@ def measured_together(comparison: Comparison, *, match: str) -> tuple[tuple[str,
     return (("Compared", systems), *together, *_rows(every, comparison.primary, match))
 
 
-def _rows(evaluations: Sequence[Evaluation], primary: Metric, match: str) -> list[tuple[str, str]]:
+def _rows(evaluations: Sequence[EvaluationRecord], primary: Metric, match: str) -> list[tuple[str, str]]:
     """Return what holds of all systems; where they differ, each value once."""
     specs = [one.run.spec for one in evaluations]
     profiles = _each(one.profile for one in evaluations)
@@ -71,7 +72,7 @@ def _each(values: Iterable[str]) -> str:
     return "; ".join(dict.fromkeys(value for value in values if value))
 
 
-def _dataset(evaluation: Evaluation) -> str:
+def _dataset(evaluation: EvaluationRecord) -> str:
     dataset = evaluation.dataset
     digest = evaluation.run.spec.get("dataset", {}).get("hash")
     return f"{dataset.name}: {_queries(dataset)}" + (f" (hash {digest})" if digest else "")
@@ -87,7 +88,7 @@ def _queries(dataset: Dataset) -> str:
     return ", ".join([counted(len(dataset), "query"), *parts, counted(facts, "fact")])
 
 
-def _failed(evaluations: Sequence[Evaluation]) -> str:
+def _failed(evaluations: Sequence[EvaluationRecord]) -> str:
     counts = [sum(trace.error is not None for trace in one.run.traces) for one in evaluations]
     if len(evaluations) == 1:
         return f"{counted(counts[0], 'query')}, which count 0" if counts[0] > 1 else _none_or_one(counts[0])
@@ -99,7 +100,7 @@ def _none_or_one(count: int) -> str:
     return "1 query, which counts 0" if count else "no query"
 
 
-def _chunks(evaluations: Sequence[Evaluation]) -> str:
+def _chunks(evaluations: Sequence[EvaluationRecord]) -> str:
     counts = sorted({one.run.inventory.chunks for one in evaluations if one.run.inventory is not None})
     if not counts:
         return ""

@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING
 
 from raglift.metrics import MEASURES, mean_title
 from raglift.printable import TRUNCATED
-from raglift.report.document import Cell, Section, Table
+from raglift.rendering.document import Cell, Section, Table, row_of
 from raglift.report.format import level, outcome_text
-from raglift.report.page.cells import difference_cell, mean_cell, p_cell, row_of
+from raglift.report.page.cells import difference_cell, mean_cell, p_cell
 from raglift.report.terminal.cost import cost_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from raglift.diagnosis import LossBreakdown
+    from raglift.diagnosis import LossBreakdownRecord
     from raglift.diagnosis.loss import Loss
-    from raglift.records import Evaluation, Method, Metric, TagSlices
-    from raglift.records.slices import TagSlice
-    from raglift.report.document import Part
+    from raglift.records import Metric
+    from raglift.rendering.document import Part
+    from raglift.result_records import EvaluationRecord, Method, TagSlicesRecord
+    from raglift.result_records.slices import TagSlice
 
 __all__ = [
     "cost_section",
@@ -49,7 +50,7 @@ def truncation(*, marked: bool) -> tuple[str, ...]:
     return (f"{TRUNCATED} The metric looks deeper than the stage returned: there is no fair pair.",) if marked else ()
 
 
-def loss_table(losses: Mapping[str, LossBreakdown]) -> Table:
+def loss_table(losses: Mapping[str, LossBreakdownRecord]) -> Table:
     """Return what became of the facts: of one system a row an outcome, of several a row a system.
 
     Args:
@@ -67,13 +68,13 @@ def loss_table(losses: Mapping[str, LossBreakdown]) -> Table:
     return Table(caption, ("system", *outcomes), several)
 
 
-def _outcome_row(loss: Loss, losses: LossBreakdown) -> tuple[Cell, ...]:
+def _outcome_row(loss: Loss, losses: LossBreakdownRecord) -> tuple[Cell, ...]:
     share = loss.facts / losses.facts if losses.facts else 0.0
     bar = Cell(_percent(share), low=0.0, middle=share, high=share)
     return row_of([outcome_text(loss, losses.k), f"{loss.facts:,}", bar, f"{len(loss.query_ids):,}"])
 
 
-def _outcomes(losses: Iterable[LossBreakdown]) -> list[str]:
+def _outcomes(losses: Iterable[LossBreakdownRecord]) -> list[str]:
     """Return the outcomes that some fact came to, in few words, in the order in which they are tried."""
     order = ("found", "below_k", "dropped", "not_retrieved", "not_attainable", "missed", "failed")
     found = {
@@ -91,7 +92,7 @@ def _briefly(loss: Loss, k: int) -> str:
     return words.get(loss.outcome) or outcome_text(loss, k)
 
 
-def _counted(words: str, losses: LossBreakdown) -> Cell:
+def _counted(words: str, losses: LossBreakdownRecord) -> Cell:
     facts = sum(loss.facts for loss in losses.losses if _briefly(loss, losses.k) == words)
     return Cell(f"{facts:,} ({_percent(facts / max(losses.facts, 1))})")
 
@@ -100,12 +101,12 @@ def _percent(share: float) -> str:
     return f"{share * 100:.1f} %"
 
 
-def has_tags(slices: TagSlices) -> bool:
+def has_tags(slices: TagSlicesRecord) -> bool:
     """Whether some labelled query has a tag."""
     return any(one.tag is not None for one in slices.slices)
 
 
-def slices_table(slices: TagSlices) -> Table:
+def slices_table(slices: TagSlicesRecord) -> Table:
     """Return means and differences on the queries of each tag."""
     several = len({one.system for one in slices.slices}) > 1
     percent = level(slices.method)
@@ -124,7 +125,7 @@ def slices_table(slices: TagSlices) -> Table:
     return Table(f"{mean_title(slices.metric)} by tag", tuple(columns), tuple(rows), words, tuple(sections))
 
 
-def _slice_cells(one: TagSlice, slices: TagSlices, *, is_first: bool, several: bool) -> Iterator[Cell | str]:
+def _slice_cells(one: TagSlice, slices: TagSlicesRecord, *, is_first: bool, several: bool) -> Iterator[Cell | str]:
     tone = "muted" if one.few else ""
     yield ("(no tag)" if one.tag is None else one.tag) if is_first else ""
     if several:
@@ -141,13 +142,13 @@ def _slice_cells(one: TagSlice, slices: TagSlices, *, is_first: bool, several: b
     yield p_cell(None if one.difference is None else one.difference.p)
 
 
-def few_text(slices: TagSlices) -> str:
+def few_text(slices: TagSlicesRecord) -> str:
     """Return what ‡ stands for, where it is there."""
     few = any(one.few for one in slices.slices)
     return f"{_FEW} fewer than {slices.slices[0].FEW} queries: these figures say little." if few else ""
 
 
-def cost_section(evaluation: Evaluation) -> Section | None:
+def cost_section(evaluation: EvaluationRecord) -> Section | None:
     """Return what a run cost, as far as it is known; None where nothing is."""
     return section_of("Cost", cost_parts(evaluation))
 

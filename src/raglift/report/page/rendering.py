@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
-    from raglift.report.document import Document
+    from raglift.rendering.document import Document
 
 __all__ = ["render", "write_page"]
 

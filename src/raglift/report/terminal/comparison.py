@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from raglift.comparison import has_costs
+from raglift.comparison import has_costs, tradeoff
 from raglift.diagnosis.rejudged import rule_of
 from raglift.metrics import MEASURES, mean_title
 from raglift.printable import TRUNCATED
-from raglift.report.document import Cell, table_of
+from raglift.rendering.document import Cell, table_of
 from raglift.report.format import (
     decimals_of,
     difference_text,
@@ -31,8 +31,9 @@ from raglift.report.words import detectable_sentence
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from raglift.records import Compared, Comparison, Metric
-    from raglift.report.document import Part, Table
+    from raglift.records import Metric
+    from raglift.rendering.document import Part, Table
+    from raglift.result_records import Compared, ComparisonRecord
     from raglift.significance import PairedDifference
 
 __all__ = ["comparison_parts", "comparison_text", "exploratory_parts"]
@@ -42,12 +43,12 @@ _METRIC, _FIGURE, _GAP = 20, 8, 2
 """Columns that a metric's title, a figure and the space between two of them take."""
 
 
-def comparison_text(comparison: Comparison) -> str:
+def comparison_text(comparison: ComparisonRecord) -> str:
     """Return a comparison as plain text: the primary metric, the exploratory ones, and what to beware of."""
     return as_text(comparison_parts(comparison))
 
 
-def comparison_parts(comparison: Comparison) -> Iterator[Part]:
+def comparison_parts(comparison: ComparisonRecord) -> Iterator[Part]:
     """Yield the lines and tables of a comparison."""
     labels = labels_of(comparison.names)
     yield _head(comparison)
@@ -65,14 +66,14 @@ def comparison_parts(comparison: Comparison) -> Iterator[Part]:
         yield from exploratory_parts(comparison, labels)
     if has_costs(comparison):
         yield ""
-        yield from tradeoff_parts(comparison.pareto())
+        yield from tradeoff_parts(tradeoff(comparison))
     yield ""
     yield from (f"! {warning}" for warning in comparison.warnings)
     yield from (f"· {note}" for note in comparison.notes)
     yield f"Method: {comparison.method.text}; seed {comparison.method.seed}."
 
 
-def _head(comparison: Comparison) -> str:
+def _head(comparison: ComparisonRecord) -> str:
     baseline = comparison.evaluation(comparison.baseline)
     counted = max((row.n for row in comparison.of(comparison.primary)), default=0)
     shared = len(comparison.query_ids)
@@ -81,7 +82,7 @@ def _head(comparison: Comparison) -> str:
     return f"{baseline.dataset.name}: {queries}, match by {rule_of(baseline)}{profile}"
 
 
-def _sorted(comparison: Comparison) -> list[Compared]:
+def _sorted(comparison: ComparisonRecord) -> list[Compared]:
     """Return the primary metric's rows: the baseline, then the best first."""
     rows = comparison.of(comparison.primary)
     return sorted(rows, key=lambda row: (row.system != comparison.baseline, -_or_least(row.mean)))
@@ -91,7 +92,7 @@ def _or_least(mean: float) -> float:
     return -1.0 if math.isnan(mean) else mean
 
 
-def _primary_table(comparison: Comparison, labels: Mapping[str, str]) -> Table:
+def _primary_table(comparison: ComparisonRecord, labels: Mapping[str, str]) -> Table:
     several = len(comparison.others) > 1
     percent = level(comparison.method)
     title = mean_title(comparison.primary)
@@ -117,7 +118,7 @@ def _told(row: Compared) -> Cell:
     return Cell(difference_text(row.difference), tone if (tone := verdict_tone(row.verdict)) != "muted" else "")
 
 
-def _detail_table(comparison: Comparison, labels: Mapping[str, str]) -> Table:
+def _detail_table(comparison: ComparisonRecord, labels: Mapping[str, str]) -> Table:
     several = len(comparison.others) > 1
     rows = []
     for row in _sorted(comparison):
@@ -136,7 +137,7 @@ def _detail_table(comparison: Comparison, labels: Mapping[str, str]) -> Table:
     return table_of(columns, rows)
 
 
-def _sentences(comparison: Comparison) -> Iterator[str]:
+def _sentences(comparison: ComparisonRecord) -> Iterator[str]:
     """Say what the queries can show, and what was found on the half that had no part in the choice."""
     title = mean_title(comparison.primary)
     sizes = [row.detectable for row in comparison.of(comparison.primary) if row.detectable is not None]
@@ -154,7 +155,7 @@ def _sentences(comparison: Comparison) -> Iterator[str]:
         )
 
 
-def exploratory_parts(comparison: Comparison, labels: Mapping[str, str]) -> Iterator[Part]:
+def exploratory_parts(comparison: ComparisonRecord, labels: Mapping[str, str]) -> Iterator[Part]:
     """Show the differences in every other metric, of as many systems as fit."""
     others = [row.system for row in _sorted(comparison) if row.system != comparison.baseline]
     shown = _fitting(labels, comparison.baseline, others)
@@ -187,7 +188,7 @@ def _fitting(labels: Mapping[str, str], baseline: str, others: Sequence[str]) ->
     return shown
 
 
-def _exploratory_row(comparison: Comparison, metric: Metric, systems: list[str]) -> tuple[str | Cell, ...]:
+def _exploratory_row(comparison: ComparisonRecord, metric: Metric, systems: list[str]) -> tuple[str | Cell, ...]:
     decimals = decimals_of(metric)
     cells: list[str | Cell] = []
     for name in systems:

@@ -12,18 +12,18 @@ from raglift.report.terminal.rendering import WIDTH, as_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from raglift.diagnosis.conventions import MetricsExplanation
-    from raglift.report.document import Part
+    from raglift.diagnosis.conventions import MetricsExplanationRecord
+    from raglift.rendering.document import Part
 
 __all__ = ["conventions_text"]
 
 
-def conventions_text(found: MetricsExplanation) -> str:
+def conventions_text(found: MetricsExplanationRecord) -> str:
     """Return the query, its ranking, its values under each profile, why they differ, and the means of all queries."""
     return as_text(_parts(found), wrap=False).rstrip("\n")
 
 
-def _parts(found: MetricsExplanation) -> Iterator[Part]:
+def _parts(found: MetricsExplanationRecord) -> Iterator[Part]:
     yield f"{found.query.id}: {found.query.text}"
     yield f"stage {found.stage}, match by {found.match}"
     yield from _wrapped([*conventions.choice(found), *conventions.status(found)])

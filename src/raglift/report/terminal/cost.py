@@ -6,21 +6,22 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raglift.report.document import table_of
+from raglift.rendering.document import table_of
 from raglift.report.format import bytes_text, seconds_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.records import Cost, Evaluation, IndexCost, Run, StageLatency
-    from raglift.report.document import Part, Table
+    from raglift.records import Cost, IndexCost, Run, StageLatency
+    from raglift.rendering.document import Part, Table
+    from raglift.result_records import EvaluationRecord
 
 __all__ = ["cost_parts"]
 
 _FROM_CACHE = "from the cache"
 
 
-def cost_parts(evaluation: Evaluation) -> Iterator[Part]:
+def cost_parts(evaluation: EvaluationRecord) -> Iterator[Part]:
     """Yield what a run cost, as far as it is known: latency per stage, the index, and what a provider billed."""
     cost = evaluation.run.cost
     if cost is None:

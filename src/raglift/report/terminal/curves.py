@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from raglift.diagnosis import has_curve
+from raglift.diagnosis import has_curve, over_k
 from raglift.metrics import MEASURES, Metric, mean_title
-from raglift.report.document import table_of
+from raglift.rendering.document import table_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.records import Evaluation
-    from raglift.report.document import Table
+    from raglift.rendering.document import Table
+    from raglift.result_records import EvaluationRecord
 
 __all__ = ["over_k_lines", "over_k_table", "sparkline"]
 
@@ -30,7 +30,7 @@ def sparkline(values: Sequence[float], low: float, high: float) -> str:
     )
 
 
-def over_k_lines(evaluation: Evaluation) -> list[str]:
+def over_k_lines(evaluation: EvaluationRecord) -> list[str]:
     """Return the curve over k as lines: a title, then a stage each; nothing where there is none."""
     table = over_k_table(evaluation)
     if table is None:
@@ -40,7 +40,7 @@ def over_k_lines(evaluation: Evaluation) -> list[str]:
     return [table.caption, *(f"  {stage:<{width}}  {first} {blocks} {last}" for stage, first, blocks, last in rows)]
 
 
-def over_k_table(evaluation: Evaluation) -> Table | None:
+def over_k_table(evaluation: EvaluationRecord) -> Table | None:
     """Return NDCG, or else the first measure, over k: a row a stage, on one scale; None where there is none.
 
     At most 50 depths are taken, evenly from 1 to the number of candidates. Beside the blocks stand the values at the
@@ -50,7 +50,7 @@ def over_k_table(evaluation: Evaluation) -> Table | None:
     candidates = int(evaluation.run.spec["candidates"])
     if measure is None or candidates < _FEWEST_DEPTHS:
         return None
-    curve = evaluation.over_k(measure, range(1, candidates + 1, math.ceil(candidates / _MOST_DEPTHS)))
+    curve = over_k(evaluation, measure, range(1, candidates + 1, math.ceil(candidates / _MOST_DEPTHS)))
     depths = curve["k"].tolist()
     means = {stage: curve[stage].tolist() for stage in evaluation.scores.stages}
     known = [value for values in means.values() for value in values if not math.isnan(value)]
@@ -68,7 +68,7 @@ def over_k_table(evaluation: Evaluation) -> Table | None:
     return table_of(("stage", "k = 1", "", f"k = {depths[-1]}"), rows, left=(0, 2), caption=title)
 
 
-def _measure(evaluation: Evaluation) -> Metric | None:
+def _measure(evaluation: EvaluationRecord) -> Metric | None:
     """Return NDCG where it was scored at a number of hits, else the first measure that was; None where none was."""
     measures = [
         Metric(metric.name, None, metric.parameters)

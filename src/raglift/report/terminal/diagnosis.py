@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from raglift.metrics import title
 from raglift.printable import counted, excerpt, printable
 from raglift.records import LabelSources
-from raglift.report.format import earned_text, figure_text, labels_line, outcome_text, passage_text, piece_text
+from raglift.records.labels import passage_text
+from raglift.report.format import earned_text, figure_text, labels_line, outcome_text, piece_text
 
 if TYPE_CHECKING:
-    from raglift.diagnosis import Explanation, Headroom, LossBreakdown
+    from raglift.diagnosis import ExplanationRecord, HeadroomRecord, LossBreakdownRecord
     from raglift.diagnosis.explanation import ExplainedHit
     from raglift.diagnosis.loss import Loss
 
@@ -26,12 +27,12 @@ __all__ = [
 _EXCERPT = 60
 
 
-def loss_text(losses: LossBreakdown) -> str:
+def loss_text(losses: LossBreakdownRecord) -> str:
     """Return where each fact got to, and whose labels say so."""
     return printable("\n".join([*loss_lines(losses), *labels_line(losses.label_sources)]))
 
 
-def loss_lines(losses: LossBreakdown) -> list[str]:
+def loss_lines(losses: LossBreakdownRecord) -> list[str]:
     """Return where each fact got to, one line an outcome that some fact came to."""
     share = 100 / max(losses.facts, 1)
     lines = [f"Where recall was lost, at k = {losses.k}: {counted(losses.facts, 'fact')}"]
@@ -48,12 +49,12 @@ def loss_lines(losses: LossBreakdown) -> list[str]:
     return lines
 
 
-def headroom_text(headroom: Headroom) -> str:
+def headroom_text(headroom: HeadroomRecord) -> str:
     """Return what a perfect reranker over the same candidates would score, and whose labels say so."""
     return printable("\n".join([headroom_line(headroom), *labels_line(headroom.label_sources)]))
 
 
-def headroom_line(headroom: Headroom) -> str:
+def headroom_line(headroom: HeadroomRecord) -> str:
     """Return what a perfect reranker over the same candidates would score, in one line."""
     most = "" if headroom.is_exact else "≤ "
     recall, ndcg = headroom.mean_recall, headroom.mean_ndcg
@@ -61,7 +62,7 @@ def headroom_line(headroom: Headroom) -> str:
     return f"A perfect reranker over the same candidates: {'no query is labelled' if math.isnan(recall) else figures}"
 
 
-def explanation_text(explanation: Explanation) -> str:
+def explanation_text(explanation: ExplanationRecord) -> str:
     """Return the query, its facts, and each hit that covers something, with what it earned."""
     query = explanation.query
     lines = [f"{query.id}: {query.text}", f"stage {explanation.stage}, match by {explanation.match}"]
@@ -87,7 +88,7 @@ def explanation_text(explanation: Explanation) -> str:
     return printable("\n".join(lines))
 
 
-def _hit_lines(each: ExplainedHit, explanation: Explanation) -> list[str]:
+def _hit_lines(each: ExplainedHit, explanation: ExplanationRecord) -> list[str]:
     chunk = each.hit.chunk
     place = "" if chunk.start is None else f" {chunk.start}–{chunk.end}"
     score = "" if each.hit.score is None else f", score {each.hit.score:.4f}"

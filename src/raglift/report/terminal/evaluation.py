@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.comparison.statistics import within_reach
+from raglift.diagnosis import headroom, loss_breakdown
 from raglift.diagnosis.rejudged import judgements_of, rule_of
 from raglift.metrics import MEASURES, mean_title
 from raglift.printable import TRUNCATED, counted
-from raglift.report.document import Cell, table_of
+from raglift.rendering.document import Cell, table_of
 from raglift.report.failing import failures_lines
 from raglift.report.format import difference_text, labels_line, lifted, p_text
 from raglift.report.terminal.cost import cost_parts
@@ -23,23 +24,24 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from raglift.records import Evaluation, Metric
-    from raglift.report.document import Part, Table
+    from raglift.records import Metric
+    from raglift.rendering.document import Part, Table
+    from raglift.result_records import EvaluationRecord
 
 __all__ = ["evaluation_parts", "evaluation_table", "evaluation_text", "print_evaluation"]
 
 
-def evaluation_text(evaluation: Evaluation) -> str:
+def evaluation_text(evaluation: EvaluationRecord) -> str:
     """Return an evaluation as plain text: what was measured, the table, and the notes."""
     return as_text(evaluation_parts(evaluation), wrap=False, roomy=True)
 
 
-def print_evaluation(evaluation: Evaluation, console: Console) -> None:
+def print_evaluation(evaluation: EvaluationRecord, console: Console) -> None:
     """Print an evaluation: what was measured, before | after | lift per metric and k with n, and the notes."""
     write(console, evaluation_parts(evaluation), wrap=False, roomy=True)
 
 
-def evaluation_parts(evaluation: Evaluation) -> Iterator[Part]:
+def evaluation_parts(evaluation: EvaluationRecord) -> Iterator[Part]:
     """Yield the lines and tables of an evaluation."""
     evaluation = replace(evaluation, judgements=judgements_of(evaluation))  # matched once, for all that asks
     yield from _head(evaluation)
@@ -52,7 +54,7 @@ def evaluation_parts(evaluation: Evaluation) -> Iterator[Part]:
     yield from _foot(evaluation)
 
 
-def _head(evaluation: Evaluation) -> list[str]:
+def _head(evaluation: EvaluationRecord) -> list[str]:
     """Return what was measured."""
     run = evaluation.run
     profile = "" if evaluation.profile == "default" else f", {evaluation.profile} conventions"
@@ -62,7 +64,7 @@ def _head(evaluation: Evaluation) -> list[str]:
     return [first, *stages, *labels_line(evaluation.label_sources)]
 
 
-def _primary_lift(evaluation: Evaluation) -> list[str]:
+def _primary_lift(evaluation: EvaluationRecord) -> list[str]:
     """Return the lift in NDCG with its interval, at the deepest k that has a fair pair; nothing where none has."""
     found = [each for each in evaluation.scores.metrics if each.name == "ndcg" and each.k is not None]
     fair = [(each.k or 0, not each.parameters, each) for each in found if evaluation.has_fair_lift(each)]
@@ -79,15 +81,15 @@ def _primary_lift(evaluation: Evaluation) -> list[str]:
     return [f"Lift in {mean_title(metric)} {difference_text(difference)}, {found_p}; more: {more}"]
 
 
-def _diagnosis(evaluation: Evaluation) -> list[str]:
+def _diagnosis(evaluation: EvaluationRecord) -> list[str]:
     """Return where recall was lost, and what a perfect reranker could make of the candidates."""
-    losses = evaluation.loss()
+    losses = loss_breakdown(evaluation)
     if not losses.facts:
         return []
-    return ["", *loss_lines(losses), headroom_line(evaluation.headroom()), ""]
+    return ["", *loss_lines(losses), headroom_line(headroom(evaluation)), ""]
 
 
-def _foot(evaluation: Evaluation) -> list[str]:
+def _foot(evaluation: EvaluationRecord) -> list[str]:
     """Return what the reader of the figures should know."""
     notes = [*failures_lines(evaluation), *(f"! {note}" for note in evaluation.notes)]
     scores = evaluation.scores
@@ -99,7 +101,7 @@ def _foot(evaluation: Evaluation) -> list[str]:
     return notes
 
 
-def evaluation_table(evaluation: Evaluation) -> Table:
+def evaluation_table(evaluation: EvaluationRecord) -> Table:
     """Return before | after | lift, a row a metric, with n."""
     scores = evaluation.scores
     titles = _stage_titles(evaluation)
@@ -118,14 +120,14 @@ def evaluation_table(evaluation: Evaluation) -> Table:
     return table_of(("metric", *titles, *([] if one_stage else ["lift"]), "n"), rows)
 
 
-def _stage_titles(evaluation: Evaluation) -> list[str]:
+def _stage_titles(evaluation: EvaluationRecord) -> list[str]:
     stages = evaluation.scores.stages
     if len(stages) == 1:
         return [stages[0]]
     return [f"before ({stages[0]})", *stages[1:-1], f"after ({stages[-1]})"]
 
 
-def _cell(evaluation: Evaluation, stage: str, metric: Metric) -> str:
+def _cell(evaluation: EvaluationRecord, stage: str, metric: Metric) -> str:
     mark = TRUNCATED if evaluation.is_truncated(stage, metric) else ""
     if evaluation.scores.n(stage, metric) == 0:
         return "–"
@@ -133,7 +135,7 @@ def _cell(evaluation: Evaluation, stage: str, metric: Metric) -> str:
     return (f"{mean:,.1f}" if MEASURES[metric.name].is_cost else f"{mean:.4f}") + mark
 
 
-def _lift_cell(evaluation: Evaluation, metric: Metric) -> Cell:
+def _lift_cell(evaluation: EvaluationRecord, metric: Metric) -> Cell:
     lift = evaluation.mean_lift(metric)
     if lift is None:
         return Cell("–")

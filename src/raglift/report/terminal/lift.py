@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from raglift.diagnosis.rejudged import rule_of
 from raglift.metrics import mean_title, title
 from raglift.printable import TRUNCATED, counted, excerpt
-from raglift.report.document import table_of
+from raglift.rendering.document import table_of
 from raglift.report.format import (
     counts_text,
     decimals_of,
@@ -25,8 +25,8 @@ from raglift.report.words import detectable_sentence
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.records import Lift, Lifted, Moved
-    from raglift.report.document import Cell, Part
+    from raglift.rendering.document import Cell, Part
+    from raglift.result_records import Lifted, LiftRecord, Moved
 
 __all__ = ["lift_parts", "lift_text"]
 
@@ -35,12 +35,12 @@ _BESIDE = 30
 _LEAST = 20
 
 
-def lift_text(lift: Lift) -> str:
+def lift_text(lift: LiftRecord) -> str:
     """Return what reranking changed, as plain text."""
     return as_text(lift_parts(lift))
 
 
-def lift_parts(lift: Lift) -> Iterator[Part]:
+def lift_parts(lift: LiftRecord) -> Iterator[Part]:
     """Yield the lines and tables of a reranker lift: the primary metric, the others, and the queries that moved."""
     evaluation = lift.evaluation
     scored = f", {lift.row().n:,} of them scored" if lift.row().n < len(evaluation.dataset) else ""
@@ -66,7 +66,7 @@ def lift_parts(lift: Lift) -> Iterator[Part]:
     yield f"Method: {lift.method.text}; seed {lift.method.seed}."
 
 
-def _sentences(lift: Lift) -> Iterator[str]:
+def _sentences(lift: LiftRecord) -> Iterator[str]:
     """Say what was found on the primary metric."""
     row, evaluation = lift.row(), lift.evaluation
     name = mean_title(lift.primary)
@@ -89,7 +89,7 @@ def _sentences(lift: Lift) -> Iterator[str]:
         yield detectable_sentence(f"{row.detectable:.3f}", "a true lift")
 
 
-def lift_rows(lift: Lift) -> list[tuple[str | Cell, ...]]:
+def lift_rows(lift: LiftRecord) -> list[tuple[str | Cell, ...]]:
     """Return a row a metric, and an empty one between families; the primary metric stands first."""
     rows: list[tuple[str | Cell, ...]] = [_row(lift.rows[0], lift.method.alpha)]
     family = None
@@ -117,7 +117,7 @@ def _row(row: Lifted, alpha: float) -> tuple[str | Cell, ...]:
     )
 
 
-def _moved(lift: Lift, where: str, queries: tuple[Moved, ...], moved: int) -> Iterator[Part]:
+def _moved(lift: LiftRecord, where: str, queries: tuple[Moved, ...], moved: int) -> Iterator[Part]:
     """Yield the queries that moved most in one direction, of so many that did."""
     if not moved:
         yield f"No query moved {where} in {title(lift.primary)}."

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as RichTable
 
-    from raglift.report.document import Part, Table
+    from raglift.rendering.document import Part, Table
 
 __all__ = ["WIDTH", "as_text", "write"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raglift.metrics import mean_title
-from raglift.report.document import Cell, table_of
+from raglift.rendering.document import Cell, table_of
 from raglift.report.format import (
     cost_text,
     cost_title,
@@ -25,8 +25,8 @@ from raglift.report.words import EXPLORATORY, ON_THE_FRONT
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from raglift.records import TagSlice, TagSlices, Tradeoff
-    from raglift.report.document import Part
+    from raglift.rendering.document import Part
+    from raglift.result_records import TagSlice, TagSlicesRecord, TradeoffRecord
 
 __all__ = ["slices_parts", "slices_text", "tradeoff_parts", "tradeoff_text"]
 
@@ -34,17 +34,17 @@ _FEW = "‡"
 _LONGEST = 15
 
 
-def slices_text(slices: TagSlices) -> str:
+def slices_text(slices: TagSlicesRecord) -> str:
     """Return one row a tag and system as plain text."""
     return as_text(slices_parts(slices))
 
 
-def tradeoff_text(tradeoff: Tradeoff) -> str:
+def tradeoff_text(tradeoff: TradeoffRecord) -> str:
     """Return quality and costs of each system as plain text, the best quality first."""
     return as_text(tradeoff_parts(tradeoff))
 
 
-def slices_parts(slices: TagSlices) -> Iterator[Part]:
+def slices_parts(slices: TagSlicesRecord) -> Iterator[Part]:
     """Yield the lines and the table of slices by tag."""
     name = mean_title(slices.metric)
     if not slices.slices:
@@ -66,7 +66,7 @@ def slices_parts(slices: TagSlices) -> Iterator[Part]:
         yield f"{_FEW} fewer than {slices.slices[0].FEW} queries: these figures say little"
 
 
-def _slice_rows(slices: TagSlices, labels: Mapping[str, str]) -> Iterator[tuple[str | Cell, ...]]:
+def _slice_rows(slices: TagSlicesRecord, labels: Mapping[str, str]) -> Iterator[tuple[str | Cell, ...]]:
     decimals = decimals_of(slices.metric)
     tag: str | None = ""
     for one in slices.slices:
@@ -85,14 +85,14 @@ def _slice_rows(slices: TagSlices, labels: Mapping[str, str]) -> Iterator[tuple[
         yield tuple(cells)
 
 
-def _slice_difference(one: TagSlice, slices: TagSlices) -> list[str | Cell]:
+def _slice_difference(one: TagSlice, slices: TagSlicesRecord) -> list[str | Cell]:
     if one.baseline_mean is None:
         return [Cell("baseline", "muted"), ""]
     p = None if one.difference is None else one.difference.p
     return [differing(one.difference, slices.metric, slices.method.alpha), p_text(p)]
 
 
-def tradeoff_parts(tradeoff: Tradeoff) -> Iterator[Part]:
+def tradeoff_parts(tradeoff: TradeoffRecord) -> Iterator[Part]:
     """Yield the lines and the table of quality and costs."""
     name = mean_title(tradeoff.quality)
     yield f"{name} beside {' and '.join(map(cost_title, tradeoff.costs))}"

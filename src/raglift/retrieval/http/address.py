@@ -6,8 +6,8 @@ import ipaddress
 import re
 from urllib.parse import parse_qsl, urlsplit
 
-from raglift.dataset.faults import quoted
 from raglift.errors import ConfigurationError
+from raglift.faults import quoted
 from raglift.redaction import is_secret_name
 
 __all__ = ["checked_address", "is_http_address", "is_loopback", "perhaps_address", "shown_address"]

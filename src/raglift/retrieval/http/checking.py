@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from raglift.errors import Fault, MappingError
-from raglift.retrieval.http.mapping import ResponseFields
+from raglift.retrieval.http.paths import ResponseFields
 from raglift.retrieval.http.template import QUERY, texts_of, unknown_placeholder, variables_of
 from raglift.validation import described, faults_of, nearest, path_text, quoted, several_wrong, wrong
 

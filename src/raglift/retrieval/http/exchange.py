@@ -14,8 +14,8 @@ from urllib.parse import urljoin
 
 import httpx
 
-from raglift.dataset.faults import quoted
 from raglift.errors import ServiceFailed, ServiceUnusable
+from raglift.faults import quoted
 from raglift.retrieval.http.address import shown_address
 from raglift.retrieval.http.availability import NoConnection
 

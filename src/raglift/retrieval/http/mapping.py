@@ -6,11 +6,13 @@ import os
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from raglift.dataset.faults import Place
 from raglift.dataset.strict_json import parse_text
 from raglift.dataset.strict_yaml import NotYaml, YamlFields
 from raglift.errors import ConfigurationError, Fault, MappingError
+from raglift.faults import Place
 from raglift.paths import user_path
+from raglift.retrieval.http.paths import ResponseFields
+from raglift.retrieval.http.template import K, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,32 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["HttpMapping", "ResponseFields", "load_mapping", "mapping_of"]
 
 _WANTED = 'the fields of a mapping, as json: {question: "{query}", top: "{k}"}'
-
-
-@dataclass(frozen=True, kw_only=True)
-class ResponseFields:
-    """Where things are in an answer: dotted paths, or lists of names where a name has a dot in it.
-
-    What is None is looked for under the usual names. A path that is given must lead somewhere in every answer that has
-    hits, so a misspelt one is an error and no figure.
-    """
-
-    hits: str | list[str] | None = None
-    """From the answer to the list of hits, as `hits.hits`; `.` for an answer that is the list."""
-    text: str | list[str] | None = None
-    """From a hit to its text, as `_source.body`; `.` for a hit that is a text."""
-    id: str | list[str] | None = None
-    """From a hit to its id: a text or an integer."""
-    doc_id: str | list[str] | None = None
-    """From a hit to the id of its document."""
-    start: str | list[str] | None = None
-    """From a hit to the place of its first character in the document."""
-    end: str | list[str] | None = None
-    """From a hit to the place after its last character."""
-    score: str | list[str] | None = None
-    """From a hit to its score: a number."""
-    metadata: str | list[str] | None = None
-    """From a hit to a mapping of what else is known of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,8 +61,6 @@ class HttpMapping:
     @property
     def sends_k(self) -> bool:
         """Whether the service is told how many hits are wanted."""
-        from raglift.retrieval.http.template import K, texts_of
-
         return any(K in text for text in (*texts_of(self.json), *texts_of(self.params)))
 
 

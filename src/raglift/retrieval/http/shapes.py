@@ -7,9 +7,9 @@ import itertools
 import re
 from typing import TYPE_CHECKING, Any
 
-from raglift.dataset.faults import quoted
 from raglift.printable import shorten
 from raglift.retrieval.http.paths import path_text
+from raglift.validation import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

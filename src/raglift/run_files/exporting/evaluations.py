@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from raglift.records import Evaluation
+    from raglift.result_records import EvaluationRecord
     from raglift.run_files.exporting.labels import IdLabels
     from raglift.run_files.forms import Form
 
@@ -35,7 +35,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 def export(
-    evaluation: Evaluation,
+    evaluation: EvaluationRecord,
     folder: str | Path,
     *,
     form: Form = "trec",
@@ -104,7 +104,7 @@ def export(
 
 
 def _checked(
-    evaluation: Evaluation, form: Form, stage: str | None, *, all_stages: bool, subtopics: bool, escape_ids: bool
+    evaluation: EvaluationRecord, form: Form, stage: str | None, *, all_stages: bool, subtopics: bool, escape_ids: bool
 ) -> dict[str, str]:
     """Return the name of the file of each stage that is to be written.
 
@@ -156,7 +156,9 @@ def _of_subtopics(labels: IdLabels) -> ExportedFile:
     return ExportedFile(_SUBTOPICS, f"{pairs:,} pairs of a fact and an id that stands for it", pairs, pairs)
 
 
-def _notes(evaluation: Evaluation, labels: IdLabels, rankings: Sequence[IdRankings], *, escaped: bool) -> Iterator[str]:
+def _notes(
+    evaluation: EvaluationRecord, labels: IdLabels, rankings: Sequence[IdRankings], *, escaped: bool
+) -> Iterator[str]:
     if labels.of_this_run:
         yield (
             "The index's chunks are not all known: the labels name chunks among this run's hits alone, and are no "

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from raglift.matching import Judgements, MatchRule
-    from raglift.records import Chunk, Evaluation, Inventory, Query
+    from raglift.records import Chunk, Inventory, Query
+    from raglift.result_records import EvaluationRecord
     from raglift.run_files.exporting.differences import Difference
 
 __all__ = ["UNFOUND", "IdLabels", "Subtopic", "labels_of"]
@@ -73,7 +74,7 @@ class IdLabels:
         return tuple(query for query in self.grades if query in among)
 
 
-def labels_of(evaluation: Evaluation) -> IdLabels:
+def labels_of(evaluation: EvaluationRecord) -> IdLabels:
     """Return the labels of an evaluation as ids of the chunks that are known.
 
     A chunk has the highest grade among the passages that it proves by the evaluation's match rule. By coverage, each

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from raglift.dataset.faults import Place, quoted, shown
 from raglift.dataset.replacing import NOTHING_WRITTEN, beside
 from raglift.errors import DatasetError, Fault
+from raglift.faults import Place, quoted, shown
 from raglift.paths import is_folder, is_there, user_path
 from raglift.run_files.exporting.rankings import IdRankings
 from raglift.run_files.exporting.writing import faults_of_ids, write_labels, write_rankings

@@ -10,7 +10,7 @@ from raglift.run_files.exporting.labels import labels_of
 from raglift.run_files.exporting.rankings import IdRankings
 
 if TYPE_CHECKING:
-    from raglift.records import Evaluation
+    from raglift.result_records import EvaluationRecord
 
 __all__ = ["InIrMeasures", "InRanx", "to_ir_measures", "to_ranx"]
 
@@ -33,7 +33,7 @@ class InIrMeasures(NamedTuple):
     """For each stage, its `ir_measures.ScoredDoc` records."""
 
 
-def to_ranx(evaluation: Evaluation) -> InRanx:
+def to_ranx(evaluation: EvaluationRecord) -> InRanx:
     """Return an evaluation's labels and rankings as ranx has them.
 
     Queries without labels are left out, and those that nothing came back for have an empty result, so that ranx takes
@@ -64,7 +64,7 @@ def to_ranx(evaluation: Evaluation) -> InRanx:
     return InRanx(qrels, runs)
 
 
-def to_ir_measures(evaluation: Evaluation, *, subtopics: bool = False) -> InIrMeasures:
+def to_ir_measures(evaluation: EvaluationRecord, *, subtopics: bool = False) -> InIrMeasures:
     """Return an evaluation's labels and rankings as ir_measures has them.
 
     Args:

@@ -7,7 +7,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from raglift.dataset.faults import Place, quoted
+from raglift.faults import Place, quoted
 from raglift.run_files.forms import COMPRESSED, GRADE, HITS, ID, ITERATION, LITERAL_Q0, QUERY_ID, RANK, SCORE
 
 if TYPE_CHECKING:

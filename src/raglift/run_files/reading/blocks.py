@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from raglift.dataset.faults import Place
+    from raglift.faults import Place
 
 __all__ = [
     "BLOCK",

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.dataset.faults import quoted, shown
-from raglift.dataset.passages import RELEVANT
+from raglift.faults import quoted, shown
+from raglift.records.passages import RELEVANT
 from raglift.run_files.reading.columns import Hits
 
 if TYPE_CHECKING:
-    from raglift.dataset.faults import Place
+    from raglift.faults import Place
 
 __all__ = ["Gathered", "Labels", "grade_of", "read_grade"]
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raglift.dataset.decoding import lines_of
-from raglift.dataset.faults import Place, check_fields, shown
-from raglift.dataset.passages import read_id
 from raglift.dataset.strict_json import parse_object
+from raglift.faults import Place, check_fields, shown
+from raglift.records.passages import read_id
 from raglift.run_files.forms import GRADE, HITS, ID, QUERY_ID, SCORE
 from raglift.run_files.reading.blocks import LONGEST_OBJECT, arrow_copy, blocks_of, enough, opened
 from raglift.run_files.reading.columns import Hits, coded, has_duplicates

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raglift.dataset.decoding import lines_of
-from raglift.dataset.faults import Place
 from raglift.dataset.formats.whole_documents import judged_document
-from raglift.dataset.passages import read_string
 from raglift.errors import DatasetError
+from raglift.faults import Place
 from raglift.loading import load_dataset
 from raglift.paths import is_file, is_folder, user_path
+from raglift.records.passages import read_string
 from raglift.run_files.forms import QUERY_ID, form_of
 from raglift.run_files.reading.blocks import LONGEST_ROW, enough, opened
 from raglift.run_files.reading.gathering import Labels, grade_of, read_grade

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raglift.dataset.faults import nearest, quoted, shown
 from raglift.dataset.parquet_size import fits
-from raglift.dataset.passages import read_id
+from raglift.faults import nearest, quoted, shown
 from raglift.limits import most_bytes
+from raglift.records.passages import read_id
 from raglift.run_files.forms import GRADE, ID, QUERY_ID, RANK, SCORE
 from raglift.run_files.reading.blocks import enough, opened
 from raglift.run_files.reading.columns import Hits, coded, has_duplicates
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from raglift.dataset.faults import Place
+    from raglift.faults import Place
 
 __all__ = ["read_parquet_labels", "read_parquet_run"]
 

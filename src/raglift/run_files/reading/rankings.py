@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from raglift.dataset.faults import Place
 from raglift.errors import DatasetError
+from raglift.faults import Place
 from raglift.paths import user_path
 from raglift.run_files.forms import form_of
 from raglift.run_files.reading.columns import Hits, ranked

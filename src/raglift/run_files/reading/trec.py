@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.dataset.faults import quoted
-from raglift.dataset.passages import RELEVANT
+from raglift.faults import quoted
+from raglift.records.passages import RELEVANT
 from raglift.run_files.forms import QRELS_COLUMNS, RUN_COLUMNS
 from raglift.run_files.reading.blocks import opened
 from raglift.run_files.reading.columns import Hits, coded, has_duplicates, labels_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.dataset.faults import Place
+    from raglift.faults import Place
 
 __all__ = ["read_trec_qrels", "read_trec_run"]
 

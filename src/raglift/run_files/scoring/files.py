@@ -7,8 +7,8 @@ from math import isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from raglift.dataset.faults import quoted
 from raglift.errors import ConfigurationError
+from raglift.faults import quoted
 from raglift.metrics import mean_title, title
 from raglift.paths import user_path
 from raglift.printable import printable

@@ -15,13 +15,33 @@ from raglift.retrieval.notation import RetrieverSpec, parse_retriever
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["NO_RERANKER", "PARTS", "Cell", "Exclusion", "RetrieverSpec", "grid", "parse_retriever"]
+__all__ = ["NO_RERANKER", "PARTS", "Cell", "Exclusion", "RetrieverSpec", "SystemSpec", "grid", "parse_retriever"]
 
 NO_RERANKER = "none"
 """The name that stands for no reranker."""
 
 _SLUG_LENGTH = 60
 _HASH_LENGTH = 8
+
+
+@dataclass(frozen=True)
+class SystemSpec:
+    """A system of the user's that takes part in a sweep."""
+
+    name: str
+    """What it is called; unique in the sweep."""
+    system: Any
+    """`module:factory`, the address of an HTTP service, or a retriever, or a function without arguments that makes
+    one."""
+    rerankers: Sequence[str] | None = None
+    """What it is measured with; None for the sweep's rerankers."""
+    mapping: str | None = None
+    """Of an HTTP service: the file that says what is sent, and where its hits are in the answer."""
+
+    @property
+    def reference(self) -> str | None:
+        """The `module:factory`, or the address; None for an object."""
+        return self.system if isinstance(self.system, str) else None
 
 
 @dataclass(frozen=True)

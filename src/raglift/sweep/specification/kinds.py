@@ -10,8 +10,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainValidator, ValidationInfo
 
 from raglift.sweep.specification import values
-from raglift.sweep.specification.cells import NO_RERANKER, Cell, Exclusion
-from raglift.sweep.specification.record import SystemSpec
+from raglift.sweep.specification.cells import NO_RERANKER, Cell, Exclusion, SystemSpec
 from raglift.validation import nearest, quoted, wrong
 
 __all__ = [

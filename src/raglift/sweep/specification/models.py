@@ -15,7 +15,7 @@ from raglift.records import Dataset
 from raglift.retrieval.http.address import is_http_address
 from raglift.retrieval.notation import RRF_CONSTANT, RetrieverSpec
 from raglift.sweep.specification import values
-from raglift.sweep.specification.cells import NO_RERANKER, Cell, Exclusion
+from raglift.sweep.specification.cells import NO_RERANKER, Cell, Exclusion, SystemSpec
 from raglift.sweep.specification.kinds import (
     AS_LIST,
     AS_MAPPING,
@@ -37,7 +37,6 @@ from raglift.sweep.specification.kinds import (
     list_or_mapping,
     one_of,
 )
-from raglift.sweep.specification.record import SystemSpec
 from raglift.sweep.specification.together import DEFAULT_CHUNKER
 from raglift.validation import described, wrong
 

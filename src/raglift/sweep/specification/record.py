@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from raglift.evaluation import DEFAULT_METRICS
 from raglift.loading import title_of
 from raglift.matching import MatchRule
-from raglift.sweep.specification.cells import Cell, Exclusion, RetrieverSpec, grid
+from raglift.sweep.specification.cells import Cell, Exclusion, RetrieverSpec, SystemSpec, grid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from raglift.models import Dtype
@@ -22,31 +22,11 @@ if TYPE_CHECKING:
     from raglift.sweep.result import SweepResult
     from raglift.sweep.running import EngineName
 
-__all__ = ["Sweep", "SystemSpec"]
+__all__ = ["DEFAULTS", "Sweep"]
 
 _HASH_LENGTH = 16
 _HOW_CALLED = ("concurrency", "timeout", "retries")
 """May change while a sweep is stopped: a system that could not bear so many calls at once is asked more gently."""
-
-
-@dataclass(frozen=True)
-class SystemSpec:
-    """A system of the user's that takes part in a sweep."""
-
-    name: str
-    """What it is called; unique in the sweep."""
-    system: Any
-    """`module:factory`, the address of an HTTP service, or a retriever, or a function without arguments that makes
-    one."""
-    rerankers: Sequence[str] | None = None
-    """What it is measured with; None for the sweep's rerankers."""
-    mapping: str | None = None
-    """Of an HTTP service: the file that says what is sent, and where its hits are in the answer."""
-
-    @property
-    def reference(self) -> str | None:
-        """The `module:factory`, or the address; None for an object."""
-        return self.system if isinstance(self.system, str) else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +97,7 @@ class Sweep:
     def __post_init__(self) -> None:
         from raglift.sweep.specification.spec import checked
 
-        for name, value in checked({field.name: getattr(self, field.name) for field in fields(self)}).items():
+        for name, value in checked({field.name: getattr(self, field.name) for field in fields(self)}, DEFAULTS).items():
             object.__setattr__(self, name, value)
 
     def cells(self) -> tuple[Cell, ...]:
@@ -207,6 +187,10 @@ class Sweep:
         measured = {name: value for name, value in self.to_dict().items() if name not in _HOW_CALLED}
         text = json.dumps(measured, sort_keys=True)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_LENGTH]
+
+
+DEFAULTS: Mapping[str, Any] = {field.name: field.default for field in fields(Sweep) if field.default is not MISSING}
+"""What a field of a sweep is where nothing was written for it."""
 
 
 def _plain(value: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -11,7 +10,6 @@ from pydantic import TypeAdapter, ValidationError
 from raglift.errors import Fault, SweepError
 from raglift.records import Dataset
 from raglift.sweep.specification.models import SweepModel
-from raglift.sweep.specification.record import Sweep
 from raglift.sweep.specification.together import note_disagreements
 from raglift.validation import faults_of, path_text
 
@@ -37,6 +35,7 @@ _REQUIRED = {
 
 def checked(
     given: Mapping[str, Any],
+    defaults: Mapping[str, Any],
     locate: Locate | None = None,
     *,
     source: str = "Sweep",
@@ -45,7 +44,8 @@ def checked(
     """Return the fields of a sweep, checked and in their shortest form.
 
     Args:
-        given: what was written for each field; a field that is left out has the record's default.
+        given: what was written for each field.
+        defaults: what a field is that was left out.
         locate: says where a value is; by default by its path in the record.
         source: what the whole is called in an error.
         folder: what relative paths are relative to, and then returned in full; None leaves them as they are, relative
@@ -61,16 +61,17 @@ def checked(
         where = path_text(at) if locate is None else locate(at)
         faults.append((_position(given, at), Fault(where, found, expected)))
 
-    values, faulty = _fields(given, folder, note)
+    values, faulty = _fields(given, defaults, folder, note)
     note_disagreements(values, faulty, note)
     if faults:
         raise SweepError(source, [fault for _, fault in sorted(faults, key=lambda each: each[0])])
     return values
 
 
-def _fields(given: Mapping[str, Any], folder: Path | None, note: Note) -> tuple[dict[str, Any], set[str]]:
+def _fields(
+    given: Mapping[str, Any], defaults: Mapping[str, Any], folder: Path | None, note: Note
+) -> tuple[dict[str, Any], set[str]]:
     """Return the values of the fields that are right, and the names of those that are not."""
-    defaults = {field.name: field.default for field in fields(Sweep) if field.default is not MISSING}
     try:
         return _validated({**defaults, **given}, folder), set()
     except ValidationError as error:

@@ -8,9 +8,9 @@ from dataclasses import fields
 from typing import Any, TypeAlias
 
 from raglift.comparison.statistics import is_quality, primary_of
-from raglift.dataset.faults import nearest, quoted
 from raglift.dataset.strict_yaml import Keys
 from raglift.errors import ConfigurationError
+from raglift.faults import nearest, quoted
 from raglift.matching import MatchRule
 from raglift.metrics import parse
 from raglift.metrics.choosing import choose_metrics

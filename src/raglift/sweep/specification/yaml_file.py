@@ -7,7 +7,7 @@ import os
 from raglift.dataset.strict_yaml import NotYaml, YamlFields
 from raglift.errors import ConfigurationError, SweepError
 from raglift.paths import user_path
-from raglift.sweep.specification.record import Sweep
+from raglift.sweep.specification.record import DEFAULTS, Sweep
 from raglift.sweep.specification.spec import checked
 
 __all__ = ["load_sweep"]
@@ -35,7 +35,7 @@ def load_sweep(path: str | os.PathLike[str]) -> Sweep:
     except NotYaml as error:
         raise SweepError(file.name, [error.fault]) from None
     try:
-        values = checked(given, reading.locate, folder=file.resolve().parent)
+        values = checked(given, DEFAULTS, reading.locate, folder=file.resolve().parent)
     except SweepError as error:
         reading.faults += [(reading.lines_said.get(fault.where, 0), fault) for fault in error.faults]
     if reading.faults:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.errors import ConfigurationError
-from raglift.records.metric import as_metric, mean_of
+from raglift.metrics import as_metric
+from raglift.metrics.computing import mean_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

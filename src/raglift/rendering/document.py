@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from raglift.report.page.drill_down import DrillDown
 
-__all__ = ["Cell", "Document", "Figure", "Part", "Section", "Table", "table_of"]
+__all__ = ["Cell", "Document", "Figure", "Part", "Section", "Table", "row_of", "table_of"]
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,11 @@ class Table:
     """Whether its figures depend on who labelled what, which is then said with it."""
 
 
+def row_of(cells: Iterable[Cell | str]) -> tuple[Cell, ...]:
+    """Return a row; texts stand for plain cells."""
+    return tuple(Cell(cell) if isinstance(cell, str) else cell for cell in cells)
+
+
 Part = str | Table
 """What a report on a terminal consists of: lines, and tables."""
 
@@ -68,7 +73,7 @@ def table_of(
     sections = []
     for row in rows:
         if row:
-            cells.append(tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in row))
+            cells.append(row_of(row))
         else:
             sections.append(len(cells))
     return Table(caption, tuple(columns), tuple(cells), tuple(left), tuple(sections))

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from raglift.dataset.faults import check_fields, shown
+from raglift.faults import check_fields
 from raglift.printable import SURROGATE
 from raglift.records import Annotator, Passage
+from raglift.validation import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from raglift.dataset.anchors import Sources
-    from raglift.dataset.faults import Place
+    from raglift.faults import Place
+    from raglift.records.anchors import Sources
 
 __all__ = ["IRRELEVANT", "RELEVANT", "read_annotator", "read_characters", "read_id", "read_passage", "read_string"]
 

@@ -10,11 +10,9 @@ from raglift.records.label_sources import PEOPLE, LabelSources
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import pandas as pd
-
     from raglift.records.metric import Metric
 
-__all__ = ["Costed", "Tradeoff"]
+__all__ = ["Costed", "TradeoffRecord"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ class Costed:
 
 
 @dataclass(frozen=True)
-class Tradeoff:
+class TradeoffRecord:
     """Quality and costs of each system, and the Pareto front: the systems that no other beats in all."""
 
     quality: Metric
@@ -60,20 +58,3 @@ class Tradeoff:
     def notes(self) -> tuple[str, ...]:
         """Why systems are left out."""
         return tuple(f"{one.system}: {one.left_out}" for one in self.systems if one.left_out is not None)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row a system: quality, each cost, whether it is on the front, and what beats it."""
-        from raglift.report import tradeoff_frame
-
-        return tradeoff_frame(self)
-
-    def _repr_html_(self) -> str:
-        from raglift.report.brief.comparison import tradeoff_brief
-        from raglift.report.notebook import html_of
-
-        return html_of(tradeoff_brief(self))
-
-    def __str__(self) -> str:
-        from raglift.report import tradeoff_text
-
-        return tradeoff_text(self)

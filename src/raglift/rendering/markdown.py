@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raglift.printable import shorten
-from raglift.report.markdown.escaping import escaped, escaped_cell, escaped_html
+from raglift.rendering.escaping import escaped, escaped_cell, escaped_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.report.document import Cell, Document, Section, Table
+    from raglift.rendering.document import Cell, Document, Section, Table
 
 __all__ = ["markdown_of"]
 

@@ -10,7 +10,7 @@ from raglift.printable import excerpt, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.report.document import Cell, Document, Section, Table
+    from raglift.rendering.document import Cell, Document, Section, Table
 
 __all__ = ["html_of"]
 

@@ -1,120 +1,53 @@
-"""What an evaluation found."""
+"""An evaluation, and what its reranker changed, as users get them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
-from raglift.errors import ConfigurationError
-from raglift.records.exporting import Exporting
-from raglift.records.metric import as_metric, has_differences
-from raglift.records.tracking import Tracking
+from raglift.comparison import evaluation_by_tag, reranker_lift
+from raglift.diagnosis import explain, explain_metrics, failures_of, loss_breakdown, over_k
+from raglift.diagnosis import headroom as perfect_reranker
+from raglift.rendering.markdown import markdown_of
+from raglift.report import evaluation_frame, lift_frame, per_query_frame
+from raglift.report.brief.evaluation import evaluation_brief
+from raglift.result_records import EvaluationRecord, LiftRecord
+from raglift.results.analyses import (
+    Explanation,
+    FromRecord,
+    Headroom,
+    LossBreakdown,
+    MetricsExplanation,
+    Presentable,
+    TagSlices,
+)
+from raglift.store import read_evaluation, save_evaluation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     import pandas as pd
-    from numpy.typing import NDArray
 
-    from raglift.diagnosis import Explanation, Failure, Headroom, LossBreakdown, MetricsExplanation
-    from raglift.matching import Judgements
-    from raglift.records.label_sources import LabelSources
-    from raglift.records.labels import Dataset
-    from raglift.records.lift import Lift
-    from raglift.records.metric import Metric
-    from raglift.records.rankings import Hit, Run
-    from raglift.records.scores import Scores
-    from raglift.records.slices import TagSlices
+    from raglift.diagnosis import Failure
+    from raglift.records import Metric
     from raglift.report.charts import EvaluationPlots
+    from raglift.run_files import Export
+    from raglift.run_files.exporting.peers import InIrMeasures, InRanx
 
-__all__ = ["Evaluation"]
+__all__ = ["Evaluation", "Lift", "load_evaluation"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(Exporting, Tracking):
+class Evaluation(Presentable, FromRecord, EvaluationRecord):
     """One system measured on one dataset, before and after reranking."""
-
-    run: Run
-    """What the system returned."""
-    dataset: Dataset
-    """What it was measured on."""
-    scores: Scores
-    """Every metric at every stage."""
-    profile: str = "default"
-    """Whose metric conventions were used."""
-    truncated: Mapping[str, int] = field(default_factory=dict)
-    """For each stage that returned no more than so many hits whatever was asked: how many."""
-    notes: tuple[str, ...] = ()
-    """What the reader of the figures should know."""
-    judgements: tuple[Judgements, ...] = ()
-    """What matched, for each stage; empty for a loaded evaluation, which makes them again when they are asked for."""
-    truncated_tokens: Mapping[str, int] = field(default_factory=dict)
-    """For each truncated stage: the tokens that each of its cut rankings holds at least, where budgets were scored."""
-
-    @property
-    def label_sources(self) -> LabelSources:
-        """Who gave the labels that its figures rest on: people, and which models."""
-        return self.dataset.label_sources
-
-    @property
-    def before(self) -> str:
-        """The first stage: what was retrieved."""
-        return self.scores.stages[0]
-
-    @property
-    def after(self) -> str:
-        """The last stage; the first one when there is no other."""
-        return self.scores.stages[-1]
-
-    def is_truncated(self, stage: str, metric: Metric | str) -> bool:
-        """Whether a metric looks deeper than the stage could return: at more hits, or at more tokens than they have."""
-        limit, metric = self.truncated.get(stage), as_metric(metric)
-        if limit is not None and metric.budget is not None:
-            return metric.budget.most > self.truncated_tokens.get(stage, 0)
-        return limit is not None and (metric.k is None or metric.k > limit)
-
-    def lift(self, metric: Metric | str) -> NDArray[np.float64]:
-        """Return the metric after the last stage minus before, one value a query; NaN where there is no fair pair.
-
-        The pair is the same query, the same candidates and the same k. A reranker that returned fewer hits than k
-        whatever it was given has no fair pair at that k, and neither has a system of one stage. At a token budget the
-        reranked candidates fill another beginning; there is no fair pair where any stage could not fill the budget.
-        """
-        metric = as_metric(metric)
-        before = self.scores.of(self.before, metric)
-        after = self.scores.of(self.after, metric)
-        return after - before if self.has_fair_lift(metric) else np.full_like(before, np.nan)
-
-    def has_fair_lift(self, metric: Metric | str) -> bool:
-        """Whether the metric before and after reranking is a fair pair, as `lift` says.
-
-        One whose mean is geometric has none: the difference of two such means is no mean of differences.
-        """
-        metric = as_metric(metric)
-        if not has_differences(metric):
-            return False
-        stages = self.scores.stages if metric.budget is not None else self.scores.stages[1:]
-        return len(self.scores.stages) > 1 and not any(self.is_truncated(stage, metric) for stage in stages)
-
-    def mean_lift(self, metric: Metric | str) -> float | None:
-        """Return the mean lift; None where there is no fair pair."""
-        lift = self.lift(metric)
-        counted = lift[~np.isnan(lift)]
-        return float(counted.mean()) if len(counted) else None
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a metric and k: before, after, lift, n, and each stage's mean."""
-        from raglift.report import evaluation_frame
-
         return evaluation_frame(self)
 
     def per_query(self) -> pd.DataFrame:
         """Return one row a query, metric and stage, with the value and, for failures, the error."""
-        from raglift.report import per_query_frame
-
         return per_query_frame(self)
 
     def loss(self, k: int | None = None) -> LossBreakdown:
@@ -123,14 +56,10 @@ class Evaluation(Exporting, Tracking):
         Args:
             k: the depth at which a fact counts as found; by default the deepest that was scored.
         """
-        from raglift.diagnosis import loss_breakdown
-
-        return loss_breakdown(self, k)
+        return LossBreakdown.from_record(loss_breakdown(self, k))
 
     def failures(self) -> tuple[Failure, ...]:
         """Return why queries failed: each cause with its queries, the commonest first; empty where none failed."""
-        from raglift.diagnosis import failures_of
-
         return failures_of(self.run)
 
     def headroom(self, k: int | None = None) -> Headroom:
@@ -139,26 +68,7 @@ class Evaluation(Exporting, Tracking):
         Args:
             k: the depth; by default the deepest that was scored.
         """
-        from raglift.diagnosis import headroom
-
-        return headroom(self, k)
-
-    def hits(self, query_id: str, stage: str | None = None) -> tuple[Hit, ...]:
-        """Return what one query got, best first; nothing where it failed before the stage was done.
-
-        Args:
-            query_id: the id of the query.
-            stage: the stage; by default the last.
-
-        Raises:
-            DatasetError: no query has that id.
-            ConfigurationError: no stage has that name.
-        """
-        stage, stages = self.after if stage is None else stage, self.scores.stages
-        if stage not in stages:
-            raise ConfigurationError(f"stage: found {stage!r}; expected one of {', '.join(stages)}")
-        trace = self.run.traces[self.dataset.queries.index(self.dataset.query(query_id))]
-        return next((done.ranking.hits for done in trace.stages if done.stage == stage), ())
+        return Headroom.from_record(perfect_reranker(self, k))
 
     def explain(self, query_id: str, *, stage: str | None = None) -> Explanation:
         """Return which hit of one query matched which passage, and what it earned in each metric.
@@ -171,9 +81,7 @@ class Evaluation(Exporting, Tracking):
             DatasetError: no query has that id.
             ConfigurationError: no stage has that name.
         """
-        from raglift.diagnosis import explain
-
-        return explain(self, query_id, stage=stage)
+        return Explanation.from_record(explain(self, query_id, stage=stage))
 
     def explain_metrics(
         self,
@@ -194,9 +102,7 @@ class Evaluation(Exporting, Tracking):
             ConfigurationError: no stage has that name; a metric that is unknown, needs a depth, or looks deeper than
                 the run's candidates; no query is asked for and none has labels.
         """
-        from raglift.diagnosis import explain_metrics
-
-        return explain_metrics(self, query_id, metrics=metrics, stage=stage)
+        return MetricsExplanation.from_record(explain_metrics(self, query_id, metrics=metrics, stage=stage))
 
     def over_k(self, metric: Metric | str, ks: Sequence[int] | None = None) -> pd.DataFrame:
         """Return a metric's mean at many depths, without asking the system again.
@@ -212,8 +118,6 @@ class Evaluation(Exporting, Tracking):
         Raises:
             ConfigurationError: no such measure, or a depth that is not from 1 to the number of candidates.
         """
-        from raglift.diagnosis import over_k
-
         return over_k(self, metric, ks)
 
     def reranker_lift(
@@ -231,9 +135,7 @@ class Evaluation(Exporting, Tracking):
         Raises:
             ConfigurationError: a system of one stage, or a metric that was not scored.
         """
-        from raglift.comparison import reranker_lift
-
-        return reranker_lift(self, primary=primary, seed=seed, confidence=confidence, moved=moved)
+        return Lift.from_record(reranker_lift(self, primary=primary, seed=seed, confidence=confidence, moved=moved))
 
     def by_tag(self, metric: Metric | str | None = None, *, seed: int = 0, confidence: float = 0.95) -> TagSlices:
         """Return the means, and the lifts where there is a reranker, on the queries of each tag: exploratory.
@@ -246,9 +148,7 @@ class Evaluation(Exporting, Tracking):
         Raises:
             ConfigurationError: the metric was not scored.
         """
-        from raglift.comparison import evaluation_by_tag
-
-        return evaluation_by_tag(self, metric, seed=seed, confidence=confidence)
+        return TagSlices.from_record(evaluation_by_tag(self, metric, seed=seed, confidence=confidence))
 
     @property
     def plot(self) -> EvaluationPlots:
@@ -267,8 +167,6 @@ class Evaluation(Exporting, Tracking):
         Raises:
             RunError: the folder exists, or cannot be written.
         """
-        from raglift.store import save_evaluation
-
         return save_evaluation(self, folder, overwrite=overwrite)
 
     def report(
@@ -304,7 +202,7 @@ class Evaluation(Exporting, Tracking):
         return write_page(document, path, overwrite=overwrite)
 
     def to_markdown(self, primary: Metric | str | None = None) -> str:
-        """Return the evaluation in short as GitHub's Markdown, for a pull request.
+        """Return it in short as GitHub's Markdown, for a pull request.
 
         Args:
             primary: the metric that decides; by default as in `reranker_lift`.
@@ -312,22 +210,103 @@ class Evaluation(Exporting, Tracking):
         Raises:
             ConfigurationError: the metric was not scored, or is no measure of quality.
         """
-        from raglift.report.brief.evaluation import evaluation_brief
-        from raglift.report.markdown import markdown_of
-
         return markdown_of(evaluation_brief(self, primary))
 
-    def _repr_html_(self) -> str:
-        from raglift.report.brief.evaluation import evaluation_brief
-        from raglift.report.notebook import html_of
+    def to_trec(
+        self,
+        folder: str | Path,
+        *,
+        stage: str | None = None,
+        all_stages: bool = False,
+        subtopics: bool = False,
+        escape_ids: bool = False,
+        overwrite: bool = False,
+    ) -> Export:
+        """Write a TREC run and qrels, which trec_eval and most other tools read; what comes back says what to compare.
 
-        return html_of(evaluation_brief(self))
+        JSON Lines and Parquet are written by `raglift.run_files.export`.
+
+        Args:
+            folder: where to, for `run.trec`, `qrels.txt` and `export.json`; its parents are made when missing.
+            stage: the stage whose rankings are written; by default the last.
+            all_stages: write the rankings of all stages, as `run.1-retrieve.trec`, `run.2-rerank.trec`, ….
+            subtopics: also write which id stands for which fact, as diversity qrels (`qrels.subtopics.txt`).
+            escape_ids: write white space and control characters of ids, which TREC files cannot hold, as in a URL.
+            overwrite: replace an export that is already there; nothing else is ever replaced.
+
+        Raises:
+            ConfigurationError: no such stage.
+            DatasetError: ids that TREC files cannot hold, all of them listed; or the folder is taken or cannot be
+                written.
+        """
+        from raglift.run_files import export
+
+        return export(
+            self,
+            folder,
+            stage=stage,
+            all_stages=all_stages,
+            subtopics=subtopics,
+            escape_ids=escape_ids,
+            overwrite=overwrite,
+        )
+
+    def to_ranx(self) -> InRanx:
+        """Return the labels as a `ranx.Qrels`, and a `ranx.Run` for each stage: `qrels, runs = evaluation.to_ranx()`.
+
+        Raises:
+            ConfigurationError: no query has labels.
+            MissingDependency: ranx is not installed.
+        """
+        from raglift.run_files.exporting.peers import to_ranx
+
+        return to_ranx(self)
+
+    def to_ir_measures(self, *, subtopics: bool = False) -> InIrMeasures:
+        """Return the labels as ir_measures' `Qrel` records, and each stage's hits as `ScoredDoc` records, in a pair.
+
+        Args:
+            subtopics: for measures of diversity: one label for each fact and id that stands for it.
+
+        Raises:
+            MissingDependency: ir_measures is not installed.
+        """
+        from raglift.run_files.exporting.peers import to_ir_measures
+
+        return to_ir_measures(self, subtopics=subtopics)
 
     def __repr__(self) -> str:
-        stages = " → ".join(self.scores.stages)
-        return f"Evaluation({self.dataset.name!r}, {stages}, {len(self.dataset):,} queries; print() shows the table)"
+        return f"{super().__repr__()[:-1]}; print() shows the table)"
 
-    def __str__(self) -> str:
-        from raglift.report import evaluation_text
 
-        return evaluation_text(self)
+@dataclass(frozen=True, eq=False, repr=False)
+class Lift(Presentable, FromRecord, LiftRecord):
+    """What the stages after the first changed, metric by metric."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a metric: before, after, difference, interval, p-value, wins, ties and losses."""
+        return lift_frame(self)
+
+    evaluation: Evaluation
+    """What was measured."""
+
+    @classmethod
+    def from_record(cls, record: Any) -> Self:
+        """Return a plain record as this class, and so with the evaluation in it."""
+        if isinstance(record, cls):
+            return record
+        return super().from_record(replace(record, evaluation=Evaluation.from_record(record.evaluation)))
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}; print() shows the table)"
+
+
+def load_evaluation(folder: str | Path) -> Evaluation:
+    """Read an evaluation that was saved.
+
+    The documents are not saved with it, so they are not in the dataset that comes back.
+
+    Raises:
+        RunError: the folder is missing, damaged, or from a newer version; the message names the file and line.
+    """
+    return Evaluation.from_record(read_evaluation(folder))

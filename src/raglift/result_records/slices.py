@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 from raglift.records.label_sources import PEOPLE, LabelSources
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from raglift.records.comparison import Method
     from raglift.records.metric import Metric
+    from raglift.result_records.comparison import Method
     from raglift.significance import Interval, PairedDifference
 
-__all__ = ["TagSlice", "TagSlices"]
+__all__ = ["TagSlice", "TagSlicesRecord"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class TagSlice:
 
 
 @dataclass(frozen=True)
-class TagSlices:
+class TagSlicesRecord:
     """One metric on the queries of each tag: exploratory, no p-value is corrected for how many tags there are."""
 
     metric: Metric
@@ -64,20 +62,3 @@ class TagSlices:
     def tags(self) -> tuple[str | None, ...]:
         """The tags, most queries first; None last, for queries without any."""
         return tuple(dict.fromkeys(one.tag for one in self.slices))
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row a tag and system, with `few` where the slice has fewer than 10 queries."""
-        from raglift.report import slices_frame
-
-        return slices_frame(self)
-
-    def _repr_html_(self) -> str:
-        from raglift.report.brief.comparison import slices_brief
-        from raglift.report.notebook import html_of
-
-        return html_of(slices_brief(self))
-
-    def __str__(self) -> str:
-        from raglift.report import slices_text
-
-        return slices_text(self)

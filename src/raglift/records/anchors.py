@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raglift.dataset.faults import nearest, quoted
+from raglift.faults import nearest, quoted
 from raglift.text import normalize, normalize_with_offsets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.dataset.faults import Place
-    from raglift.records import Document
+    from raglift.faults import Place
+    from raglift.records.corpus import Document
     from raglift.text import NormalizedText
 
 __all__ = ["Sources"]

@@ -1,21 +1,49 @@
-"""Audits as pandas frames."""
+"""An audit as users get it: printed, in short, and as pandas frames."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from raglift.auditing.records import KINDS, PLACEMENTS
+from raglift.auditing.brief import audit_brief
+from raglift.auditing.records import KINDS, PLACEMENTS, AuditRecord
+from raglift.auditing.terminal import audit_text
+from raglift.report.presenting import summary_of, text_of
+from raglift.results import Presentable
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from raglift.auditing.records import Audit, ChunkingAudit, Finding
+    from raglift.auditing.records import ChunkingAudit, Finding
 
-__all__ = ["chunkings_frame", "findings_frame"]
+__all__ = ["Audit"]
+
+text_of.register(AuditRecord, audit_text)
+summary_of.register(AuditRecord, audit_brief)
 
 
-def findings_frame(audit: Audit) -> pd.DataFrame:
-    """Return one row a finding; the columns are those of `Audit.to_frame`."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit(Presentable, AuditRecord):
+    """What is wrong with the labels of a dataset, and what chunking does to them."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a finding.
+
+        Columns: `query_id`, `where`, `severity` (broken or warning), `kind`, `text`, `detail`, `places` (how many),
+        `doc_id`, `start`, `end` (of the first place, or of the nearest), `nearest`, `likeness`.
+        """
+        return _findings_frame(self)
+
+    def chunkings_to_frame(self) -> pd.DataFrame:
+        """Return one row a chunker.
+
+        Columns: `chunker`, `chunks`, `mean_length`, `read_in_part`, one for each of `PLACEMENTS`, and `recall@k` and
+        `exact@k` for each k.
+        """
+        return _chunkings_frame(self)
+
+
+def _findings_frame(audit: AuditRecord) -> pd.DataFrame:
     import pandas as pd
 
     columns = ("query_id", "where", "severity", "kind", "text", "detail", "places", "doc_id", "start", "end")
@@ -44,8 +72,7 @@ def _finding_row(finding: Finding) -> dict[str, Any]:
     }
 
 
-def chunkings_frame(audit: Audit) -> pd.DataFrame:
-    """Return one row a chunker; the columns are those of `Audit.chunkings_to_frame`."""
+def _chunkings_frame(audit: AuditRecord) -> pd.DataFrame:
     import pandas as pd
 
     columns = ["chunker", "chunks", "mean_length", "read_in_part", *PLACEMENTS]

@@ -6,24 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
-from raglift.records.metric import as_metric
-from raglift.records.tracking import Tracking
+from raglift.metrics import as_metric
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    import pandas as pd
+    from collections.abc import Mapping
 
     from raglift.records.label_sources import LabelSources
     from raglift.records.metric import Metric
-    from raglift.records.results import Evaluation
-    from raglift.records.slices import TagSlices
-    from raglift.records.tradeoff import Tradeoff
-    from raglift.report.charts import ComparisonPlots
+    from raglift.result_records.evaluation import EvaluationRecord
     from raglift.significance import Interval, PairedDifference
 
-__all__ = ["Compared", "Comparison", "HeldOut", "Method"]
+__all__ = ["Compared", "ComparisonRecord", "HeldOut", "Method"]
 
 
 @dataclass(frozen=True)
@@ -103,12 +96,12 @@ class HeldOut:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Tracking):
+class ComparisonRecord:
     """Two or more systems on the same queries, each beside a baseline."""
 
     names: tuple[str, ...]
     """What the systems are called, in the order given."""
-    evaluations: tuple[Evaluation, ...]
+    evaluations: tuple[EvaluationRecord, ...]
     """What was measured of each."""
     baseline: str
     """The system that the others are compared with."""
@@ -147,7 +140,7 @@ class Comparison(Tracking):
         """The systems that are compared with the baseline."""
         return tuple(name for name in self.names if name != self.baseline)
 
-    def evaluation(self, name: str) -> Evaluation:
+    def evaluation(self, name: str) -> EvaluationRecord:
         """Return what was measured of one system.
 
         Raises:
@@ -181,100 +174,6 @@ class Comparison(Tracking):
             raise ConfigurationError(f"system: found {name!r}; expected one of {', '.join(map(repr, self.names))}")
         return self.names.index(name)
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row a metric and system: means, difference, intervals, p-values, wins, ties and losses."""
-        from raglift.report import comparison_frame
-
-        return comparison_frame(self)
-
-    def per_query(self) -> pd.DataFrame:
-        """Return one row a system, query, metric and stage, with the value and, for failures, the error."""
-        from raglift.report import per_query_frames
-
-        return per_query_frames(dict(zip(self.names, self.evaluations, strict=True)), "system")
-
-    def by_tag(self, metric: Metric | str | None = None) -> TagSlices:
-        """Return each system beside the baseline on the queries of each tag: exploratory, nothing is corrected.
-
-        Args:
-            metric: what to look at; by default the primary metric.
-
-        Raises:
-            ConfigurationError: the metric was not compared.
-        """
-        from raglift.comparison import comparison_by_tag
-
-        return comparison_by_tag(self, metric)
-
-    def pareto(
-        self,
-        quality: Metric | str | None = None,
-        costs: Sequence[str] | None = None,
-        *,
-        known: Mapping[str, Mapping[str, float]] | None = None,
-    ) -> Tradeoff:
-        """Return cost beside quality, and the systems that no other beats in all: the Pareto front.
-
-        Args:
-            quality: more is better; by default the primary metric.
-            costs: less is better: `latency_p50`, `latency_p95` (seconds of one query, its stages added up),
-                `context_tokens` (at the depth of the quality), `index_seconds`, `index_bytes`, `chunks`, or a name in
-                `known`. By default those that are known of at least one system.
-            known: costs that you know, as `{"dollars": {"dense": 0.4, "bm25": 0}}`.
-
-        Raises:
-            ConfigurationError: a cost that does not exist, or that is known of no system.
-        """
-        from raglift.comparison import tradeoff
-
-        return tradeoff(self, quality, costs, known=known or {})
-
-    def report(self, path: str | Path, *, overwrite: bool = True) -> Path:
-        """Write a page to look at: one HTML file that needs nothing else, with every query in it.
-
-        Args:
-            path: the file.
-            overwrite: replace a report that is already there; any other file is never replaced.
-
-        Returns:
-            The path.
-
-        Raises:
-            ConfigurationError: a path that cannot be written.
-            MissingDependency: a package that pages are made with is not installed.
-        """
-        from raglift.report.page.comparison import comparison_document
-        from raglift.report.page.rendering import write_page
-
-        return write_page(comparison_document(self), path, overwrite=overwrite)
-
-    @property
-    def plot(self) -> ComparisonPlots:
-        """Its charts: `comparison.plot.intervals()`, `.differences()`, `.lift()`, `.over_k()`, `.tags()` and others."""
-        from raglift.report.charts import ComparisonPlots
-
-        return ComparisonPlots(self)
-
-    def to_markdown(self) -> str:
-        """Return the comparison in short as GitHub's Markdown, for a pull request."""
-        from raglift.report.brief.comparison import comparison_brief
-        from raglift.report.markdown import markdown_of
-
-        return markdown_of(comparison_brief(self))
-
-    def _repr_html_(self) -> str:
-        from raglift.report.brief.comparison import comparison_brief
-        from raglift.report.notebook import html_of
-
-        return html_of(comparison_brief(self))
-
     def __repr__(self) -> str:
-        return (
-            f"Comparison({', '.join(map(repr, self.names))}; {self.primary}, {len(self.query_ids):,} queries; "
-            "print() shows the table)"
-        )
-
-    def __str__(self) -> str:
-        from raglift.report import comparison_text
-
-        return comparison_text(self)
+        names = ", ".join(map(repr, self.names))
+        return f"{type(self).__name__}({names}; {self.primary}, {len(self.query_ids):,} queries)"

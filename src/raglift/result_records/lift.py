@@ -6,18 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
-from raglift.records.metric import as_metric
+from raglift.metrics import as_metric
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from raglift.records.comparison import Method
     from raglift.records.label_sources import LabelSources
     from raglift.records.metric import Metric
-    from raglift.records.results import Evaluation
+    from raglift.result_records.comparison import Method
+    from raglift.result_records.evaluation import EvaluationRecord
     from raglift.significance import Interval, PairedDifference
 
-__all__ = ["Lift", "Lifted", "Moved"]
+__all__ = ["LiftRecord", "Lifted", "Moved"]
 
 
 @dataclass(frozen=True)
@@ -67,10 +65,10 @@ class Moved:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Lift:
+class LiftRecord:
     """What the stages after the first changed, metric by metric."""
 
-    evaluation: Evaluation
+    evaluation: EvaluationRecord
     """What was measured."""
     primary: Metric
     """The one metric that decides; every other is exploratory."""
@@ -103,29 +101,5 @@ class Lift:
         known = ", ".join(str(row.metric) for row in self.rows)
         raise ConfigurationError(f"metric: found {wanted}, which was not scored; expected one of {known}")
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row a metric: before, after, difference, interval, p-value, wins, ties and losses."""
-        from raglift.report import lift_frame
-
-        return lift_frame(self)
-
-    def to_markdown(self) -> str:
-        """Return what reranking changed, in short, as GitHub's Markdown, for a pull request."""
-        from raglift.report.brief.evaluation import lift_brief
-        from raglift.report.markdown import markdown_of
-
-        return markdown_of(lift_brief(self))
-
-    def _repr_html_(self) -> str:
-        from raglift.report.brief.evaluation import lift_brief
-        from raglift.report.notebook import html_of
-
-        return html_of(lift_brief(self))
-
     def __repr__(self) -> str:
-        return f"Lift({self.evaluation.dataset.name!r}, {self.primary}; print() shows the table)"
-
-    def __str__(self) -> str:
-        from raglift.report import lift_text
-
-        return lift_text(self)
+        return f"{type(self).__name__}({self.evaluation.dataset.name!r}, {self.primary})"

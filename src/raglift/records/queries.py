@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from raglift.dataset.faults import check_fields, shown
-from raglift.dataset.passages import IRRELEVANT, RELEVANT, read_annotator, read_id, read_passage, read_string
-from raglift.records import Fact, Query
+from raglift.faults import check_fields, shown
+from raglift.records.labels import Fact, Query
+from raglift.records.passages import IRRELEVANT, RELEVANT, read_annotator, read_id, read_passage, read_string
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from raglift.dataset.anchors import Sources
-    from raglift.dataset.faults import Place
-    from raglift.records import Passage
+    from raglift.faults import Place
+    from raglift.records.anchors import Sources
+    from raglift.records.labels import Passage
 
 __all__ = ["read_facts", "read_query"]
 

@@ -1,0 +1,26 @@
+"""How a command ends that was stopped, or whose output has no place to go."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+
+__all__ = ["INTERRUPTED", "Stopped", "drop_output"]
+
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as a shell has it."""
+
+
+class Stopped(SystemExit):
+    """Ctrl-C, where there is something to say of how to go on."""
+
+    def __init__(self, how_to_go_on: str) -> None:
+        super().__init__(INTERRUPTED)
+        self.how_to_go_on = how_to_go_on
+
+
+def drop_output() -> None:
+    """Let what is still to be printed go nowhere: there is no place for it."""
+    with suppress(OSError):  # a test's output has no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,70 @@
+"""How each kind of result is shown: as text, and in short for notebooks and Markdown.
+
+A package further right registers its own results: `text_of.register(AuditRecord, audit_text)`.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import TYPE_CHECKING
+
+from raglift.diagnosis import ExplanationRecord, HeadroomRecord, LossBreakdownRecord, MetricsExplanationRecord
+from raglift.report.brief.comparison import comparison_brief, slices_brief, tradeoff_brief
+from raglift.report.brief.conventions import conventions_brief
+from raglift.report.brief.diagnosis import explanation_brief, loss_brief
+from raglift.report.brief.evaluation import evaluation_brief, lift_brief
+from raglift.report.terminal import (
+    comparison_text,
+    conventions_text,
+    evaluation_text,
+    explanation_text,
+    headroom_text,
+    lift_text,
+    loss_text,
+    slices_text,
+    tradeoff_text,
+)
+from raglift.result_records import (
+    ComparisonRecord,
+    EvaluationRecord,
+    LiftRecord,
+    TagSlicesRecord,
+    TradeoffRecord,
+)
+
+if TYPE_CHECKING:
+    from raglift.rendering.document import Document
+
+__all__ = ["summary_of", "text_of"]
+
+
+@singledispatch
+def text_of(result: object) -> str:
+    """Return a result as the text that `print` shows."""
+    raise TypeError(f"text_of: found a {type(result).__name__}; expected a result of raglift")
+
+
+@singledispatch
+def summary_of(result: object) -> Document:
+    """Return a result in short, from which notebooks and Markdown are made."""
+    raise TypeError(f"summary_of: found a {type(result).__name__}; expected a result of raglift")
+
+
+text_of.register(EvaluationRecord, evaluation_text)
+text_of.register(LiftRecord, lift_text)
+text_of.register(ComparisonRecord, comparison_text)
+text_of.register(TagSlicesRecord, slices_text)
+text_of.register(TradeoffRecord, tradeoff_text)
+text_of.register(LossBreakdownRecord, loss_text)
+text_of.register(HeadroomRecord, headroom_text)
+text_of.register(ExplanationRecord, explanation_text)
+text_of.register(MetricsExplanationRecord, conventions_text)
+
+summary_of.register(EvaluationRecord, evaluation_brief)
+summary_of.register(LiftRecord, lift_brief)
+summary_of.register(ComparisonRecord, comparison_brief)
+summary_of.register(TagSlicesRecord, slices_brief)
+summary_of.register(TradeoffRecord, tradeoff_brief)
+summary_of.register(LossBreakdownRecord, loss_brief)
+summary_of.register(ExplanationRecord, explanation_brief)
+summary_of.register(MetricsExplanationRecord, conventions_brief)

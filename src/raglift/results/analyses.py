@@ -1,0 +1,95 @@
+"""What results of every kind can do, and the results of looking closer at an evaluation or a comparison."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Self
+
+from raglift.diagnosis import ExplanationRecord, HeadroomRecord, LossBreakdownRecord, MetricsExplanationRecord
+from raglift.rendering.markdown import markdown_of
+from raglift.rendering.notebook import html_of
+from raglift.report import slices_frame, tradeoff_frame
+from raglift.report.presenting import summary_of, text_of
+from raglift.result_records import TagSlicesRecord, TradeoffRecord
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "Explanation",
+    "FromRecord",
+    "Headroom",
+    "LossBreakdown",
+    "MetricsExplanation",
+    "Presentable",
+    "Printable",
+    "TagSlices",
+    "Tradeoff",
+]
+
+
+class FromRecord:
+    """A result as users get it, made of the plain record that it extends."""
+
+    @classmethod
+    def from_record(cls, record: Any) -> Self:
+        """Return a plain record as this class: with the same fields, and nothing computed again."""
+        if isinstance(record, cls):
+            return record
+        return cls(**{field.name: getattr(record, field.name) for field in fields(record)})
+
+
+class Printable:
+    """A result of which `print` shows a text."""
+
+    def __str__(self) -> str:
+        return text_of(self)
+
+
+class Presentable(Printable):
+    """A result that can also be shown in a notebook and in a pull request."""
+
+    def to_markdown(self) -> str:
+        """Return it in short as GitHub's Markdown, for a pull request."""
+        return markdown_of(summary_of(self))
+
+    def _repr_html_(self) -> str:
+        return html_of(summary_of(self))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TagSlices(Presentable, FromRecord, TagSlicesRecord):
+    """One metric on the queries of each tag: exploratory, no p-value is corrected for how many tags there are."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a tag and system, with `few` where the slice has fewer than 10 queries."""
+        return slices_frame(self)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tradeoff(Presentable, FromRecord, TradeoffRecord):
+    """Quality and costs of each system, and the Pareto front: the systems that no other beats in all."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a system: quality, each cost, whether it is on the front, and what beats it."""
+        return tradeoff_frame(self)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LossBreakdown(Presentable, FromRecord, LossBreakdownRecord):
+    """What became of each fact of the labelled queries, at one depth."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Headroom(Printable, FromRecord, HeadroomRecord):
+    """Recall and NDCG of a perfect reranker over the candidates that the first stage returned."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(Presentable, FromRecord, ExplanationRecord):
+    """One query at one stage: which hit matched which passage, and what it earned."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MetricsExplanation(Presentable, FromRecord, MetricsExplanationRecord):
+    """One query's metrics under every profile, beside the means of all queries."""

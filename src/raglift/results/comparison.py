@@ -1,0 +1,248 @@
+"""`compare()`: systems beside each other, as users get them."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeGuard
+
+from raglift.comparison import compare_systems, comparison_by_tag, system_name, tradeoff
+from raglift.comparison.systems import cell_name
+from raglift.errors import ConfigurationError
+from raglift.paths import user_path
+from raglift.report import comparison_frame, per_query_frames
+from raglift.result_records import ComparisonRecord, EvaluationRecord
+from raglift.results.analyses import FromRecord, Presentable, TagSlices, Tradeoff
+from raglift.results.evaluation import Evaluation, load_evaluation
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from raglift.records import Metric
+    from raglift.report.charts import ComparisonPlots
+
+__all__ = ["Comparison", "Source", "compare", "distinct_names", "named_evaluations"]
+
+Source = EvaluationRecord | str | os.PathLike[str]
+"""An evaluation, or the folder of a saved one."""
+_FEWEST = 2
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Presentable, FromRecord, ComparisonRecord):
+    """Two or more systems on the same queries, each beside a baseline."""
+
+    evaluations: tuple[Evaluation, ...]
+    """What was measured of each."""
+
+    @classmethod
+    def from_record(cls, record: Any) -> Self:
+        """Return a plain record as this class, and so with the evaluations in it."""
+        if isinstance(record, cls):
+            return record
+        return super().from_record(replace(record, evaluations=tuple(map(Evaluation.from_record, record.evaluations))))
+
+    def evaluation(self, name: str) -> Evaluation:
+        """Return what was measured of one system.
+
+        Raises:
+            ConfigurationError: no system has that name.
+        """
+        return Evaluation.from_record(super().evaluation(name))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a metric and system: means, difference, intervals, p-values, wins, ties and losses."""
+        return comparison_frame(self)
+
+    def per_query(self) -> pd.DataFrame:
+        """Return one row a system, query, metric and stage, with the value and, for failures, the error."""
+        return per_query_frames(dict(zip(self.names, self.evaluations, strict=True)), "system")
+
+    def by_tag(self, metric: Metric | str | None = None) -> TagSlices:
+        """Return each system beside the baseline on the queries of each tag: exploratory, nothing is corrected.
+
+        Args:
+            metric: what to look at; by default the primary metric.
+
+        Raises:
+            ConfigurationError: the metric was not compared.
+        """
+        return TagSlices.from_record(comparison_by_tag(self, metric))
+
+    def pareto(
+        self,
+        quality: Metric | str | None = None,
+        costs: Sequence[str] | None = None,
+        *,
+        known: Mapping[str, Mapping[str, float]] | None = None,
+    ) -> Tradeoff:
+        """Return cost beside quality, and the systems that no other beats in all: the Pareto front.
+
+        Args:
+            quality: more is better; by default the primary metric.
+            costs: less is better: `latency_p50`, `latency_p95` (seconds of one query, its stages added up),
+                `context_tokens` (at the depth of the quality), `index_seconds`, `index_bytes`, `chunks`, or a name in
+                `known`. By default those that are known of at least one system.
+            known: costs that you know, as `{"dollars": {"dense": 0.4, "bm25": 0}}`.
+
+        Raises:
+            ConfigurationError: a cost that does not exist, or that is known of no system.
+        """
+        return Tradeoff.from_record(tradeoff(self, quality, costs, known=known))
+
+    def report(self, path: str | Path, *, overwrite: bool = True) -> Path:
+        """Write a page to look at: one HTML file that needs nothing else, with every query in it.
+
+        Args:
+            path: the file.
+            overwrite: replace a report that is already there; any other file is never replaced.
+
+        Returns:
+            The path.
+
+        Raises:
+            ConfigurationError: a path that cannot be written.
+            MissingDependency: a package that pages are made with is not installed.
+        """
+        from raglift.report.page.comparison import comparison_document
+        from raglift.report.page.rendering import write_page
+
+        return write_page(comparison_document(self), path, overwrite=overwrite)
+
+    @property
+    def plot(self) -> ComparisonPlots:
+        """Its charts: `comparison.plot.intervals()`, `.differences()`, `.lift()`, `.over_k()`, `.tags()` and others."""
+        from raglift.report.charts import ComparisonPlots
+
+        return ComparisonPlots(self)
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}; print() shows the table)"
+
+
+def compare(
+    evaluations: Sequence[Source] | Mapping[str, Source],
+    *,
+    baseline: str | int | None = None,
+    primary: Metric | str | None = None,
+    names: Sequence[str] | None = None,
+    seed: int = 0,
+    confidence: float = 0.95,
+    hold_out: bool = False,
+) -> Comparison:
+    """Compare systems on the same queries, and say which differences are real.
+
+    Queries are paired by id, and every system is compared at its last stage. One metric decides, corrected by Holm over
+    the systems; every other is exploratory. A query that failed counts 0; one without labels counts for none.
+
+    Args:
+        evaluations: two or more, in a list or by name; folders of saved ones are opened.
+        baseline: the system that the others are compared with, by name or number; by default the first.
+        primary: the metric that decides, one that all systems have scored; by default NDCG@10 or, where that was not
+            scored, NDCG at the deepest depth that was, else the first measure of quality at its deepest.
+        names: what to call the systems; by default the mapping's names, the folders' names, or what their stages do.
+        seed: of the permutation tests and the choice of halves.
+        confidence: how often intervals hold the true value; a difference counts as real at p ≤ 1 − confidence.
+        hold_out: choose the best system on one half of the queries, and measure it on the other: the best of many is
+            partly the luckiest.
+
+    Raises:
+        ConfigurationError: an argument that cannot be used; or systems without a fair pair: no query in common, other
+            labels, another match rule or profile.
+        RunError: a folder that holds no evaluation.
+    """
+    systems = named_evaluations(evaluations, names)
+    found = compare_systems(
+        systems, baseline=baseline, primary=primary, seed=seed, confidence=confidence, hold_out=hold_out
+    )
+    return Comparison.from_record(found)
+
+
+def named_evaluations(
+    evaluations: Sequence[Source] | Mapping[str, Source], names: Sequence[str] | None
+) -> dict[str, Evaluation]:
+    """Return the evaluations by name, in the order given.
+
+    Cells of a sweep have names; other saved evaluations are called by their folder, and what is not saved by its
+    stages, as `dense + late-interaction`, numbered where that is not enough.
+
+    Raises:
+        ConfigurationError: fewer than two, something that is no evaluation, or names that do not fit them.
+        RunError: a folder that holds no evaluation.
+    """
+    if isinstance(evaluations, Mapping):
+        if names is not None:
+            raise ConfigurationError("compare: found names= with a mapping, which has names; expected one of the two")
+        names, sources = list(evaluations), list(evaluations.values())
+    elif isinstance(evaluations, (EvaluationRecord, str, os.PathLike)) or not isinstance(evaluations, Sequence):
+        raise ConfigurationError(
+            f"compare: found a {type(evaluations).__name__}; expected a list of evaluations, or of folders of saved "
+            "ones, or a mapping from names to them"
+        )
+    else:
+        sources = list(evaluations)
+    if len(sources) < _FEWEST:
+        raise ConfigurationError(
+            f"compare: found {len(sources)} evaluation{'s' * (len(sources) != 1)}; expected two or more "
+            "(what one reranker changed: evaluation.reranker_lift())"
+        )
+    for place, source in enumerate(sources):
+        if not _is_source(source):
+            where = f"evaluations[{place}]" if names is None else f"evaluations[{place}] ({names[place]!r})"
+            raise ConfigurationError(
+                f"compare: {where}: found a {type(source).__name__}; expected an Evaluation, or the folder of a saved "
+                "one"
+            )
+    opened = [_opened(source) for source in sources]
+    chosen = distinct_names(sources, opened) if names is None else _checked(names, len(sources))
+    return dict(zip(chosen, opened, strict=True))
+
+
+def _is_source(source: object) -> TypeGuard[Source]:
+    return isinstance(source, (EvaluationRecord, str, os.PathLike))
+
+
+def _opened(source: Source) -> Evaluation:
+    return Evaluation.from_record(source) if isinstance(source, EvaluationRecord) else load_evaluation(Path(source))
+
+
+def _checked(names: Sequence[str], count: int) -> list[str]:
+    found = [names] if isinstance(names, str) else list(names)
+    if len(found) != count:
+        raise ConfigurationError(f"names: found {len(found)}; expected {count}, one for each evaluation")
+    faulty = [name for name in found if not isinstance(name, str) or not name.strip()]
+    if faulty:
+        raise ConfigurationError(f"names: found {faulty[0]!r}; expected a text that is not empty for each evaluation")
+    twice = [name for name, times in Counter(found).items() if times > 1]
+    if twice:
+        raise ConfigurationError(f"names: found {twice[0]!r} more than once; expected a different one for each")
+    return found
+
+
+def distinct_names(sources: Sequence[Source], opened: Sequence[Evaluation]) -> list[str]:
+    """Return a name for each source, by what was opened of it; those that share one get a number."""
+    plain = [_plain_name(source, evaluation) for source, evaluation in zip(sources, opened, strict=True)]
+    if len(set(plain)) == len(plain):
+        return plain
+    folders = [source if isinstance(source, EvaluationRecord) else str(Path(source)) for source in sources]
+    longer = [
+        str(folder) if plain.count(name) > 1 and isinstance(folder, str) else name
+        for name, folder in zip(plain, folders, strict=True)
+    ]
+    names: list[str] = []
+    for name in longer:
+        number = 2
+        unique = name
+        while unique in names:
+            unique, number = f"{name} #{number}", number + 1
+        names.append(unique)
+    return names
+
+
+def _plain_name(source: Source, evaluation: Evaluation) -> str:
+    if isinstance(source, EvaluationRecord):
+        return system_name(evaluation)
+    return cell_name(evaluation) or user_path(source).resolve().name or str(source)

@@ -1,0 +1,217 @@
+"""What a sweep found, as plain records."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from raglift.errors import ConfigurationError
+from raglift.printable import encodable
+from raglift.records import PEOPLE, LabelSources
+from raglift.results import compare
+from raglift.sweep.specification.cells import NO_RERANKER, Cell
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import pandas as pd
+
+    from raglift.records import Metric
+    from raglift.results import Comparison, Evaluation, Tradeoff
+
+__all__ = ["CellResult", "SweepResultRecord", "compare_cells"]
+
+_FEWEST = 2
+"""As many cells as it takes to compare."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellResult:
+    """What became of one cell."""
+
+    cell: Cell
+    """The system."""
+    evaluation: Evaluation | None = None
+    """How it did; None where it failed, or was not come to."""
+    error: str | None = None
+    """Why it failed."""
+    read_in_part: int = 0
+    """How many distinct chunks are longer than its embedding model reads, and were embedded by their beginning."""
+    models: Mapping[str, str] = field(default_factory=dict)
+    """For each model that it names, which one that was: its identity when the cell was measured."""
+
+    def value(self, metric: Metric) -> float:
+        """Return the mean of a metric after the last stage; NaN where the cell failed."""
+        return float("nan") if self.evaluation is None else self.evaluation.scores.mean(self.evaluation.after, metric)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SweepResultRecord:
+    """Every cell of a sweep, measured or failed."""
+
+    title: str
+    """What was swept over."""
+    primary: Metric
+    """The metric by which cells are compared."""
+    seed: int
+    """Of what is drawn at random in comparisons."""
+    results: tuple[CellResult, ...]
+    """One a cell, in the order of the sweep."""
+    folder: Path
+    """Where it is kept."""
+    billed: Mapping[str, int] = field(default_factory=dict)
+    """How many tokens providers have billed for each embedding model."""
+
+    @property
+    def finished(self) -> tuple[CellResult, ...]:
+        """The cells that were measured."""
+        return tuple(result for result in self.results if result.evaluation is not None)
+
+    @property
+    def failed(self) -> tuple[CellResult, ...]:
+        """The cells that failed."""
+        return tuple(result for result in self.results if result.error is not None)
+
+    @cached_property
+    def ranked(self) -> tuple[CellResult, ...]:
+        """The cells that were measured, best first by the primary metric; equal ones in the order of the sweep."""
+        return tuple(sorted(self.finished, key=lambda result: _order(result.value(self.primary))))
+
+    def best(self, *, include_cut: bool = False) -> CellResult | None:
+        """Return the cell with the highest mean of the primary metric; None when no cell can be it.
+
+        Args:
+            include_cut: also consider cells whose embedding model reads some chunks only in part.
+        """
+        known = (result for result in self.ranked if not math.isnan(result.value(self.primary)))
+        return next((result for result in known if include_cut or not result.read_in_part), None)
+
+    @property
+    def label_sources(self) -> LabelSources:
+        """Who gave the labels that its cells were measured by."""
+        first = next((result.evaluation for result in self.finished if result.evaluation is not None), None)
+        return PEOPLE if first is None else first.dataset.label_sources
+
+    @property
+    def mixed_models(self) -> Mapping[str, tuple[str, ...]]:
+        """For each name that stood for more than one model while the sweep was stopped and gone on with: which."""
+        found: dict[str, dict[str, None]] = {}
+        for result in self.finished:
+            for name, identity in result.models.items():
+                found.setdefault(name, {})[identity] = None
+        return {name: tuple(identities) for name, identities in found.items() if len(identities) > 1}
+
+    def evaluation(self, name: str) -> Evaluation:
+        """Return the evaluation of a cell.
+
+        Args:
+            name: the cell's name, or its key.
+
+        Raises:
+            ConfigurationError: no cell has that name, or it failed.
+        """
+        for result in self.results:
+            if name in (result.cell.name, result.cell.key):
+                if result.evaluation is None:
+                    raise ConfigurationError(f"{name}: failed: {result.error or 'not measured yet'}")
+                return result.evaluation
+        raise ConfigurationError(
+            f"cell: found {name!r}; expected one of {'; '.join(result.cell.name for result in self.results)}"
+        )
+
+    def compare(self, *, baseline: str | None = None, hold_out: bool = False, include_cut: bool = False) -> Comparison:
+        """Compare the cells, with paired statistics: see `raglift.compare`.
+
+        Args:
+            baseline: the name or key of the cell that the others are compared with; by default the first measured.
+            hold_out: pick the best on one half of the queries, and measure it on the other.
+            include_cut: also compare cells whose embedding model reads some chunks only in part.
+
+        Raises:
+            ConfigurationError: fewer than two cells are left to compare, or the baseline is none of them.
+        """
+        return compare_cells(self, {}, baseline=baseline, hold_out=hold_out, include_cut=include_cut)
+
+    def pareto(
+        self,
+        quality: Metric | str | None = None,
+        costs: Sequence[str] | None = None,
+        *,
+        known: Mapping[str, Mapping[str, float]] | None = None,
+        include_cut: bool = False,
+    ) -> Tradeoff:
+        """Return cost beside quality, and the cells that no other beats in all: see `Comparison.pareto`.
+
+        Args:
+            quality: more is better; by default the primary metric.
+            costs: less is better; by default latency (where the sweep has `latency`) and context tokens (where they are
+                among its metrics).
+            known: costs that you know, by name, then by the cell's name.
+            include_cut: also take cells whose embedding model reads some chunks only in part.
+
+        Raises:
+            ConfigurationError: a cost that does not exist, or that is known of no cell; or fewer than two cells.
+        """
+        return self.compare(include_cut=include_cut).pareto(quality, costs, known=known)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a cell, metric and depth: parts, before, after, lift, n, chunks read in part, error."""
+        import pandas as pd
+
+        rows: list[dict[str, object]] = []
+        for result in self.results:
+            parts = {"cell": result.cell.name, **dict.fromkeys(("system", "chunker", "embedding", "retriever"))}
+            parts |= {"reranker": NO_RERANKER, **result.cell.to_dict()}
+            error = None if result.error is None else encodable(result.error)  # pandas keeps texts as UTF-8
+            parts |= {"read_in_part": result.read_in_part, "error": error}
+            if result.evaluation is None:
+                rows.append(parts)
+                continue
+            frame = result.evaluation.to_frame()[["metric", "k", "tokens", "before", "after", "lift", "n"]]
+            rows += [{**parts, **{str(name): value for name, value in row.items()}} for row in frame.to_dict("records")]
+        return pd.DataFrame(rows)
+
+    def __repr__(self) -> str:
+        failed = f", {len(self.failed)} failed" if self.failed else ""
+        return f"{type(self).__name__}({self.title!r}, {len(self.finished)} of {len(self.results)} cells{failed})"
+
+
+def compare_cells(
+    result: SweepResultRecord, called: Mapping[str, str], *, baseline: str | None, hold_out: bool, include_cut: bool
+) -> Comparison:
+    """Compare the cells as `SweepResult.compare` does, with names of one's own.
+
+    Args:
+        result: what a sweep found.
+        called: what to call cells, by their names; others keep theirs.
+        baseline: the name or key of the cell that the others are compared with; by default the first measured.
+        hold_out: pick the best on one half of the queries, and measure it on the other.
+        include_cut: also compare cells whose embedding model reads some chunks only in part.
+
+    Raises:
+        ConfigurationError: fewer than two cells are left to compare, or the baseline is none of them.
+    """
+    taken = [entry for entry in result.finished if include_cut or not entry.read_in_part]
+    if len(taken) < _FEWEST and len(result.finished) >= _FEWEST:
+        raise ConfigurationError(
+            f"compare: found {len(taken)} cells whose embedding model reads every chunk to its end, of "
+            f"{len(result.finished)} measured; expected two or more: include_cut=True compares the others too"
+        )
+    names = {entry.cell.name: called.get(entry.cell.name, entry.cell.name) for entry in taken}
+    cells = {names[entry.cell.name]: entry.evaluation for entry in taken if entry.evaluation is not None}
+    known = names | {entry.cell.key: names[entry.cell.name] for entry in taken}
+    return compare(
+        cells,
+        baseline=None if baseline is None else known.get(baseline, baseline),
+        primary=str(result.primary),
+        seed=result.seed,
+        hold_out=hold_out,
+    )
+
+
+def _order(value: float) -> tuple[bool, float]:
+    """Return what sorts means, highest first; what has none goes last."""
+    return (True, 0.0) if math.isnan(value) else (False, -value)
