@@ -85,7 +85,7 @@ def test_what_the_page_says_is_the_same_is_the_same() -> None:
 def test_the_page_names_every_character_that_is_white_space() -> None:
     section = PAGE.read_text(encoding="utf-8").partition("White space is")[2].partition("\n\n")[0]
     named: set[str] = set()
-    for first, last in re.findall(r"U\+([0-9A-F]{4})(?: to U\+([0-9A-F]{4}))?", section.partition("Not among")[0]):
+    for first, last in re.findall(r"U\+([0-9A-F]{4})(?:\s+to\s+U\+([0-9A-F]{4}))?", section.partition("Not among")[0]):
         named |= set(map(chr, range(int(first, 16), int(last or first, 16) + 1)))
     assert named == {letter for letter in map(chr, range(sys.maxunicode + 1)) if letter.isspace()}
     others = re.findall(r"U\+([0-9A-F]{4})", section.partition("Not among")[2])

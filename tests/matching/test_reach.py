@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from raglift.matching import MatchRule, inventory_of, reach_of
 from raglift.records import Chunk, Document, Fact, Inventory, Passage, Query
 
@@ -50,9 +52,8 @@ def test_whole_chunks_come_with_what_is_wanted() -> None:
 
 
 def test_what_overlapping_chunks_share_counts_once() -> None:
-    assert reach(cut(20, step=10), query(passage(20, 30))) == [
-        (10, 10, 50)
-    ]  # from 0 to 50: the first and the last one abut it
+    # Characters 0 to 50: the first and the last of these chunks abut the passage
+    assert reach(cut(20, step=10), query(passage(20, 30))) == [(10, 10, 50)]
 
 
 def test_chunks_without_a_place_share_nothing() -> None:
@@ -72,3 +73,11 @@ def test_nothing_touches_a_query_without_labels_or_with_chunk_ids_alone() -> Non
         (0, 0, 0),
         (59, 59, 60),
     ]
+
+
+def test_where_abutting_chunks_were_not_looked_for_none_of_them_counts() -> None:
+    queries = [query(passage(20, 40))]
+    kept = inventory_of(queries, cut(20), (TOWER,), COVERAGE)
+    assert len(kept.touching) == 3
+    assert reach_of(queries, kept, COVERAGE).chunks.tolist() == [60]
+    assert reach_of(queries, replace(kept, abutting=False), COVERAGE).chunks.tolist() == [20]

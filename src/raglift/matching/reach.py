@@ -80,7 +80,8 @@ def reach_of(queries: Sequence[Query], inventory: Inventory, rule: MatchRule) ->
     for _, fact, alternative, number in inventory.touches:
         row, chunk = int(passages.first[fact]) + alternative, inventory.touching[number]
         part = _covered_part(chunk, flat[row], rule, text)
-        if part is not None:
+        # By text some abutting chunks are found in any case: all of them count, or none
+        if part is not None and (inventory.abutting or part[0] < part[1]):
             pieces[row].append(part)
             touching[row].append(chunk)
     covered, wanted = covered_characters(len(queries), facts, passages, pieces)

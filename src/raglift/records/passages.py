@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.faults import check_fields
 from raglift.printable import SURROGATE
-from raglift.records import Annotator, Passage
+from raglift.records.labels import Annotator, Passage
 from raglift.validation import shown
 
 if TYPE_CHECKING:
