@@ -18,7 +18,7 @@ from raglift.scoring import score_rankings
 from raglift.testing import FakeRetriever
 
 NAMES = [f"chunk{number}" for number in range(16)]
-OF_IDS = [name for name, measure in MEASURES.items() if not measure.needs_text]
+OF_IDS = [name for name, measure in MEASURES.items() if not (measure.needs_text or measure.needs_irrelevant)]
 KS = (1, 3, 10, 12)
 METRICS = [f"{name}@{k}" for name in OF_IDS if MEASURES[name].takes_k for k in KS]
 METRICS += ["r_precision", *(f"ndcg(gain=exponential)@{k}" for k in KS)]
@@ -164,7 +164,9 @@ def test_a_frame_has_a_row_a_query_and_a_column_a_metric() -> None:
     assert frame.index.name == "query_id"
 
 
-@pytest.mark.parametrize("name", [*(name for name in MEASURES if name not in OF_IDS), "recall@tokens(2000)"])
+@pytest.mark.parametrize(
+    "name", [*(name for name, measure in MEASURES.items() if measure.needs_text), "recall@tokens(2000)"]
+)
 def test_what_needs_texts_is_refused(name: str) -> None:
     with pytest.raises(ConfigurationError, match="found ids alone; expected the texts of the hits"):
         score_rankings(RANKINGS, RELEVANT, [name])
