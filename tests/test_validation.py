@@ -100,7 +100,7 @@ def test_every_fault_is_returned_in_order_and_in_the_words_of_the_format() -> No
     given = {"size": 1, "other": "no", "pair": [3, 4], "zz": 1}
     with pytest.raises(ValidationError) as caught:
         FORM.validate_python(given)
-    assert list(map(str, faults_of(caught.value, FORM, mapping="a mapping"))) == [
+    assert list(map(str, faults_of(caught.value, FORM, yaml=True))) == [
         "size: found 1; expected a mapping",
         'other: found "no"; expected a mapping',
         "pair[0]: found 3; expected no pair",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
 
 from raglift.errors import Fault
 from raglift.printable import printable, shorten, shorten_middle
@@ -129,7 +129,7 @@ def faults_of(
     error: ValidationError,
     form: TypeAdapter[Any],
     *,
-    mapping: str = "an object",
+    yaml: bool = False,
     missing: Mapping[str, str] | None = None,
 ) -> list[Finding]:
     """Return every fault that pydantic found, in raglift's words: where, what was found, what was expected.
@@ -137,24 +137,24 @@ def faults_of(
     Args:
         error: what pydantic raised.
         form: what it validated against; unknown fields are compared with its known ones.
-        mapping: what an object with fields is called: JSON has objects, YAML has mappings.
+        yaml: whether the value is from YAML (or Python), which has mappings; else it is from JSON, which has objects.
         missing: for required fields, by name, what was expected; by default what the field's type is called.
     """
     schema = form.core_schema
     return [
         finding
         for detail in error.errors(include_url=False)
-        for finding in _findings(detail, _Place.of(schema, detail["loc"]), mapping, missing or {})
+        for finding in _findings(detail, _Place.of(schema, detail["loc"]), missing or {}, yaml=yaml)
     ]
 
 
-def _findings(detail: ErrorDetails, place: _Place, mapping: str, missing: Mapping[str, str]) -> Iterator[Finding]:
+def _findings(detail: ErrorDetails, place: _Place, missing: Mapping[str, str], *, yaml: bool) -> Iterator[Finding]:
     keys, found, context = place.keys, detail["input"], detail.get("ctx", {})
     match detail["type"]:
         case "raglift":
             yield from (Finding((*keys, *inner), *said) for inner, *said in context["faults"])
         case "missing":
-            yield Finding(keys, "nothing", missing.get(str(keys[-1])) or place.expected(mapping) or "a value")
+            yield Finding(keys, "nothing", missing.get(str(keys[-1])) or place.expected(yaml=yaml) or "a value")
         case "extra_forbidden":
             yield Finding(keys, *unknown_field(str(keys[-1]), place.known))
         case "string_unicode" if place.fields is not None:  # pydantic looks no further at a name that is no Unicode
@@ -164,9 +164,10 @@ def _findings(detail: ErrorDetails, place: _Place, mapping: str, missing: Mappin
         case "json_invalid":
             yield Finding(keys, described(found), f"JSON ({context['error']})")
         case kind if kind == _WORDED or kind.endswith("_type"):
-            yield Finding(keys, described(found), place.expected(mapping) or context.get("expected") or detail["msg"])
+            yield Finding(keys, described(found), place.expected(yaml=yaml) or context.get("expected") or detail["msg"])
         case _:
-            yield Finding(keys, described(found), detail["msg"].removeprefix("Input should be "))
+            said = detail["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+            yield Finding(keys, described(found), said)
 
 
 class _Place(NamedTuple):
@@ -182,8 +183,8 @@ class _Place(NamedTuple):
     @classmethod
     def of(cls, schema: CoreSchema, loc: Sequence[str | int]) -> _Place:
         """Follow a location of pydantic's, which also names mappings' keys and the forms that a value can have."""
-        definitions = {each["ref"]: each for each in schema.get("definitions", ())}  # type: ignore[attr-defined]
-        place = cls((), schema, (), definitions)
+        top = cast("Mapping[str, Any]", schema)
+        place = cls((), top, (), {each["ref"]: each for each in top.get("definitions", ())})
         for part in loc:
             place = place._inside(part)
         return place
@@ -196,21 +197,21 @@ class _Place(NamedTuple):
             return None
         return {each.get("validation_alias") or name: each["schema"] for name, each in found.items()}
 
-    def expected(self, mapping: str) -> str | None:
+    def expected(self, *, yaml: bool) -> str | None:
         """Return what a value here is called; None where that is not known."""
-        schema, nullable = self.schema, ""
-        while schema is not None and schema["type"] != "custom-error":
-            nullable = " or null" if schema["type"] == "nullable" else nullable
-            inner = self._inner(schema)
-            if inner is None:
-                break
+        schema, nullable = self.schema, False
+        while schema is not None and schema["type"] != "custom-error" and (inner := self._inner(schema)) is not None:
+            nullable = nullable or schema["type"] == "nullable"
             schema = inner
         if schema is None:
             return None
         if schema["type"] == "custom-error":
-            return f"{schema['custom_error_context']['expected']}{nullable}"
-        words = {**_WORDS, **dict.fromkeys(("dict", "model-fields", "typed-dict"), mapping)}.get(schema["type"])
-        return words and words + nullable * (mapping != "a mapping")  # of YAML's null nobody needs to be told
+            words = str(schema["custom_error_context"]["expected"])
+        elif schema["type"] in _OBJECTS:
+            words = "a mapping" if yaml else "an object"
+        else:
+            words = _WORDS.get(schema["type"], "")
+        return f"{words} or null" if words and nullable and not yaml else words or None
 
     def _inside(self, part: str | int) -> _Place:
         """Return the place that one part of a location leads to."""
@@ -245,9 +246,16 @@ class _Place(NamedTuple):
         return found if isinstance(found, dict) else None
 
 
-_WORDS = {"str": "a text", "int": "an integer", "float": "a number", "bool": "true or false"} | dict.fromkeys(
-    ("list", "tuple"), "a list"
-)
+_OBJECTS = ("dict", "model-fields", "typed-dict")
+_WORDS = {
+    "bool": "true or false",
+    "float": "a number",
+    "int": "an integer",
+    "list": "a list",
+    "str": "a text",
+    "tuple": "a list",
+}
+"""What a value of one of pydantic's types is called."""
 
 
 def fault(where: str, found: str, expected: str) -> Fault:

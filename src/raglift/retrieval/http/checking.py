@@ -55,7 +55,7 @@ def checked(
     try:
         model = _MAPPING.validate_python(dict(given))
     except ValidationError as error:
-        found = faults_of(error, _MAPPING, mapping="a mapping")
+        found = faults_of(error, _MAPPING, yaml=True)
         raise MappingError(source, [Fault(locate(each.keys), each.found, each.expected) for each in found]) from None
     values = {each.alias or name: getattr(model, name) for name, each in _Mapping.model_fields.items()}
     faults = [Fault(locate(keys), found, expected) for keys, found, expected in _disagreements(values)]

@@ -76,7 +76,7 @@ def _fields(
         return _validated({**defaults, **given}, folder), set()
     except ValidationError as error:
         faulty = set()
-        for keys, found, expected in faults_of(error, _SWEEP, mapping="a mapping", missing=_REQUIRED):
+        for keys, found, expected in faults_of(error, _SWEEP, yaml=True, missing=_REQUIRED):
             faulty.add(str(keys[0]))
             note(keys, found, expected)
     right = {name: value for name, value in given.items() if name not in faulty}
