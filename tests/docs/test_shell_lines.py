@@ -99,6 +99,7 @@ def test_a_line_that_would_be_refused_is_noticed(wrong: str) -> None:
         parse(shlex.split(wrong))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, page in READ.items() if name not in ELSEWHERE and shown(page)])
 def test_a_command_prints_what_is_shown_below_it(name: str, tmp_path: Path) -> None:
     for command, output in shown(READ[name]):

@@ -37,6 +37,7 @@ def own(index: DenseIndex, dataset: Dataset) -> Evaluation:
     return rl.evaluate(rl.DenseRetriever(index), dataset, candidates=CANDIDATES)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*langchain-community.*:DeprecationWarning")
 def test_langchain_over_the_same_index_ranks_and_scores_the_same(
     index: DenseIndex, dataset: Dataset, query_vectors: dict[str, list[float]], own: Evaluation
@@ -62,6 +63,7 @@ def test_langchain_over_the_same_index_ranks_and_scores_the_same(
     assert_same(rl.evaluate(store.as_retriever(), dataset, candidates=CANDIDATES), own)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*langchain-community.*:DeprecationWarning")
 def test_llama_index_over_the_same_index_ranks_and_scores_the_same(
     index: DenseIndex, dataset: Dataset, query_vectors: dict[str, list[float]], own: Evaluation

@@ -130,6 +130,7 @@ def test_the_bill_is_kept_batch_by_batch(
     assert sum(tokens for _, tokens in told) == words(server.inputs)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_small_requests")
 def test_timing_asks_for_queries_again_and_says_so_in_the_bill(
     island: Dataset, server: OpenAIServer, tmp_path: Path
