@@ -10,6 +10,8 @@ import raglift as rl
 from raglift.indexing import DenseIndex, SentenceTransformerEmbedder, build_index, embed
 from raglift.records import Dataset, Evaluation
 
+pytestmark = pytest.mark.slow
+
 CANDIDATES = 20
 
 
@@ -37,7 +39,6 @@ def own(index: DenseIndex, dataset: Dataset) -> Evaluation:
     return rl.evaluate(rl.DenseRetriever(index), dataset, candidates=CANDIDATES)
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*langchain-community.*:DeprecationWarning")
 def test_langchain_over_the_same_index_ranks_and_scores_the_same(
     index: DenseIndex, dataset: Dataset, query_vectors: dict[str, list[float]], own: Evaluation
@@ -63,7 +64,6 @@ def test_langchain_over_the_same_index_ranks_and_scores_the_same(
     assert_same(rl.evaluate(store.as_retriever(), dataset, candidates=CANDIDATES), own)
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*langchain-community.*:DeprecationWarning")
 def test_llama_index_over_the_same_index_ranks_and_scores_the_same(
     index: DenseIndex, dataset: Dataset, query_vectors: dict[str, list[float]], own: Evaluation
