@@ -149,6 +149,7 @@ def test_a_vector_depends_on_its_text_alone(dtype: str, texts: list[str], cached
     assert [row.tobytes() for row in rows] == [vectors_alone(dtype)[text] for text in texts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(drawn=st.data())
@@ -181,6 +182,7 @@ def figures() -> str:
     return str([each.tobytes().hex() if isinstance(each, np.ndarray) else each for each in found])
 
 
+@pytest.mark.slow
 def test_a_process_with_one_thread_computes_what_one_with_two_does() -> None:
     command = [sys.executable, "-c", IN_ANOTHER_PROCESS, str(Path(__file__).parent)]
     one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -189,6 +191,7 @@ def test_a_process_with_one_thread_computes_what_one_with_two_does() -> None:
         assert done.stdout.strip() == figures()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_rankings_do_not_depend_on_other_chunk_sizes_measured_before(dtype: str) -> None:
     smaller, larger = TEXTS[1:20], TEXTS[8:]  # short paragraphs are chunks at either size

@@ -39,6 +39,7 @@ def first_book(book: Dataset) -> Dataset:
     return Dataset(tuple(queries), (Document(document.id, document.text[:BOOK_ONE]),), "book one")
 
 
+@pytest.mark.slow
 def test_every_label_of_the_novel_resolves_to_the_text_at_its_place(book: Dataset) -> None:
     text = book.documents[0].text
     passages = [passage for query in book for fact in query.facts for passage in fact.passages]

@@ -133,6 +133,7 @@ def keys_of(name, batch):
     return [content_key(name, str(batch), str(number)) for number in range(50)]
 
 
+@pytest.mark.slow
 def test_two_processes_write_at_once(path):
     processes = [writer(path, name, 60) for name in ("a", "b")]
     for process in processes:

@@ -76,6 +76,7 @@ def passes_of_each_query(stages, forward_passes):
     return counts
 
 
+@pytest.mark.slow
 def test_the_model_is_asked_for_each_query_whatever_the_cache_holds(forward_passes):
     cold = passes_of_each_query(local_system(Cache(None)), forward_passes)
     warm = local_system(Cache(None))
@@ -106,6 +107,7 @@ def test_a_cross_encoder_scores_each_pair_again(tiny_cross_encoder, monkeypatch)
     assert len(scored) - before >= 2 * len(QUESTIONS) * len(TEXTS)
 
 
+@pytest.mark.slow
 def test_the_pass_leaves_nothing_in_the_cache(tmp_path):
     cache = Cache(tmp_path / "cache.sqlite")
     stages = local_system(cache)
@@ -286,6 +288,7 @@ def test_what_the_run_could_not_answer_is_not_asked_again():
     assert evaluation.run.cost.latencies[0].failed == 0
 
 
+@pytest.mark.slow
 def test_answers_from_the_cache_have_no_throughput():
     stages = local_system(Cache(None))
     first = evaluate(stages[0].retriever, DATA, reranker=stages[1].reranker, ks=(1,), latency=1).run.cost
@@ -294,6 +297,7 @@ def test_answers_from_the_cache_have_no_throughput():
     assert again.throughput == {"retrieve": None, "rerank": None}
 
 
+@pytest.mark.slow
 def test_one_answer_from_the_cache_is_enough_for_no_throughput():
     stages = local_system(Cache(None))
     evaluate(stages[0].retriever, Dataset(DATA.queries[:1]), ks=(1,))
@@ -338,6 +342,7 @@ def test_a_cost_of_the_users_own_kind_is_not_taken_for_an_index():
     assert evaluate(retriever, DATA, ks=(1,)).run.cost is None
 
 
+@pytest.mark.slow
 def test_the_parts_show_no_progress_while_time_is_taken(capsys, monkeypatch):
     stages = local_system(Cache(None))
     monkeypatch.setenv("RAGLIFT_PROGRESS", "1")

@@ -123,6 +123,7 @@ def test_a_path_goes_before_a_name(no_texts: None, folder: Path) -> None:
     assert len(load_dataset("lighthouse")) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["war_and_peace", "corpora/war_and_peace"])
 def test_war_and_peace(
     no_texts: None, book_path: Path, corpora_folder: Path, monkeypatch: pytest.MonkeyPatch, name: str

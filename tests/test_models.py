@@ -14,6 +14,7 @@ def test_the_embedded_model_is_on_this_machine_and_is_what_it_claims_to_be() -> 
     assert (embedded_model_path() / "model.safetensors").is_file()
 
 
+@pytest.mark.slow
 def test_other_weights_under_the_embedded_models_name_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

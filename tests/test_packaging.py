@@ -23,6 +23,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(folder.glob("raglift-*.whl"))
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_the_corpora_but_not_the_book(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert "raglift/_corpora/lighthouse/queries.jsonl" in names
@@ -31,6 +32,7 @@ def test_the_wheel_holds_the_corpora_but_not_the_book(wheel: Path) -> None:
     assert not [name for name in names if name.startswith("tests/")]
 
 
+@pytest.mark.slow
 def test_an_installed_wheel_loads_a_corpus_anywhere(wheel: Path, tmp_path: Path) -> None:
     site = tmp_path / "site"
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", str(site)]

@@ -50,6 +50,7 @@ def test_so_is_that_of_documents():
         rl.load_dataset("shop_support", documents=LONG)
 
 
+@pytest.mark.slow
 def test_whatever_looks_for_a_file_asks_here():
     """`Path.exists` and its like raise, in some versions of Python, at names that no file can have."""
     found = [

@@ -3,6 +3,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 import raglift
 
 FRAMEWORKS = (
@@ -49,6 +51,7 @@ def test_help_imports_no_framework() -> None:
     assert not modules_after(code) & set(FRAMEWORKS)
 
 
+@pytest.mark.slow
 def test_scoring_saved_rankings_needs_neither_torch_nor_a_framework() -> None:
     code = (
         "import raglift as rl\nfrom raglift.testing import FakeRetriever\n"

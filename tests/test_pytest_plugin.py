@@ -68,6 +68,7 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
     return pytester
 
 
+@pytest.mark.slow
 def test_nothing_is_loaded_in_a_project_that_uses_nothing_of_it(project: pytest.Pytester) -> None:
     project.makeconftest(
         """
@@ -100,6 +101,7 @@ def test_it_can_be_turned_off(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["E *fixture 'raglift_evaluate' not found"])
 
 
+@pytest.mark.slow
 def test_the_mark_the_fixtures_and_the_options_are_described(project: pytest.Pytester) -> None:
     project.makepyfile("def test_it():\n    pass\n")
     marks = project.runpytest_inprocess("--markers").stdout.str()
@@ -177,6 +179,7 @@ def test_each_worker_asks_at_most_once_and_one_alone_where_a_file_stays_together
     assert (project.path / "baselines" / "test_search" / "test_search" / "run.json").is_file()
 
 
+@pytest.mark.slow
 def test_workers_tell_of_a_mark_that_cannot_be_used(project: pytest.Pytester) -> None:
     project.makepyfile(
         """

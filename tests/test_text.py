@@ -110,6 +110,7 @@ def test_composed_or_not_and_any_white_space_are_the_same(text: str, unicode_fol
     assert normalize(f"\r\n{text}\u3000", unicode_folding=unicode_folding) == expected
 
 
+@pytest.mark.slow
 def test_every_character_is_normalized_alike_with_and_without_offsets() -> None:
     for character in ASSIGNED:
         once = normalize(character)
@@ -140,6 +141,7 @@ def test_unicode_folding_keeps_the_places_of_words() -> None:
         assert source[begin:end].strip("”") == written
 
 
+@pytest.mark.slow
 @given(UNICODE, st.data())
 @settings(max_examples=300)
 def test_a_normalized_span_leads_to_a_source_span_that_holds_it(text: str, data: st.DataObject) -> None:

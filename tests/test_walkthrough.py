@@ -39,6 +39,7 @@ def with_two_of_three_labels(book: Dataset) -> Evaluation:
     return rl.evaluate(retriever, alone, **settings)
 
 
+@pytest.mark.slow
 def test_ten_hits_that_hold_two_of_three_labels_print_the_tutorials_numbers(book: Dataset) -> None:
     evaluation = with_two_of_three_labels(book)
     text = metrics_of(evaluation)
@@ -64,6 +65,7 @@ def number_after(name: str, text: str) -> str:
     return found[1]
 
 
+@pytest.mark.slow
 def test_each_of_the_tutorials_labels_matches_exactly_one_chunk_of_the_book(book: Dataset) -> None:
     from raglift.matching import MatchRule, judge
     from raglift.records import Ranking
@@ -74,6 +76,7 @@ def test_each_of_the_tutorials_labels_matches_exactly_one_chunk_of_the_book(book
     assert sorted(judged.matches.fact.tolist()) == [0, 1, 2]
 
 
+@pytest.mark.slow
 def test_the_walkthrough_shows_every_step_for_one_question() -> None:
     """On the small corpus, so that this runs where the book is not."""
     dataset = rl.load_dataset("lighthouse")
@@ -90,6 +93,7 @@ def test_the_walkthrough_shows_every_step_for_one_question() -> None:
     assert {metric.k for metric in evaluation.scores.metrics} == {1, 3, 5}
 
 
+@pytest.mark.slow
 def test_the_walkthrough_shows_means_with_n_for_many_questions() -> None:
     dataset = rl.load_dataset("lighthouse")
     questions = [query for query in dataset if query.is_labelled]
@@ -105,6 +109,7 @@ def test_no_question_is_an_error() -> None:
         walk_through(rl.load_dataset("lighthouse"), [], Settings(), Console(file=io.StringIO()))
 
 
+@pytest.mark.slow
 def test_a_question_whose_labels_are_not_found_says_where_they_are_and_corpus_text_is_only_shown() -> None:
     """The document's id looks like markup, its text like a terminal's commands; both are printed, neither is obeyed."""
     filler = "\n\n".join(

@@ -113,6 +113,7 @@ def test_the_model_is_shown_the_question_and_the_first_reranked_hits_alone(make:
     assert "first lit in 1871" not in told
 
 
+@pytest.mark.slow
 def test_each_question_stands_alone(make: Make, server: OpenAIServer) -> None:
     assistant = make(model="openai:gpt-4o-mini")
     assistant.ask("horn")

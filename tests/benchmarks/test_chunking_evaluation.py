@@ -164,6 +164,7 @@ def test_so_it_is_on_a_real_text(benchmark, embedder, corpora_folder: Path) -> N
     assert 0 < row.values[0].mean() < 1
 
 
+@pytest.mark.slow
 def test_a_row_is_printed_for_each_way_of_splitting(benchmark, tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert benchmark.main([str(tiny)]) == 0
     out = capsys.readouterr().out

@@ -33,6 +33,7 @@ def test_each_tool_gets_a_line_with_its_ratio_for_both_kinds_of_ids(benchmark, c
         assert len(re.findall(rf"  {tool} +\d+\.\d ms \(.*\)   raglift is \d+\.\d times as fast\n", out)) == 2
 
 
+@pytest.mark.slow
 def test_the_rankings_are_the_same_texts_or_the_labels_own(benchmark) -> None:
     own, shared = benchmark.own_texts(20, 12), benchmark.shared_texts(20, 12)
     assert own.rankings == shared.rankings

@@ -8,6 +8,7 @@ from raglift.chunking.encodings import Encoding, load_encoding
 from raglift.chunking.token_counts import TokenCounts
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(max_size=20), max_size=8))
 def test_counts_are_those_of_each_text_by_itself(texts: list[str]) -> None:
     one = load_encoding("cl100k_base")

@@ -116,6 +116,7 @@ def test_what_a_tracker_does_not_take_is_saved_and_how_to_track_it_is_said(
     assert len(runs_of("again")) == 1
 
 
+@pytest.mark.slow
 def test_what_is_sure_to_fail_fails_before_anything_is_measured(
     run, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

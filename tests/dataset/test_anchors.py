@@ -94,6 +94,7 @@ def test_a_span_with_unique_quotes_resolves_to_itself(
     assert find(text, quote, last) == passage
 
 
+@pytest.mark.slow
 def test_a_hundred_labels_in_a_long_document_take_about_a_second() -> None:
     text = "\n".join(f"Line {number} of the book is – like the others – short." for number in range(60_000))
     sources = Sources([Document("book", text)])

@@ -378,6 +378,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.dictionaries(st.sampled_from(NAMES), VALUES).map(json.dumps).map(str.encode) | st.binary()))
 def test_whatever_a_file_holds_it_loads_or_every_fault_is_printable(

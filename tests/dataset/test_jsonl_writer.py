@@ -70,6 +70,7 @@ queries = st.builds(
 ) | st.builds(Query, texts, texts, answerable=st.just(False))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(queries, min_size=1, max_size=4, unique_by=lambda query: query.id).map(tuple))
 def test_what_is_written_is_read_back(given_queries: tuple[Query, ...]) -> None:

@@ -42,6 +42,7 @@ def test_arrow_itself_still_ends_the_process(damaged: Path) -> None:
     assert subprocess.run([sys.executable, "-c", code, str(damaged)], capture_output=True).returncode < 0
 
 
+@pytest.mark.slow
 def test_whoever_asks_is_not_kept_in_memory(tmp_path: Path) -> None:
     """Arrow never lets go of an exception that a file of Python's raised, and so of the frames below it."""
     path = tmp_path / "whole.parquet"

@@ -54,6 +54,7 @@ spans = st.builds(cut_off, st.integers(0, len(TEXT) - 2), st.integers(1, 45)).fi
 facts = st.lists(st.builds(passage, spans, st.integers(1, 3)), min_size=1, max_size=2)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(st.lists(facts, min_size=1, max_size=4), st.lists(spans, max_size=5), st.sampled_from(RULES), st.integers(1, 4))
 # one chunk covers a passage and all but the white space between two halves of another

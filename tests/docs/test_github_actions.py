@@ -55,6 +55,7 @@ def schema_says(workflow: object, folder: Path) -> subprocess.CompletedProcess[s
     return subprocess.run(command, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_the_workflow_is_one_by_githubs_schema_also_with_the_other_baseline(tmp_path: Path) -> None:
     steps = JOBS["gate"]["steps"]
     place = [step.get("id") for step in steps].index("baseline")

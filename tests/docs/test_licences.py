@@ -46,6 +46,7 @@ def test_what_the_table_says_of_some_is_so() -> None:
     assert licence_of("certifi") == "MPL-2.0"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not AS_THE_PAGE, reason="the page is of Linux with Python 3.11; elsewhere some packages differ")
 def test_the_page_is_what_is_installed() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "it is written anew by `python tests/docs/licences.py`"

@@ -22,6 +22,7 @@ def test_every_public_name_has_a_heading() -> None:
     assert all(f"## rl.{name}" in headings for name in raglift.__all__)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["evaluate", "corpus fetch"])
 def test_the_command_line_page_has_every_option_of_help(command: str) -> None:
     call = [sys.executable, "-m", "raglift", *command.split(), "--help"]

@@ -99,6 +99,7 @@ def test_a_line_that_would_be_refused_is_noticed(wrong: str) -> None:
         parse(shlex.split(wrong))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, page in READ.items() if name not in ELSEWHERE and shown(page)])
 def test_a_command_prints_what_is_shown_below_it(name: str, tmp_path: Path) -> None:
     for command, output in shown(READ[name]):
@@ -107,6 +108,7 @@ def test_a_command_prints_what_is_shown_below_it(name: str, tmp_path: Path) -> N
         assert differing(output.text, printed) is None
 
 
+@pytest.mark.slow
 def test_the_commands_on_top_of_the_gates_page_follow_from_one_another(tmp_path: Path) -> None:
     page = READ["docs/gates.md"]
     outputs = [output for output in page.of("text") if output.follows in page.of("sh")]
@@ -120,6 +122,7 @@ def test_the_commands_on_top_of_the_gates_page_follow_from_one_another(tmp_path:
         assert differing(output.text, done.stdout) is None
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_datasets_page_run(tmp_path: Path) -> None:
     folder = shutil.copytree(ROOT / "tests" / "dataset" / "fixtures", tmp_path / "fixtures")
     (block,) = READ["docs/datasets.md"].of("console")
@@ -131,6 +134,7 @@ def test_the_commands_of_the_datasets_page_run(tmp_path: Path) -> None:
     assert outputs[0] in block.text
 
 
+@pytest.mark.slow
 def test_the_files_for_other_tools_are_those_that_the_page_exports(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     labels = rl.Dataset.from_dict({"When is the lamp lit?": ["at dusk"]})

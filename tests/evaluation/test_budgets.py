@@ -158,6 +158,7 @@ def test_without_tiktoken_nothing_is_asked() -> None:
         rescore(evaluation, ks=(tokens(9),))
 
 
+@pytest.mark.slow
 def test_rescored_and_loaded_are_the_same(tmp_path: Path) -> None:
     options = {"metrics": ["recall", "ndcg", "context_tokens"], "ks": (1, tokens(9), tokens(45))}
     reranker = FakeReranker(WANTED_FIRST, top_n=2)
@@ -224,6 +225,7 @@ def test_frames_have_the_budget_beside_k() -> None:
     assert frame["tokens"].fillna(0).tolist() == [0, 9]
 
 
+@pytest.mark.slow
 def test_at_an_equal_budget_chunks_of_200_and_of_1000_characters_make_prompts_of_about_the_same_size() -> None:
     data = load_dataset("lighthouse")
     found = {}
@@ -240,6 +242,7 @@ def test_at_an_equal_budget_chunks_of_200_and_of_1000_characters_make_prompts_of
     assert found[200][1] < 1.2 * found[1000][1]
 
 
+@pytest.mark.slow
 def test_ndcg_at_a_budget_has_the_same_ideal_for_every_chunk_size() -> None:
     data = load_dataset("lighthouse")
     ideals = []

@@ -231,6 +231,7 @@ for outcome in call_all_async([hang], Policy(timeout=0.1), lambda n: None):
 """
 
 
+@pytest.mark.slow
 def test_the_process_ends_although_calls_hang():
     started = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", HANGING], capture_output=True, text=True, timeout=30, check=False)
@@ -371,6 +372,7 @@ for make, one in ((call_all, call), (call_all_async, call_async)):
 """
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_asks_nothing_more():
     done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=60, check=False)
     assert done.stdout.splitlines() == ["stopped True True"] * 2, done.stderr

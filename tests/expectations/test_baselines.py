@@ -6,6 +6,8 @@ import pytest
 
 from raglift import load_evaluation
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., pytest.RunResult]
 Asked = Callable[[], dict[str, list[str]]]
 UPDATE = "--raglift-update-baseline"

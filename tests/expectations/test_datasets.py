@@ -36,6 +36,7 @@ def write_labels(folder: Path, query_id: str) -> None:
     (folder / "labels.jsonl").write_text(line, encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_path_starts_beside_the_test_or_else_at_the_root(
     node: Callable[..., pytest.Item], project: pytest.Pytester
 ) -> None:
@@ -49,6 +50,7 @@ def test_a_name_is_that_of_a_corpus(node: Callable[..., pytest.Item]) -> None:
     assert dataset_of_test(node('dataset="lighthouse"')).queries == load_dataset("lighthouse").queries
 
 
+@pytest.mark.slow
 def test_the_setting_stands_in_for_the_mark_and_starts_at_the_root(
     node: Callable[..., pytest.Item], project: pytest.Pytester
 ) -> None:

@@ -17,7 +17,7 @@ settings.register_profile(
     database=None,
     deadline=None,  # each attempt has a bound of its own
     derandomize=True,  # the same attempts each time: what is not in them, the long run looks for
-    max_examples=max(20, settings.default.max_examples // 2),  # fewer may find nothing that is refused
+    max_examples=max(50, settings.default.max_examples),  # fewer leave some readers without any input that is read
     phases=[Phase.explicit, Phase.generate, Phase.shrink],
     print_blob=False,
     suppress_health_check=list(HealthCheck),

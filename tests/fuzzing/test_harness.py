@@ -101,6 +101,7 @@ def test_files_are_put_right_again(tmp_path: Path):
     assert {path.name: path.read_bytes() for path in made.folder.iterdir()} == made.seed
 
 
+@pytest.mark.slow
 def test_the_long_run_goes_on_after_faults_and_draws_the_same_again(tmp_path: Path):
     def read(folder: Path) -> object:
         return strict(folder)["id"]
@@ -143,6 +144,7 @@ def test_fields_can_come_twice_and_compressed_files_have_trees(tmp_path: Path):
     assert codec_of("input.db") is None
 
 
+@pytest.mark.slow
 def test_damage_reaches_bytes_structure_and_whole_files(tmp_path: Path):
     seen: list[Damage] = []
 

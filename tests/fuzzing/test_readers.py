@@ -10,6 +10,7 @@ from .reader import Bench, Reader
 from .running import check
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", READERS, ids=[reader.name for reader in READERS])
 def test_damaged_input_is_read_or_refused(reader: Reader, tmp_path: Path):
     bench = Bench(reader, tmp_path)

@@ -109,6 +109,7 @@ def texts(documents):
     return [document.page_content for document in documents]
 
 
+@pytest.mark.slow
 def test_importing_the_adapter_imports_no_langchain():
     code = (
         "import sys, raglift.integrations.langchain; "

@@ -125,6 +125,7 @@ def test_the_first_piece_comes_before_the_last_is_sent(server, made):
 # Bad days
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "answer",
     [

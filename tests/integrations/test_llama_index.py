@@ -34,6 +34,7 @@ def test_tells_by_the_classes_a_type_derives_from(index):
     assert not any(map(is_llama_index, [Chunk("x"), "llama_index", None, Own]))
 
 
+@pytest.mark.slow
 def test_importing_the_adapter_and_asking_imports_no_framework():
     code = (
         "import sys, raglift.integrations.llama_index as adapter\n"

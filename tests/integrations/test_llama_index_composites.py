@@ -71,6 +71,7 @@ def test_fusion_that_runs_its_own_event_loop_works_in_a_thread(index):
     assert len(ranking) == 5
 
 
+@pytest.mark.slow
 def test_auto_merging(texts, state):
     text = " ".join(f"{sentence} It was sentence number {at}." for at, sentence in enumerate(texts * 6))
     parser = HierarchicalNodeParser.from_defaults(chunk_sizes=[512, 128, 32], chunk_overlap=0)

@@ -52,6 +52,7 @@ def gaps(server):
     return [later - earlier for earlier, later in itertools.pairwise(times)]
 
 
+@pytest.mark.slow
 def test_vectors_come_back_in_order_and_the_second_run_asks_nothing(server, tmp_path):
     cache = Cache(tmp_path / "cache.sqlite")
     first = embed(embedder_by_name(NAME), TEXTS, "document", cache)
@@ -286,6 +287,7 @@ def test_texts_that_a_server_refuses_are_made_acceptable(server, text, sent):
     assert server.inputs == [sent]
 
 
+@pytest.mark.slow
 def test_requests_stay_below_what_openai_takes(server):
     texts = [f"{number} " + "lamp " * 2_000 for number in range(120)] + [str(number) for number in range(600)]
     embedder = quick()
@@ -318,6 +320,7 @@ def test_a_reply_without_usage_counts_nothing(server):
     assert embedder.tokens_billed == 0
 
 
+@pytest.mark.slow
 def test_the_cost_is_estimated_without_asking(server):
     estimate = quick().estimate([" lamp" * 1_000, " lamp" * 1_000, " lamp" * 9_000])
     assert estimate == CostEstimate(2, 9_191, pytest.approx(9_191 * 0.02 / 1e6), 0.02)

@@ -11,6 +11,8 @@ from raglift.indexing import DenseIndex, SentenceTransformerEmbedder, build_inde
 from raglift.records import Dataset
 from raglift.results import Evaluation
 
+pytestmark = pytest.mark.slow
+
 CANDIDATES = 20
 
 

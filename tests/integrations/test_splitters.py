@@ -38,6 +38,7 @@ def documents() -> tuple[Document, ...]:
     return load_dataset("lighthouse").documents
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SPLITTERS)
 def test_chunks_are_the_splitters_own_each_where_it_stands(name: str, documents: tuple[Document, ...]) -> None:
     chunks = chunker_by_name(name).split(documents)
@@ -53,6 +54,7 @@ def test_chunks_are_the_splitters_own_each_where_it_stands(name: str, documents:
     assert len({chunk.id for chunk in chunks}) == len(chunks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["langchain.RecursiveCharacterTextSplitter:200/40:tokens", "langchain.TokenTextSplitter:200/40"]
 )
@@ -62,6 +64,7 @@ def test_chunks_of_the_book_are_those_of_raglifts_own(name: str, book_path: Any)
     assert [(c.start, c.end) for c in chunker_by_name(name).split(book)] == [(c.start, c.end) for c in own.split(book)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["llama_index.MarkdownNodeParser", "llama_index.SentenceWindowNodeParser"])
 def test_node_parsers_without_a_size(name: str, documents: tuple[Document, ...]) -> None:
     by_id = {document.id: document.text for document in documents}

@@ -30,6 +30,8 @@ from raglift.records import Chunk, Dataset, Document, Fact, Passage, Query, Rank
 from raglift.results import Evaluation
 from raglift.text import normalize, normalize_with_offsets
 
+pytestmark = pytest.mark.slow
+
 BUNDLED = Path(__file__).parents[2] / "corpora" / "lighthouse" / "documents"
 THRESHOLDS = (0.25, 0.5, 0.75, 1.0)
 
@@ -131,7 +133,6 @@ shares = st.floats(0, 1)
 places = st.tuples(st.integers(0, 10_000), shares, shares)
 
 
-@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(place=places, sizes=st.lists(st.integers(30, 700), min_size=3, max_size=20), overlap=st.integers(0, 120))
 def test_random_chunks_cover_the_same_by_text_as_by_offsets(
@@ -154,7 +155,6 @@ CHUNKERS = (
 )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("chunker", CHUNKERS, ids=str)
 def test_the_chunks_of_a_splitter_cover_the_same_by_text_as_by_offsets(source: Source, chunker: Chunker) -> None:
     chunks = long_enough(chunker.split(source.documents))
@@ -217,7 +217,6 @@ def chunks_of(evaluation: Evaluation) -> list[tuple[Chunk, ...]]:
     return [trace.stages[0].ranking.chunks for trace in evaluation.run.traces]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("cut", [0, 30], ids=["whole", "without a header"])
 def test_false_offsets_of_langchains_splitter_change_no_figure(source: Source, cut: int) -> None:
     """LangChain counts the overlap in tokens when it looks for its chunks: a third is not found where it looks."""

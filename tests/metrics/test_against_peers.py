@@ -107,6 +107,7 @@ def test_ranx(ours, ranx: Any, cases: list[Case]) -> None:
         np.testing.assert_allclose(ours(cases, metric), theirs[peer], rtol=0, atol=1e-9, err_msg=metric)
 
 
+@pytest.mark.slow
 @given(many_cases)
 @few_examples
 def test_rank_biased_precision_of_ranx(ours, ranx: Any, cases: list[Case]) -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 GOOD = """
@@ -62,7 +64,6 @@ def run(site: Path, tmp_path: Path) -> Run:
     return program
 
 
-@pytest.mark.slow
 def test_entry_points_are_read_for_unknown_names_only(run: Run) -> None:
     found = run("""
         import sys
@@ -78,13 +79,11 @@ def test_entry_points_are_read_for_unknown_names_only(run: Run) -> None:
     assert found.stdout.startswith("Lead@1  1.0000  n = 1\ntail    0.0000")
 
 
-@pytest.mark.slow
 def test_the_name_of_the_entry_point_need_not_be_that_of_the_metric(run: Run) -> None:
     found = run("from raglift.metrics import parse; print(parse('tail@3'))")
     assert (found.stdout, found.stderr) == ("tail@3\n", "")
 
 
-@pytest.mark.slow
 def test_the_command_line_lists_and_uses_them(run: Run, tmp_path: Path) -> None:
     (tmp_path / "queries.jsonl").write_text(LINE + "\n", encoding="utf-8")
     (tmp_path / "rag.py").write_text(
@@ -113,7 +112,6 @@ def test_the_command_line_lists_and_uses_them(run: Run, tmp_path: Path) -> None:
     assert "Lead@2" in run("import raglift as rl; print(rl.load_evaluation('saved'))", installed=False).stdout
 
 
-@pytest.mark.slow
 def test_what_was_retrieved_survives_a_metric_that_fails(run: Run, site: Path, tmp_path: Path) -> None:
     (tmp_path / "queries.jsonl").write_text(LINE + "\n", encoding="utf-8")
     (tmp_path / "rag.py").write_text(
@@ -133,7 +131,6 @@ def test_what_was_retrieved_survives_a_metric_that_fails(run: Run, site: Path, t
     assert "first@2" in scored.stdout
 
 
-@pytest.mark.slow
 def test_one_that_cannot_be_imported_is_warned_of_once_and_breaks_nothing(run: Run, site: Path) -> None:
     install(site, "broken-metrics", "broken_metrics", "import nothing_like_it", "early = broken_metrics:early")
     install(site, "rude-metrics", "rude_metrics", "raise SystemExit(3)", "rude = rude_metrics:rude")
@@ -178,7 +175,6 @@ def test_one_that_cannot_be_imported_is_warned_of_once_and_breaks_nothing(run: R
         assert told in found.stderr
 
 
-@pytest.mark.slow
 def test_two_packages_with_one_name(run: Run, site: Path) -> None:
     install(site, "a-second", "a_second", GOOD, "lead = a_second:lead")
     found = run("from raglift.metrics import all_measures; print([m.origin for m in all_measures() if m.origin])")
@@ -189,7 +185,6 @@ def test_two_packages_with_one_name(run: Run, site: Path) -> None:
     )
 
 
-@pytest.mark.slow
 def test_a_sweep_and_a_metric_of_a_module_that_was_imported(run: Run) -> None:
     found = run("""
         import our_metrics, raglift as rl

@@ -106,6 +106,7 @@ def test_a_scale_that_ends_below_a_grade_is_refused_before_anything_is_asked() -
         rl.score_rankings({"q": ["a"]}, {"q": GRADES}, ["err(gmax=2)"])
 
 
+@pytest.mark.slow
 def test_a_measure_without_a_depth_can_be_the_primary_one_and_is_shown(tmp_path: Path) -> None:
     evaluation = rl.evaluate(_found, DATA, metrics=["r_precision"])
     assert evaluation.scores.mean("retrieve", "rprec") == 0

@@ -9,6 +9,8 @@ import pytest
 from nbclient.exceptions import CellExecutionError
 from nbformat.v4 import new_code_cell, new_notebook
 
+pytestmark = pytest.mark.slow
+
 
 def written(folder: Path, *sources: str) -> Path:
     path = folder / "some.ipynb"
@@ -21,7 +23,6 @@ def shown(run: nbformat.NotebookNode) -> str:
     return "".join(output.get("text", "") for cell in run.cells for output in cell.outputs)
 
 
-@pytest.mark.slow
 def test_the_kernel_is_this_python_in_an_empty_folder_without_a_network(tmp_path: Path, running: ModuleType) -> None:
     source = """
 import os, socket, sys
@@ -45,7 +46,6 @@ for reach in (socket.create_connection, socket.socket().connect):
     assert path.read_bytes() == before
 
 
-@pytest.mark.slow
 def test_what_is_kept_has_no_times_no_versions_and_no_state(tmp_path: Path, running: ModuleType) -> None:
     run = running.execute(written(tmp_path, "import sys\nfor i in range(3):\n    print(i)\n    sys.stdout.flush()"))
     assert run.metadata == {
@@ -56,13 +56,11 @@ def test_what_is_kept_has_no_times_no_versions_and_no_state(tmp_path: Path, runn
     assert len(run.cells[0].outputs) == 1
 
 
-@pytest.mark.slow
 def test_a_cell_that_fails_stops_the_run_and_is_shown(tmp_path: Path, running: ModuleType) -> None:
     with pytest.raises(CellExecutionError, match="the lamp is out"):
         running.execute(written(tmp_path, "raise ValueError('the lamp is out')", "print('on')"))
 
 
-@pytest.mark.slow
 def test_a_report_is_kept_without_the_machine_and_the_day(tmp_path: Path, running: ModuleType) -> None:
     source = """
 class Report:

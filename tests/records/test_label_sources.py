@@ -51,6 +51,7 @@ def test_queries_that_a_model_wrote():
     assert found.to_dict() == {"passages": {"people": 3}, "queries": {NAME: 2, "people": 1}}
 
 
+@pytest.mark.slow
 def test_both_are_said_the_more_first():
     queries = [Query(str(n), "?", (Fact((passage(MINI if n == 0 else None),)),), annotator=MINI) for n in range(1200)]
     expected = f"labels: 1,199 passages judged by people, 1 by {NAME}; queries: 1,200 written by {NAME}"

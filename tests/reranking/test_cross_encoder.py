@@ -29,6 +29,7 @@ def test_scores_are_those_of_the_cross_encoder_itself(tiny_cross_encoder: Path) 
     assert len({round(score, 6) for score in found.values()}) > 5  # the random model does tell texts apart
 
 
+@pytest.mark.slow
 def test_hits_are_sorted_by_score_and_keep_their_identity(tiny_cross_encoder: Path) -> None:
     reranked = CrossEncoderReranker(str(tiny_cross_encoder), cache=Cache(None)).rerank(QUERIES, [RANKING, RANKING])
     for ranking in reranked:

@@ -127,6 +127,7 @@ def test_what_cannot_be_shown_is_told(measured: SweepResult) -> None:
         replace(measured, results=()).plot.heatmap()
 
 
+@pytest.mark.slow
 def test_a_sweep_is_drawn_as_wide_as_its_page(measured: SweepResult, tmp_path: Path) -> None:
     chart = measured.plot.heatmap()
     told = specification(chart)

@@ -14,6 +14,8 @@ from raglift.records import Dataset
 from raglift.sweep import Sweep, SweepResult, load_sweep_result, run_sweep
 from raglift.testing import Answer, OpenAIServer
 
+pytestmark = pytest.mark.slow
+
 MODEL = "openai:text-embedding-3-small"
 
 
@@ -67,7 +69,6 @@ def texts_of(result: SweepResult) -> list[str]:
     return list(texts)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("_small_requests")
 def test_a_bad_day_costs_time_and_nothing_twice(
     sweep: Sweep, server: OpenAIServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -91,7 +92,6 @@ def test_a_bad_day_costs_time_and_nothing_twice(
     assert f"billed for {MODEL}: {words(list(sent)):,} tokens, US$ 0.0000 at list price" in str(result)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("_small_requests")
 def test_a_provider_that_goes_away_fails_its_cells_and_what_it_gave_is_paid_for_once(
     sweep: Sweep, server: OpenAIServer, tmp_path: Path
@@ -112,7 +112,6 @@ def test_a_provider_that_goes_away_fails_its_cells_and_what_it_gave_is_paid_for_
     assert load_sweep_result(tmp_path / "sweep").billed == {MODEL: words(before) + words(after)}
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("_small_requests")
 def test_the_bill_is_kept_batch_by_batch(
     sweep: Sweep, server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -140,7 +139,6 @@ def test_timing_asks_for_queries_again_and_says_so_in_the_bill(
     assert len(server.inputs) > len(set(server.inputs))
 
 
-@pytest.mark.slow
 def test_a_name_that_stood_for_two_models_is_said(
     sweep: Sweep, server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -292,6 +292,7 @@ def datasets(draw: st.DrawFn, shape: Shape) -> Dataset:
     return Dataset(tuple(queries), () if shape.passages == "text" else documents, "d")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SHAPES)
 @settings(max_examples=60, deadline=None)
 @given(st.data())

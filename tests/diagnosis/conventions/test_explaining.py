@@ -67,6 +67,7 @@ relevant = st.lists(ids, min_size=1, max_size=4, unique=True)
 ranked = st.lists(ids, max_size=6, unique=True)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(queries=st.lists(st.tuples(relevant, ranked), min_size=1, max_size=4))
 def test_values_means_and_n_are_those_of_score_rankings_and_every_difference_is_explained(
@@ -190,6 +191,7 @@ def test_where_the_rule_changes_nothing_the_convention_alone_is_named() -> None:
     assert found.of("ndcg@3", "tutorial").why == PROFILES["tutorial"].differences["ndcg"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", sorted(PROFILES))
 def test_a_profiles_values_are_those_of_a_run_evaluated_under_it(profile: str) -> None:
     hits = ("the keeper climbed", LAMP, LAMP, "nothing", f"{KEEPER} when {LAMP}")
@@ -345,6 +347,7 @@ spans = st.tuples(st.integers(0, 60), st.integers(1, 40)).map(lambda span: (span
 TEXT = "The keeper climbed the tower at dusk, trimmed the wick, and wrote the day into his book. Then he slept."
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(
     facts=st.lists(st.lists(spans, min_size=1, max_size=2), min_size=1, max_size=3),

@@ -66,6 +66,7 @@ def test_grades_that_may_be_of_two_scales_are_told_of():
     assert "people's grades go to 3 and the model's to 5: if these are two scales" in told
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_true_kappa_about_as_often_as_they_say():
     chance = np.random.default_rng(7)
     people, model, _ = drawn(chance, 40_000, 0.15)

@@ -90,6 +90,7 @@ def reasons(answers):
 # Asking
 
 
+@pytest.mark.slow
 def test_answers_come_in_the_order_of_the_prompts(server, model, cache):
     answers = ask_all(model, prompts(40), Grade, cache=cache)
     assert reasons(answers) == [f"passage {number}" for number in range(40)]
@@ -333,6 +334,7 @@ def test_without_a_price_nothing_is_said_of_dollars(server, cache):
             ask(model, prompts(2), Grade, Limits(max_cost=1.0), cache=cache)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("concurrency", [1, 5])
 def test_the_limit_of_cost_is_not_passed_and_the_next_call_goes_on(server, model, cache, concurrency):
     def billed(messages, schema):  # far longer than it could be guessed
@@ -409,6 +411,7 @@ ask_all(language_model(), prompts(30), Grade, Limits(concurrency=2), progress=Tr
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_at_once_and_the_next_call_asks_only_what_is_missing(server, model, tmp_path):
     count = itertools.count()
     server.replies = lambda messages, schema: Answer(
@@ -445,6 +448,7 @@ def test_ctrl_c_ends_a_wait(server, cache, ctrl_c_when):
         ask_all(language_model(), prompts(1), Grade, cache=cache)
 
 
+@pytest.mark.slow
 def test_what_many_threads_are_billed_is_counted_once(server, model):
     program = """
 import sys

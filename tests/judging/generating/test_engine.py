@@ -55,6 +55,7 @@ def reasons(generation: Generation) -> dict[str, int]:
     return found
 
 
+@pytest.mark.slow
 def test_questions_of_all_styles(server: OpenAIServer) -> None:
     generation = generate("lighthouse", 20, seed=1)
     dataset = generation.dataset
@@ -83,6 +84,7 @@ def test_questions_of_all_styles(server: OpenAIServer) -> None:
     assert audit(dataset, embedding=None).findings == ()
 
 
+@pytest.mark.slow
 def test_the_label_is_the_quote_and_not_the_passage(server: OpenAIServer) -> None:
     generation = generate("lighthouse", 4, styles="natural")
     prompts = [body["messages"][-1]["content"] for body in (request.body for request in server.requests)]
@@ -92,6 +94,7 @@ def test_the_label_is_the_quote_and_not_the_passage(server: OpenAIServer) -> Non
         assert any(text in prompt and len(prompt) > 1.5 * len(text) for prompt in prompts)
 
 
+@pytest.mark.slow
 def test_of_a_pair_each_passage_gives_a_fact_and_they_are_from_two_places(server: OpenAIServer) -> None:
     for query in generate("lighthouse", 5, styles="multi").dataset:
         first, second = (fact.passages[0] for fact in query.facts)
@@ -104,6 +107,7 @@ def test_mistakes_in_typing_are_raglifts_own(server: OpenAIServer) -> None:
         assert query.text == with_typos(asked, 5) != asked
 
 
+@pytest.mark.slow
 def test_the_same_seed_asks_the_same_and_costs_nothing_again(server: OpenAIServer) -> None:
     first = generate("lighthouse", 10, seed=3)
     asked = len(server.requests)
@@ -115,6 +119,7 @@ def test_the_same_seed_asks_the_same_and_costs_nothing_again(server: OpenAIServe
     assert {query.text for query in other.dataset} != {query.text for query in first.dataset}
 
 
+@pytest.mark.slow
 def test_a_file_is_read_back_with_the_corpus_by_name(server: OpenAIServer, tmp_path: Path) -> None:
     generation = generate("lighthouse", 10)
     path = generation.write(tmp_path / "queries.jsonl")
@@ -161,6 +166,7 @@ def test_a_quote_of_all_of_the_passage_is_no_label(server: OpenAIServer) -> None
     assert reasons(generation).keys() <= {"quote too long"}
 
 
+@pytest.mark.slow
 def test_equal_questions_are_kept_once(server: OpenAIServer) -> None:
     first: list[str] = []
 
@@ -183,21 +189,25 @@ def test_what_the_documents_answer_is_not_unanswerable(server: OpenAIServer) -> 
     assert reasons(generation) == {"answered by the documents": 6}
 
 
+@pytest.mark.slow
 def test_what_its_passage_does_not_answer_is_thrown_away(server: OpenAIServer) -> None:
     judges(server, lambda question, passages: False)
     assert reasons(generate("lighthouse", 2, styles="natural")) == {"not answered by its passage": 6}
 
 
+@pytest.mark.slow
 def test_what_any_passage_answers_is_thrown_away(server: OpenAIServer) -> None:
     judges(server, lambda question, passages: True)
     assert reasons(generate("lighthouse", 2, styles="natural")) == {"answered by a random passage": 6}
 
 
+@pytest.mark.slow
 def test_what_one_of_two_passages_answers_is_thrown_away(server: OpenAIServer) -> None:
     judges(server, lambda question, passages: True)
     assert reasons(generate("lighthouse", 2, styles="multi")) == {"answered by one passage alone": 6}
 
 
+@pytest.mark.slow
 def test_more_are_asked_for_until_there_are_enough(server: OpenAIServer) -> None:
     seen: list[str] = []
 
@@ -236,6 +246,7 @@ def test_few_passages_are_used_up(server: OpenAIServer) -> None:
     assert any("no passage from another place" in note for note in generation.notes)
 
 
+@pytest.mark.slow
 def test_few_passages_are_shared_among_the_styles_and_told_of_before(server: OpenAIServer) -> None:
     documents = load_dataset("lighthouse").documents[:2]
     styles = "natural=2,keyword=1,unanswerable=1"
@@ -265,6 +276,7 @@ def test_a_document_that_gives_orders_is_data(server: OpenAIServer) -> None:
         assert order in (data.get("passage"), data.get("passages"))
 
 
+@pytest.mark.slow
 def test_an_estimate_sends_nothing_and_is_near(server: OpenAIServer) -> None:
     estimated = estimate_generation("lighthouse", 10, seed=2)
     assert server.requests == []
@@ -274,6 +286,7 @@ def test_an_estimate_sends_nothing_and_is_near(server: OpenAIServer) -> None:
     assert estimate_generation("lighthouse", 10, seed=2).cached >= 10
 
 
+@pytest.mark.slow
 def test_a_limit_of_cost_holds_for_all_steps_together(server: OpenAIServer) -> None:
     whole = generate("lighthouse", 6, styles="natural", seed=7)
     assert whole.dollars is not None

@@ -89,6 +89,7 @@ def test_one_that_answers_a_mapping_of_another_shape_is_not_asked_for_ever() -> 
         assert server.counts["requests"] == 100
 
 
+@pytest.mark.slow
 def test_that_nobody_is_there_is_said_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("raglift.retrieval.http.availability._WAITED_FOR_AT_FIRST", 0.1)
     with SearchServer(lambda _: ANSWER) as server:

@@ -76,6 +76,7 @@ def test_every_query_has_its_own_answer_in_order_or_its_cause(measured) -> None:
             assert ("(tried 2 times)" in trace.error) == (fault in (*PASSES, "within 2 s"))
 
 
+@pytest.mark.slow
 def test_failures_are_listed_by_cause_with_every_query(measured) -> None:
     evaluation, _, _ = measured
     wanted: dict[str, list[str]] = {}
