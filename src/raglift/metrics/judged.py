@@ -167,7 +167,7 @@ def InfAP(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     places = HitPlaces(hits.query, hits.rank)
     irrelevant = count_before(judgements, irrelevant_hits(judgements, metric.k), places)
     pooled = count_before(judgements, judgements.pooled, places)
-    above, found = hits.rank - 1.0, hits.found_so_far - 1.0
+    above, found = (each.astype(np.float64) - 1 for each in (hits.rank, hits.found_so_far))
     in_pool = per_query(found + irrelevant + pooled, above)
     precision = (found + _EPSILON) / (found + irrelevant + 2 * _EPSILON)
     terms = 1 / hits.rank + (above / hits.rank) * in_pool * precision
