@@ -212,8 +212,9 @@ class _Spec(SavedModel):
     ks: Several[AtLeastOne] = ()
     dataset: dict[Text, TextOrInteger] = {}
     environment: dict[Text, Text] = {}
-    relabelled: _Relabelled = Field(default=None)
-    sweep: _SweepMark = Field(default=None)
+    # These may be missing, but not null
+    relabelled: _Relabelled = Field(default=None)  # type: ignore[assignment]
+    sweep: _SweepMark = Field(default=None)  # type: ignore[assignment]
 
 
 def _profile(name: str) -> str:
