@@ -88,6 +88,7 @@ def test_nothing_is_loaded_in_a_project_that_uses_nothing_of_it(project: pytest.
     assert not loaded & {"numpy", "pandas", "pydantic", "scipy", "yaml", "rich", "httpx", "langchain_core"}
 
 
+@pytest.mark.slow
 def test_it_costs_some_milliseconds() -> None:
     code = "import time, pytest; t = time.process_time(); import raglift.pytest_plugin; print(time.process_time() - t)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

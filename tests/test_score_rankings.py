@@ -43,6 +43,7 @@ def by_ids(cases: list[Case], profile: str = "default") -> Any:
     return score_rankings(rankings, relevant, METRICS, profile=profile)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILES)
 @given(cases=cases_of(with_repeats))
 @few_examples
@@ -107,6 +108,7 @@ def ranx() -> Iterator[Any]:
         yield pytest.importorskip("ranx")
 
 
+@pytest.mark.slow
 @given(cases=cases_of(without_repeats))
 @few_examples
 def test_they_are_those_of_ranx(ranx: Any, cases: list[Case]) -> None:

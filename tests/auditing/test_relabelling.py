@@ -151,6 +151,7 @@ def test_what_could_not_be_loaded_is_not_moved(tmp_path: Path, content: str, fou
         relabel(path, [DOCUMENT])
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(st.data(), st.sampled_from(["anchors", "offsets"]))
 def test_every_label_leads_back_to_where_it_was_cut(

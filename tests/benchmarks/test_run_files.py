@@ -15,6 +15,7 @@ def benchmark(script) -> Any:
     return script("run_files")
 
 
+@pytest.mark.slow
 def test_every_way_but_ranx_gives_the_same_means(benchmark, tmp_path: Path) -> None:
     benchmark.write(tmp_path, 20, 200)
     found = {name: benchmark.measured(name, tmp_path) for name in benchmark.FILES if not name.startswith("ranx")}

@@ -60,6 +60,7 @@ def with_unique_letters(text: str, separators: tuple[str, ...]) -> str:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["characters", "tokens"])
 @given(
     text=REPEATING,

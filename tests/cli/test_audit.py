@@ -140,6 +140,7 @@ def test_relabel_replaces_no_file_unless_told_to(run: Run, tmp_path: Path) -> No
     assert json.loads(path.read_text(encoding="utf-8"))["relevant"] == [{"doc": "tower.txt", "start": 38, "end": 65}]
 
 
+@pytest.mark.slow
 def test_relabel_reads_json_lines_and_needs_documents(run: Run, tmp_path: Path) -> None:
     folder = dataset(tmp_path / "lights", "trimmed the wick, and wrote")
     assert "found no documents" in run("relabel", folder / "queries.jsonl", tmp_path / "new.jsonl")[2]

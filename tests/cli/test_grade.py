@@ -111,6 +111,7 @@ def test_json_has_every_grade_with_its_reason(run: Run, server: OpenAIServer, co
     assert found["agreement"]["pairs"] == len(found["pairs"])
 
 
+@pytest.mark.slow
 def test_the_estimate_asks_nothing_needs_no_key_and_writes_nothing(
     run: Run, server: OpenAIServer, command: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

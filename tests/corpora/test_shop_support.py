@@ -80,6 +80,7 @@ def test_what_the_corpus_does_not_answer_enters_no_mean() -> None:
     assert f"{len(unanswerable)} queries marked unanswerable and left out of every mean" in evaluation.notes
 
 
+@pytest.mark.slow
 def test_words_alone_find_half_of_it() -> None:
     assert 0.35 <= by_words().scores.mean(by_words().after, by_words().scores.metrics[0]) <= 0.65
 

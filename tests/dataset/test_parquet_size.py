@@ -36,6 +36,7 @@ def test_a_damaged_footer_is_an_error_and_not_the_end_of_the_process(damaged: Pa
         fits(damaged, pq.ParquetFile(damaged), ["id"], Place("damaged.parquet", []))
 
 
+@pytest.mark.slow
 def test_arrow_itself_still_ends_the_process(damaged: Path) -> None:
     """Where it does not any more, `_check_footer` can go."""
     code = "import sys, pyarrow.parquet as pq; pq.read_metadata(sys.argv[1]).row_group(0).column(0)"

@@ -86,6 +86,7 @@ with replacing.beside(target) as temporary:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no signals")
 @pytest.mark.parametrize("moment", ["writing", "between"])
 def test_what_a_killed_process_left_is_cleared_up_by_the_next(tmp_path: Path, moment: str) -> None:

@@ -261,6 +261,7 @@ for call_them, call in [(call_all, interrupt), (call_all_async, interrupt_async)
 """
 
 
+@pytest.mark.slow
 def test_an_interrupt_is_seen_however_soon_it_comes():
     # One that comes while the main thread is just about to wait does not end the wait
     done = subprocess.run(

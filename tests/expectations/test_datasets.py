@@ -88,6 +88,7 @@ def test_where_nothing_is_it_says_where_it_looked(node: Callable[..., pytest.Ite
         dataset_of_test(node('dataset="lables.jsonl"'))
 
 
+@pytest.mark.slow
 def test_a_fixture_of_the_projects_own_stands_in_for_both(run: Run, project: pytest.Pytester) -> None:
     project.makeconftest(
         """
@@ -108,6 +109,7 @@ def test_a_fixture_of_the_projects_own_stands_in_for_both(run: Run, project: pyt
     run(code).assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_a_set_is_taken_as_it_is(run: Run) -> None:
     code = """
         LABELS = rl.Dataset.from_dict({"Where is stone 0?": ["stone number 0 lies at the ford"]})

@@ -12,6 +12,7 @@ MARKED = """
 """
 
 
+@pytest.mark.slow
 def test_a_test_passes_whose_bounds_are_kept(run: Run) -> None:
     run(MARKED.format('min={"recall@5": 0.6, "retrieve:ndcg@10": 0.3}', 3)).assert_outcomes(passed=1)
 
@@ -44,6 +45,7 @@ def test_the_hit_that_matches_is_marked(run: Run) -> None:
     result.stdout.fnmatch_lines(["E  *✓   2. stone number 0 lies at the ford"])
 
 
+@pytest.mark.slow
 def test_metrics_that_the_mark_names_are_taken_whatever_the_test_asks_for(run: Run) -> None:
     code = """
         @pytest.mark.retrieval(dataset="labels.jsonl", min={"ap@7": 0.1}, max={"context_tokens@2": 40})

@@ -26,6 +26,7 @@ def questions(*numbers: int) -> dict[str, list[str]]:
     return {"alone": [f"Where is stone {number}?" for number in numbers]}
 
 
+@pytest.mark.slow
 def test_each_query_is_an_item_and_all_are_asked_once(run: Run, asked: Asked) -> None:
     result = run(CODE, SPLIT, "-v", "-s")
     result.assert_outcomes(passed=4, failed=2)
@@ -47,6 +48,7 @@ def test_each_query_is_an_item_and_all_are_asked_once(run: Run, asked: Asked) ->
     result.stdout.no_fnmatch_line("*pyfuncitem*")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "choice",
     [("-k", "stone-1 or stone-3"), ("test_search.py::test_search[stone-1]", "test_search.py::test_search[stone-3]")],
@@ -56,6 +58,7 @@ def test_only_the_queries_that_are_selected_are_asked(run: Run, asked: Asked, ch
     assert asked() == questions(1, 3)
 
 
+@pytest.mark.slow
 def test_the_queries_that_failed_are_asked_again_alone(run: Run, asked: Asked) -> None:
     run(CODE, SPLIT)
     asked()
@@ -64,11 +67,13 @@ def test_the_queries_that_failed_are_asked_again_alone(run: Run, asked: Asked) -
     assert asked() == questions(3, 4)
 
 
+@pytest.mark.slow
 def test_the_means_are_over_all_queries_whatever_else_is_selected(run: Run, asked: Asked) -> None:
     run(CODE, SPLIT, "-k", "means or stone-1").assert_outcomes(passed=2, deselected=4)
     assert asked() == questions(0, 1, 2, 3, 4)
 
 
+@pytest.mark.slow
 def test_means_that_are_too_low_fail_their_own_item_only(run: Run, asked: Asked) -> None:
     result = run(CODE.replace("0.6}", "0.8}"), SPLIT)
     result.assert_outcomes(passed=3, failed=3)
@@ -76,6 +81,7 @@ def test_means_that_are_too_low_fail_their_own_item_only(run: Run, asked: Asked)
     assert asked() == questions(0, 1, 2, 3, 4)
 
 
+@pytest.mark.slow
 def test_bounds_of_single_queries_hold_with_and_without_items_of_their_own(run: Run) -> None:
     code = CODE.replace("min={", 'per_query={"rr@3": 0.5}, min={')
     run(code, SPLIT).assert_outcomes(passed=4, failed=2)
@@ -87,6 +93,7 @@ def test_bounds_of_single_queries_hold_with_and_without_items_of_their_own(run: 
     run(code.replace('"rr@3": 0.5', ""), SPLIT).assert_outcomes(passed=6)
 
 
+@pytest.mark.slow
 def test_a_system_that_cannot_be_made_fails_every_item_with_its_own_code_and_is_tried_once(run: Run) -> None:
     code = """
         TRIED = []
@@ -105,6 +112,7 @@ def test_a_system_that_cannot_be_made_fails_every_item_with_its_own_code_and_is_
     result.stdout.fnmatch_lines([">*raglift_evaluate(build())"])
 
 
+@pytest.mark.slow
 def test_a_query_that_fails_fails_its_item(run: Run) -> None:
     code = """
         @pytest.mark.retrieval(dataset="labels.jsonl")
@@ -118,6 +126,7 @@ def test_a_query_that_fails_fails_its_item(run: Run) -> None:
     result.stdout.fnmatch_lines(["_*test_search[[]stone-2[]]*", "failed: retrieve: ValueError: no such shard"])
 
 
+@pytest.mark.slow
 def test_parameters_and_classes_have_their_own_queries(run: Run, asked: Asked) -> None:
     code = """
         class TestSearch:
@@ -135,6 +144,7 @@ def test_parameters_and_classes_have_their_own_queries(run: Run, asked: Asked) -
     run(code, SPLIT, "-k", "2-stone-4").assert_outcomes(failed=1, deselected=11)
 
 
+@pytest.mark.slow
 def test_what_nobody_labelled_is_skipped(run: Run, project: pytest.Pytester) -> None:
     labels = [
         {"id": "labelled", "query": "Where is stone 0?", "relevant": ["stone number 0 lies at the ford"]},
@@ -147,6 +157,7 @@ def test_what_nobody_labelled_is_skipped(run: Run, project: pytest.Pytester) -> 
     result.stdout.fnmatch_lines(["SKIPPED*: without labels", "SKIPPED*: the corpus does not answer it"])
 
 
+@pytest.mark.slow
 def test_hostile_ids_have_node_ids_that_select_them(run: Run, project: pytest.Pytester, asked: Asked) -> None:
     ids = ["a/b::c[d]", "new\nline", "\u202eabc\x1b[31m", "é", "é\u0301", "means", "[", "]@x", "a b"]
     labels = [
@@ -167,6 +178,7 @@ def test_hostile_ids_have_node_ids_that_select_them(run: Run, project: pytest.Py
         assert asked() == questions(number)
 
 
+@pytest.mark.slow
 def test_a_labelled_set_that_only_a_fixture_knows_is_refused(run: Run) -> None:
     code = """
         @pytest.fixture
@@ -182,6 +194,7 @@ def test_a_labelled_set_that_only_a_fixture_knows_is_refused(run: Run) -> None:
     run(code).assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_what_came_back_is_shown_of_queries_that_passed_when_asked_for(run: Run) -> None:
     result = run(CODE, SPLIT, "-rP", "-k", "stone-0")
     result.stdout.fnmatch_lines(["stone-0: Where is stone 0?", "*✓   2. stone number 0 lies at the ford"])

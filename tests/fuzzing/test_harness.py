@@ -56,6 +56,7 @@ def strict(folder: Path) -> object:
     return found
 
 
+@pytest.mark.slow
 def test_a_reader_that_returns_or_refuses_is_whole(tmp_path: Path):
     outcomes = check(bench(tmp_path, strict), 100)
     assert outcomes.keys() == {"returned", "refused"}

@@ -49,6 +49,7 @@ EXCUSED = {
 """Files, or functions in them, that read nothing of anybody else's."""
 
 
+@pytest.mark.slow
 def test_every_function_that_reads_is_driven(tmp_path: Path):
     driven = set()
     for number, reader in enumerate(READERS):

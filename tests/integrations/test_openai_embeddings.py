@@ -393,6 +393,7 @@ def test_a_missing_package_names_the_extra(monkeypatch):
         embedder_by_name(NAME)
 
 
+@pytest.mark.slow
 def test_identity_says_all_that_decides_a_vector(server, monkeypatch):
     host = server.base_url.removeprefix("http://")
     assert quick().identity == f"{NAME}:first 8191 tokens at {host}"

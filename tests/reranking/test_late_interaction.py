@@ -29,6 +29,7 @@ def test_the_chunk_that_answers_comes_first() -> None:
     assert {hit.chunk.id for hit in reranked} == {hit.chunk.id for hit in RANKING}
 
 
+@pytest.mark.slow
 def test_two_constructions_agree() -> None:
     first = scores_of(LateInteractionReranker(cache=Cache(None)))
     assert scores_of(LateInteractionReranker(cache=Cache(None))) == first

@@ -151,6 +151,7 @@ def test_many_queries_are_held_a_block_at_a_time() -> None:
     assert held < 60e6
 
 
+@pytest.mark.slow
 def test_many_columns_cost_little_more_than_one() -> None:
     matrix = np.random.default_rng(0).choice(STEPS, size=(312, 400))
     begin = time.process_time()

@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -72,6 +73,7 @@ def _told(trace: Trace) -> object:
     return trace.query_id, stages, trace.error
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(_QUERIES, _HITS)
 def test_what_is_saved_is_loaded_equal(queries: list[Query], hits: list[Any]) -> None:

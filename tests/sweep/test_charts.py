@@ -73,6 +73,7 @@ def test_rows_lie_below_each_other_and_inside_the_chart(measured: SweepResult) -
     assert places[-1][1] <= chart["height"]
 
 
+@pytest.mark.slow
 def test_cut_and_failed_cells_are_marked(measured: SweepResult) -> None:
     cut, failed, *others = measured.results
     changed = (replace(cut, read_in_part=2), replace(failed, evaluation=None, error="no <b>memory</b>"), *others)

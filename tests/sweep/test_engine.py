@@ -212,6 +212,7 @@ def test_a_cell_that_failed_is_tried_again_when_the_sweep_goes_on(island: Datase
     assert not load_sweep_result(tmp_path / "sweep").failed
 
 
+@pytest.mark.slow
 def test_a_model_that_fails_leaves_the_others(island: Dataset, tmp_path: Path) -> None:
     empty = tmp_path / "no-model"
     empty.mkdir()
@@ -229,6 +230,7 @@ def test_a_model_that_fails_leaves_the_others(island: Dataset, tmp_path: Path) -
     assert len(result.finished) == 2
 
 
+@pytest.mark.slow
 def test_a_disk_that_fails_stops_the_sweep(sweep: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise RunError("no space left")

@@ -111,6 +111,7 @@ def test_failed_and_waiting_cells_are_told(measured: SweepResult) -> None:
     assert [cell.text for cell in table.rows[0]] == ["no such model <b>", "1", broken.cell.name]
 
 
+@pytest.mark.slow
 def test_one_cell_has_the_page_of_an_evaluation_and_none_has_no_page(measured: SweepResult) -> None:
     broken = CellResult(measured.results[0].cell, error="no such model")
     one = sweep_document(replace(measured, results=(measured.results[1], broken)))

@@ -18,6 +18,7 @@ from raglift.testing import FakeRetriever
 GRADES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=60)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=50)
 @given(GRADES)
 def test_matrix_and_kappas_are_those_of_scikit_learn(pairs):

@@ -224,6 +224,7 @@ def test_more_are_asked_for_until_there_are_enough(server: OpenAIServer) -> None
     assert style.thrown_away[0].examples[0].detail == "0 in place of 1"
 
 
+@pytest.mark.slow
 def test_refusals_are_counted(server: OpenAIServer) -> None:
     def reply(messages: Sequence[Json], schema: Json | None) -> Any:
         if "question" in writer.data_of(messages):
@@ -374,6 +375,7 @@ def test_the_report(server: OpenAIServer) -> None:
     assert "<b>" not in generation._repr_html_()
 
 
+@pytest.mark.slow
 def test_the_book(server: OpenAIServer, book_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAGLIFT_CORPORA", str(book_path.parents[1]))
     generation = generate("war_and_peace", 10)

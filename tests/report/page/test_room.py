@@ -131,6 +131,7 @@ def test_a_match_longer_than_its_room_is_shown_from_its_beginning() -> None:
     assert (second.start, second.end) == (0, 0)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 90_000), st.sampled_from([None, 0, 3, 100]))
 def test_whatever_the_room_what_matches_is_there_and_what_is_shown_is_true(room: int, shown: int | None) -> None:

@@ -229,6 +229,7 @@ def test_ranx_agrees_on_what_it_is_given(ranx: Any, found: list[tuple[dict[str, 
             np.testing.assert_allclose(values, theirs[peer], rtol=0, atol=1e-9, err_msg=f"{stage} {metric}")
 
 
+@pytest.mark.slow
 @given(one_to_one)
 @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 def test_ir_measures_agrees_on_what_it_is_given(found: list[tuple[dict[str, int], list[str]]]) -> None:
