@@ -161,7 +161,8 @@ class _Source:
 
     def check(self, who: str) -> None:
         """Raise unless the query's text is all that has to be given."""
-        texts, missing = [], []
+        texts: list[str] = []
+        missing: list[str] = []
         for part in self.parts:
             given = part.arguments("")
             texts += given

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePath
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, TypeGuard, Union, get_args, get_origin
 
 from raglift.integrations.base import is_from
 
@@ -173,7 +173,7 @@ def _inner(component: Any) -> list[Any]:
     return [inner for inner in held if is_component(inner)]
 
 
-def is_count(value: Any) -> bool:
+def is_count(value: Any) -> TypeGuard[int]:
     """Whether a value is a number of documents, and not a bool."""
     return isinstance(value, int) and not isinstance(value, bool)
 
@@ -184,7 +184,7 @@ def stored(component: Any) -> list[Any] | None:
 
     store = getattr(component, "document_store", None)
     if isinstance(store, InMemoryDocumentStore):
-        return store.filter_documents(filters=getattr(component, "filters", None))
+        return list(store.filter_documents(filters=getattr(component, "filters", None)))
     found = [stored(inner) for inner in _inner(component) if document_outputs(inner)] if store is None else []
     if not found or None in found:
         return None
