@@ -13,14 +13,12 @@ from raglift.sweep.brief import sweep_brief
 from raglift.sweep.page import sweep_document
 from raglift.sweep.records import CellResult, SweepResultRecord
 from raglift.sweep.terminal import result_text
-from raglift.sweep.tracking import sweep_record
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
 
-    from raglift.integrations.tracking import Record
     from raglift.sweep.charts import SweepPlots
 
 __all__ = ["CellResult", "SweepResult"]
@@ -67,10 +65,6 @@ class SweepResult(Presentable, SweepResultRecord):
         from raglift.report.page.rendering import write_page
 
         return write_page(sweep_document(self, baseline=baseline, include_cut=include_cut), path, overwrite=overwrite)
-
-    def tracking_record(self) -> Record:
-        """Return what experiment trackers are told: the sweep, and under it each cell as a run of its own."""
-        return sweep_record(self)
 
     def to_markdown(self, *, include_cut: bool = False) -> str:
         """Return the sweep in short as GitHub's Markdown, for a pull request.

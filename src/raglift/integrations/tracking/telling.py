@@ -16,6 +16,8 @@ from raglift.integrations.tracking.describing import comparison_record, evaluati
 from raglift.integrations.tracking.names import run_name
 from raglift.integrations.tracking.secrets import reason_of
 from raglift.results import Comparison, Evaluation
+from raglift.sweep.result import SweepResult
+from raglift.sweep.tracking import sweep_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,7 +81,7 @@ def open_tracker(name: str, project: str | None = None) -> Tracker:
 
 
 def track(
-    result: Evaluation | Comparison | Trackable,
+    result: Evaluation | Comparison | SweepResult | Trackable,
     tracker: str,
     *,
     project: str | None = None,
@@ -150,11 +152,13 @@ def _words(tags: object) -> dict[str, str]:
     return {name: str(value) for name, value in tags.items()}
 
 
-def _record_of(result: Evaluation | Comparison | Trackable) -> Record:
+def _record_of(result: Evaluation | Comparison | SweepResult | Trackable) -> Record:
     if isinstance(result, Evaluation):
         return evaluation_record(result)
     if isinstance(result, Comparison):
         return comparison_record(result)
+    if isinstance(result, SweepResult):
+        return sweep_record(result)
     if not hasattr(result, "tracking_record"):
         raise ConfigurationError(
             f"track: found a {type(result).__name__}; expected an evaluation, a comparison or what a sweep found"
