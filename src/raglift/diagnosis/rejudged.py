@@ -61,8 +61,9 @@ def pieces_by_query(judged: Judgements) -> dict[int, Pieces]:
     place = pieces.fact - judged.facts.first_of_query(pieces.query)
     covered = (pieces.start, pieces.end, pieces.normalized_start, pieces.normalized_end)
     columns = (pieces.query, place, pieces.passage, pieces.rank, pieces.direction, *covered)
-    for (query, fact, passage, rank, *match), relevant in zip(
+    for (query, fact, passage, rank, direction, start, end, first, last), relevant in zip(
         np.stack(columns, axis=1).tolist(), pieces.relevant.tolist(), strict=True
     ):
-        found[query][fact, passage].append((rank, PassageMatch(*match, relevant)))
+        match = PassageMatch(direction, start, end, first, last, relevant)
+        found[query][fact, passage].append((rank, match))
     return dict(found)

@@ -204,7 +204,7 @@ def _first_of_same(queries: Sequence[Query]) -> list[int]:
 def _pieces(rows: list[tuple[int, ...]]) -> tuple[Matches, NDArray[np.bool_]]:
     """Return the pieces, and which of them were told by text though the passage names a document."""
     table = np.array(rows, dtype=np.int64).reshape(-1, 13)
-    query, rank, repeated, fact, passage, grade, direction, *covered, relevant, alone = table.T
+    query, rank, repeated, fact, passage, grade, direction, start, end, first, last, relevant, alone = table.T
     flags = (column.astype(np.bool_) for column in (repeated, relevant))
-    pieces = Matches(query, rank, fact, passage, grade, direction.astype(np.int8), *covered, *flags)
+    pieces = Matches(query, rank, fact, passage, grade, direction.astype(np.int8), start, end, first, last, *flags)
     return pieces, alone.astype(np.bool_)
