@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from raglift.errors import Fault
 from raglift.printable import printable, shorten, shorten_middle
@@ -183,7 +183,7 @@ class _Place(NamedTuple):
     @classmethod
     def of(cls, schema: CoreSchema, loc: Sequence[str | int]) -> _Place:
         """Follow a location of pydantic's, which also names mappings' keys and the forms that a value can have."""
-        top = cast("Mapping[str, Any]", schema)
+        top = schema
         place = cls((), top, (), {each["ref"]: each for each in top.get("definitions", ())})
         for part in loc:
             place = place._inside(part)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from raglift.records import LabelSources, Metric
     from raglift.result_records.comparison import Method
     from raglift.result_records.tradeoff import Costed
-    from raglift.results.analyses import Explanation
+    from raglift.results.analyses import ExplanationRecord
     from raglift.significance import Interval, PairedDifference
 
 __all__ = [
@@ -199,7 +199,7 @@ def figure_text(metric: Metric, value: float) -> str:
     return f"{value:,.0f}" if MEASURES[metric.name].is_cost else f"{value:.4f}"
 
 
-def earned_text(each: ExplainedHit, explanation: Explanation) -> str:
+def earned_text(each: ExplainedHit, explanation: ExplanationRecord) -> str:
     """Return what a hit earned in each metric, and what it cost: `MRR@10 +0.5000; cost: ContextTokens@10 +210`."""
     changes = [pair for pair in zip(explanation.metrics, each.earned, strict=True) if abs(pair[1]) > _EARNED]
     earned = [f"{title(m)} {value:+.4f}" for m, value in changes if not MEASURES[m.name].is_cost]
