@@ -6,8 +6,8 @@
 # Each family registers its measures as it is imported: this is the order in which `raglift metrics` lists them.
 # isort: off
 from raglift.metrics.custom import metric
-from raglift.metrics.unordered import F1, HitRate, Precision, Recall, RPrecision
-from raglift.metrics.ranked import AP, RR
+from raglift.metrics.unordered import F1, HitRate, Precision, Recall, RPrecision, Success
+from raglift.metrics.ranked import AP, MAP, MRR, RR
 from raglift.metrics.graded import DCG, IDCG, NDCG
 from raglift.metrics.diversity import AlphaNDCG
 from raglift.metrics.stopping import ERR, RBP, RBPResidual
@@ -59,8 +59,6 @@ from raglift.metrics.registry import MEASURES, all_measures, function_of
 from raglift.metrics.saved import describe_own, read_metric, require_installed
 from raglift.metrics.settings import Choice, Number
 from raglift.records import Metric, Tokens
-
-Success, MRR, MAP = HitRate, RR, AP
 
 __all__ = [
     "AP",

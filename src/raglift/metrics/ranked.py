@@ -65,3 +65,9 @@ def AP(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     terms = newly_satisfied[within] / first.rank[within]
     sums = sum_by(first.query[within], terms, judgements.queries)
     return per_query(sums, count_by_query(judgements.facts.query, judgements))
+
+
+MRR = RR
+"""The name of the mean of `RR`."""
+MAP = AP
+"""The name of the mean of `AP`."""

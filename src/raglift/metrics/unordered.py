@@ -113,3 +113,7 @@ def harmonic_mean(first: NDArray[np.float64], second: NDArray[np.float64]) -> ND
 def _satisfied_facts(judgements: Judgements, k: int | None) -> NDArray[np.float64]:
     first = first_satisfactions(judgements)
     return count_by_query(first.query[first.rank <= depth(k)], judgements)
+
+
+Success = HitRate
+"""trec_eval's name of `HitRate`."""

@@ -11,12 +11,12 @@ from raglift.rendering.document import Cell
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from raglift.diagnosis import ExplanationRecord
     from raglift.diagnosis.explanation import ExplainedHit, Piece
     from raglift.diagnosis.loss import Loss
     from raglift.records import LabelSources, Metric
     from raglift.result_records.comparison import Method
     from raglift.result_records.tradeoff import Costed
-    from raglift.results.analyses import ExplanationRecord
     from raglift.significance import Interval, PairedDifference
 
 __all__ = [

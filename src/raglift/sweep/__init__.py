@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from raglift.sweep.result import CellResult, SweepResult
 from raglift.sweep.running import load_sweep_result, plan_sweep, run_sweep
 from raglift.sweep.specification.cells import Cell, Exclusion, RetrieverSpec, SystemSpec
 from raglift.sweep.specification.record import Sweep
-
-if TYPE_CHECKING:
-    import os
+from raglift.sweep.specification.yaml_file import load_sweep
 
 __all__ = [
     "Cell",
@@ -25,10 +21,3 @@ __all__ = [
     "plan_sweep",
     "run_sweep",
 ]
-
-
-def load_sweep(path: str | os.PathLike[str]) -> Sweep:
-    """Read a sweep from a YAML file: see `raglift.sweep.specification.yaml_file.load_sweep`."""
-    from raglift.sweep.specification.yaml_file import load_sweep as load
-
-    return load(path)
