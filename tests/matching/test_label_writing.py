@@ -75,7 +75,7 @@ def rewritten(draw: st.DrawFn, text: str) -> str:
         elif change == "composed":
             text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).lower())
         else:
-            text = unicodedata.normalize(change, text)
+            text = unicodedata.normalize("NFC" if change == "NFC" else "NFD", text)
     return text
 
 
