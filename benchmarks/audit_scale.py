@@ -17,9 +17,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from raglift.auditing import audit
-from raglift.matching.inventory import Touches, touching_chunks
-from raglift.records import Chunk, Dataset, Document, Fact, Passage, Query
+from raglift.auditing.dataset_audit import audit
+from raglift.matching.chunk_index import Touches, touching_chunks
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Chunk, Document
+from raglift.records.labels import Fact, Passage, Query
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,21 +19,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift import evaluate
-from raglift.chunking import RecursiveChunker, TokenChunker
-from raglift.dataset.chunking_evaluation import read_chunking_evaluation
+from raglift.components.chunkers import RecursiveChunker, TokenChunker
+from raglift.components.embedding import SentenceTransformerEmbedder, build_index
+from raglift.components.retrievers import DenseRetriever
+from raglift.datasets.formats.chunking_evaluation import read_chunking_evaluation
 from raglift.errors import ConfigurationError, RagliftError
-from raglift.indexing import SentenceTransformerEmbedder, build_index
-from raglift.retrieval import DenseRetriever
+from raglift.running.evaluation import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from raglift.chunking import Chunker
-    from raglift.indexing import Embedder
-    from raglift.records import Dataset
+    from raglift.components.chunkers import Chunker
+    from raglift.components.embedding import Embedder
+    from raglift.records.dataset import Dataset
 
 K = 5
 METRICS = (f"span_recall@{K}", f"span_precision@{K}", "span_precision_omega", f"span_iou@{K}")

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 import raglift as rl
-from raglift.records import Dataset
-from raglift.retrieval import HttpRetriever
+from raglift.components.http.retriever import HttpRetriever
+from raglift.records.dataset import Dataset
 from raglift.testing.search_server import SearchAnswer, SearchRequest, SearchServer
 
 if TYPE_CHECKING:

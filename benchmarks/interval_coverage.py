@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import stats
 
-from raglift.significance import difference_interval
+from raglift.stats.intervals import difference_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -156,7 +156,8 @@ def at_random(count: int) -> Iterator[Population]:
 def measured(folder: str) -> Iterator[Population]:
     """Yield the differences that a saved evaluation measured."""
     import raglift
-    from raglift.metrics import NDCG, RR, HitRate, Recall
+    from raglift.metrics.graded_measures import NDCG
+    from raglift.metrics.rank_measures import RR, HitRate, Recall
 
     evaluation = raglift.load_evaluation(folder)
     for metric in (RR @ 10, HitRate @ 10, NDCG @ 10, Recall @ 10, HitRate @ 1, HitRate @ 3):

@@ -87,11 +87,14 @@ def save_run(folder: Path, queries: int) -> None:
     """Save a made-up evaluation: half of the facts were found, no text is long."""
     import numpy as np
 
-    from raglift.metrics import parse
-    from raglift.records import Chunk, Dataset, Fact, Passage, Query, Ranking, Run, StageInfo, StageTrace, Trace
-    from raglift.result_records.scores import Scores
+    from raglift.metrics.computing import Scores
+    from raglift.metrics.parsing import parse
+    from raglift.records.dataset import Dataset
+    from raglift.records.documents import Chunk
+    from raglift.records.labels import Fact, Passage, Query
+    from raglift.records.rankings import Ranking, Run, StageInfo, StageTrace, Trace
     from raglift.results.evaluation import Evaluation
-    from raglift.store import save_evaluation
+    from raglift.storage.saving import save_evaluation
 
     random_ = random.Random(0)  # noqa: S311
     chunks = [
@@ -172,7 +175,7 @@ def parse_run(folder: Path) -> int:
 
 def load_labels(path: Path) -> int:
     """Load with raglift; return the number of queries."""
-    from raglift.dataset import read_queries
+    from raglift.datasets.jsonl import read_queries
 
     return len(read_queries(path))
 

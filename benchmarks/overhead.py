@@ -23,7 +23,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import raglift as rl
-from raglift.records import Chunk, Dataset, Document, Fact, Passage, Query, Ranking
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Chunk, Document
+from raglift.records.labels import Fact, Passage, Query
+from raglift.records.rankings import Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -160,7 +160,7 @@ def peak() -> float:
 
 def with_raglift(run: Path, qrels: Path) -> Means:
     """Score with raglift."""
-    from raglift.run_files import score_files
+    from raglift.storage.rankings.scoring import score_files
 
     scores = score_files(run, qrels, list(METRICS)).runs[0].scores
     return {name: scores.mean(name) for name in METRICS}

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raglift.scoring import RankingScores, score_rankings
+from raglift.metrics.computing import RankingScores, score_rankings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -25,14 +25,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from raglift.components.models import embedded_model_path, quiet_loading, resolve_dtype
+from raglift.datasets.loading import load_dataset
 from raglift.errors import CorpusMissing
-from raglift.loading import load_dataset
-from raglift.models import embedded_model_path, quiet_loading, resolve_dtype
-from raglift.records import Dataset, Document
-from raglift.sweep import Sweep, SweepResult, run_sweep
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Document
+from raglift.sweep.engine import run_sweep
+from raglift.sweep.specification.record import Sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from raglift.sweep.result import SweepResult
 
 CHARACTERS = 300_000
 SIZES = ((500, 50), (1000, 100), (2000, 200))

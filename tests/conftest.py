@@ -19,10 +19,13 @@ import hypothesis
 import pytest
 
 from raglift import cli
-from raglift.evaluation import evaluate, rescore
-from raglift.records import Annotator, Dataset, Fact, Passage, Query
-from raglift.results import Evaluation
-from raglift.testing import FakeReranker, FakeRetriever, OpenAIServer
+from raglift.records.dataset import Dataset
+from raglift.records.labels import Annotator, Fact, Passage, Query
+from raglift.results.evaluation import Evaluation
+from raglift.running.evaluation import evaluate
+from raglift.running.scoring import rescore
+from raglift.testing.fakes import FakeReranker, FakeRetriever
+from raglift.testing.openai_server import OpenAIServer
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Workers that share the cores and wait for each other's threads are many times slower than one thread each
@@ -254,7 +257,7 @@ def ctrl_c_when() -> Callable[[Callable[[], bool]], AbstractContextManager[None]
 @pytest.fixture
 def question_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
     """A loopback server whose model writes questions and judges them well; and a cache of the test's own."""
-    path = Path(__file__).parent / "judging" / "generating" / "writer.py"
+    path = Path(__file__).parent / "apps" / "generation" / "writer.py"
     spec = importlib.util.spec_from_file_location("writer_of_questions", path)
     assert spec is not None
     assert spec.loader is not None

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import json
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -11,63 +14,16 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "raglift"
 
-# Left to right: a module imports only from those before it.
-ORDER = (
-    "errors",
-    "printable",
-    "redaction",
-    "retries",
-    "validation",
-    "limits",
-    "paths",
-    "environment",
-    "text",
-    "rendering",
-    "faults",
-    "records",
-    "progress",
-    "threads",
-    "event_loop",
-    "work",
-    "batches",
-    "cache",
-    "dataset",
-    "corpora",
-    "loading",
-    "models",
-    "chunking",
-    "indexing",
-    "retrieval",
-    "reranking",
-    "matching",
-    "metrics",
-    "result_records",
-    "scoring",
-    "significance",
-    "diagnosis",
-    "comparison",
-    "run_files",
-    "report",
-    "store",
-    "results",
-    "auditing",
-    "execution",
-    "latency",
-    "integrations",
-    "testing",
-    "evaluation",
-    "gating",
-    "references",
-    "systems",
-    "sweep",
-    "judging",
-    "assistant",
-    "review",
-    "walkthrough",
-    "expectations",
-    "pytest_plugin",
-    "cli",
-)
+PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
+
+
+def order_on(page: str) -> tuple[str, ...]:
+    """The packages in the table of layers, left to right: a module imports only from its own and those before it."""
+    table = page.partition("<!-- layers -->")[2].partition("<!-- end of layers -->")[0]
+    return tuple(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE))
+
+
+ORDER = order_on(PAGE.read_text(encoding="utf-8"))
 
 FRAMEWORKS = {"faiss", "langchain", "langchain_core", "langchain_classic", "langchain_community", "llama_index"} | {
     "bm25s",
@@ -90,7 +46,7 @@ SOURCES = {
 """The file of each module, by its dotted name."""
 
 
-def room_of(module: str) -> str:
+def layer_of(module: str) -> str:
     """The package or module right below raglift that a module belongs to; empty for raglift itself."""
     return module.removeprefix("raglift").removeprefix(".").partition(".")[0]
 
@@ -123,8 +79,8 @@ def imports_of(source: str, known: Collection[str]) -> Iterator[str]:
 
 def imports_from_the_right(source: str, module: str, known: Collection[str], order: Sequence[str]) -> list[str]:
     """Return what a module imports of a package to the right of its own."""
-    mine = order.index(room_of(module))
-    rooms = ((found, room_of(found)) for found in imports_of(source, known) if found.startswith("raglift."))
+    mine = order.index(layer_of(module))
+    rooms = ((found, layer_of(found)) for found in imports_of(source, known) if found.startswith("raglift."))
     return [found for found, room in rooms if order.index(room) > mine]
 
 
@@ -139,10 +95,10 @@ def cycle_of(sources: Mapping[str, str]) -> list[str]:
 
 
 def test_every_module_has_its_place_in_the_order() -> None:
-    assert {room_of(module) for module in SOURCES} == {*ORDER, "", "__main__"}
+    assert {layer_of(module) for module in SOURCES} == {*ORDER, "", "__main__"}
 
 
-@pytest.mark.parametrize("module", [module for module in SOURCES if room_of(module) not in ("", "__main__")])
+@pytest.mark.parametrize("module", [module for module in SOURCES if layer_of(module) not in ("", "__main__")])
 def test_a_module_imports_only_from_its_left(module: str) -> None:
     source = SOURCES[module].read_text(encoding="utf-8")
     found = imports_from_the_right(source, module, SOURCES, ORDER)
@@ -187,3 +143,80 @@ def test_no_framework_is_imported_before_it_is_used(module: str) -> None:
     at_the_top = ast.Module([node for node in statements if isinstance(node, (ast.Import, ast.ImportFrom))], [])
     found = {imported.partition(".")[0] for imported in imports_of(ast.unparse(at_the_top), SOURCES)}
     assert not found & FRAMEWORKS
+
+
+STUBS = sorted(PACKAGE.rglob("__init__.pyi"))
+PUBLIC = {
+    ".".join(("raglift", *path.parent.relative_to(PACKAGE).parts)): {
+        alias.asname or alias.name
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    for path in STUBS
+}
+"""What each package says that others may use."""
+
+
+def test_only_these_modules_stand_outside_a_package() -> None:
+    assert {path.stem for path in PACKAGE.glob("*.py")} == {"__init__", "__main__", "errors", "pytest_plugin"}
+
+
+@pytest.mark.parametrize("package", PUBLIC)
+def test_a_public_name_exists_and_is_no_module_beside_it(package: str) -> None:
+    module = importlib.import_module(package)
+    for name in PUBLIC[package]:
+        assert getattr(module, name) is not None
+        assert f"{package}.{name}" not in SOURCES, "importing the module would hide the name"
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if path.name == "__init__.py"], ids=str)
+def test_a_package_says_what_it_is_for(path: Path) -> None:
+    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("module", SOURCES)
+def test_a_private_name_stays_in_its_module(module: str) -> None:
+    for node in ast.walk(ast.parse(SOURCES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("raglift"):
+            private = [alias.name for alias in node.names if alias.name.startswith("_") and alias.name != "__version__"]
+            assert not private, f"{module} imports {', '.join(private)} from {node.module}"
+
+
+def imports_shown_in(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each `from raglift… import name` of a page or notebook, as package and name."""
+    for package, names in re.findall(r"^[\s>]*from (raglift[\w.]*) import (\([^)]*\)|[^\n]+)", text, re.MULTILINE):
+        for name in re.findall(r"(\w+)(?: as \w+)?(?:,|$)", names.strip("() \n").replace("\n", " ")):
+            yield package, name
+
+
+def shown_to_readers() -> dict[str, str]:
+    root = PACKAGE.parents[1]
+    pages = [
+        *root.glob("*.md"),
+        *root.glob("docs/**/*.md"),
+        *root.glob("examples/**/*.*"),
+        *root.glob("corpora/**/*.md"),
+    ]
+    texts = {str(path.relative_to(root)): path.read_text(encoding="utf-8") for path in pages if path.is_file()}
+    for path in root.glob("notebooks/*.ipynb"):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        texts[path.name] = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    return texts
+
+
+@pytest.mark.parametrize(
+    ("page", "text"), shown_to_readers().items(), ids=lambda value: value if len(value) < 60 else ""
+)
+def test_readers_are_shown_public_names_alone(page: str, text: str) -> None:
+    for package, name in imports_shown_in(text):
+        if package == "raglift.errors":
+            continue
+        assert name in PUBLIC.get(package, ()), f"{page}: from {package} import {name}"
+
+
+def test_an_import_of_several_lines_is_seen() -> None:
+    shown = list(
+        imports_shown_in("from raglift.metrics import (\n    NDCG,\n    metric,\n)\n> from raglift import gate")
+    )
+    assert shown == [("raglift.metrics", "NDCG"), ("raglift.metrics", "metric"), ("raglift", "gate")]

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import raglift as rl
-from raglift.indexing import SentenceTransformerEmbedder, build_index
-from raglift.metrics import HitRate, Recall
-from raglift.records import Dataset, Document
-from raglift.retrieval import BM25Retriever
+from raglift.components.embedding import SentenceTransformerEmbedder, build_index
+from raglift.components.retrievers import BM25Retriever
+from raglift.metrics.rank_measures import HitRate, Recall
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Document
 
 Walked = CompletedProcess[str]
 Run = Callable[..., tuple[int, str, str]]

@@ -26,9 +26,9 @@ MODEL_TEST = """
 
     import pytest
     import raglift as rl
-    from raglift.cache import counted
-    from raglift.indexing import distillation
-    from raglift.integrations.embeddings import embedder_by_name
+    from raglift.base.cache import counted
+    from raglift.components import static_model as distillation
+    from raglift.adapters.embeddings import embedder_by_name
 
     WORKER = os.environ["PYTEST_XDIST_WORKER"]
     MODEL = embedder_by_name("minilm-static")
@@ -138,7 +138,7 @@ SPREAD_TEST = """
     from pathlib import Path
 
     import pytest
-    from raglift.testing import FakeRetriever
+    from raglift.testing.fakes import FakeRetriever
 
     WORKER = os.environ["PYTEST_XDIST_WORKER"]
 

@@ -9,10 +9,10 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
+from raglift.base.display import Secrets
+from raglift.components.http.retriever import HttpRetriever
 from raglift.errors import ServiceFailed
-from raglift.redaction import Secrets
-from raglift.retrieval import HttpRetriever
-from raglift.testing import SearchAnswer, SearchServer
+from raglift.testing.search_server import SearchAnswer, SearchServer
 
 SECRET = "p/ss+wo=rd\"9 <x&y'z\\é"  # noqa: S105 — a password that nobody has
 TOKEN = "tok-" + "0123456789abcdef" * 4

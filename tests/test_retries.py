@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from raglift.base.retrying import RetryPolicy, retry_after
 from raglift.errors import ConfigurationError
-from raglift.retries import RetryPolicy, retry_after
 
 NOW = dt.datetime(2026, 3, 1, 12, 0, 0, tzinfo=dt.UTC).timestamp()
 

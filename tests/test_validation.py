@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter, ValidationError
 
-from raglift.validation import Expected, WrongKind, faults_of, path_text, read_as, several_wrong, wrong
+from raglift.base.validation import Expected, WrongKind, faults_of, path_text, read_as, several_wrong, wrong
 
 
 class Size(BaseModel):

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from killing.corpus import part_of_lighthouse, write_part
 from killing.job import Count, Fault, left_over
 from killing.process import Command, call, events_of, prepare
-from raglift.chunking import make_chunker
-from raglift.evaluation import evaluate
-from raglift.systems import LocalSystem, build_retriever
-from raglift.testing import OpenAIServer
+from raglift.components.chunkers import make_chunker
+from raglift.running.evaluation import evaluate
+from raglift.running.systems import LocalSystem, build_retriever
+from raglift.testing.openai_server import OpenAIServer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raglift.dataset import write_queries
-from raglift.dataset.document_lines import write_document_lines
-from raglift.loading import load_dataset
-from raglift.records import Dataset
+from raglift.datasets.documents import write_document_lines
+from raglift.datasets.jsonl import write_queries
+from raglift.datasets.loading import load_dataset
+from raglift.records.dataset import Dataset
 
 if TYPE_CHECKING:
     from pathlib import Path

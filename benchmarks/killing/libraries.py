@@ -4,25 +4,25 @@ import bm25s
 import faiss
 import langchain_openai
 import pyarrow.parquet
+import raglift.evaluation
+import raglift.indexing
+import raglift.judging.generating
+import raglift.reranking
 import rich.console
 import sentence_transformers
 import torch
 import uvicorn
 
+import raglift.apps.review.server
 import raglift.cli.app
 import raglift.cli.evaluate
 import raglift.cli.generate
 import raglift.cli.grade
 import raglift.cli.review
 import raglift.cli.sweep
-import raglift.evaluation
-import raglift.indexing
-import raglift.judging.generating
 import raglift.judging.grading
 import raglift.report
-import raglift.reranking
-import raglift.review.server
-import raglift.systems
+import raglift.running.systems
 
 __all__ = [
     "bm25s",

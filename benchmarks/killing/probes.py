@@ -59,9 +59,9 @@ def install(command: Command) -> None:
 
 def _watch_models(log: _Log) -> None:
     """Write down each batch before a model computes it, and after it is safely in the cache."""
-    from raglift.cache import Cache
-    from raglift.indexing import SentenceTransformerEmbedder
-    from raglift.reranking import CrossEncoderReranker, LateInteractionReranker
+    from raglift.base.cache import Cache
+    from raglift.components.embedding import SentenceTransformerEmbedder
+    from raglift.components.rerankers import CrossEncoderReranker, LateInteractionReranker
 
     own = threading.local()
     embed, put = SentenceTransformerEmbedder.embed, Cache.put_many
@@ -98,7 +98,8 @@ def _scoring(score: Callable[..., Any], begin: Callable[[str, Sequence[object]],
 def _watch_writers(log: _Log) -> None:
     """Write down when evaluations and files of labels begin to be written, and when they are there."""
     import raglift.store
-    from raglift.review.labels_file import LabelsFile
+
+    from raglift.apps.review.labels_file import LabelsFile
 
     save, write = raglift.store.save_evaluation, LabelsFile.write
 

@@ -9,12 +9,12 @@ from killing.job import Count, Fault, left_over, twice
 from killing.process import Command, events_of
 from killing.sweeping import is_same
 from raglift.errors import RunError
-from raglift.results import load_evaluation
+from raglift.results.evaluation import load_evaluation
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from raglift.results import Evaluation
+    from raglift.results.evaluation import Evaluation
 
 __all__ = ["Saving"]
 

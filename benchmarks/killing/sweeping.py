@@ -10,12 +10,12 @@ from killing.corpus import write_part
 from killing.job import Count, Fault, left_over, twice
 from killing.process import Command, events_of
 from raglift.errors import RunError
-from raglift.sweep import load_sweep_result
+from raglift.sweep.engine import load_sweep_result
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from raglift.results import Evaluation
+    from raglift.results.evaluation import Evaluation
 
 __all__ = ["Sweeping", "is_same"]
 

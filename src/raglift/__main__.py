@@ -5,10 +5,8 @@ from __future__ import annotations
 import atexit
 
 from raglift import cli
-from raglift.cli import INTERRUPTED
-from raglift.threads import end_process
-
-__all__ = ["main"]
+from raglift.base.threads import end_process
+from raglift.cli.exits import INTERRUPTED
 
 
 def main() -> None:

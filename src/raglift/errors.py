@@ -34,32 +34,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "CacheError",
-    "ConfigurationError",
-    "CorpusError",
-    "CorpusMissing",
-    "CostLimitReached",
-    "DatasetError",
-    "Fault",
-    "MappingError",
-    "MetricFailed",
-    "MissingDependency",
-    "MissingKey",
-    "ModelError",
-    "ModelOutputError",
-    "ModelUnavailable",
-    "QueryFailed",
-    "QueryTimeout",
-    "RagliftError",
-    "RunError",
-    "ServiceFailed",
-    "ServiceUnusable",
-    "SweepError",
-    "TrackingFailed",
-    "UnsupportedSystem",
-]
-
 
 class RagliftError(Exception):
     """Base of every error that raglift raises on purpose."""
@@ -222,7 +196,7 @@ class ModelOutputError(ModelError):
     """A model gave no usable answer for an input: a score that is not a number, a failed call to a provider.
 
     Attributes:
-        usage: what its attempts were billed, a `Usage` of `raglift.integrations.language_models`; None where it is not
+        usage: what its attempts were billed, a `Usage` of `raglift.llm.language_models`; None where it is not
             known.
     """
 

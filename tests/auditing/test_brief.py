@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import raglift as rl
-from raglift.auditing.brief import audit_brief
+from raglift.auditing.result import audit_brief
 
 DOCUMENTS = [rl.Document("d", "The lamp is lit at dusk and put out at dawn. The horn gives two blasts in the fog.")]
 DATA = rl.Dataset.from_dict(

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from raglift.auditing import Audit, ChunkingAudit, audit
-from raglift.matching import MatchRule
-from raglift.records import Chunk, Dataset, Document, Fact, Passage, Query
+from raglift.auditing.dataset_audit import audit
+from raglift.auditing.result import Audit, ChunkingAudit
+from raglift.matching.rule import MatchRule
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Chunk, Document
+from raglift.records.labels import Fact, Passage, Query
 
 TEXT = "The keeper climbed the tower at dusk, trimmed the wick, and wrote the day into his book. He slept until dawn."
 DOCUMENT = Document("tower", TEXT)

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from raglift.auditing import KINDS, Audit, Finding, Place, audit
-from raglift.records import Chunk, Dataset, Document, Fact, Passage, Query
+from raglift.auditing.dataset_audit import audit
+from raglift.auditing.result import KINDS, Audit, Finding, Place
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Chunk, Document
+from raglift.records.labels import Fact, Passage, Query
 
 TOWER = Document(
     "tower",
@@ -135,7 +138,7 @@ def test_without_documents_nothing_is_said_of_where_texts_are() -> None:
 
 
 def test_unicode_folding_finds_what_matching_with_it_finds() -> None:
-    from raglift.matching import MatchRule
+    from raglift.matching.rule import MatchRule
 
     document = Document("d", "“It’s the wick—trimmed at last,” he wrote.")
     dataset = Dataset((Query("q", "?", (Fact((Passage('"It\'s the wick-trimmed at last,"'),)),)),), (document,))

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raglift.auditing.nearest import nearest_passages
-from raglift.records import Document
+from raglift.auditing.labels import nearest_passages
+from raglift.records.documents import Document
 
 WORDS = ("keeper", "tower", "lamp", "wick", "dusk", "harbour", "ship", "swell", "book", "night", "storm", "glass")
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raglift.auditing import Relabelling, relabel
-from raglift.dataset import read_queries
+from raglift.auditing.relabelling import Relabelling, relabel
+from raglift.base.normalization import normalize
+from raglift.datasets.jsonl import read_queries
 from raglift.errors import ConfigurationError, DatasetError
-from raglift.records import Document
-from raglift.text import normalize
+from raglift.records.documents import Document
 
 TEXT = (
     "The keeper climbed the tower at dusk, trimmed the wick, and wrote the day into\nhis book. “It blows,” he wrote. "

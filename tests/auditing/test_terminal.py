@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 
 import raglift as rl
-from raglift.auditing import print_audit
-from raglift.chunking import TokenChunker
+from raglift.auditing.result import print_audit
+from raglift.components.chunkers import TokenChunker
 
 DATA = rl.Dataset.from_dict(
     {"Who keeps the lamp?": ["The keeper trims the lamp at dusk."]},

@@ -6,10 +6,12 @@ import sys
 
 import pytest
 
-from raglift.auditing import audit
-from raglift.auditing.tokens import chunks_read_in_part
-from raglift.indexing.embedding import SentenceTransformerEmbedder
-from raglift.records import Chunk, Dataset, Document, Fact, Passage, Query
+from raglift.auditing.dataset_audit import audit
+from raglift.auditing.labels import chunks_read_in_part
+from raglift.components.embedding import SentenceTransformerEmbedder
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Chunk, Document
+from raglift.records.labels import Fact, Passage, Query
 
 
 @pytest.mark.slow

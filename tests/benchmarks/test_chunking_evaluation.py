@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import raglift as rl
-from raglift.chunking import Chunker, RecursiveChunker, TokenChunker
-from raglift.dataset.chunking_evaluation import is_chunking_evaluation, read_chunking_evaluation
-from raglift.indexing import SentenceTransformerEmbedder, build_index
-from raglift.retrieval import DenseRetriever
+from raglift.components.chunkers import Chunker, RecursiveChunker, TokenChunker
+from raglift.components.embedding import SentenceTransformerEmbedder, build_index
+from raglift.components.retrievers import DenseRetriever
+from raglift.datasets.formats.chunking_evaluation import is_chunking_evaluation, read_chunking_evaluation
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "chunking_evaluation.py"
 LAMP = (

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from raglift.testing import SearchAnswer, SearchServer
+from raglift.testing.search_server import SearchAnswer, SearchServer
 
 
 class Service:

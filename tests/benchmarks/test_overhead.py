@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import raglift as rl
-from raglift.metrics import HitRate
+from raglift.metrics.rank_measures import HitRate
 
 
 @pytest.fixture(scope="module")

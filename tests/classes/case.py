@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from raglift.records import Chunk
+from raglift.records.documents import Chunk
 from raglift.testing.openai_server import Replies
 
 from .corpus import Corpus

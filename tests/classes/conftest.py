@@ -9,7 +9,7 @@ import pytest
 from llama_index.core import MockEmbedding, Settings
 from llama_index.core.llms import MockLLM
 
-from raglift.testing import OpenAIServer
+from raglift.testing.openai_server import OpenAIServer
 
 from .corpus import Corpus
 from .frameworks import CASES, FRAMEWORKS

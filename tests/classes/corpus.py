@@ -10,9 +10,10 @@ from pathlib import Path
 from zlib import crc32
 
 import raglift as rl
-from raglift.indexing import DenseIndex, SentenceTransformerEmbedder, build_index, embed
-from raglift.records import Chunk, Dataset
-from raglift.testing import OpenAIServer
+from raglift.components.embedding import DenseIndex, SentenceTransformerEmbedder, build_index, embed
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Chunk
+from raglift.testing.openai_server import OpenAIServer
 
 DOCUMENTS = (
     "faq.md",

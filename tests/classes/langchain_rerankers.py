@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from raglift.models import embedded_model_path
-from raglift.testing import Answer
+from raglift.components.models import embedded_model_path
+from raglift.testing.openai_server import Answer
 
 from .case import Case
 from .corpus import Corpus

@@ -10,7 +10,7 @@ from typing import Any
 from llama_index.core.graph_stores.types import EntityNode, Relation
 from llama_index.core.schema import BaseNode, TransformComponent
 
-from raglift.records import Chunk
+from raglift.records.documents import Chunk
 
 from .case import OWN, Case
 from .corpus import Corpus

@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import Any
 
 import raglift as rl
-from raglift.records import Chunk
-from raglift.results import Evaluation
+from raglift.records.documents import Chunk
+from raglift.results.evaluation import Evaluation
 
 from .case import OWN, RERANKERS, Case
 from .corpus import Corpus

@@ -17,10 +17,9 @@ from pathlib import Path
 
 import pytest
 
+from raglift.base.retrying import RetryPolicy
 from raglift.cli import chat as command_module
-from raglift.retries import RetryPolicy
-from raglift.testing import OpenAIServer
-from raglift.testing.openai_server import Answer
+from raglift.testing.openai_server import Answer, OpenAIServer
 
 Run = Callable[..., tuple[int, str, str]]
 MAIN = [sys.executable, "-c", "from raglift.cli import main; main()"]

@@ -174,8 +174,8 @@ def test_explain_prints_why_a_query_of_a_saved_run_scored_so(run, tmp_path: Path
 
 
 def rl_bm25(data: rl.Dataset, chunker: str = "recursive:1000/100"):
-    from raglift.chunking import parse_chunker
-    from raglift.retrieval import BM25Retriever
+    from raglift.components.chunkers import parse_chunker
+    from raglift.components.retrievers import BM25Retriever
 
     return BM25Retriever(parse_chunker(chunker).split(data.documents))
 
@@ -318,7 +318,7 @@ def test_output_cut_off_by_its_reader_is_no_error() -> None:
 
 @pytest.mark.slow
 def test_models_may_be_folders(run, tiny_cross_encoder: Path) -> None:
-    from raglift.models import embedded_model_path
+    from raglift.components.models import embedded_model_path
 
     common = ("evaluate", "lighthouse", "-k", "5", "--metrics", "mrr", "--json")
     code, named, _ = run(*common, "--embedding", str(embedded_model_path()), "--reranker", str(tiny_cross_encoder))

@@ -33,7 +33,7 @@ def test_two_runs_are_compared_and_printed_as_the_library_prints_them(run, runs)
 @pytest.mark.slow
 def test_real_systems_on_real_questions(run, tmp_path: Path) -> None:
     data = rl.load_dataset("lighthouse")
-    from raglift.systems import LocalSystem, build_retriever
+    from raglift.running.systems import LocalSystem, build_retriever
 
     for name, size in (("small", 300), ("large", 1000)):
         system = build_retriever(data, LocalSystem("bm25", rl.RecursiveChunker(size, 0), "minilm", "float32"))

@@ -9,7 +9,7 @@ import pytest
 import raglift as rl
 from raglift import cli
 
-FIXTURES = Path(__file__).parents[1] / "dataset" / "fixtures"
+FIXTURES = Path(__file__).parents[1] / "datasets" / "fixtures"
 Run = Callable[..., tuple[int, str, str]]
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 import raglift as rl
-from raglift.metrics import PROFILES
-from raglift.records import Chunk, Fact, Passage, Query
-from raglift.testing import FakeRetriever
+from raglift.metrics.profiles.registry import PROFILES
+from raglift.records.documents import Chunk
+from raglift.records.labels import Fact, Passage, Query
+from raglift.testing.fakes import FakeRetriever
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -13,7 +13,7 @@ import pytest
 from junitparser import JUnitXml
 
 import raglift as rl
-from raglift.sweep import Sweep
+from raglift.sweep.specification.record import Sweep
 
 SWEEP = {
     "dataset": "lighthouse",

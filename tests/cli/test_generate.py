@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
+from raglift.apps.generation.drafts import DEFAULT_STYLES
+from raglift.apps.generation.engine import generate
 from raglift.cli.judging import generate as command
-from raglift.integrations.language_models import DEFAULT_MODEL
-from raglift.judging.generating import DEFAULT_STYLES, generate
-from raglift.loading import load_dataset
-from raglift.testing import OpenAIServer
+from raglift.datasets.loading import load_dataset
+from raglift.llm.language_models import DEFAULT_MODEL
+from raglift.testing.openai_server import OpenAIServer
 
 Run = Callable[..., tuple[int, str, str]]
 

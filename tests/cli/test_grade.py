@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 import raglift as rl
-from raglift.judging.grading.rubrics import relevance_prompt
-from raglift.records import Dataset
-from raglift.systems import LocalSystem, build_retriever
-from raglift.testing import Answer, OpenAIServer
+from raglift.judging.rubrics import relevance_prompt
+from raglift.records.dataset import Dataset
+from raglift.running.systems import LocalSystem, build_retriever
+from raglift.testing.openai_server import Answer, OpenAIServer
 
 QUERIES = 6
 BLOCK = re.compile(r"<<<(\w+) ([0-9a-f]{16})\n(.*?)\n\2 \1>>>", re.DOTALL)

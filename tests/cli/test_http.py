@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from raglift.errors import SweepError
-from raglift.sweep import Sweep, load_sweep
-from raglift.testing import SearchAnswer, SearchRequest, SearchServer
+from raglift.sweep.loading import load_sweep
+from raglift.sweep.specification.record import Sweep
+from raglift.testing.search_server import SearchAnswer, SearchRequest, SearchServer
 
 LABELS = """\
 {"id": "lamp", "query": "When is the lamp lit?", "relevant": ["lit at dusk"]}

@@ -8,7 +8,7 @@ import pytest
 
 from raglift.cli.keeping import keep, save_somewhere
 from raglift.errors import RunError
-from raglift.results import load_evaluation
+from raglift.results.evaluation import load_evaluation
 
 if TYPE_CHECKING:
     from pathlib import Path

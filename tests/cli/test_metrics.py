@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from raglift.metrics import MEASURES
+from raglift.metrics.registry import MEASURES
 
 BUILT_IN = [measure for measure in MEASURES.values() if not measure.origin]
 

@@ -4,8 +4,8 @@ import pytest
 
 from raglift.cli.model_options import model_and_limits, parse_price, print_estimate
 from raglift.errors import ConfigurationError, MissingKey
-from raglift.integrations.language_models import Usage
-from raglift.judging.asking.ask import Estimate, Limits
+from raglift.judging.batch import Estimate, Limits
+from raglift.llm.replies import Usage
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from raglift.testing import OpenAIServer
+from raglift.testing.openai_server import OpenAIServer
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import raglift as rl
-from raglift.assistant import Assistant
+from raglift.apps.assistant.engine import Assistant
 from raglift.cli.arguments import PROFILE_NAMES
-from raglift.matching import MatchRule
-from raglift.metrics import PROFILES
+from raglift.matching.rule import MatchRule
+from raglift.metrics.profiles.registry import PROFILES
 
 DOCS = Path(__file__).parents[2] / "docs"
 

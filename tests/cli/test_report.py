@@ -8,8 +8,11 @@ import pandas as pd
 import pytest
 
 import raglift as rl
-from raglift.records import Dataset, Document, Fact, Passage, Query
-from raglift.sweep import Sweep, run_sweep
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Document
+from raglift.records.labels import Fact, Passage, Query
+from raglift.sweep.engine import run_sweep
+from raglift.sweep.specification.record import Sweep
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from raglift.dataset import write_queries
-from raglift.records import Query
-from raglift.results import Evaluation
-from raglift.review.labels_file import hold
+from raglift.apps.review.labels_file import hold
+from raglift.datasets.jsonl import write_queries
+from raglift.records.labels import Query
+from raglift.results.evaluation import Evaluation
 
 
 @pytest.fixture

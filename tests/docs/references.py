@@ -16,7 +16,7 @@ import typer
 import raglift
 from raglift import records, results
 from raglift.cli.app import app
-from raglift.evaluation import Options
+from raglift.running.options import Options
 
 DOCS = Path(__file__).parents[2] / "docs"
 RECORDS = (

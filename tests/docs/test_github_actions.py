@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from raglift.corpora import find_corpus
+from raglift.datasets.corpora.catalogue import find_corpus
 
 from .pages import ROOT, read_page
 
@@ -28,14 +28,14 @@ SHOWN, INSTEAD = read_page(ROOT / "docs" / "github_actions.md").of("yaml")
 
 SYSTEM = """
 import raglift as rl
-from raglift.retrieval import BM25Retriever
+from raglift.components.retrievers import BM25Retriever
 
 def retriever():
     data = rl.load_dataset("retrieval/queries.jsonl", documents="retrieval/documents")
     return BM25Retriever(rl.RecursiveChunker(1000, 100).split(data.documents))
 """
 WORSE = """
-from raglift.testing import FakeRetriever
+from raglift.testing.fakes import FakeRetriever
 import good
 
 def retriever():

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from raglift.dataset.formats import FORMATS
-from raglift.dataset.formats.fit import DROPPABLE
-from raglift.metrics import MEASURES
-from raglift.retrieval.http import load_mapping
-from raglift.sweep import load_sweep
+from raglift.components.http.mapping import load_mapping
+from raglift.datasets.formats.capabilities import DROPPABLE
+from raglift.datasets.formats.catalogue import FORMATS
+from raglift.metrics.registry import MEASURES
+from raglift.sweep.loading import load_sweep
 
 from .pages import PAGES, ROOT, Page, differing, faults, read_page
 
@@ -41,7 +41,7 @@ SLOW = {
     "docs/tracking.md",
 }
 """Pages that take more than half a second: they load a model, or a framework."""
-FOLDERS = {"docs/datasets.md": ROOT / "tests" / "dataset" / "fixtures"}
+FOLDERS = {"docs/datasets.md": ROOT / "tests" / "datasets" / "fixtures"}
 """What a page finds where it runs; the others run in an empty folder, but for the reranker that one of them names."""
 
 

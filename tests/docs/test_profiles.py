@@ -6,9 +6,11 @@ import re
 
 import pytest
 
-from raglift.evaluation import evaluate
-from raglift.metrics import PROFILES
-from raglift.records import Chunk, Dataset, Fact, Passage, Query
+from raglift.metrics.profiles.registry import PROFILES
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Chunk
+from raglift.records.labels import Fact, Passage, Query
+from raglift.running.evaluation import evaluate
 
 from .pages import ROOT
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import raglift as rl
-from raglift.expectations.expectation import ARGUMENTS
-from raglift.retrieval import BM25Retriever
+from raglift.apps.expectations.expectation import ARGUMENTS
+from raglift.components.retrievers import BM25Retriever
 
 from .pages import ROOT, differing, read_page
 

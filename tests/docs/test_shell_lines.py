@@ -124,7 +124,7 @@ def test_the_commands_on_top_of_the_gates_page_follow_from_one_another(tmp_path:
 
 @pytest.mark.slow
 def test_the_commands_of_the_datasets_page_run(tmp_path: Path) -> None:
-    folder = shutil.copytree(ROOT / "tests" / "dataset" / "fixtures", tmp_path / "fixtures")
+    folder = shutil.copytree(ROOT / "tests" / "datasets" / "fixtures", tmp_path / "fixtures")
     (block,) = READ["docs/datasets.md"].of("console")
     outputs = []
     for line in lines(READ["docs/datasets.md"]):

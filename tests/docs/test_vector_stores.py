@@ -17,10 +17,11 @@ from pathlib import Path
 import pytest
 
 import raglift as rl
-from raglift.indexing import SentenceTransformerEmbedder, build_index
-from raglift.records import Query
-from raglift.results import Evaluation
-from raglift.sweep import load_sweep, load_sweep_result
+from raglift.components.embedding import SentenceTransformerEmbedder, build_index
+from raglift.records.labels import Query
+from raglift.results.evaluation import Evaluation
+from raglift.sweep.engine import load_sweep_result
+from raglift.sweep.loading import load_sweep
 
 from .pages import ROOT, read_page
 

@@ -13,8 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from raglift.base.display import UNPRINTABLE
 from raglift.errors import DatasetError, RagliftError
-from raglift.printable import UNPRINTABLE
 
 from .limits import TooMuchError, within
 from .trees import Codec, codec_of

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from raglift.cache import Cache
+from raglift.base.cache import Cache
 from raglift.errors import CacheError
 
 from .reader import Reader

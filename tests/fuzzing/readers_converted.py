@@ -6,11 +6,11 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from raglift.dataset import write_dataset
-from raglift.dataset.formats import FORMATS
+from raglift.datasets.formats.catalogue import FORMATS, write_dataset
+from raglift.datasets.loading import load_dataset
 from raglift.errors import DatasetError
-from raglift.loading import load_dataset
-from raglift.records import Dataset, Query
+from raglift.records.dataset import Dataset
+from raglift.records.labels import Query
 
 from . import readers_datasets
 from .reader import Reader

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import raglift as rl
-from raglift.corpora import read_corpus
-from raglift.corpora.descriptor import DESCRIPTOR, read_descriptor
+from raglift.datasets.corpora.catalogue import read_corpus
+from raglift.datasets.corpora.descriptor import DESCRIPTOR, read_descriptor
 from raglift.errors import ConfigurationError, CorpusError, CorpusMissing, DatasetError
 
 from .reader import Reader

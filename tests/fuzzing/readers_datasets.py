@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import raglift as rl
-from raglift.dataset import read_documents
+from raglift.datasets.documents import read_documents
 from raglift.errors import ConfigurationError, CorpusError, DatasetError
-from raglift.records import Document
+from raglift.records.documents import Document
 
 from .reader import Reader
 from .valid import valid_dataset, valid_documents
 
 __all__ = ["READERS"]
 
-_FIXTURES = Path(__file__).parents[1] / "dataset" / "fixtures"
+_FIXTURES = Path(__file__).parents[1] / "datasets" / "fixtures"
 _CAT = "The cat sat on the mat.\nIt was warm there, and it stayed until the evening.\n"
 _DOG = "Hunde schlafen am Tag.\r\nSie wachen über das Haus, wenn es dunkel wird: ein Glück.\n"
 _QUERIES: tuple[dict[str, Any], ...] = (

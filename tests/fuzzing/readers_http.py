@@ -10,10 +10,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from raglift.components.http.mapping import HttpMapping, load_mapping
+from raglift.components.http.retriever import HttpRetriever
 from raglift.errors import ConfigurationError, ServiceFailed, ServiceUnusable
-from raglift.records import Ranking
-from raglift.retrieval import HttpRetriever
-from raglift.retrieval.http.mapping import HttpMapping, load_mapping
+from raglift.records.rankings import Ranking
 
 from .reader import Reader
 

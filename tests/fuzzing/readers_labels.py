@@ -9,16 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from raglift.auditing import relabel
-from raglift.auditing.relabelling import Relabelling
-from raglift.dataset import read_queries
+from raglift.apps.review.labels_file import Content, LabelsFile
+from raglift.auditing.relabelling import Relabelling, relabel
+from raglift.components.static_model import _read_record
+from raglift.datasets.jsonl import read_queries
 from raglift.errors import ConfigurationError, DatasetError
-from raglift.indexing.distillation import _read_record
-from raglift.judging.grading.rubrics import silent_grades
-from raglift.judging.usefulness.answers import read_answers
-from raglift.records import Document
-from raglift.review.labels_file import Content, LabelsFile
-from raglift.run_files.exporting.folder import check_free
+from raglift.judging.rubrics import silent_grades
+from raglift.judging.usefulness_records import read_answers
+from raglift.records.documents import Document
+from raglift.storage.rankings.exporting import check_free
 
 from .reader import Reader
 

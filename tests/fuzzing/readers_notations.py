@@ -8,18 +8,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from raglift.chunking.notation import parse_chunker
+from raglift.adapters.splitters import chunker_by_name
+from raglift.apps.generation.drafts import parse_styles, shares
 from raglift.cli.evaluate import depths
 from raglift.cli.gate import _bounds as read_bounds
 from raglift.cli.model_options import parse_price
+from raglift.components.chunkers import parse_chunker
+from raglift.components.retrievers import parse_retriever
 from raglift.errors import ConfigurationError
 from raglift.gating.bounds import bounds_of, checked_margin, compared_metrics
-from raglift.integrations.prices import dollars_of
-from raglift.integrations.splitters import chunker_by_name
-from raglift.judging.generating.styles import parse_styles, shares
-from raglift.matching import MatchRule
-from raglift.metrics import parse, split_metrics
-from raglift.retrieval.notation import parse_retriever
+from raglift.llm.providers import dollars_of
+from raglift.matching.rule import MatchRule
+from raglift.metrics.parsing import parse, split_metrics
 
 from .reader import Reader
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from raglift.errors import ConfigurationError, CorpusError, DatasetError
-from raglift.run_files import FileRankings, read_qrels, read_run
+from raglift.storage.rankings.read import FileRankings, read_qrels, read_run
 
 from .reader import Reader
 

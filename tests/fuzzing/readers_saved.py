@@ -8,11 +8,16 @@ from functools import cache
 from pathlib import Path
 
 from raglift.errors import ConfigurationError, RunError
-from raglift.evaluation import evaluate, rescore
-from raglift.records import Annotator, Chunk, Dataset, Document, Fact, IndexCost, Passage, Query
-from raglift.results import Evaluation, compare, load_evaluation
-from raglift.store import save_evaluation
-from raglift.testing import FakeReranker, FakeRetriever
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Chunk, Document
+from raglift.records.labels import Annotator, Fact, Passage, Query
+from raglift.records.rankings import IndexCost
+from raglift.results.comparison import compare
+from raglift.results.evaluation import Evaluation, load_evaluation
+from raglift.running.evaluation import evaluate
+from raglift.running.scoring import rescore
+from raglift.storage.saving import save_evaluation
+from raglift.testing.fakes import FakeReranker, FakeRetriever
 
 from .reader import Reader
 

@@ -8,10 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from raglift.components.retrievers import parse_retriever
 from raglift.errors import ConfigurationError, RunError, SweepError
-from raglift.sweep import SweepResult, load_sweep, load_sweep_result
+from raglift.sweep.engine import load_sweep_result
 from raglift.sweep.folder import SweepFolder
-from raglift.sweep.specification.cells import Cell, parse_retriever
+from raglift.sweep.loading import load_sweep
+from raglift.sweep.result import SweepResult
+from raglift.sweep.specification.cells import Cell
 from raglift.sweep.specification.record import Sweep
 
 from .reader import Reader

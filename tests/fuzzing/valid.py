@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from raglift.records import Dataset, Document, Passage
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Document
+from raglift.records.labels import Passage
 
 __all__ = ["valid_dataset", "valid_documents"]
 

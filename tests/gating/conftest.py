@@ -8,10 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from raglift.evaluation import evaluate
-from raglift.records import Chunk, Dataset, Fact, Passage, Query
-from raglift.results import Evaluation
-from raglift.testing import FakeRetriever
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Chunk
+from raglift.records.labels import Fact, Passage, Query
+from raglift.results.evaluation import Evaluation
+from raglift.running.evaluation import evaluate
+from raglift.testing.fakes import FakeRetriever
 
 HOSTILE = (
     "]]></failure><x>",

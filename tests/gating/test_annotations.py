@@ -6,7 +6,7 @@ import re
 from urllib.parse import unquote
 
 import raglift as rl
-from raglift.gating.annotations import without_commands
+from raglift.gating.ci import without_commands
 
 COMMAND = re.compile(r"::error title=([^:,\n\r]*)::([^\n\r]*)")
 

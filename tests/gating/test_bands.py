@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from raglift.gating.bands import Band, band_of
+from raglift.gating.bounds import Band, band_of
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ import pytest
 
 from raglift.errors import ConfigurationError
 from raglift.gating.bounds import bounds_of, checked_margin, compared_metrics
-from raglift.metrics import NDCG, RR
+from raglift.metrics.graded_measures import NDCG
+from raglift.metrics.rank_measures import RR
 
 STAGES = ("retrieve", "rerank")
 

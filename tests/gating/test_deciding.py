@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 import raglift as rl
 from raglift.errors import ConfigurationError
-from raglift.gating import GateResult, Outcome
-from raglift.records import Dataset
+from raglift.gating.deciding import GateResult
+from raglift.gating.records import Outcome
+from raglift.records.dataset import Dataset
 
 
 def test_a_run_that_keeps_its_bounds_passes(ranked) -> None:
@@ -148,7 +149,7 @@ def test_a_set_with_other_labels_or_questions_is_refused(ranked) -> None:
 
 
 def test_a_real_set_agrees_with_a_run_that_was_saved_and_loaded(tmp_path: Path) -> None:
-    from raglift.systems import LocalSystem, build_retriever
+    from raglift.running.systems import LocalSystem, build_retriever
 
     data = rl.load_dataset("lighthouse")
     system = build_retriever(data, LocalSystem("bm25", rl.RecursiveChunker(500, 0), "minilm", "float32"))

@@ -9,8 +9,8 @@ import pytest
 
 import raglift as rl
 from raglift.errors import ConfigurationError
-from raglift.gating import Outcome
-from raglift.records import Cost, StageLatency
+from raglift.gating.records import Outcome
+from raglift.records.rankings import Cost, StageLatency
 
 
 def check(result, name):
@@ -90,8 +90,8 @@ def test_failures_count_0_and_are_named(ranked) -> None:
 
 
 def test_empty_rankings_of_labelled_queries_and_queries_without_labels(ranked) -> None:
-    from raglift.evaluation import evaluate
-    from raglift.testing import FakeRetriever
+    from raglift.running.evaluation import evaluate
+    from raglift.testing.fakes import FakeRetriever
 
     data = replace(ranked([1, 1, 1]).dataset)
     unanswerable = replace(data.queries[2], facts=(), answerable=False)

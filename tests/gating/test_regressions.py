@@ -9,9 +9,9 @@ import pytest
 
 import raglift as rl
 from raglift.errors import ConfigurationError
-from raglift.gating import Outcome
-from raglift.metrics import RR, Recall
-from raglift.significance import holm
+from raglift.gating.records import Outcome
+from raglift.metrics.rank_measures import RR, Recall
+from raglift.stats.paired_tests import holm
 
 
 def only(result):

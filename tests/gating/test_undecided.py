@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from junitparser import Error, JUnitXml
 
-from raglift.gating.undecided import Undecided
+from raglift.gating.ci import Undecided
 
 
 @pytest.mark.parametrize(

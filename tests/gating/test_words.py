@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.gating import Check
-from raglift.gating.words import bound_text, check_sentence, found_text
-from raglift.metrics import NDCG
-from raglift.printable import excerpt
+from raglift.base.display import excerpt
+from raglift.gating.records import Check
+from raglift.gating.text import bound_text, check_sentence, found_text
+from raglift.metrics.graded_measures import NDCG
 
 
 def check(found: float, bound: float, *, is_minimum: bool = True, unit: str = "") -> Check:

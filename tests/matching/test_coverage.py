@@ -5,8 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.matching import Judgements, MatchRule, judge
-from raglift.records import Chunk, Fact, Passage, Query, Ranking
+from raglift.matching.match import judge
+from raglift.matching.matches import Judgements
+from raglift.matching.rule import MatchRule
+from raglift.records.documents import Chunk
+from raglift.records.labels import Fact, Passage, Query
+from raglift.records.rankings import Ranking
 
 TEXT = "".join(np.random.default_rng(0).choice(list("abcdefghijklmnopqrstuvwxyz"), 400))
 """No white space, and nothing occurs twice."""

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raglift.diagnosis import Best, attainable, best_facts
-from raglift.diagnosis.attainability import attainable_facts
-from raglift.diagnosis.requirements import requirements_of
-from raglift.matching import MatchRule, Text, inventory_of, judge, match_passage
+from raglift.analysis import upper_bound as attainable
+from raglift.analysis.upper_bound import Best, attainable_facts, best_facts, requirements_of
+from raglift.base.normalization import normalize
 from raglift.matching.coverage import (
     Choices,
     Covered,
@@ -22,8 +21,12 @@ from raglift.matching.coverage import (
     is_enough,
     trimmed,
 )
-from raglift.records import Chunk, Document, Fact, Passage, Query, Ranking
-from raglift.text import normalize
+from raglift.matching.match import inventory_of, judge
+from raglift.matching.overlap import match_passage
+from raglift.matching.rule import MatchRule, Text
+from raglift.records.documents import Chunk, Document
+from raglift.records.labels import Fact, Passage, Query
+from raglift.records.rankings import Ranking
 
 Interval = tuple[int, int]
 THRESHOLDS = st.sampled_from([0.01, 0.25, 1 / 3, 0.5, 0.51, 0.7, 0.9, 0.99, 1.0])

@@ -6,9 +6,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from raglift.matching import Direction, MatchRule, PassageMatch, Text, cover_passage, covering_characters
-from raglift.records import Chunk, Passage
-from raglift.text import normalize
+from raglift.base.normalization import normalize
+from raglift.matching.matches import Direction
+from raglift.matching.overlap import PassageMatch, cover_passage, covering_characters
+from raglift.matching.rule import MatchRule, Text
+from raglift.records.documents import Chunk
+from raglift.records.labels import Passage
 
 WORDS = "the lamp is lit at dusk and the wick is trimmed"
 RULES = [MatchRule(), MatchRule("coverage"), MatchRule("fuzzy"), MatchRule(unicode_folding=True)]

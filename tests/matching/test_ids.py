@@ -12,8 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raglift.errors import DatasetError
-from raglift.matching import Judgements, MatchRule, judge, judge_ids
-from raglift.records import Chunk, Fact, Passage, Query, Ranking
+from raglift.matching.match import judge
+from raglift.matching.match_ids import judge_ids
+from raglift.matching.matches import Judgements
+from raglift.matching.rule import MatchRule
+from raglift.records.documents import Chunk
+from raglift.records.labels import Fact, Passage, Query
+from raglift.records.rankings import Ranking
 
 NAMES = [f"c{number}" for number in range(12)]
 labels = st.dictionaries(st.sampled_from(NAMES), st.integers(0, 3), max_size=6)

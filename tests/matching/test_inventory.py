@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raglift.matching import MatchRule, Text, inventory, match_passage
-from raglift.matching.inventory import touching_chunks
-from raglift.matching.places import find_places
-from raglift.records import Chunk, Document, Fact, Passage, Query
+from raglift.matching import chunk_index as inventory
+from raglift.matching.chunk_index import find_places, touching_chunks
+from raglift.matching.overlap import match_passage
+from raglift.matching.rule import MatchRule, Text
+from raglift.records.documents import Chunk, Document
+from raglift.records.labels import Fact, Passage, Query
 
 TEXT = (
     "The keeper climbed the tower at dusk, trimmed the wick, and wrote the day into his book.\n"

@@ -5,9 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raglift.matching import MatchRule, Text, grade_by_labels, judge
-from raglift.metrics import Judged, compute, tokens
-from raglift.records import Chunk, Fact, Passage, Query, Ranking
+from raglift.matching.match import grade_by_labels, judge
+from raglift.matching.rule import MatchRule, Text
+from raglift.metrics.budgets import tokens
+from raglift.metrics.computing import compute
+from raglift.metrics.judged_measures import Judged
+from raglift.records.documents import Chunk
+from raglift.records.labels import Fact, Passage, Query
+from raglift.records.rankings import Ranking
 
 WANTED = "the answer is long enough to be found"
 UNWANTED = "this was looked at and does not help at all"

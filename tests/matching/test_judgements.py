@@ -3,9 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from raglift.matching import FactTable, Judgements, Matches, MatchRule, judge
-from raglift.matching.judgements import satisfactions_of
-from raglift.records import Chunk, Fact, Passage, Query, Ranking
+from raglift.matching.match import judge
+from raglift.matching.matches import FactTable, Judgements, Matches, satisfactions_of
+from raglift.matching.rule import MatchRule
+from raglift.records.documents import Chunk
+from raglift.records.labels import Fact, Passage, Query
+from raglift.records.rankings import Ranking
 
 
 def table(*rows: tuple[int, int, int]) -> Matches:

@@ -4,9 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.matching import Direction, Judgements, MatchRule, PassageMatch, Text, cover_passage, judge, match_passage
-from raglift.records import Chunk, Fact, Passage, Query, Ranking
-from raglift.text import normalize
+from raglift.base.normalization import normalize
+from raglift.matching.match import judge
+from raglift.matching.matches import Direction, Judgements
+from raglift.matching.overlap import PassageMatch, cover_passage, match_passage
+from raglift.matching.rule import MatchRule, Text
+from raglift.records.documents import Chunk
+from raglift.records.labels import Fact, Passage, Query
+from raglift.records.rankings import Ranking
 
 PARAGRAPH = (
     "“Well, Prince, so Genoa and Lucca are now just family estates of the Buonapartes. But I warn you, if you\r\n"

@@ -7,9 +7,12 @@ import unicodedata
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from raglift.matching import MatchRule, judge
-from raglift.records import Chunk, Fact, Passage, Query, Ranking
-from raglift.text import normalize
+from raglift.base.normalization import normalize
+from raglift.matching.match import judge
+from raglift.matching.rule import MatchRule
+from raglift.records.documents import Chunk
+from raglift.records.labels import Fact, Passage, Query
+from raglift.records.rankings import Ranking
 
 SPACES = st.text(" \t\n\r\x0b\x0c\x1c\x85\xa0\u2003\u2028\u3000", max_size=3)
 WORDS = st.text(

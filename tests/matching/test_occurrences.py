@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.matching import occurrences
-from raglift.matching.occurrences import Patterns, find_occurrences
+from raglift.base import prefixes as occurrences
+from raglift.base.prefixes import Patterns, find_occurrences
 
 ALPHABET = "ab \U0001f600\ud800"
 

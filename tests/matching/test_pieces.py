@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.matching import Direction, MatchRule, Text, cover_passage, match_passage
-from raglift.records import Chunk, Passage
+from raglift.matching.matches import Direction
+from raglift.matching.overlap import cover_passage, match_passage
+from raglift.matching.rule import MatchRule, Text
+from raglift.records.documents import Chunk
+from raglift.records.labels import Passage
 
 SOURCE = (
     "“Well, Prince, so Genoa and Lucca are now just family estates of the Buonapartes. But I warn you, if you don’t\n"

@@ -4,8 +4,10 @@ import uuid
 
 import pytest
 
-from raglift.matching import Provenance
-from raglift.records import Chunk, Dataset, Document, Ranking
+from raglift.matching.provenance import Provenance
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Chunk, Document
+from raglift.records.rankings import Ranking
 
 TEXT = "It was in July, 1805, and the speaker was Anna Pávlovna."
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from raglift.matching import MatchRule, inventory_of, reach_of
-from raglift.records import Chunk, Document, Fact, Inventory, Passage, Query
+from raglift.matching.match import inventory_of, reach_of
+from raglift.matching.rule import MatchRule
+from raglift.records.documents import Chunk, Document
+from raglift.records.labels import Fact, Passage, Query
+from raglift.records.rankings import Inventory
 
 TEXT = "The keeper climbed the tower at dusk, trimmed the wick, and wrote the day into his book. "
 TOWER = Document("tower", TEXT)

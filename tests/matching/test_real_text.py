@@ -21,14 +21,19 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
-from raglift.chunking import Chunker, RecursiveChunker, TokenChunker
-from raglift.chunking.encodings import load_encoding
-from raglift.evaluation import evaluate
-from raglift.matching import MatchRule, Text, cover_passage, judge
-from raglift.metrics import parse
-from raglift.records import Chunk, Dataset, Document, Fact, Passage, Query, Ranking
-from raglift.results import Evaluation
-from raglift.text import normalize, normalize_with_offsets
+from raglift.base.normalization import normalize, normalize_with_offsets
+from raglift.base.tokens import load_encoding
+from raglift.components.chunkers import Chunker, RecursiveChunker, TokenChunker
+from raglift.matching.match import judge
+from raglift.matching.overlap import cover_passage
+from raglift.matching.rule import MatchRule, Text
+from raglift.metrics.parsing import parse
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Chunk, Document
+from raglift.records.labels import Fact, Passage, Query
+from raglift.records.rankings import Ranking
+from raglift.results.evaluation import Evaluation
+from raglift.running.evaluation import evaluate
 
 pytestmark = pytest.mark.slow
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from raglift.errors import ConfigurationError
-from raglift.matching import MatchRule
+from raglift.matching.rule import MatchRule
 
 
 @pytest.mark.parametrize(

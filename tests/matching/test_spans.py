@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raglift.matching.coverage import covered_length
-from raglift.matching.judging import fact_table, passage_table
-from raglift.matching.spans import best_covered, covered_characters
-from raglift.records import Fact, Passage, Query
+from raglift.matching.match import fact_table, passage_table
+from raglift.matching.overlap import best_covered, covered_characters
+from raglift.records.labels import Fact, Passage, Query
 
 TEXT = "abcdefghijklmnopqrstuvwxyz" * 4
 Pieces = dict[int, list[tuple[int, int]]]

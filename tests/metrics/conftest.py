@@ -4,9 +4,14 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from raglift.matching import Judgements, MatchRule, judge
-from raglift.metrics import compute, parse
-from raglift.records import Chunk, Fact, Passage, Query, Ranking
+from raglift.matching.match import judge
+from raglift.matching.matches import Judgements
+from raglift.matching.rule import MatchRule
+from raglift.metrics.computing import compute
+from raglift.metrics.parsing import parse
+from raglift.records.documents import Chunk
+from raglift.records.labels import Fact, Passage, Query
+from raglift.records.rankings import Ranking
 
 Alternative = str | tuple[str, int]
 """A chunk id, or a chunk id and a grade."""

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from raglift.metrics import compute, parse
+from raglift.metrics.computing import compute
+from raglift.metrics.parsing import parse
 
 pytrec_eval = pytest.importorskip("pytrec_eval")
 

@@ -8,7 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raglift.metrics import MEASURES, NDCG, Metric, Precision, compute
+from raglift.metrics.computing import compute
+from raglift.metrics.graded_measures import NDCG
+from raglift.metrics.rank_measures import Precision
+from raglift.metrics.registry import MEASURES
+from raglift.records.metric import Metric
 
 Labels = list[list[tuple[str, int]]]
 Case = tuple[Labels, list[str]]
@@ -29,7 +33,7 @@ RANKED = {
     if not name.startswith("span_")
     and not measure.is_neutral
     and not measure.needs_irrelevant
-    and measure.compute.__module__ != "raglift.metrics.trec"
+    and measure.compute.__module__ != "raglift.metrics.trec_measures"
 }
 """What chunk ids can be scored by, and of which more is better; chunk ids have no characters.
 

@@ -11,12 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from raglift.chunking.token_counts import TokenCounts
+from raglift.base.tokens import TokenCounts
 from raglift.errors import ConfigurationError
-from raglift.matching import Judgements, MatchRule, judge
-from raglift.metrics import MEASURES, PROFILES, Metric, Precision, Recall, Tokens, compute, parse, tokens
-from raglift.metrics.budgets import prefix_lengths
-from raglift.records import Chunk, Fact, Passage, Query, Ranking
+from raglift.matching.match import judge
+from raglift.matching.matches import Judgements
+from raglift.matching.rule import MatchRule
+from raglift.metrics.budgets import prefix_lengths, tokens
+from raglift.metrics.computing import compute
+from raglift.metrics.parsing import parse
+from raglift.metrics.profiles.registry import PROFILES
+from raglift.metrics.rank_measures import Precision, Recall
+from raglift.metrics.registry import MEASURES
+from raglift.records.documents import Chunk
+from raglift.records.labels import Fact, Passage, Query
+from raglift.records.metric import Metric, Tokens
+from raglift.records.rankings import Ranking
 
 AT_BUDGETS = sorted(name for name, measure in MEASURES.items() if measure.takes_k and not measure.needs_k)
 IDEAL_OF_THREE = 1 + 1 / math.log2(3) + 1 / 2

@@ -14,11 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import raglift as rl
-from raglift.chunking import Chunker, RecursiveChunker, TokenChunker
-from raglift.dataset.chunking_evaluation import is_chunking_evaluation, read_chunking_evaluation
-from raglift.matching import MatchRule, inventory_of, judge, reach_of
-from raglift.metrics import compute, parse
-from raglift.records import Chunk, Document, Fact, Passage, Query, Ranking
+from raglift.components.chunkers import Chunker, RecursiveChunker, TokenChunker
+from raglift.datasets.formats.chunking_evaluation import is_chunking_evaluation, read_chunking_evaluation
+from raglift.matching.match import inventory_of, judge, reach_of
+from raglift.matching.rule import MatchRule
+from raglift.metrics.computing import compute
+from raglift.metrics.parsing import parse
+from raglift.records.documents import Chunk, Document
+from raglift.records.labels import Fact, Passage, Query
+from raglift.records.rankings import Ranking
 
 Range = tuple[int, int]
 

@@ -14,12 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import raglift as rl
-from raglift.comparison.statistics import is_quality
-from raglift.diagnosis.conventions import explain_metrics
+from raglift.analysis.conventions.explaining import explain_metrics
+from raglift.analysis.paired_statistics import is_quality
 from raglift.errors import ConfigurationError, MetricFailed
-from raglift.metrics import MEASURES, Choice, Metric, Number, QueryRanking, compute, metric, parse, tokens
-from raglift.metrics.satisfied import per_query, relevant_hits, sum_by
-from raglift.testing import FakeRetriever
+from raglift.metrics.budgets import tokens
+from raglift.metrics.computing import compute
+from raglift.metrics.custom import QueryRanking, metric
+from raglift.metrics.measure import Choice, Number, per_query, relevant_hits, sum_by
+from raglift.metrics.parsing import parse
+from raglift.metrics.registry import MEASURES
+from raglift.records.metric import Metric
+from raglift.testing.fakes import FakeRetriever
 
 
 @pytest.fixture(autouse=True)

@@ -7,11 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raglift.matching import Judgements, MatchRule, judge
-from raglift.metrics import MEASURES, Judged, Metric, compute, parse
-from raglift.metrics.judged import unjudged_share
-from raglift.records import Chunk, Fact, Passage, Query, Ranking
-from raglift.scoring import score_rankings
+from raglift.matching.match import judge
+from raglift.matching.matches import Judgements
+from raglift.matching.rule import MatchRule
+from raglift.metrics.computing import compute, score_rankings
+from raglift.metrics.judged_measures import Judged, unjudged_share
+from raglift.metrics.parsing import parse
+from raglift.metrics.registry import MEASURES
+from raglift.records.documents import Chunk
+from raglift.records.labels import Fact, Passage, Query
+from raglift.records.metric import Metric
+from raglift.records.rankings import Ranking
 
 NAMES = "abcdefgh"
 grades = st.dictionaries(st.sampled_from(NAMES), st.integers(0, 3), max_size=6)

@@ -7,19 +7,13 @@ from hypothesis import strategies as st
 
 from raglift import metrics
 from raglift.errors import ConfigurationError
-from raglift.metrics import (
-    MEASURES,
-    PROFILES,
-    Choice,
-    Metric,
-    Number,
-    compute,
-    mean_title,
-    parse,
-    split_metrics,
-    title,
-    tokens,
-)
+from raglift.metrics.budgets import tokens
+from raglift.metrics.computing import compute, mean_title, title
+from raglift.metrics.measure import Choice, Number
+from raglift.metrics.parsing import parse, split_metrics
+from raglift.metrics.profiles.registry import PROFILES
+from raglift.metrics.registry import MEASURES
+from raglift.records.metric import Metric
 
 
 def setting(parameter: Choice | Number) -> st.SearchStrategy[str | float]:

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 GOOD = """
-    from raglift.metrics import metric
+    from raglift.metrics.custom import metric
 
     @metric("lead", title="Lead", formula="1 if the first hit is relevant", source="our own page")
     def lead(ranking):
@@ -68,7 +68,7 @@ def test_entry_points_are_read_for_unknown_names_only(run: Run) -> None:
     found = run("""
         import sys
         import raglift as rl
-        from raglift.metrics import parse
+        from raglift.metrics.parsing import parse
         assert rl.score_rankings({"q": ["a"]}, {"q": ["a"]}, ["ndcg@1", "rbp(p=0.5)"]).mean("ndcg@1") == 1
         assert "our_metrics" not in sys.modules
         scores = rl.score_rankings({"q": ["a", "x"]}, {"q": ["a"]}, ["Lead@1", "tail"])
@@ -80,7 +80,7 @@ def test_entry_points_are_read_for_unknown_names_only(run: Run) -> None:
 
 
 def test_the_name_of_the_entry_point_need_not_be_that_of_the_metric(run: Run) -> None:
-    found = run("from raglift.metrics import parse; print(parse('tail@3'))")
+    found = run("from raglift.metrics.parsing import parse; print(parse('tail@3'))")
     assert (found.stdout, found.stderr) == ("tail@3\n", "")
 
 
@@ -117,7 +117,9 @@ def test_what_was_retrieved_survives_a_metric_that_fails(run: Run, site: Path, t
     (tmp_path / "rag.py").write_text(
         "def search(question): return ['the keeper trims the lamp', 'x']", encoding="utf-8"
     )
-    broken = "from raglift.metrics import metric\n@metric('first')\ndef first(ranking): return ranking.relevant[7]"
+    broken = (
+        "from raglift.metrics.custom import metric\n@metric('first')\ndef first(ranking): return ranking.relevant[7]"
+    )
     install(site, "first-metrics", "first_metrics", broken, "first = first_metrics:first")
     asked = ("evaluate", "queries.jsonl", "--system", "rag:search", "--metrics", "first", "-k", "2", "--save", "saved")
     refused = run(CLI, *asked)
@@ -139,12 +141,13 @@ def test_one_that_cannot_be_imported_is_warned_of_once_and_breaks_nothing(run: R
         site,
         "same-metrics",
         "same_metrics",
-        "from raglift.metrics import metric\n@metric('ndcg')\ndef f(ranking): return 1",
+        "from raglift.metrics.custom import metric\n@metric('ndcg')\ndef f(ranking): return 1",
         "ndcg = same_metrics:f",
     )
     found = run("""
         import warnings
-        from raglift.metrics import all_measures, parse
+        from raglift.metrics.registry import all_measures
+        from raglift.metrics.parsing import parse
         assert str(parse("ndcg@3")) == "ndcg@3"
         for _ in range(2):
             names = [measure.name for measure in all_measures()]
@@ -177,7 +180,9 @@ def test_one_that_cannot_be_imported_is_warned_of_once_and_breaks_nothing(run: R
 
 def test_two_packages_with_one_name(run: Run, site: Path) -> None:
     install(site, "a-second", "a_second", GOOD, "lead = a_second:lead")
-    found = run("from raglift.metrics import all_measures; print([m.origin for m in all_measures() if m.origin])")
+    found = run(
+        "from raglift.metrics.registry import all_measures; print([m.origin for m in all_measures() if m.origin])"
+    )
     assert found.returncode == 0
     assert found.stdout.count(": ") == 2
     assert (
@@ -188,7 +193,7 @@ def test_two_packages_with_one_name(run: Run, site: Path) -> None:
 def test_a_sweep_and_a_metric_of_a_module_that_was_imported(run: Run) -> None:
     found = run("""
         import our_metrics, raglift as rl
-        from raglift.metrics import all_measures
+        from raglift.metrics.registry import all_measures
         print([measure.origin for measure in all_measures() if measure.origin])
         from raglift.sweep.specification.values import metric
         print(metric("Lead@3"))

@@ -8,9 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raglift.errors import ConfigurationError
-from raglift.matching import MatchRule, inventory_of, judge, reach_of
-from raglift.metrics import compute, parse
-from raglift.records import Chunk, Document, Fact, Passage, Query, Ranking
+from raglift.matching.match import inventory_of, judge, reach_of
+from raglift.matching.rule import MatchRule
+from raglift.metrics.computing import compute
+from raglift.metrics.parsing import parse
+from raglift.records.documents import Chunk, Document
+from raglift.records.labels import Fact, Passage, Query
+from raglift.records.rankings import Ranking
 
 SIZE = 300
 TEXTS = {

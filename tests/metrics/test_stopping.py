@@ -12,8 +12,12 @@ from hypothesis import strategies as st
 
 import raglift as rl
 from raglift.errors import ConfigurationError
-from raglift.metrics import ERR, NDCG, RBP, RPrecision, compute, tokens
-from raglift.records import Chunk, Fact, Passage, Query
+from raglift.metrics.budgets import tokens
+from raglift.metrics.computing import compute
+from raglift.metrics.graded_measures import ERR, NDCG, RBP
+from raglift.metrics.rank_measures import RPrecision
+from raglift.records.documents import Chunk
+from raglift.records.labels import Fact, Passage, Query
 
 GRADES = {"a": 3, "b": 1, "c": 2}
 

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 import raglift as rl
 from raglift.errors import ConfigurationError
-from raglift.matching import judge_ids
-from raglift.metrics import MEASURES, compute, parse
-from raglift.run_files.scoring.trec_names import columns_of
+from raglift.matching.match_ids import judge_ids
+from raglift.metrics.computing import compute
+from raglift.metrics.parsing import parse
+from raglift.metrics.registry import MEASURES
+from raglift.storage.rankings.trec_eval import columns_of
 
 Run = dict[str, dict[str, float]]
 Qrels = dict[str, dict[str, int]]
@@ -128,7 +130,9 @@ def test_labels_that_say_of_nothing_that_it_is_irrelevant_are_refused(metric: st
 
 
 def test_each_is_an_ordinary_metric_of_an_evaluation() -> None:
-    from raglift.records import Chunk, Dataset, Fact, Passage, Query
+    from raglift.records.dataset import Dataset
+    from raglift.records.documents import Chunk
+    from raglift.records.labels import Fact, Passage, Query
 
     facts = (Fact((Passage("the lamp is lit at dusk"),)), Fact((Passage("herring is salted"),)))
     irrelevant = (Passage("the boat brings letters"), Passage("tar and rope are stored"))

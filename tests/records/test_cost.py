@@ -1,6 +1,6 @@
 """The cost of several indexes over the same chunks."""
 
-from raglift.records import IndexCost
+from raglift.records.rankings import IndexCost
 
 DENSE = IndexCost(chunks=10, distinct_texts=9, embedded_now=9, seconds=2.5, bytes=15_360)
 BM25 = IndexCost(chunks=10, distinct_texts=9, embedded_now=0, seconds=0.5, bytes=400)

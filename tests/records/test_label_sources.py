@@ -2,7 +2,8 @@
 
 import pytest
 
-from raglift.records import PEOPLE, Annotator, Dataset, Fact, LabelSources, Passage, Query
+from raglift.records.dataset import Dataset
+from raglift.records.labels import PEOPLE, Annotator, Fact, LabelSources, Passage, Query
 
 MINI = Annotator("openai:gpt-4o-mini", "relevance@3f9a1c07", "2026-11-21")
 LATER = Annotator("openai:gpt-4o-mini", "relevance@3f9a1c07", "2026-11-22")

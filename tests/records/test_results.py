@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from raglift.errors import ConfigurationError, DatasetError
-from raglift.metrics import parse
-from raglift.results import compare
+from raglift.metrics.parsing import parse
+from raglift.results.comparison import compare
 
 
 def test_metrics_may_be_given_as_texts(ranked):

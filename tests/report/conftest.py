@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from raglift.evaluation import evaluate
-from raglift.records import Annotator, Chunk, Dataset, Document, Fact, Passage, Query
-from raglift.results import Evaluation
-from raglift.testing import FakeReranker, FakeRetriever
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Chunk, Document
+from raglift.records.labels import Annotator, Fact, Passage, Query
+from raglift.results.evaluation import Evaluation
+from raglift.running.evaluation import evaluate
+from raglift.testing.fakes import FakeReranker, FakeRetriever
 
 HOSTILE = (
     "<script>alert(1)</script>",

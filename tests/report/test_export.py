@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from raglift.errors import ConfigurationError, RunError
-from raglift.report.export import export
-from raglift.results import compare
+from raglift.report.frames import export
+from raglift.results.comparison import compare
 
 
 @pytest.fixture

@@ -6,13 +6,13 @@ import re
 import pandas as pd
 import pytest
 
-from raglift.auditing import audit
+from raglift.auditing.dataset_audit import audit
 from raglift.rendering.document import Cell, Document, Section, Table
 from raglift.rendering.notebook import html_of
-from raglift.report.export import export
+from raglift.report.frames import export
 from raglift.report.page.layout import laid_table
 from raglift.report.page.rendering import render
-from raglift.results import compare
+from raglift.results.comparison import compare
 
 SAID = "labels: 8 passages judged by people, 4 by openai:gpt-4o-mini (relevance@3f9a1c07)"
 BEFORE, AFTER = [3, 2, 1, 3, 2, 1, 3, 2, 1, 3, 2, 1], [1, 1, 2, 1, 2, 1, 3, 1, 1, 1, 2, 1]

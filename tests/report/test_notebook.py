@@ -9,7 +9,7 @@ import pytest
 import raglift as rl
 from raglift.rendering.document import Cell, Document, Table
 from raglift.rendering.notebook import html_of
-from raglift.results import compare
+from raglift.results.comparison import compare
 
 TAGS = {"div", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "ul", "li"}
 ATTRIBUTES = {"class", "style", "scope", "aria-label"}

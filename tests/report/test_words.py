@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 import raglift as rl
-from raglift.diagnosis import Loss
-from raglift.metrics import parse
-from raglift.printable import counted
-from raglift.report.words import (
+from raglift.analysis.failure_analysis import Loss
+from raglift.base.display import counted
+from raglift.metrics.parsing import parse
+from raglift.report.sentences import (
     best_of,
     comparison_sentence,
     depth_of_loss,
@@ -22,7 +22,8 @@ from raglift.report.words import (
     loss_sentence,
     one_stage_sentence,
 )
-from raglift.results import LossBreakdown, compare
+from raglift.results.analyses import LossBreakdown
+from raglift.results.comparison import compare
 
 UP, DOWN = [3] * 30 + [1] * 6, [1] * 30 + [2] * 6
 

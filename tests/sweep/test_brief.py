@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from raglift.records import Dataset
-from raglift.results import Evaluation
-from raglift.sweep import Sweep, SweepResult, run_sweep
-from raglift.sweep.brief import sweep_brief
-from raglift.sweep.page import sweep_document
+from raglift.records.dataset import Dataset
+from raglift.results.evaluation import Evaluation
+from raglift.sweep.engine import run_sweep
+from raglift.sweep.page import sweep_brief, sweep_document
+from raglift.sweep.result import SweepResult
+from raglift.sweep.specification.record import Sweep
 from raglift.sweep.terminal import result_table
 
 

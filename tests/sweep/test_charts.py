@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from raglift.errors import ConfigurationError
-from raglift.records import Dataset
-from raglift.report.charts import specification
-from raglift.sweep import Sweep, SweepResult, run_sweep
-from raglift.sweep.charts import short_names
-from raglift.sweep.heatmap import alike_of
+from raglift.records.dataset import Dataset
+from raglift.report.charts.parts import specification
+from raglift.sweep.charts import alike_of, short_names
+from raglift.sweep.engine import run_sweep
+from raglift.sweep.result import SweepResult
+from raglift.sweep.specification.record import Sweep
 
 
 @pytest.fixture(scope="module")

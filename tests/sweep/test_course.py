@@ -6,7 +6,7 @@ import contextlib
 
 import pytest
 
-from raglift.sweep.course import Course, Step, duration
+from raglift.sweep.eta import Course, Step, duration
 
 
 class Clock:

@@ -13,19 +13,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from raglift.cache import Cache
+from raglift.base.cache import Cache
+from raglift.components.embedding import SentenceTransformerEmbedder
+from raglift.components.rerankers import CrossEncoderReranker
 from raglift.errors import CacheError, ConfigurationError, ModelOutputError, RunError
-from raglift.evaluation import evaluate
-from raglift.indexing import SentenceTransformerEmbedder
-from raglift.metrics import parse
-from raglift.records import Dataset
-from raglift.reranking import CrossEncoderReranker
-from raglift.results import Evaluation
-from raglift.sweep import Cell, Sweep, SweepResult, load_sweep_result, run_sweep
-from raglift.sweep.engine import Engine
+from raglift.metrics.parsing import parse
+from raglift.records.dataset import Dataset
+from raglift.results.evaluation import Evaluation
+from raglift.running.evaluation import evaluate
+from raglift.sweep.engine import Engine, load_sweep_result, run_sweep
 from raglift.sweep.folder import SweepFolder
-from raglift.sweep.parts import Parts
-from raglift.sweep.plan import make_plan
+from raglift.sweep.measuring import Parts
+from raglift.sweep.planning import make_plan
+from raglift.sweep.result import SweepResult
+from raglift.sweep.specification.cells import Cell
+from raglift.sweep.specification.record import Sweep
 
 CHUNKERS = ["recursive:200/0", "recursive:90/30"]
 

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from raglift.errors import ConfigurationError, RunError
-from raglift.sweep import Sweep, load_sweep_result, run_sweep
+from raglift.sweep.engine import load_sweep_result, run_sweep
 from raglift.sweep.folder import SweepFolder
+from raglift.sweep.specification.record import Sweep
 
 HEAD: dict[str, Any] = {
     "title": "island",

@@ -10,10 +10,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from raglift.metrics import Judged
-from raglift.records import Annotator, Dataset, Passage
-from raglift.report.export import export
-from raglift.sweep import Sweep, SweepResult, load_sweep_result, run_sweep
+from raglift.metrics.judged_measures import Judged
+from raglift.records.dataset import Dataset
+from raglift.records.labels import Annotator, Passage
+from raglift.report.frames import export
+from raglift.sweep.engine import load_sweep_result, run_sweep
+from raglift.sweep.result import SweepResult
+from raglift.sweep.specification.record import Sweep
 
 JUDGE = Annotator("openai:gpt-4o-mini", "relevance@3f9a1c07", "2026-11-21")
 SAID = "labels: 5 passages judged by people, 1 by openai:gpt-4o-mini (relevance@3f9a1c07)"

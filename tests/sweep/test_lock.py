@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from raglift.errors import RunError
-from raglift.sweep.lock import hold
+from raglift.sweep.folder import hold
 
 HOLDS = """
 import sys, time
 from pathlib import Path
-from raglift.sweep.lock import hold
+from raglift.sweep.folder import hold
 with hold(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

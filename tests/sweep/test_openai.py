@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from raglift.integrations import openai_embeddings
-from raglift.records import Dataset
-from raglift.sweep import Sweep, SweepResult, load_sweep_result, run_sweep
-from raglift.testing import Answer, OpenAIServer
+from raglift.adapters import embeddings as openai_embeddings
+from raglift.records.dataset import Dataset
+from raglift.sweep.engine import load_sweep_result, run_sweep
+from raglift.sweep.result import SweepResult
+from raglift.sweep.specification.record import Sweep
+from raglift.testing.openai_server import Answer, OpenAIServer
 
 pytestmark = pytest.mark.slow
 
@@ -51,7 +53,7 @@ def _small_requests(monkeypatch: pytest.MonkeyPatch) -> None:
         model = name.partition(":")[2]
         return openai_embeddings.OpenAIEmbedder(model, retry_policy=retry_policy, texts_per_request=2, timeout=0.5)
 
-    monkeypatch.setattr("raglift.sweep.parts.embedder_by_name", made)
+    monkeypatch.setattr("raglift.sweep.measuring.embedder_by_name", made)
 
 
 def words(texts: list[str]) -> int:

@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 
 from raglift.errors import ConfigurationError
-from raglift.metrics import parse
-from raglift.records import Dataset
+from raglift.metrics.parsing import parse
+from raglift.records.dataset import Dataset
 from raglift.rendering.document import Document, Section
-from raglift.sweep import CellResult, Sweep, SweepResult, load_sweep_result, run_sweep
+from raglift.sweep.engine import load_sweep_result, run_sweep
 from raglift.sweep.page import sweep_document
+from raglift.sweep.records import CellResult
+from raglift.sweep.result import SweepResult
+from raglift.sweep.specification.record import Sweep
 
 
 @pytest.fixture(scope="module")

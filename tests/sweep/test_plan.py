@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from raglift.cache import Cache
-from raglift.indexing import SentenceTransformerEmbedder
-from raglift.records import Dataset
-from raglift.reranking import CrossEncoderReranker
-from raglift.sweep import Sweep, plan_sweep, run_sweep
-from raglift.sweep.parts import Parts
-from raglift.sweep.plan import EmbeddingPlan, make_plan, pairs_of
-from raglift.testing import OpenAIServer
+from raglift.base.cache import Cache
+from raglift.components.embedding import SentenceTransformerEmbedder
+from raglift.components.rerankers import CrossEncoderReranker
+from raglift.records.dataset import Dataset
+from raglift.sweep.engine import plan_sweep, run_sweep
+from raglift.sweep.measuring import Parts
+from raglift.sweep.planning import EmbeddingPlan, make_plan, pairs_of
+from raglift.sweep.specification.record import Sweep
+from raglift.testing.openai_server import OpenAIServer
 
 
 @pytest.fixture
@@ -40,8 +41,8 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a model was asked for")
 
-    monkeypatch.setattr("raglift.models.load_sentence_transformer", refuse)
-    monkeypatch.setattr("raglift.indexing.embedding.load_sentence_transformer", refuse)
+    monkeypatch.setattr("raglift.components.models.load_sentence_transformer", refuse)
+    monkeypatch.setattr("raglift.components.embedding.load_sentence_transformer", refuse)
     monkeypatch.setattr(SentenceTransformerEmbedder, "embed", refuse)
     monkeypatch.setattr(CrossEncoderReranker, "score", refuse)
 
@@ -196,7 +197,8 @@ def test_a_plan_without_a_cache_has_everything_to_do(sweep: Sweep, island: Datas
 def test_planning_loads_no_framework() -> None:
     script = """
 import sys
-from raglift.sweep import Sweep, plan_sweep
+from raglift.sweep.specification.record import Sweep
+from raglift.sweep.engine import plan_sweep
 sweep = Sweep(dataset="lighthouse", chunkers=["recursive:1000/100"], retrievers=["dense", "bm25", "hybrid"],
               rerankers=["none", "late-interaction"])
 print(plan_sweep(sweep).embeddings[0].texts > 0, sorted({"torch", "sentence_transformers"} & set(sys.modules)))

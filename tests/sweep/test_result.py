@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from raglift.errors import ConfigurationError
-from raglift.records import Dataset
-from raglift.sweep import Sweep, SweepResult, load_sweep_result, run_sweep
+from raglift.records.dataset import Dataset
+from raglift.sweep.engine import load_sweep_result, run_sweep
+from raglift.sweep.result import SweepResult
+from raglift.sweep.specification.record import Sweep
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from raglift.errors import ConfigurationError, MissingDependency, RunError
-from raglift.metrics import MEASURES, metric
-from raglift.records import Dataset
-from raglift.sweep import Sweep, load_sweep_result, plan_sweep, run_sweep
-from raglift.sweep.plan import Plan
+from raglift.metrics.custom import metric
+from raglift.metrics.registry import MEASURES
+from raglift.records.dataset import Dataset
+from raglift.sweep.engine import load_sweep_result, plan_sweep, run_sweep
+from raglift.sweep.planning import Plan
+from raglift.sweep.specification.record import Sweep
 
 
 @pytest.fixture

@@ -7,10 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from raglift.metrics import parse
-from raglift.records import Cost, Dataset, StageLatency
-from raglift.sweep import Cell, CellResult, RetrieverSpec, Sweep, SweepResult, run_sweep
-from raglift.sweep.plan import ChunkingPlan, EmbeddingPlan, Plan, RerankingPlan
+from raglift.components.retrievers import RetrieverSpec
+from raglift.metrics.parsing import parse
+from raglift.records.dataset import Dataset
+from raglift.records.rankings import Cost, StageLatency
+from raglift.sweep.engine import run_sweep
+from raglift.sweep.planning import ChunkingPlan, EmbeddingPlan, Plan, RerankingPlan
+from raglift.sweep.records import CellResult
+from raglift.sweep.result import SweepResult
+from raglift.sweep.specification.cells import Cell
+from raglift.sweep.specification.record import Sweep
 from raglift.sweep.terminal import plan_text, result_text
 
 CELLS = tuple(Cell(f"recursive:{size}/0", None, RetrieverSpec("bm25")) for size in (60, 90, 200, 400))

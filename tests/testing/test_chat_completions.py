@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from raglift.testing import Answer, OpenAIServer
-from raglift.testing.chat_completions import smallest_instance, stream_of
+from raglift.testing.openai_server import Answer, OpenAIServer, smallest_instance, stream_of
 
 MESSAGES = [{"role": "system", "content": "Grade it."}, {"role": "user", "content": "The lamp is lit."}]
 

@@ -3,10 +3,11 @@
 import pytest
 from langchain_core.documents import Document
 
-from raglift.records import Chunk, Ranking
-from raglift.reranking.protocol import Reranker
-from raglift.retrieval.protocol import QueryRetriever
-from raglift.testing import FakeReranker, FakeRetriever
+from raglift.components.rerankers import Reranker
+from raglift.components.retrievers import QueryRetriever
+from raglift.records.documents import Chunk
+from raglift.records.rankings import Ranking
+from raglift.testing.fakes import FakeReranker, FakeRetriever
 
 CHUNK = Chunk("b", id="b")
 

@@ -7,7 +7,7 @@ import httpx
 import numpy as np
 import pytest
 
-from raglift.testing import Answer, OpenAIServer
+from raglift.testing.openai_server import Answer, OpenAIServer
 
 
 @pytest.fixture

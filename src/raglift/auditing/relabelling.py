@@ -7,25 +7,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from raglift.auditing.labels import find_whereabouts
-from raglift.dataset.decoding import decode_lines, read_bytes
-from raglift.dataset.replacing import NOTHING_WRITTEN, replacing_file
-from raglift.dataset.strict_json import parse_object
+from raglift.base.normalization import NormalizedText, normalize, normalize_with_offsets
+from raglift.base.replacing import NOTHING_WRITTEN, replacing_file
+from raglift.base.strict_files import decode_lines, parse_object, read_bytes
+from raglift.base.validation import Place, quoted
 from raglift.errors import ConfigurationError, DatasetError
-from raglift.faults import Place, quoted
-from raglift.records import Document, Passage
 from raglift.records.anchors import Sources
-from raglift.records.queries import read_query
-from raglift.text import NormalizedText, normalize, normalize_with_offsets
+from raglift.records.labels import Passage
+from raglift.records.parsing import read_query
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from raglift.auditing import records
+    from raglift.auditing import result as records
     from raglift.auditing.labels import Whereabouts
-    from raglift.records import Query
+    from raglift.records.documents import Document
+    from raglift.records.labels import Query
 
-__all__ = ["FORMS", "Form", "Left", "Quotes", "Relabelling", "relabel"]
 
 Form = Literal["anchors", "offsets"]
 FORMS: tuple[Form, ...] = get_args(Form)

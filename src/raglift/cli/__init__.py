@@ -7,12 +7,11 @@ import io
 import sys
 from typing import TYPE_CHECKING
 
-from raglift.cli.exits import INTERRUPTED, Stopped, drop_output
+from raglift.cli.exits import INTERRUPTED, drop_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["INTERRUPTED", "Stopped", "drop_output", "main"]
 
 _HOW_TO_GO_ON = "what the models finished is kept: the same command goes on from there"
 _DISK = {errno.EACCES, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC, errno.EPERM, errno.EROFS}
@@ -21,9 +20,9 @@ _DISK = {errno.EACCES, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC, errno
 
 def main() -> None:
     """Run the command line; a mistake of the user's ends with one clear message and exit code 2."""
+    from raglift.base.display import printable
     from raglift.cli.app import app
     from raglift.errors import RagliftError
-    from raglift.printable import printable
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a Windows pipe cannot encode → or ─: print ? rather than stop
@@ -66,7 +65,7 @@ def _flush() -> None:
 
 
 def _stop(message: str) -> None:
-    from raglift.printable import printable
+    from raglift.base.display import printable
 
     try:
         _flush()

@@ -9,8 +9,6 @@ import typer
 import raglift
 from raglift.cli import judging, labels, measuring, pipeline
 
-__all__ = ["app"]
-
 app = typer.Typer(
     help="Measure the retrieval half of RAG, before and after reranking.",
     no_args_is_help=True,

@@ -11,25 +11,26 @@ from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from raglift.auditing import KINDS, PLACEMENTS, audit, print_audit, relabel
+from raglift.adapters.splitters import chunker_by_name
+from raglift.auditing.dataset_audit import audit
+from raglift.auditing.relabelling import relabel
+from raglift.auditing.result import KINDS, PLACEMENTS, print_audit
+from raglift.base.display import printable
+from raglift.base.limits import is_file, is_folder, is_there, user_path
+from raglift.base.validation import quoted
 from raglift.cli.evaluate import numbers_of_hits
 from raglift.cli.json_output import labels_json
-from raglift.corpora.catalogue import QUERIES, find_corpus
+from raglift.datasets.corpora.catalogue import QUERIES, find_corpus
+from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, DatasetError
-from raglift.faults import quoted
-from raglift.integrations.splitters import chunker_by_name
-from raglift.loading import load_dataset
-from raglift.matching import MatchRule
-from raglift.paths import is_file, is_folder, is_there, user_path
-from raglift.printable import printable
+from raglift.matching.rule import MatchRule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.auditing import Audit, ChunkingAudit, Finding
     from raglift.auditing.relabelling import Form, Relabelling
+    from raglift.auditing.result import Audit, ChunkingAudit, Finding
 
-__all__ = ["Request", "run", "run_relabel"]
 
 _DEFAULT_CHUNKER = "recursive:1000/100"
 _BROKEN = 1

@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from raglift.assistant import Assistant
-from raglift.assistant.conversation import converse, take_turn
-from raglift.assistant.lines import say
-from raglift.assistant.view import View
+from raglift.adapters.adapt import adapt_reranker, check_reranker
+from raglift.apps.assistant.conversation import View, converse, say, take_turn
+from raglift.apps.assistant.engine import Assistant
+from raglift.base.display import counted, printable
+from raglift.base.retrying import RetryPolicy
 from raglift.cli.exits import Stopped
 from raglift.cli.json_output import labels_json, print_json
 from raglift.cli.model_options import model_of
 from raglift.errors import MissingDependency, MissingKey
-from raglift.integrations.adapt import adapt_reranker, check_reranker
-from raglift.printable import counted, printable
-from raglift.records import Dataset, LabelSources
-from raglift.references import load_system
-from raglift.retries import RetryPolicy
-from raglift.systems import LocalSystem, build_retriever
+from raglift.records.dataset import Dataset
+from raglift.records.labels import LabelSources
+from raglift.running.systems import LocalSystem, build_retriever, load_system
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,11 +29,10 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from raglift.assistant import Answer, Turn
-    from raglift.integrations.language_models import LanguageModel
-    from raglift.records import Hit
+    from raglift.apps.assistant.engine import Answer, Turn
+    from raglift.llm.language_models import LanguageModel
+    from raglift.records.rankings import Hit
 
-__all__ = ["RETRY_POLICY", "Request", "run"]
 
 _DEFAULT_CORPUS = "war_and_peace"
 _PROMPT = "\n? "
@@ -119,7 +116,7 @@ def _assistant(request: Request, model: LanguageModel | None) -> Assistant:
 
 def _dataset(request: Request) -> Dataset:
     """Return what is asked about; without a corpus, documents or a system of the user's are asked without labels."""
-    from raglift.loading import load_dataset, load_documents
+    from raglift.datasets.loading import load_dataset, load_documents
 
     if request.corpus is not None or (request.documents is None and request.system is None):
         return load_dataset(request.corpus or _DEFAULT_CORPUS, documents=request.documents)

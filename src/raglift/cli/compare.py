@@ -6,14 +6,14 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from raglift.analysis.tradeoffs import has_costs
 from raglift.cli.json_output import labels_json, print_json, records
-from raglift.comparison import has_costs
 from raglift.errors import ConfigurationError
-from raglift.report.terminal.comparison import comparison_parts
-from raglift.report.terminal.lift import lift_parts
+from raglift.report.terminal.comparison import comparison_parts, slices_parts
+from raglift.report.terminal.evaluation import lift_parts
 from raglift.report.terminal.rendering import as_text, write
-from raglift.report.terminal.slices import slices_parts
-from raglift.results import compare, load_evaluation
+from raglift.results.comparison import compare
+from raglift.results.evaluation import load_evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from raglift.cli.tracking import Tracking
     from raglift.rendering.document import Part
-    from raglift.results import Comparison, Lift, TagSlices
-
-__all__ = ["Request", "run"]
+    from raglift.results.analyses import TagSlices
+    from raglift.results.comparison import Comparison
+    from raglift.results.evaluation import Lift
 
 
 @dataclass(frozen=True)

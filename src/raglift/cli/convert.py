@@ -6,18 +6,15 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from raglift.dataset import write_dataset
-from raglift.dataset.formats import FORMATS, find_format, recognize_format
+from raglift.base.limits import user_path
+from raglift.datasets.formats.catalogue import FORMATS, find_format, recognize_format, write_dataset
+from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
-from raglift.loading import load_dataset
-from raglift.paths import user_path
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from raglift.dataset import FormatName, FormatOptions
-
-__all__ = ["Request", "options", "run"]
+    from raglift.datasets.formats.catalogue import FormatName, FormatOptions
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from raglift.cli.json_output import print_json
-from raglift.corpora import Corpus, fetch, find_corpus, known_corpora
-
-__all__ = ["fetch_text", "list_all", "show"]
+from raglift.datasets.corpora.catalogue import Corpus, find_corpus, known_corpora
+from raglift.datasets.corpora.fetching import fetch
 
 
 def list_all(*, as_json: bool) -> None:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from raglift.adapters.adapt import LATE_INTERACTION
+from raglift.base.display import excerpt
 from raglift.cli.evaluate import as_json as evaluation_as_json
 from raglift.cli.json_output import print_json
-from raglift.evaluation import evaluate
-from raglift.integrations.adapt import LATE_INTERACTION
-from raglift.metrics import NDCG
-from raglift.printable import excerpt
-from raglift.systems import LocalSystem, build_retriever
+from raglift.metrics.graded_measures import NDCG
+from raglift.running.evaluation import evaluate
+from raglift.running.systems import LocalSystem, build_retriever
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from raglift.results import Evaluation
+    from raglift.results.evaluation import Evaluation
 
-__all__ = ["CORPUS", "run"]
 
 CORPUS = "shop_support"
 """The corpus of the demonstration."""
@@ -31,9 +30,9 @@ def run(*, as_json: bool) -> None:
     """Evaluate the embedded models on the demonstration corpus, and show what the reranker moved."""
     from rich.console import Console
 
-    from raglift.corpora import find_corpus
-    from raglift.loading import load_dataset
-    from raglift.report import print_evaluation
+    from raglift.datasets.corpora.catalogue import find_corpus
+    from raglift.datasets.loading import load_dataset
+    from raglift.report.terminal.evaluation import print_evaluation
 
     console = Console(quiet=as_json)
     corpus = find_corpus(CORPUS)
@@ -84,6 +83,6 @@ def _rank(rank: int | None) -> str:
 
 
 def _print(console: Console, line: str) -> None:
-    from raglift.printable import printable
+    from raglift.base.display import printable
 
     console.print(printable(line), markup=False, highlight=False, soft_wrap=True)

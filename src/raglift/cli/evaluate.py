@@ -8,31 +8,29 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from raglift.chunking import make_chunker
+from raglift.adapters.adapt import check_reranker
+from raglift.base.display import short_repr
 from raglift.cli.json_output import labels_json, print_json, records
 from raglift.cli.keeping import keep
 from raglift.cli.tracking import saved_first
+from raglift.components.models import resolve_dtype
+from raglift.components.retrievers import parse_retriever
 from raglift.errors import ConfigurationError, MetricFailed, QueryFailed, RunError
-from raglift.evaluation import DEFAULT_METRICS, Options, evaluate
-from raglift.integrations.adapt import check_reranker
-from raglift.metrics import parse_depth, split_metrics
-from raglift.models import resolve_dtype
-from raglift.printable import short_repr
-from raglift.references import load_system
-from raglift.retrieval import parse_retriever
-from raglift.systems import LocalSystem, build_retriever
+from raglift.metrics.computing import DEFAULT_METRICS
+from raglift.metrics.parsing import parse_depth, split_metrics
+from raglift.running.evaluation import evaluate
+from raglift.running.systems import LocalSystem, build_retriever, load_system
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from raglift.chunking import Chunker
     from raglift.cli.tracking import Tracking
-    from raglift.matching import MatchRule
-    from raglift.models import Dtype
-    from raglift.records import Tokens
-    from raglift.results import Evaluation
-
-__all__ = ["Request", "as_json", "depths", "make_chunker", "numbers_of_hits", "options", "parts", "print_result", "run"]
+    from raglift.components.chunkers import Chunker
+    from raglift.components.models import Dtype
+    from raglift.matching.rule import MatchRule
+    from raglift.records.metric import Tokens
+    from raglift.results.evaluation import Evaluation
+    from raglift.running.options import Options
 
 
 @dataclass(frozen=True)
@@ -58,8 +56,8 @@ class Request:
 
 def run(request: Request) -> None:
     """Load, evaluate, save, print."""
-    from raglift.loading import load_dataset
-    from raglift.store import check_free
+    from raglift.datasets.loading import load_dataset
+    from raglift.storage.saving import check_free
 
     dataset = load_dataset(request.dataset, documents=request.documents)
     if request.save is not None:
@@ -127,7 +125,7 @@ def print_result(evaluation: Evaluation, *, json: bool) -> None:
     """Print an evaluation, as tables or as JSON."""
     from rich.console import Console
 
-    from raglift.report import print_evaluation
+    from raglift.report.terminal.evaluation import print_evaluation
 
     if json:
         print_json(as_json(evaluation))

@@ -6,8 +6,6 @@ import os
 import sys
 from contextlib import suppress
 
-__all__ = ["INTERRUPTED", "Stopped", "drop_output"]
-
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as a shell has it."""
 

@@ -6,15 +6,13 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from raglift.cli.json_output import hit_json, print_json
-from raglift.results import load_evaluation
+from raglift.results.evaluation import load_evaluation
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from raglift.diagnosis.explanation import ExplainedHit
-    from raglift.results import Explanation
-
-__all__ = ["run"]
+    from raglift.analysis.explanation import ExplainedHit
+    from raglift.results.analyses import Explanation
 
 
 def run(folder: Path, query: str, *, stage: str | None, as_json: bool) -> None:

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from raglift.cli.json_output import hit_json, labels_json, print_json
-from raglift.results import load_evaluation
+from raglift.results.evaluation import load_evaluation
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from raglift.diagnosis.conventions import Choice, MetricUnderProfiles, RankedHit
-    from raglift.results import MetricsExplanation
-
-__all__ = ["Request", "run"]
+    from raglift.analysis.conventions.records import Choice, MetricUnderProfiles, RankedHit
+    from raglift.results.analyses import MetricsExplanation
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from raglift.cli.json_output import print_json
-from raglift.results import load_evaluation
-from raglift.run_files import export
+from raglift.results.evaluation import load_evaluation
+from raglift.storage.rankings.exporting import export
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from raglift.run_files.forms import Form
-
-__all__ = ["Request", "run"]
+    from raglift.storage.rankings.forms import Form
 
 
 @dataclass(frozen=True)

@@ -10,28 +10,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from raglift.base.display import printable, short_repr
+from raglift.base.limits import is_there, user_path
 from raglift.cli.exits import drop_output
-from raglift.cli.gate_json import gate_json, undecided_json
-from raglift.cli.json_output import print_json
+from raglift.cli.json_output import gate_json, print_json, undecided_json
+from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, RagliftError, RunError
-from raglift.gating import Outcome, gate
-from raglift.gating.annotations import without_commands
+from raglift.gating.ci import Undecided, without_commands
+from raglift.gating.deciding import gate
+from raglift.gating.records import Outcome
 from raglift.gating.text import gate_parts
-from raglift.gating.undecided import Undecided
-from raglift.loading import load_dataset
-from raglift.paths import is_there, user_path
-from raglift.printable import printable, short_repr
 from raglift.report.terminal.rendering import as_text, write
-from raglift.results import distinct_names, load_evaluation
+from raglift.results.comparison import distinct_names
+from raglift.results.evaluation import load_evaluation
 from raglift.sweep.folder import SweepFolder
-from raglift.sweep.specification import Cell
+from raglift.sweep.specification.cells import Cell
 
 if TYPE_CHECKING:
-    from raglift.gating import GateResult
-    from raglift.records import Dataset
-    from raglift.results import Evaluation
+    from raglift.gating.deciding import GateResult
+    from raglift.records.dataset import Dataset
+    from raglift.results.evaluation import Evaluation
 
-__all__ = ["Request", "run"]
 
 _SHOWN = 5
 _OPTIONS = {

@@ -7,24 +7,25 @@ import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from raglift.apps.generation.drafts import parse_styles
+from raglift.apps.generation.engine import MOST_TRIES, estimate_generation, generate
+from raglift.apps.generation.report import print_generation
+from raglift.base.display import counted
+from raglift.base.limits import is_there
+from raglift.base.replacing import replacing_file, unwritable
 from raglift.cli.json_output import print_json
 from raglift.cli.model_options import limited, print_estimate, stoppable
-from raglift.dataset.replacing import replacing_file, unwritable
+from raglift.datasets.loading import load_documents
 from raglift.errors import ConfigurationError, DatasetError, ModelError
-from raglift.judging.generating import MOST_TRIES, estimate_generation, generate, parse_styles, print_generation
-from raglift.loading import load_documents
-from raglift.paths import is_there
-from raglift.printable import counted
-from raglift.records import Dataset
+from raglift.records.dataset import Dataset
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from raglift.integrations.language_models import LanguageModel
-    from raglift.judging.asking.ask import Limits
-    from raglift.judging.generating import Generation
+    from raglift.apps.generation.engine import Generation
+    from raglift.judging.batch import Limits
+    from raglift.llm.language_models import LanguageModel
 
-__all__ = ["Request", "run"]
 
 _LINES = (".jsonl", ".ndjson")
 _REPORTS = (".md", ".json")

@@ -7,33 +7,32 @@ import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from raglift.base.display import printable
+from raglift.base.limits import is_folder, is_there
+from raglift.base.replacing import unwritable
+from raglift.cli.arguments import load_runs
 from raglift.cli.json_output import print_json
 from raglift.cli.model_options import limited, print_estimate, stoppable
-from raglift.cli.saved_runs import load_runs
-from raglift.dataset import write_queries
-from raglift.dataset.replacing import unwritable
+from raglift.datasets.jsonl import write_queries
+from raglift.datasets.loading import load_documents
 from raglift.errors import ConfigurationError, DatasetError, ModelOutputError
-from raglift.judging.asking.ask import NoAnswer
-from raglift.judging.grading.brief import print_grading
-from raglift.judging.grading.graded import estimate_grading, grade
-from raglift.judging.grading.rubrics import check_relevant_from
-from raglift.judging.grading.to_labels import placed
-from raglift.judging.pooling.pool import pool
-from raglift.loading import load_documents
-from raglift.paths import is_folder, is_there
-from raglift.printable import printable
+from raglift.judging.batch import NoAnswer
+from raglift.judging.grading import estimate_grading, grade
+from raglift.judging.grading_text import print_grading
+from raglift.judging.labels import placed
+from raglift.judging.pooling import pool
+from raglift.judging.rubrics import check_relevant_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from raglift.integrations.language_models import LanguageModel
-    from raglift.judging.asking.ask import Limits
-    from raglift.judging.grading.graded import Graded
-    from raglift.judging.grading.summary import GradingSummary
-    from raglift.records import Document
+    from raglift.judging.batch import Limits
+    from raglift.judging.grading import Graded
+    from raglift.judging.grading_text import GradingSummary
+    from raglift.llm.language_models import LanguageModel
+    from raglift.records.documents import Document
 
-__all__ = ["Request", "run"]
 
 _USUAL_SCALE = 3
 

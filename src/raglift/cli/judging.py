@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 — typer reads the annotations at run time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,7 +24,8 @@ from raglift.cli.arguments import (
     Temperature,
 )
 
-__all__ = ["group"]
+if TYPE_CHECKING:
+    from pathlib import Path
 
 group = typer.Typer(rich_markup_mode=None)
 
@@ -245,6 +245,7 @@ def chat(
     """Ask a corpus: the hits before and after reranking, an answer from them alone, and its metrics where labelled."""
     from raglift.cli import chat as command
     from raglift.cli import evaluate as measuring
+    from raglift.components.chunkers import make_chunker
 
     command.run(
         command.Request(
@@ -253,7 +254,7 @@ def chat(
             system=system,
             mapping=mapping,
             parts=measuring.parts(
-                retriever, embedding, measuring.make_chunker(chunker, chunk_size, chunk_overlap, chunk_unit), dtype
+                retriever, embedding, make_chunker(chunker, chunk_size, chunk_overlap, chunk_unit), dtype
             ),
             reranker=reranker,
             k=k,

@@ -15,9 +15,8 @@ from raglift.errors import RunError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from raglift.results import Evaluation
+    from raglift.results.evaluation import Evaluation
 
-__all__ = ["PRINTED_ONLY", "keep", "save_somewhere"]
 
 PRINTED_ONLY = "printed and nowhere else; what the models computed is in the cache"
 """What becomes of an evaluation that can be written nowhere."""

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 — typer reads the annotations at run time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from raglift.cli.arguments import (  # noqa: TC001 — typer reads the annotations at run time
-    DatasetSource,
-    Documents,
-    UnicodeFolding,
-)
+if TYPE_CHECKING:
+    from pathlib import Path
 
-__all__ = ["group"]
+    from raglift.cli.arguments import DatasetSource, Documents, UnicodeFolding
 
 group = typer.Typer(rich_markup_mode=None)
 corpus = typer.Typer(help="The corpora that come with raglift.", no_args_is_help=True, rich_markup_mode=None)

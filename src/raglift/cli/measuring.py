@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 — typer reads the annotations at run time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -30,7 +29,8 @@ from raglift.cli.arguments import (
     UnicodeFolding,
 )
 
-__all__ = ["group"]
+if TYPE_CHECKING:
+    from pathlib import Path
 
 group = typer.Typer(rich_markup_mode=None)
 
@@ -109,7 +109,8 @@ def evaluate(
     """Evaluate a retrieval system on labelled queries, before and after reranking."""
     from raglift.cli import evaluate as command
     from raglift.cli.tracking import Tracking
-    from raglift.matching import MatchRule
+    from raglift.components.chunkers import make_chunker
+    from raglift.matching.rule import MatchRule
 
     command.run(
         command.Request(
@@ -118,7 +119,7 @@ def evaluate(
             mapping=mapping,
             documents=documents,
             parts=command.parts(
-                retriever, embedding, command.make_chunker(chunker, chunk_size, chunk_overlap, chunk_unit), dtype
+                retriever, embedding, make_chunker(chunker, chunk_size, chunk_overlap, chunk_unit), dtype
             ),
             reranker=reranker,
             ks=command.depths(ks),
@@ -313,11 +314,12 @@ def walkthrough(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of the steps.")] = False,
 ) -> None:
     """Reproduce the War and Peace retrieval tutorial, step by step, on the real book."""
+    from raglift.apps.walkthrough import Settings
     from raglift.cli import evaluate as command
     from raglift.cli import walkthrough as walk
-    from raglift.walkthrough import Settings
+    from raglift.components.chunkers import make_chunker
 
-    parts = command.parts("dense", embedding, command.make_chunker("recursive", chunk_size, chunk_overlap), dtype)
+    parts = command.parts("dense", embedding, make_chunker("recursive", chunk_size, chunk_overlap), dtype)
     settings = Settings(parts, reranker, k, profile)
     walk.run(corpus=corpus, question=question, every=every, settings=settings, as_json=as_json)
 

@@ -12,8 +12,6 @@ from raglift.metrics.listing import MeasureEntry, list_measures, show_measure
 if TYPE_CHECKING:
     from raglift.metrics.listing import MeasureList
 
-__all__ = ["Request", "run"]
-
 
 @dataclass(frozen=True)
 class Request:

@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from raglift.base.display import printable, short_repr
 from raglift.cli.exits import Stopped
 from raglift.errors import ConfigurationError, CostLimitReached
-from raglift.integrations.language_models import language_model
-from raglift.judging.asking.ask import Limits
-from raglift.printable import printable, short_repr
+from raglift.judging.batch import Limits
+from raglift.llm.language_models import language_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.integrations.language_models import LanguageModel
-    from raglift.judging.asking.ask import Estimate
-    from raglift.retries import RetryPolicy
+    from raglift.base.retrying import RetryPolicy
+    from raglift.judging.batch import Estimate
+    from raglift.llm.language_models import LanguageModel
 
-__all__ = ["limited", "model_and_limits", "model_of", "parse_price", "print_estimate", "stoppable"]
 
 _MAX_COST = 5.0
 """US dollars, where the price is known and no other limit was given."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 — typer reads the annotations at run time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from raglift.cli.arguments import PROFILE_NAMES, Documents
 
-__all__ = ["group"]
+if TYPE_CHECKING:
+    from pathlib import Path
 
 group = typer.Typer(rich_markup_mode=None)
 

@@ -5,21 +5,19 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from raglift.cli.arguments import load_runs
 from raglift.cli.json_output import print_json
 from raglift.cli.model_options import limited, print_estimate, stoppable
-from raglift.cli.saved_runs import load_runs
-from raglift.judging.usefulness import context_precision, estimate_context_precision, read_answers
-from raglift.judging.usefulness.records import MEASURES, print_precision
+from raglift.judging.usefulness import context_precision, estimate_context_precision
+from raglift.judging.usefulness_records import MEASURES, print_precision, read_answers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from raglift.integrations.language_models import LanguageModel
-    from raglift.judging.asking.ask import Limits
-    from raglift.judging.usefulness import ContextPrecision
-
-__all__ = ["Request", "run"]
+    from raglift.judging.batch import Limits
+    from raglift.judging.usefulness_records import ContextPrecision
+    from raglift.llm.language_models import LanguageModel
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,15 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from raglift.comparison.statistics import primary_of
-from raglift.dataset.replacing import replacing_file
+from raglift.analysis.paired_statistics import primary_of
+from raglift.base.limits import is_there, user_path
+from raglift.base.replacing import replacing_file
 from raglift.errors import ConfigurationError
-from raglift.paths import is_there, user_path
-from raglift.results import Comparison, Evaluation, compare, load_evaluation
-from raglift.sweep import SweepResult, load_sweep_result
+from raglift.results.comparison import Comparison, compare
+from raglift.results.evaluation import Evaluation, load_evaluation
+from raglift.sweep.engine import load_sweep_result
 from raglift.sweep.folder import SweepFolder
-
-__all__ = ["FORMATS", "Request", "run"]
+from raglift.sweep.result import SweepResult
 
 FORMATS = {"html": ".html", "markdown": ".md", "csv": ".csv", "parquet": ".parquet"}
 """What a report can be, with the ending of its file."""
@@ -66,7 +66,7 @@ def run(request: Request) -> None:
         _write_page(found, output, request)
         sys.stderr.write(f"written to {output}\n")
     else:
-        from raglift.report.export import export
+        from raglift.report.frames import export
 
         files = export(found, output, overwrite=request.overwrite)
         sys.stderr.write(f"written to {' and '.join(map(str, files))}\n")

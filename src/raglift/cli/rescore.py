@@ -10,25 +10,24 @@ from typing import TYPE_CHECKING
 from raglift.cli.evaluate import depths, print_result
 from raglift.cli.keeping import keep
 from raglift.cli.tracking import saved_first
+from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
-from raglift.evaluation import rescore
-from raglift.evaluation.options import DEFAULT_KS
-from raglift.loading import load_dataset
-from raglift.matching import MatchRule
-from raglift.metrics import MEASURES, split_metrics
-from raglift.metrics.choosing import JUDGED
-from raglift.records import Metric
-from raglift.results import load_evaluation
-from raglift.store import check_free
+from raglift.matching.rule import MatchRule
+from raglift.metrics.computing import JUDGED
+from raglift.metrics.parsing import split_metrics
+from raglift.metrics.registry import MEASURES
+from raglift.records.metric import Metric
+from raglift.results.evaluation import load_evaluation
+from raglift.running.options import DEFAULT_KS
+from raglift.running.scoring import rescore
+from raglift.storage.saving import check_free
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.cli.tracking import Tracking
-    from raglift.records import Dataset
-    from raglift.results import Evaluation
-
-__all__ = ["Request", "run"]
+    from raglift.records.dataset import Dataset
+    from raglift.results.evaluation import Evaluation
 
 
 @dataclass(frozen=True)

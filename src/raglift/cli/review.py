@@ -8,17 +8,14 @@ import webbrowser
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from raglift.cli.saved_runs import load_runs
-from raglift.loading import load_documents
-from raglift.review import open_review
-from raglift.review.guard import listen
-from raglift.review.page import check_installed
-from raglift.review.server import serve
+from raglift.apps.review.page import check_installed
+from raglift.apps.review.requests import listen
+from raglift.apps.review.server import open_review, serve
+from raglift.cli.arguments import load_runs
+from raglift.datasets.loading import load_documents
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-__all__ = ["Request", "run"]
 
 
 @dataclass(frozen=True)

@@ -10,17 +10,15 @@ import numpy as np
 
 from raglift.cli.json_output import print_json
 from raglift.errors import ConfigurationError
-from raglift.metrics import split_metrics
-from raglift.run_files import score_files, trec_eval_lines
-from raglift.run_files.scoring.files import DEFAULT_METRICS
-from raglift.run_files.scoring.trec_names import DEFAULT_VERSION, OFFICIAL, VERSIONS, Version, metric_of
+from raglift.metrics.parsing import split_metrics
+from raglift.storage.rankings.scoring import DEFAULT_METRICS, score_files
+from raglift.storage.rankings.trec_eval import DEFAULT_VERSION, OFFICIAL, VERSIONS, Version, metric_of, trec_eval_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from raglift.run_files import FileScores, RunScores
+    from raglift.storage.rankings.scoring import FileScores, RunScores
 
-__all__ = ["Request", "run"]
 
 _OUTPUTS = ("table", "trec")
 

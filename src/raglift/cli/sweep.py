@@ -7,21 +7,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from raglift.base.limits import is_folder
 from raglift.cli.exits import Stopped
 from raglift.cli.json_output import labels_json, print_json
 from raglift.errors import ConfigurationError, QueryFailed
-from raglift.paths import is_folder
-from raglift.sweep import load_sweep_result, plan_sweep, run_sweep
-from raglift.sweep.specification.yaml_file import load_sweep
+from raglift.sweep.engine import load_sweep_result, plan_sweep, run_sweep
+from raglift.sweep.loading import load_sweep
 from raglift.sweep.terminal import print_plan, print_result, result_text
 
 if TYPE_CHECKING:
     from raglift.cli.tracking import Tracking
-    from raglift.sweep import SweepResult
-    from raglift.sweep.plan import Plan
-    from raglift.sweep.running import EngineName
+    from raglift.sweep.engine import EngineName
+    from raglift.sweep.planning import Plan
+    from raglift.sweep.result import SweepResult
 
-__all__ = ["Request", "run", "show"]
 
 _FIGURES = ("metric", "k", "tokens", "before", "after", "lift", "n")
 _SOME_FAILED = 1

@@ -9,18 +9,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from raglift.apps.tracking.tracking import open_tracker, track
+from raglift.base.limits import user_path
 from raglift.cli.keeping import PRINTED_ONLY, save_somewhere
 from raglift.errors import ConfigurationError, RagliftError, TrackingFailed
-from raglift.integrations.tracking import TrackedRun, open_tracker, track
-from raglift.paths import user_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from raglift.results import Comparison, Evaluation
-    from raglift.sweep import SweepResult
+    from raglift.apps.tracking.records import TrackedRun
+    from raglift.results.comparison import Comparison
+    from raglift.results.evaluation import Evaluation
+    from raglift.sweep.result import SweepResult
 
-__all__ = ["TrackRequest", "Tracking", "run", "saved_first"]
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 
@@ -136,8 +137,8 @@ def run(request: TrackRequest) -> None:
         RunError: a folder that holds no evaluation and no sweep; nothing was tracked.
         TrackingFailed: a tracker failed.
     """
-    from raglift.results import load_evaluation
-    from raglift.sweep import load_sweep_result
+    from raglift.results.evaluation import load_evaluation
+    from raglift.sweep.engine import load_sweep_result
     from raglift.sweep.folder import SweepFolder
 
     tracking = request.tracking

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raglift.assistant.questions import Questions
+from raglift.adapters.adapt import check_reranker
+from raglift.apps.assistant.engine import Questions
+from raglift.apps.walkthrough import walk_through
 from raglift.cli.evaluate import as_json as evaluation_as_json
 from raglift.cli.json_output import print_json
 from raglift.errors import ConfigurationError
-from raglift.integrations.adapt import check_reranker
-from raglift.walkthrough import walk_through
 
 if TYPE_CHECKING:
-    from raglift.records import Dataset, Query
-    from raglift.walkthrough import Settings
-
-__all__ = ["run"]
+    from raglift.apps.walkthrough import Settings
+    from raglift.records.dataset import Dataset
+    from raglift.records.labels import Query
 
 
 def run(*, corpus: str, question: str | None, every: bool, settings: Settings, as_json: bool) -> None:
     """Load the corpus, choose the questions, walk through."""
     from rich.console import Console
 
-    from raglift.loading import load_dataset
+    from raglift.datasets.loading import load_dataset
 
     if question is not None and every:
         raise ConfigurationError("walkthrough: found --question and --all; expected one of them")

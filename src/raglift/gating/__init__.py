@@ -1,6 +1,5 @@
-"""Whether a run may pass: bounds on its figures, and no real loss against a baseline."""
+"""Whether a run may pass: thresholds, and regressions against a baseline."""
 
-from raglift.gating.deciding import GateResult, gate
-from raglift.gating.records import Check, FlippedQuery, Outcome, Regression
+import lazy_loader
 
-__all__ = ["Check", "FlippedQuery", "GateResult", "Outcome", "Regression", "gate"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -7,18 +7,47 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from raglift.comparison.statistics import is_bounded, is_quality
+from raglift.analysis.paired_statistics import is_bounded, is_quality
+from raglift.base.display import printable, short_repr
 from raglift.errors import ConfigurationError
-from raglift.metrics import MEASURES, parse
-from raglift.printable import printable, short_repr
-from raglift.records import Metric
+from raglift.metrics.parsing import parse
+from raglift.metrics.registry import MEASURES
+from raglift.records.metric import Metric
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["COUNTS", "LATENCIES", "Bound", "bounds_of", "check_power", "checked_margin", "compared_metrics"]
+
+# What an NDCG is worth, in a word.
+
+
+_ROUNDING = 1e-9
+"""What rounding may do to a mean that is exactly on a border."""
+
+
+class Band(StrEnum):
+    """A rule of thumb for the NDCG of a whole set: above 0.9, from 0.7 to 0.9, from 0.5 to 0.7, under 0.5."""
+
+    ELITE = "elite"
+    SOLID = "solid"
+    FAIR = "fair"
+    REWORK = "rework"
+
+
+def band_of(ndcg: float) -> Band:
+    """Return the band of an NDCG: elite only above 0.9, so 0.9 itself is solid; 0.7 is solid, and 0.5 is fair."""
+    if ndcg > 0.9 + _ROUNDING:
+        return Band.ELITE
+    if ndcg >= 0.7 - _ROUNDING:
+        return Band.SOLID
+    return Band.FAIR if ndcg >= 0.5 - _ROUNDING else Band.REWORK
+
+
+# What is asked of a run: names of figures and their bounds, read and checked before anything is computed.
+
 
 LATENCIES = {"p50_latency": "p50", "p95_latency": "p95"}
 """Figures in seconds, and the field of a stage's latency that holds each."""

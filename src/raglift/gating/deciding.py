@@ -5,29 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from raglift.comparison.same_queries import check_same_queries, named
-from raglift.comparison.statistics import method_of
-from raglift.comparison.systems import system_name
+from raglift.analysis.paired_statistics import method_of
+from raglift.analysis.shared_queries import check_same_queries, named, system_name
+from raglift.base.display import counted
 from raglift.errors import ConfigurationError
-from raglift.gating.annotations import gate_annotations
 from raglift.gating.bounds import bounds_of, check_power, checked_margin, compared_metrics
-from raglift.gating.brief import gate_brief
-from raglift.gating.figures import check_of, with_metrics
-from raglift.gating.junit import gate_junit
+from raglift.gating.ci import gate_annotations, gate_junit
+from raglift.gating.markdown import gate_brief
 from raglift.gating.records import FailedQuery, GateResultRecord, Outcome
 from raglift.gating.regressions import regressions_of
 from raglift.gating.text import gate_text
-from raglift.printable import counted
-from raglift.records import Dataset
+from raglift.gating.values import check_of, with_metrics
+from raglift.records.dataset import Dataset
 from raglift.report.presenting import summary_of, text_of
-from raglift.results import Evaluation, Presentable
+from raglift.results.analyses import Presentable
+from raglift.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from raglift.records import Metric
-
-__all__ = ["GateResult", "gate"]
+    from raglift.records.metric import Metric
 
 
 text_of.register(GateResultRecord, gate_text)

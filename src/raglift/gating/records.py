@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from raglift.gating.bands import band_of
+from raglift.gating.bounds import band_of
 
 if TYPE_CHECKING:
-    from raglift.gating.bands import Band
-    from raglift.records import Hit, Metric
-    from raglift.result_records import Method
-    from raglift.results import Evaluation
-    from raglift.significance import PairedDifference
+    from raglift.analysis.records import Method
+    from raglift.gating.bounds import Band
+    from raglift.records.metric import Metric
+    from raglift.records.rankings import Hit
+    from raglift.results.evaluation import Evaluation
+    from raglift.stats.paired_tests import PairedDifference
 
-__all__ = ["ROUNDING", "Check", "FailedQuery", "FlippedQuery", "GateResultRecord", "Outcome", "Regression"]
 
 ROUNDING = 1e-9
 """By how much, in parts of the bound, rounding may move a figure without it passing or failing by that."""

@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.comparison.statistics import detectable, method_text
-from raglift.diagnosis.rejudged import judgements_of
+from raglift.analysis.paired_statistics import detectable, method_text
+from raglift.analysis.upper_bound import judgements_of
+from raglift.base.display import counted
 from raglift.gating.records import ROUNDING, FlippedQuery, Regression
-from raglift.printable import counted
-from raglift.results import compare
-from raglift.significance import holm
+from raglift.results.comparison import compare
+from raglift.stats.paired_tests import holm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from raglift.matching import Judgements
-    from raglift.records import Metric
-    from raglift.result_records import Method
-    from raglift.results import Comparison, Evaluation
+    from raglift.analysis.records import Method
+    from raglift.matching.matches import Judgements
+    from raglift.records.metric import Metric
+    from raglift.results.comparison import Comparison
+    from raglift.results.evaluation import Evaluation
 
-__all__ = ["Regressions", "regressions_of"]
 
 BASELINE = "baseline"
 

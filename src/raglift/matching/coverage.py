@@ -1,8 +1,8 @@
 """Coverage: how much of a passage hits cover together, and whether that is enough.
 
 This module alone defines it; matching, attainable recall, upper bounds and exported labels all call it. Lengths and
-places are in characters of the passage's normalized text (`raglift.text.normalize`), so neither the white space nor the
-Unicode form of a label makes a difference.
+places are in characters of the passage's normalized text (`raglift.base.normalization.normalize`), so neither the
+white space nor the Unicode form of a label makes a difference.
 
 In normalized text, white space is a single blank between two words. Covered parts begin and end with a character that
 is not white space (`trimmed`), and a blank counts as covered exactly when the characters on both sides of it do: it
@@ -28,21 +28,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.matching.judgements import Matches, PassageTable
-    from raglift.matching.rule import MatchRule
-    from raglift.matching.texts import Text
+    from raglift.matching.matches import Matches, PassageTable
+    from raglift.matching.rule import MatchRule, Text
 
-__all__ = [
-    "Choices",
-    "Covered",
-    "Interval",
-    "characters_needed",
-    "covered_length",
-    "covered_matches",
-    "fewest_intervals",
-    "is_enough",
-    "trimmed",
-]
 
 Interval: TypeAlias = "tuple[int, int]"
 """Start and end, the end not included."""

@@ -12,15 +12,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from raglift.matching.places import is_at
-from raglift.records import Hit
+from raglift.matching.chunk_index import is_at
+from raglift.records.rankings import Hit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from raglift.records import Chunk, Dataset, Ranking
+    from raglift.records.dataset import Dataset
+    from raglift.records.documents import Chunk
+    from raglift.records.rankings import Ranking
 
-__all__ = ["Provenance"]
 
 _Place = tuple[str | None, int | None, int | None]
 """A document's id and offsets in it, as far as they are known."""

@@ -1,15 +1,21 @@
-"""What counts as a match: the settings of matching, checked."""
+"""What counts as a match."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
+from raglift.base.display import short_repr
+from raglift.base.normalization import normalize, normalize_with_offsets
 from raglift.errors import ConfigurationError
-from raglift.printable import short_repr
 
-__all__ = ["MODES", "MatchRule", "Mode"]
+if TYPE_CHECKING:
+    from raglift.base.normalization import NormalizedText
+
+
+# What counts as a match: the settings of matching, checked.
+
 
 Mode = Literal["containment", "coverage", "fuzzy"]
 """How texts are compared."""
@@ -93,3 +99,30 @@ class MatchRule:
 
     def __str__(self) -> str:
         return self.mode if self.threshold is None else f"{self.mode} (threshold {self.threshold:g})"
+
+
+# Normalized texts, each distinct one made once.
+
+
+class Text:
+    """Normalizes each distinct text once."""
+
+    def __init__(self, rule: MatchRule) -> None:
+        self._folding = rule.unicode_folding
+        self._known: dict[str, str] = {}
+        self._placed: dict[str, NormalizedText] = {}
+
+    def __call__(self, text: str) -> str:
+        """Return the normalized text."""
+        normalized = self._known.get(text)
+        if normalized is None:
+            normalized = self._known[text] = normalize(text, unicode_folding=self._folding)
+        return normalized
+
+    def placed(self, text: str) -> NormalizedText:
+        """Return the normalized text with the way back to the source."""
+        placed = self._placed.get(text)
+        if placed is None:
+            placed = self._placed[text] = normalize_with_offsets(text, unicode_folding=self._folding)
+            self._known[text] = placed.text
+        return placed

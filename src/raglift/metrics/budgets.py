@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.metrics.custom import metric
-from raglift.records import Tokens
+from raglift.records.metric import Tokens
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raglift.matching import Judgements
-    from raglift.records import Metric
-
-__all__ = ["ContextTokens", "context_totals", "prefix_lengths", "tokens", "within_budget"]
+    from raglift.matching.matches import Judgements
+    from raglift.records.metric import Metric
 
 
 def tokens(most: int) -> Tokens:

@@ -1,27 +1,36 @@
-"""A metric's values from what matched, and what they are called."""
+"""Every metric at every stage, with the denominator fixed in one place."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from raglift.errors import ConfigurationError
+from raglift.matching.match import fact_table, passage_table
+from raglift.matching.match_ids import judge_ids
 from raglift.metrics import budgets
-from raglift.metrics.parsing import parse
-from raglift.metrics.profiles import PROFILES
+from raglift.metrics.parsing import as_metric, parse, parse_depth, refuse_budget, require_installed
+from raglift.metrics.profiles.registry import PROFILES
 from raglift.metrics.registry import MEASURES
+from raglift.records.metric import Metric, Tokens
+from raglift.records.rankings import Ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Mapping, Sequence
 
+    import pandas as pd
     from numpy.typing import NDArray
 
-    from raglift.matching import Judgements
-    from raglift.records import Metric
+    from raglift.matching.matches import Judgements
+    from raglift.records.dataset import Dataset
+    from raglift.records.rankings import Run
 
-__all__ = ["compute", "counts_tokens", "has_differences", "mean_of", "mean_title", "require_irrelevant", "title"]
+
+# A metric's values from what matched, and what they are called.
 
 
 def compute(judgements: Judgements, metric: Metric, profile: str = "default") -> NDArray[np.float64]:
@@ -97,3 +106,297 @@ def mean_title(metric: Metric) -> str:
     """Return what the mean over queries is called: `MRR@10`."""
     measure = MEASURES[metric.name]
     return str(metric).replace(metric.name, measure.mean_title or measure.title, 1)
+
+
+# Metric values of one evaluation.
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Metric values per query, stage and k."""
+
+    query_ids: tuple[str, ...]
+    """The queries, in dataset order."""
+    stages: tuple[str, ...]
+    """The stages, in the order of the system."""
+    metrics: tuple[Metric, ...]
+    """The metrics, in the order asked for."""
+    values: NDArray[np.float64]
+    """Shape (stages, metrics, queries); NaN where a query is left out of the mean."""
+
+    def of(self, stage: str, metric: Metric | str) -> NDArray[np.float64]:
+        """Return one metric's values at one stage, one a query; NaN where the query is left out.
+
+        Raises:
+            ConfigurationError: the stage or the metric was not scored.
+        """
+        metric = as_metric(metric)
+        if stage not in self.stages:
+            raise ConfigurationError(f"stage: found {stage!r}; expected one of {', '.join(self.stages)}")
+        if metric not in self.metrics:
+            raise ConfigurationError(
+                f"metric: found {metric}, which was not scored; expected one of {', '.join(map(str, self.metrics))}"
+            )
+        values: NDArray[np.float64] = self.values[self.stages.index(stage), self.metrics.index(metric)]
+        return values
+
+    def n(self, stage: str, metric: Metric | str) -> int:
+        """Return how many queries the mean is over."""
+        return int(np.count_nonzero(~np.isnan(self.of(stage, metric))))
+
+    def mean(self, stage: str, metric: Metric | str) -> float:
+        """Return the mean over the queries that count, geometric where the measure's is; NaN when none does."""
+        metric = as_metric(metric)
+        return mean_of(metric, self.of(stage, metric))
+
+
+# Every metric at every stage, or of rankings that are lists of ids, with the denominator fixed in one place.
+
+
+def rankings_by_stage(run: Run) -> list[list[Ranking]]:
+    """Return, for each stage, one ranking a query; empty where the query failed before the stage finished."""
+    names = [stage.name for stage in run.stages]
+    by_query = [{stage.stage: stage.ranking for stage in trace.stages} for trace in run.traces]
+    return [[rankings.get(name, Ranking()) for rankings in by_query] for name in names]
+
+
+def score(
+    run: Run, dataset: Dataset, judgements: Sequence[Judgements], metrics: Sequence[Metric], profile: str
+) -> Scores:
+    """Compute every metric at every stage.
+
+    A mean is over all labelled queries: one that failed or returned nothing counts 0; one without labels, or that the
+    corpus does not answer, is NaN and left out.
+
+    Args:
+        run: what the system returned.
+        dataset: its queries, in the order of the run's traces.
+        judgements: for each stage, what matched.
+        metrics: what to compute.
+        profile: whose conventions to use.
+
+    Raises:
+        ConfigurationError: an unknown profile, or a metric without the depth it needs.
+    """
+    unlabelled = np.array([not query.is_labelled for query in dataset.queries], dtype=bool)
+    failed = np.array([trace.error is not None for trace in run.traces], dtype=bool)
+    values = np.full((len(judgements), len(metrics), len(dataset)), np.nan)
+    for stage, judged in enumerate(judgements):
+        for place, metric in enumerate(metrics):
+            computed = compute(judged, metric, profile)
+            # A profile may leave a query out because nothing came back; a failure counts 0 all the same.
+            computed = np.where(failed & np.isnan(computed), 0.0, computed)
+            values[stage, place] = np.where(unlabelled, np.nan, computed)
+    return Scores(
+        query_ids=tuple(query.id for query in dataset.queries),
+        stages=tuple(stage.name for stage in run.stages),
+        metrics=tuple(metrics),
+        values=values,
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankingScores:
+    """Metric values of rankings that were given as lists of ids."""
+
+    query_ids: tuple[str, ...]
+    """The queries, in the order of the labels."""
+    metrics: tuple[Metric, ...]
+    """The metrics, in the order asked for."""
+    values: NDArray[np.float64]
+    """Shape (metrics, queries); NaN where a query is left out of the mean."""
+    empty: int
+    """Queries with labels whose ranking is missing or empty; they count 0."""
+    unlabelled: int
+    """Rankings of queries without a relevant id: they are left out."""
+
+    def of(self, metric: Metric | str) -> NDArray[np.float64]:
+        """Return one metric's values, one a query; NaN where the query is left out.
+
+        Raises:
+            ConfigurationError: the metric was not scored.
+        """
+        wanted = parse(str(metric))
+        if wanted not in self.metrics:
+            raise ConfigurationError(
+                f"metric: found {wanted}, which was not scored; expected one of {', '.join(map(str, self.metrics))}"
+            )
+        values: NDArray[np.float64] = self.values[self.metrics.index(wanted)]
+        return values
+
+    def n(self, metric: Metric | str) -> int:
+        """Return how many queries the mean is over."""
+        return int(np.count_nonzero(~np.isnan(self.of(metric))))
+
+    def mean(self, metric: Metric | str) -> float:
+        """Return the mean over the queries that count, geometric where the measure's is; NaN when none does."""
+        return mean_of(parse(str(metric)), self.of(metric))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a query, and one column a metric."""
+        import pandas as pd
+
+        index = pd.Index(self.query_ids, name="query_id")
+        return pd.DataFrame(self.values.T, index=index, columns=[str(metric) for metric in self.metrics])
+
+    def __repr__(self) -> str:
+        return f"RankingScores({len(self.metrics)} metrics, {len(self.query_ids):,} queries; print() shows the means)"
+
+    def __str__(self) -> str:
+        titles = [mean_title(metric) for metric in self.metrics]
+        width = max(map(len, titles), default=0)
+        lines = [
+            f"{name:{width}}  {self.mean(metric):.4f}  n = {self.n(metric):,}"
+            for name, metric in zip(titles, self.metrics, strict=True)
+        ]
+        if self.empty:
+            lines.append(f"queries with labels whose ranking is missing or empty: {self.empty:,}")
+        if self.unlabelled:
+            lines.append(f"rankings of queries without labels, which are left out: {self.unlabelled:,}")
+        return "\n".join(lines)
+
+
+def score_rankings(
+    rankings: Mapping[str, Sequence[str]],
+    relevant: Mapping[str, Mapping[str, int] | Iterable[str]],
+    metrics: Sequence[Metric | str] = ("hit_rate@10", "precision@10", "recall@10", "rr@10", "ap@10", "ndcg@10"),
+    *,
+    profile: str = "default",
+) -> RankingScores:
+    """Score rankings that are there already, as lists of the ids of chunks or documents.
+
+    Each relevant id is one fact. The values are those of `evaluate` for chunk-id labels. A query with labels and
+    without a ranking counts 0; a ranking of a query without labels is left out; both are counted.
+
+        rl.score_rankings({"q1": ["c7", "c2"]}, {"q1": {"c2": 3, "c9": 1}}, ["ndcg@10", "mrr"]).mean("ndcg@10")
+
+    Args:
+        rankings: for each query id, the ids that came back, best first.
+        relevant: for each query id, the relevant ids, or the grade of each: an integer; 0 is judged irrelevant, and
+            less was in the pool and not judged, which only the measures of judged ids tell from it.
+        metrics: what to compute, as "ndcg@10" or `NDCG @ 10`.
+        profile: whose metric conventions: "default", "tutorial", "autorag", "trec", "llamaindex" or "ragas".
+
+    Raises:
+        DatasetError: an id that is not a text, a grade that is not an integer, no list where a ranking is wanted;
+            every fault is listed.
+        ConfigurationError: an unknown metric or profile, or a metric that ids are not enough for.
+    """
+    chosen = _metrics_of_ids(metrics)
+    judged = judge_ids(rankings, relevant)
+    require_irrelevant(chosen, says_irrelevant=bool(judged.judged_irrelevant.any()))
+    labelled = np.bincount(judged.facts.query, minlength=judged.queries) > 0
+    missing = np.array([query not in rankings for query in relevant], dtype=bool)
+    values = np.full((len(chosen), judged.queries), np.nan)
+    for place, metric in enumerate(chosen):
+        # A profile may leave a query out because nothing came back; one that was not answered counts 0 all the same
+        computed = np.where(missing, 0.0, compute(judged, metric, profile))
+        values[place, labelled] = computed[labelled]
+    scored = {query for query, has_labels in zip(relevant, labelled.tolist(), strict=True) if has_labels}
+    return RankingScores(
+        query_ids=tuple(relevant),
+        metrics=chosen,
+        values=values,
+        empty=int(np.count_nonzero(labelled & (judged.hits == 0))),
+        unlabelled=len(rankings.keys() - scored),
+    )
+
+
+def _metrics_of_ids(metrics: Sequence[Metric | str]) -> tuple[Metric, ...]:
+    given = (metrics,) if isinstance(metrics, (str, Metric)) else metrics
+    chosen = tuple(dict.fromkeys(parse(str(metric)) for metric in given))
+    if not chosen:
+        raise ConfigurationError("metrics: found none; expected at least one, as ['ndcg@10']")
+    for metric in chosen:
+        if MEASURES[metric.name].needs_text or counts_tokens(metric):
+            raise ConfigurationError(
+                f"{metric}: found ids alone; expected the texts of the hits, which evaluate() has, or another metric"
+            )
+    return chosen
+
+
+# Which metrics are taken: each measure at each depth.
+
+
+DEFAULT_METRICS = ("hit_rate", "precision", "recall", "f1", "rr", "ap", "ndcg")
+"""The measures that are taken unless others are asked for."""
+JUDGED = "judged"
+"""The measure beside them that tells how far to trust them."""
+
+
+def choose_metrics(
+    metrics: Sequence[Metric | str], ks: Sequence[int | Tokens | str], dataset: Dataset | None = None
+) -> tuple[Metric, ...]:
+    """Return each measure at each depth, ordered by measure; one that names its own depth is taken at that.
+
+    A measure that divides by k is taken at the numbers of hits alone. Where there is none, it is refused, or left out
+    of the default measures. Judged joins these where the labels say more than what people found relevant.
+
+    Args:
+        metrics: measures, or metrics with their depths.
+        ks: numbers of hits, and token budgets, also as their text.
+        dataset: what is measured on, where it is known.
+
+    Raises:
+        ConfigurationError: no metric, no such metric, one that is not installed or that such labels are not enough
+            for, or something that is no depth.
+    """
+    if isinstance(metrics, (str, Metric)):
+        metrics = (metrics,)
+    is_default = tuple(metrics) == DEFAULT_METRICS
+    if is_default and dataset is not None and dataset.shows_judged:
+        metrics = (*metrics, JUDGED)
+    depths = _depths(ks)
+    numbers = [depth for depth in depths if not isinstance(depth, Tokens)]
+    chosen: dict[Metric, None] = {}
+    for given in metrics:
+        metric = parse(given) if isinstance(given, str) else parse(str(given))
+        measure = MEASURES[metric.name]
+        if metric.depth is not None or not measure.takes_k:
+            chosen[metric] = None
+            continue
+        if measure.needs_k and not numbers and not is_default:
+            refuse_budget(metric @ depths[0])
+        chosen |= dict.fromkeys(metric @ depth for depth in (numbers if measure.needs_k else depths))
+    if not chosen:
+        raise ConfigurationError("metrics: found none; expected at least one, as ['ndcg@10']")
+    require_installed(chosen)
+    if dataset is not None:
+        _check_labels(chosen, dataset)
+    return tuple(chosen)
+
+
+def _check_labels(metrics: Collection[Metric], dataset: Dataset) -> None:
+    """Raise where a metric cannot be computed from the labels, before a system is asked anything."""
+    require_irrelevant(metrics, says_irrelevant=any(query.judged_irrelevant for query in dataset.queries))
+    checks = [(metric, check) for metric in metrics if (check := MEASURES[metric.name].check) is not None]
+    if checks:
+        facts, passages = fact_table(dataset.queries), passage_table(dataset.queries)
+        for metric, check in checks:
+            check(metric, facts, passages)
+
+
+def _depths(ks: Sequence[int | Tokens | str]) -> list[int | Tokens]:
+    """Return the depths in order: numbers of hits, then token budgets."""
+    given: object = ks
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        given = ()
+    found = {_depth(depth) for depth in given}
+    if not found:
+        raise ConfigurationError(
+            f"ks: found {ks!r}; expected a list of depths, as (1, 3, 5, 10) or (5, 'tokens(2000)')"
+        )
+    budgets = sorted(depth for depth in found if isinstance(depth, Tokens))
+    return [*sorted(depth for depth in found if not isinstance(depth, Tokens)), *budgets]
+
+
+def _depth(given: object) -> int | Tokens:
+    """Return one depth: a positive integer, or a token budget, also as its text."""
+    depth = parse_depth(given) if isinstance(given, str) else given
+    if isinstance(depth, Tokens):
+        return depth
+    if isinstance(given, bool) or not isinstance(given, Integral) or int(given) < 1:
+        raise ConfigurationError(
+            f"ks: found {given!r}; expected an integer, 1 or more, or a budget of tokens, as tokens(2000)"
+        )
+    return int(given)

@@ -1,35 +1,107 @@
-"""The decorator `metric` makes a measure of a function: raglift's own are made by it, and users' are."""
+"""Users' functions as metrics."""
 
 from __future__ import annotations
 
 import inspect
 import math
 import re
+from dataclasses import dataclass, field
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, Unpack
 
 import numpy as np
 
+from raglift.base.display import printable
+from raglift.base.limits import LARGEST_SCORE
 from raglift.errors import ConfigurationError, MetricFailed
-from raglift.limits import LARGEST_SCORE
-from raglift.metrics.measure import Measure
-from raglift.metrics.query_ranking import query_rankings
+from raglift.metrics.measure import Choice, Measure, Number, count_by_query, depth, relevant_hits
 from raglift.metrics.registry import register
-from raglift.metrics.satisfied import count_by_query
-from raglift.metrics.settings import Choice, Number
-from raglift.printable import printable
-from raglift.records import Metric
+from raglift.records.metric import Metric
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from raglift.matching import Judgements
+    from raglift.matching.matches import Judgements
     from raglift.metrics.measure import Check, Mean
-    from raglift.metrics.profiles import Function
+    from raglift.metrics.profiles.hits import Function
+    from raglift.records.rankings import Hit
 
-__all__ = ["TITLE", "Kind", "metric"]
+
+# What a user's own metric sees of one query: plain values, one ranking.
+
+
+@dataclass(frozen=True)
+class QueryRanking:
+    """One query's ranking, cut at the depth at which the metric is taken, and what matched of it."""
+
+    query_id: str
+    """The id of the query."""
+    k: int | None
+    """The depth at which the metric is taken; None for the whole ranking, and for what fits into a token budget."""
+    grades: tuple[int, ...]
+    """For each hit, best first, the highest grade among the passages that it matches; 0 where it matches none."""
+    ranks: tuple[int | None, ...]
+    """For each fact, the rank at which it is first satisfied, from 1; None where these hits do not satisfy it."""
+    ideal_grades: tuple[int, ...]
+    """For each fact, the highest grade among its passages."""
+    highest_grade: int
+    """The highest grade that any label of the dataset has."""
+    hits: tuple[Hit, ...] = field(default=(), repr=False)
+    """The hits with their texts and scores; empty where ids alone were scored, which `needs_text` refuses."""
+
+    @property
+    def relevant(self) -> tuple[bool, ...]:
+        """For each hit, whether it matches some passage of a fact."""
+        return tuple(grade > 0 for grade in self.grades)
+
+    @property
+    def facts(self) -> int:
+        """How many facts the query needs."""
+        return len(self.ranks)
+
+    @property
+    def found(self) -> int:
+        """How many of these are satisfied."""
+        return sum(rank is not None for rank in self.ranks)
+
+
+def query_rankings(judgements: Judgements, k: int | None) -> Iterator[tuple[int, QueryRanking]]:
+    """Yield the number of each query that has facts and hits, with its ranking."""
+    queries = np.arange(judgements.queries + 1)
+    query, rank, grade = relevant_hits(judgements, k)
+    rows = np.searchsorted(query, queries).tolist()
+    facts = np.searchsorted(judgements.facts.query, queries).tolist()
+    first = judgements.first
+    satisfied = np.zeros(len(judgements.facts.query), dtype=np.int64)
+    satisfied[first.fact] = np.where(first.rank <= depth(k), first.rank, 0)
+    ranks, ideal = satisfied.tolist(), judgements.facts.ideal_grade.tolist()
+    lengths = np.minimum(judgements.hits, depth(k)).tolist()
+    highest = judgements.highest_grade
+    for number, length in enumerate(lengths):
+        own = slice(facts[number], facts[number + 1])
+        if not length or own.start == own.stop:
+            continue
+        grades = [0] * length
+        for row in range(rows[number], rows[number + 1]):
+            grades[rank[row] - 1] = int(grade[row])
+        yield (
+            number,
+            QueryRanking(
+                query_id=judgements.query_ids[number] if judgements.query_ids else str(number),
+                k=k,
+                grades=tuple(grades),
+                ranks=tuple(place or None for place in ranks[own]),
+                ideal_grades=tuple(ideal[own]),
+                highest_grade=highest,
+                hits=tuple(judgements.rankings[number].hits[:length]) if judgements.rankings else (),
+            ),
+        )
+
+
+# The decorator `metric` makes a measure of a function: raglift's own are made by it, and users' are.
+
 
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")
 TITLE = re.compile(r"[\w .+/%-]{1,40}")

@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from raglift.base.normalization import normalize
 from raglift.errors import ConfigurationError
-from raglift.text import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-__all__ = ["dcg", "f1_at_k", "hit_rate_at_k", "idcg", "ndcg", "precision_at_k", "recall_at_k"]
 
 
 def dcg(relevance: Sequence[float], k: int | None = None) -> float:

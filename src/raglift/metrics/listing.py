@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from raglift.metrics.profiles import PROFILES
+from raglift.base.display import printable
+from raglift.metrics.profiles.registry import PROFILES
 from raglift.metrics.registry import all_measures, measure_of
-from raglift.printable import printable
 
 if TYPE_CHECKING:
     from raglift.metrics.measure import Measure
 
-__all__ = ["MeasureEntry", "MeasureList", "list_measures", "show_measure"]
 
 _DEPTHS = {"k": "@k", "tokens": "@tokens(n)", "all": "without a depth"}
 

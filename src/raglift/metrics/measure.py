@@ -1,8 +1,9 @@
-"""What a measure is: its name, its definition, where that is from, and the function that computes it."""
+"""What a measure is and what it takes."""
 
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -10,14 +11,183 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
-    from raglift.matching import FactTable, PassageTable
-    from raglift.metrics.profiles import Function
-    from raglift.metrics.settings import Choice, Number
-    from raglift.records import Metric
+    from raglift.matching.matches import FactTable, FirstSatisfactions, HitPlaces, Judgements, Matches, PassageTable
+    from raglift.metrics.profiles.hits import Function
+    from raglift.records.metric import Metric
 
-__all__ = ["LEAST", "Check", "Mean", "Measure"]
+
+# The settings that a measure takes: one of some words, or a number in a range.
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A setting that is one of some words, as `gain=exponential`."""
+
+    name: str
+    """How it is written before the equals sign."""
+    values: tuple[str, ...]
+    """The words; the first is the default."""
+
+    def __str__(self) -> str:
+        return f"{self.name}={'|'.join(self.values)}"
+
+    def accepts(self, text: str) -> bool:
+        """Return whether a text is one of the words."""
+        return text in self.values
+
+    def of(self, metric: Metric) -> str:
+        """Return the value that a metric has."""
+        return metric.parameter(self.name, self.values[0])
+
+
+@dataclass(frozen=True)
+class Number:
+    """A setting that is a number in a range, as `p=0.95`."""
+
+    name: str
+    """How it is written before the equals sign."""
+    low: float
+    """The least it may be."""
+    high: float
+    """The most it may be."""
+    default: float | None = None
+    """What it is unless given; None where the measure finds it out from the labels."""
+    is_open: bool = False
+    """Whether the ends of the range are outside of it."""
+    is_whole: bool = False
+    """Whether only whole numbers will do."""
+
+    def __str__(self) -> str:
+        kind = "a whole number" if self.is_whole else "a number"
+        span = f"above {self.low:g} and below {self.high:g}" if self.is_open else f"from {self.low:g} to {self.high:g}"
+        unless = "" if self.default is None else f" ({self.default:g} unless given)"
+        return f"{self.name}={kind} {span}{unless}"
+
+    def accepts(self, text: str) -> bool:
+        """Return whether a text is a number in the range."""
+        try:
+            number = float(text)
+        except ValueError:
+            return False
+        if not math.isfinite(number) or (self.is_whole and not number.is_integer()):
+            return False
+        return self.low < number < self.high if self.is_open else self.low <= number <= self.high
+
+    def of(self, metric: Metric) -> float | None:
+        """Return the value that a metric has; None where neither it nor the measure says one."""
+        given = metric.parameter(self.name, "")
+        return float(given) if given else self.default
+
+
+# First satisfaction of each fact: what most metrics start from.
+
+
+def first_satisfactions(judgements: Judgements) -> FirstSatisfactions:
+    """Return, for each satisfied fact, the first rank and the grade there; found once for all metrics."""
+    return judgements.first
+
+
+def relevant_hits(judgements: Judgements, k: int | None) -> tuple[NDArray[np.int64], ...]:
+    """Return query, rank and highest matched grade of each relevant hit among the first k, by query, then rank."""
+    matches = judgements.matches
+    within = matches.rank <= depth(k)
+    return one_row_a_hit(matches.query[within], matches.rank[within], matches.grade[within])
+
+
+def irrelevant_hits(judgements: Judgements, k: int | None) -> HitPlaces:
+    """Return the hits among the first k that were judged irrelevant and match nothing; an id that comes again is none.
+
+    What is in the pool but was not judged, as a grade below 0 says, is not among them.
+    """
+    found = judgements.irrelevant
+    others = (judgements.matches, judgements.pooled, judgements.repeats)
+    return found.take((found.rank <= depth(k)) & ~np.isin(_keys(judgements, found), _all_keys(judgements, others)))
+
+
+def judged_hits(judgements: Judgements, k: int | None) -> NDArray[np.float64]:
+    """Return how many of each query's first k hits were judged, relevant or not."""
+    relevant, _, _ = relevant_hits(judgements, k)
+    judged, places = judgements.irrelevant, (judgements.matches, judgements.pooled)
+    other = (judged.rank <= depth(k)) & ~np.isin(_keys(judgements, judged), _all_keys(judgements, places))
+    return count_by_query(relevant, judgements) + count_by_query(judged.query[other], judgements)
+
+
+def unjudged_hits(judgements: Judgements, k: int | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return query and rank of each hit among the first k that nobody judged."""
+    hits = np.minimum(judgements.hits, depth(k))
+    query = np.repeat(np.arange(judgements.queries), hits)
+    rank = np.arange(len(query)) - (np.cumsum(hits) - hits)[query] + 1
+    irrelevant, pooled = judgements.irrelevant, judgements.pooled
+    judged = ~np.isin(_keys(judgements, irrelevant), _keys(judgements, pooled))
+    known = _all_keys(judgements, (judgements.matches, irrelevant.take(judged)))
+    rest = ~np.isin(query * _span(judgements) + rank, known)
+    return query[rest], rank[rest]
+
+
+def count_before(judgements: Judgements, places: HitPlaces, hits: HitPlaces) -> NDArray[np.int64]:
+    """Return for each of some hits how many of the places are above it in its ranking.
+
+    Args:
+        judgements: what they are of.
+        places: sorted by query, then rank.
+        hits: the hits.
+    """
+    keys = _keys(judgements, places)
+    first = np.searchsorted(keys, hits.query * _span(judgements))
+    return np.asarray(np.searchsorted(keys, _keys(judgements, hits)) - first, dtype=np.int64)
+
+
+def _span(judgements: Judgements) -> int:
+    return int(judgements.hits.max(initial=0)) + 1
+
+
+def _keys(judgements: Judgements, places: HitPlaces | Matches) -> NDArray[np.int64]:
+    """Return a number for each place, which no other place has, ascending as query and rank are."""
+    return np.asarray(places.query * _span(judgements) + places.rank, dtype=np.int64)
+
+
+def _all_keys(judgements: Judgements, places: Sequence[HitPlaces | Matches]) -> NDArray[np.int64]:
+    return np.concatenate([_keys(judgements, each) for each in places])
+
+
+def one_row_a_hit(
+    query: NDArray[np.int64], rank: NDArray[np.int64], grade: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], ...]:
+    """Return query, rank and the highest of the grades of each hit, by query, then rank."""
+    order = np.lexsort((-grade, rank, query))
+    query, rank, grade = query[order], rank[order], grade[order]
+    best = np.ones(len(query), dtype=bool)
+    best[1:] = (query[1:] != query[:-1]) | (rank[1:] != rank[:-1])
+    return query[best], rank[best], grade[best]
+
+
+def count_by_query(query: NDArray[np.int64], judgements: Judgements) -> NDArray[np.float64]:
+    """Return how many rows each query has."""
+    return np.bincount(query, minlength=judgements.queries).astype(np.float64)
+
+
+def sum_by(place: NDArray[np.int64], terms: NDArray[np.float64], length: int) -> NDArray[np.float64]:
+    """Return the sum of the terms at each place, as floats also when there are none."""
+    sums: NDArray[np.float64] = np.bincount(place, weights=terms, minlength=length).astype(np.float64)
+    return sums
+
+
+def per_query(numerator: NDArray[np.float64], denominator: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Divide, with 0 where the denominator is 0."""
+    return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0)
+
+
+def depth(k: int | None) -> int:
+    """Return k as a number that ranks can be compared with."""
+    return np.iinfo(np.int64).max if k is None else k
+
+
+# What a measure is: its name, its definition, where that is from, and the function that computes it.
+
 
 Mean = Literal["arithmetic", "geometric"]
 LEAST = 1e-5

@@ -1,20 +1,84 @@
-"""The measures that are known, by name: raglift's own, and users'."""
+"""All measures that are known."""
 
 from __future__ import annotations
 
 import difflib
+import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from raglift.base.display import short_repr
 from raglift.errors import ConfigurationError
-from raglift.metrics import plugins
-from raglift.printable import short_repr
+from raglift.records.metric import Metric
 
 if TYPE_CHECKING:
-    from raglift.metrics.measure import Measure
-    from raglift.metrics.profiles import Function
-    from raglift.records import Metric
+    from importlib.metadata import EntryPoint
 
-__all__ = ["ALIASES", "MEASURES", "all_measures", "function_of", "measure_of", "register"]
+    from raglift.metrics.measure import Measure
+    from raglift.metrics.profiles.hits import Function
+
+
+# Measures of installed packages, by their entry points in the group `raglift.metrics`. They are read when a name is
+# asked for that nobody knows, or when all are listed, and never before: to look for entry points takes longer than to
+# import raglift.
+
+
+GROUP = "raglift.metrics"
+"""The group of entry points."""
+_PACKAGE_ENDS = ": "
+_tried: set[EntryPoint] = set()
+"""Each is loaded once; what fails is told of once."""
+
+
+def read(measures: dict[str, Measure], name: str | None = None) -> None:
+    """Load what installed packages offer, which registers their measures; what fails to load is warned of.
+
+    Args:
+        measures: the measures that are known, to which they are added.
+        name: the one that is wanted. Its own entry point is loaded first, and the others only where that is not
+            enough. None for all.
+    """
+    from importlib.metadata import entry_points
+
+    offered = sorted(entry_points(group=GROUP), key=lambda entry: entry.name.lower() != name)
+    for entry in offered:
+        if name in measures:
+            return
+        if entry not in _tried:
+            _tried.add(entry)
+            _load(entry, measures)
+
+
+def place_of(origin: str) -> str:
+    """Return the function that an origin names, without its package."""
+    return origin.rpartition(_PACKAGE_ENDS)[2]
+
+
+def _load(entry: EntryPoint, measures: dict[str, Measure]) -> None:
+    before = set(measures)
+    try:
+        found = entry.load()
+    except (Exception, SystemExit) as error:  # noqa: BLE001 — whatever a stranger's module does, raglift goes on
+        _warn(entry, f"it cannot be loaded: {type(error).__name__}: {error}")
+        return
+    named = {found.name} if isinstance(found, Metric) else set()
+    new = (set(measures) - before) | (named & set(measures))
+    if not new:
+        _warn(entry, f"found a {type(found).__name__}; expected what the decorator raglift.metrics.metric returns")
+    for name in new:
+        measure = measures[name]
+        if entry.dist is not None and measure.origin and _PACKAGE_ENDS not in measure.origin:
+            package = f"{entry.dist.name} {entry.dist.version}"
+            measures[name] = replace(measure, origin=f"{package}{_PACKAGE_ENDS}{measure.origin}")
+
+
+def _warn(entry: EntryPoint, what: str) -> None:
+    package = "" if entry.dist is None else f" of {entry.dist.name} {entry.dist.version}"
+    warnings.warn(f"the metric {entry.name!r}{package} ({entry.value}) is left out: {what}", stacklevel=2)
+
+
+# The measures that are known, by name: raglift's own, and users'.
+
 
 MEASURES: dict[str, Measure] = {}
 """The measures, by name; what an installed package offers is among them once it was asked for."""
@@ -30,7 +94,7 @@ def measure_of(given: str) -> Measure:
     """
     name = ALIASES.get(given.lower(), given.lower())
     if name not in MEASURES:
-        plugins.read(MEASURES, name)
+        read(MEASURES, name)
     if name not in MEASURES:
         near = difflib.get_close_matches(name, [*MEASURES, *ALIASES], n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
@@ -47,7 +111,7 @@ def function_of(metric: Metric) -> Function:
 
 def all_measures() -> tuple[Measure, ...]:
     """Return every measure that can be computed here, those of installed packages too."""
-    plugins.read(MEASURES)
+    read(MEASURES)
     return tuple(measure for measure in MEASURES.values() if measure.is_installed)
 
 
@@ -66,7 +130,7 @@ def register(measure: Measure) -> None:
                 f"metric: found the name {name!r}, by which raglift reads {whose!r}; choose another"
             )
     known = MEASURES.get(measure.name)
-    if known is not None and known.is_installed and plugins.place_of(known.origin) != measure.origin:
+    if known is not None and known.is_installed and place_of(known.origin) != measure.origin:
         raise ConfigurationError(
             f"metric: found the name {measure.name!r} for {measure.origin}; expected another: it is taken by "
             f"{known.origin}"

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raglift.faults import nearest, quoted
-from raglift.text import normalize, normalize_with_offsets
+from raglift.base.normalization import normalize, normalize_with_offsets
+from raglift.base.validation import nearest, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.faults import Place
-    from raglift.records.corpus import Document
-    from raglift.text import NormalizedText
+    from raglift.base.normalization import NormalizedText
+    from raglift.base.validation import Place
+    from raglift.records.documents import Document
 
-__all__ = ["Sources"]
 
 _LISTED = 5
 

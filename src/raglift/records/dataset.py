@@ -9,14 +9,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from raglift.base.validation import Place, nearest, quoted, shown
 from raglift.errors import ConfigurationError, DatasetError, Fault
-from raglift.faults import Place, nearest, quoted, shown
 from raglift.records.anchors import Sources
-from raglift.records.corpus import Document
-from raglift.records.label_sources import LabelSources
-from raglift.records.labels import Query, passage_text
-from raglift.records.passages import read_string
-from raglift.records.queries import read_facts
+from raglift.records.documents import Document
+from raglift.records.labels import LabelSources, Query, passage_text
+from raglift.records.parsing import read_facts, read_string
 from raglift.rendering.document import Document as Report
 from raglift.rendering.document import Section, Table, row_of
 from raglift.rendering.notebook import html_of
@@ -24,7 +22,6 @@ from raglift.rendering.notebook import html_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Dataset", "check_documents", "summary_of_dataset"]
 
 _TAGS = 20
 _FACTS = 5

@@ -10,8 +10,6 @@ from numbers import Integral
 
 from raglift.errors import ConfigurationError
 
-__all__ = ["Metric", "Tokens", "setting_text"]
-
 _MOST_TOKENS = 999_999_999
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
 _MOST_DIGITS = 1e15

@@ -1,1 +1,1 @@
-"""Reports as records, and what shows them: a notebook, and Markdown; pages and terminals are in `raglift.report`."""
+"""Tables and sections as Markdown and notebook HTML, whatever they are about."""

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
 
     import altair as alt
 
-    from raglift.report.page.drill_down import DrillDown
-
-__all__ = ["Cell", "Document", "Figure", "Part", "Section", "Table", "row_of", "table_of"]
+    from raglift.report.page.query_browser import DrillDown
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
-from raglift.printable import excerpt, printable
+from raglift.base.display import excerpt, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from raglift.rendering.document import Cell, Document, Section, Table
 
-__all__ = ["html_of"]
 
 _LONGEST = 300
 """The longest text that is shown whole."""

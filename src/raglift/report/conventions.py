@@ -1,24 +1,35 @@
-"""What is said of one query's metrics under several profiles, made once for a terminal, Markdown and notebooks."""
+"""One query's metrics under every profile, as plain text."""
 
 from __future__ import annotations
 
 import math
+import textwrap
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from raglift.metrics import MEASURES, mean_title, title
-from raglift.printable import counted, excerpt
+from raglift.base.display import counted, excerpt
+from raglift.metrics.computing import mean_title, title
+from raglift.metrics.registry import MEASURES
 from raglift.records.labels import passage_text
 from raglift.rendering.document import Cell, Table, table_of
-from raglift.report.format import figure_text
+from raglift.report.format import figure_text, labels_line
+from raglift.report.terminal.rendering import WIDTH, as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from raglift.diagnosis.conventions import MetricsExplanationRecord, MetricUnderProfiles, ProfileValue, RankedHit
-    from raglift.records import Metric
+    from raglift.analysis.conventions.records import (
+        MetricsExplanationRecord,
+        MetricUnderProfiles,
+        ProfileValue,
+        RankedHit,
+    )
+    from raglift.records.metric import Metric
+    from raglift.rendering.document import Part
 
-__all__ = ["SAME", "agreeing", "choice", "differences", "facts", "means", "ranking", "sizes", "status", "values"]
+
+# What is said of one query's metrics under several profiles, made once for a terminal, Markdown and notebooks.
+
 
 SAME = "="
 """Stands for the default's value."""
@@ -236,3 +247,38 @@ def _mean(metric: Metric, value: float) -> str:
 def _cell(text: str, *, is_same: bool, one: ProfileValue) -> Cell:
     """Return a value; of a profile that agrees with the default, only that it does."""
     return Cell(SAME, "muted") if is_same and one.profile != "default" else Cell(text)
+
+
+# One query's metrics under every profile, as plain text.
+
+
+def conventions_text(found: MetricsExplanationRecord) -> str:
+    """Return the query, its ranking, its values under each profile, why they differ, and the means of all queries."""
+    return as_text(_parts(found), wrap=False).rstrip("\n")
+
+
+def _parts(found: MetricsExplanationRecord) -> Iterator[Part]:
+    yield f"{found.query.id}: {found.query.text}"
+    yield f"stage {found.stage}, match by {found.match}"
+    yield from _wrapped([*choice(found), *status(found)])
+    yield from labels_line(found.label_sources)
+    yield from _wrapped([*facts(found), *ranking(found)])
+    by_profile, all_means = values(found), means(found)
+    if by_profile.rows:
+        yield from ("", by_profile)
+    yield from _wrapped(agreeing(found))
+    for name, texts in differences(found):
+        yield from ("", *_wrapped([name]), *_wrapped(texts, "  "))
+    if found.queries > 1 and all_means.rows:
+        yield from ("", all_means)
+    if found.queries > 1:
+        yield from _wrapped(sizes(found))
+    yield from _wrapped(f"note: {note}" for note in found.notes)
+
+
+def _wrapped(texts: Iterable[str], indent: str = "") -> Iterator[str]:
+    """Yield texts in lines, those that continue one indented further."""
+    for text in texts:
+        yield from textwrap.wrap(
+            text, WIDTH, initial_indent=indent, subsequent_indent=f"{indent}  ", break_long_words=False
+        )

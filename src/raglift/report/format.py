@@ -5,45 +5,21 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from raglift.metrics import MEASURES, title
+from raglift.metrics.computing import title
+from raglift.metrics.registry import MEASURES
 from raglift.rendering.document import Cell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from raglift.diagnosis import ExplanationRecord
-    from raglift.diagnosis.explanation import ExplainedHit, Piece
-    from raglift.diagnosis.loss import Loss
-    from raglift.records import LabelSources, Metric
-    from raglift.result_records.comparison import Method
-    from raglift.result_records.tradeoff import Costed
-    from raglift.significance import Interval, PairedDifference
+    from raglift.analysis.explanation import ExplainedHit, ExplanationRecord, Piece
+    from raglift.analysis.failure_analysis import Loss
+    from raglift.analysis.records import Costed, Method
+    from raglift.records.labels import LabelSources
+    from raglift.records.metric import Metric
+    from raglift.stats.intervals import Interval
+    from raglift.stats.paired_tests import PairedDifference
 
-__all__ = [
-    "bytes_text",
-    "cost_text",
-    "cost_title",
-    "counts_text",
-    "decimals_of",
-    "difference_text",
-    "differing",
-    "earned_text",
-    "effect_text",
-    "figure_text",
-    "interval_text",
-    "labels_line",
-    "labels_of",
-    "legend",
-    "level",
-    "lifted",
-    "outcome_text",
-    "p_text",
-    "piece_text",
-    "place_text",
-    "seconds_text",
-    "signed",
-    "verdict_tone",
-]
 
 _LONGEST_LABEL = 24
 """The longest name of a system that has room in a table beside its values."""

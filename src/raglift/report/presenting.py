@@ -8,34 +8,28 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import TYPE_CHECKING
 
-from raglift.diagnosis import ExplanationRecord, HeadroomRecord, LossBreakdownRecord, MetricsExplanationRecord
-from raglift.report.brief.comparison import comparison_brief, slices_brief, tradeoff_brief
-from raglift.report.brief.conventions import conventions_brief
-from raglift.report.brief.diagnosis import explanation_brief, loss_brief
-from raglift.report.brief.evaluation import evaluation_brief, lift_brief
-from raglift.report.terminal import (
-    comparison_text,
-    conventions_text,
-    evaluation_text,
-    explanation_text,
-    headroom_text,
-    lift_text,
-    loss_text,
-    slices_text,
-    tradeoff_text,
+from raglift.analysis.conventions.records import MetricsExplanationRecord
+from raglift.analysis.explanation import ExplanationRecord
+from raglift.analysis.failure_analysis import LossBreakdownRecord
+from raglift.analysis.records import ComparisonRecord, EvaluationRecord, LiftRecord, TagSlicesRecord, TradeoffRecord
+from raglift.analysis.upper_bound import HeadroomRecord
+from raglift.report.conventions import conventions_text
+from raglift.report.summaries.results import (
+    comparison_brief,
+    conventions_brief,
+    evaluation_brief,
+    explanation_brief,
+    lift_brief,
+    loss_brief,
+    slices_brief,
+    tradeoff_brief,
 )
-from raglift.result_records import (
-    ComparisonRecord,
-    EvaluationRecord,
-    LiftRecord,
-    TagSlicesRecord,
-    TradeoffRecord,
-)
+from raglift.report.terminal.analysis import explanation_text, headroom_text, loss_text
+from raglift.report.terminal.comparison import comparison_text, slices_text, tradeoff_text
+from raglift.report.terminal.evaluation import evaluation_text, lift_text
 
 if TYPE_CHECKING:
     from raglift.rendering.document import Document
-
-__all__ = ["summary_of", "text_of"]
 
 
 @singledispatch

@@ -5,27 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
-from raglift.diagnosis import ExplanationRecord, HeadroomRecord, LossBreakdownRecord, MetricsExplanationRecord
+from raglift.analysis.conventions.records import MetricsExplanationRecord
+from raglift.analysis.explanation import ExplanationRecord
+from raglift.analysis.failure_analysis import LossBreakdownRecord
+from raglift.analysis.records import TagSlicesRecord, TradeoffRecord
+from raglift.analysis.upper_bound import HeadroomRecord
 from raglift.rendering.markdown import markdown_of
 from raglift.rendering.notebook import html_of
-from raglift.report import slices_frame, tradeoff_frame
+from raglift.report.frames import slices_frame, tradeoff_frame
 from raglift.report.presenting import summary_of, text_of
-from raglift.result_records import TagSlicesRecord, TradeoffRecord
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = [
-    "Explanation",
-    "FromRecord",
-    "Headroom",
-    "LossBreakdown",
-    "MetricsExplanation",
-    "Presentable",
-    "Printable",
-    "TagSlices",
-    "Tradeoff",
-]
 
 
 class FromRecord:

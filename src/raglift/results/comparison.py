@@ -9,22 +9,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeGuard
 
-from raglift.comparison import compare_systems, comparison_by_tag, system_name, tradeoff
-from raglift.comparison.systems import cell_name
+from raglift.analysis.comparison import compare_systems
+from raglift.analysis.lift import comparison_by_tag
+from raglift.analysis.records import ComparisonRecord, EvaluationRecord
+from raglift.analysis.shared_queries import cell_name, system_name
+from raglift.analysis.tradeoffs import tradeoff
+from raglift.base.limits import user_path
 from raglift.errors import ConfigurationError
-from raglift.paths import user_path
-from raglift.report import comparison_frame, per_query_frames
-from raglift.result_records import ComparisonRecord, EvaluationRecord
+from raglift.report.frames import comparison_frame, per_query_frames
 from raglift.results.analyses import FromRecord, Presentable, TagSlices, Tradeoff
 from raglift.results.evaluation import Evaluation, load_evaluation
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from raglift.records import Metric
-    from raglift.report.charts import ComparisonPlots
+    from raglift.records.metric import Metric
+    from raglift.report.charts.plots import ComparisonPlots
 
-__all__ = ["Comparison", "Source", "compare", "distinct_names", "named_evaluations"]
 
 Source = EvaluationRecord | str | os.PathLike[str]
 """An evaluation, or the folder of a saved one."""
@@ -115,7 +116,7 @@ class Comparison(Presentable, FromRecord, ComparisonRecord):
     @property
     def plot(self) -> ComparisonPlots:
         """Its charts: `comparison.plot.intervals()`, `.differences()`, `.lift()`, `.over_k()`, `.tags()` and others."""
-        from raglift.report.charts import ComparisonPlots
+        from raglift.report.charts.plots import ComparisonPlots
 
         return ComparisonPlots(self)
 

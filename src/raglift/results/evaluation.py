@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from raglift.comparison import evaluation_by_tag, reranker_lift
-from raglift.diagnosis import explain, explain_metrics, failures_of, loss_breakdown, over_k
-from raglift.diagnosis import headroom as perfect_reranker
+from raglift.analysis.conventions.explaining import explain_metrics
+from raglift.analysis.explanation import explain, over_k
+from raglift.analysis.failure_analysis import failures_of, loss_breakdown
+from raglift.analysis.lift import evaluation_by_tag, reranker_lift
+from raglift.analysis.records import EvaluationRecord, LiftRecord
+from raglift.analysis.upper_bound import headroom as perfect_reranker
 from raglift.rendering.markdown import markdown_of
-from raglift.report import evaluation_frame, lift_frame, per_query_frame
-from raglift.report.brief.evaluation import evaluation_brief
-from raglift.result_records import EvaluationRecord, LiftRecord
+from raglift.report.frames import evaluation_frame, lift_frame, per_query_frame
+from raglift.report.summaries.results import evaluation_brief
 from raglift.results.analyses import (
     Explanation,
     FromRecord,
@@ -21,7 +23,8 @@ from raglift.results.analyses import (
     Presentable,
     TagSlices,
 )
-from raglift.store import read_evaluation, save_evaluation
+from raglift.storage.loading import read_evaluation
+from raglift.storage.saving import save_evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,13 +32,11 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from raglift.diagnosis import Failure
-    from raglift.records import Metric
-    from raglift.report.charts import EvaluationPlots
-    from raglift.run_files import Export
-    from raglift.run_files.exporting.peers import InIrMeasures, InRanx
-
-__all__ = ["Evaluation", "Lift", "load_evaluation"]
+    from raglift.analysis.failure_analysis import Failure
+    from raglift.records.metric import Metric
+    from raglift.report.charts.plots import EvaluationPlots
+    from raglift.storage.rankings.exporting import Export
+    from raglift.storage.rankings.interop import InIrMeasures, InRanx
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -153,7 +154,7 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
     @property
     def plot(self) -> EvaluationPlots:
         """Its charts: `evaluation.plot.over_k("recall")`, `.lift()`, `.loss()`, `.intervals()`, `.tags()`."""
-        from raglift.report.charts import EvaluationPlots
+        from raglift.report.charts.plots import EvaluationPlots
 
         return EvaluationPlots(self)
 
@@ -224,7 +225,7 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
     ) -> Export:
         """Write a TREC run and qrels, which trec_eval and most other tools read; what comes back says what to compare.
 
-        JSON Lines and Parquet are written by `raglift.run_files.export`.
+        JSON Lines and Parquet are written by `raglift.storage.rankings.exporting.export`.
 
         Args:
             folder: where to, for `run.trec`, `qrels.txt` and `export.json`; its parents are made when missing.
@@ -239,7 +240,7 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
             DatasetError: ids that TREC files cannot hold, all of them listed; or the folder is taken or cannot be
                 written.
         """
-        from raglift.run_files import export
+        from raglift.storage.rankings.exporting import export
 
         return export(
             self,
@@ -258,7 +259,7 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
             ConfigurationError: no query has labels.
             MissingDependency: ranx is not installed.
         """
-        from raglift.run_files.exporting.peers import to_ranx
+        from raglift.storage.rankings.interop import to_ranx
 
         return to_ranx(self)
 
@@ -271,7 +272,7 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
         Raises:
             MissingDependency: ir_measures is not installed.
         """
-        from raglift.run_files.exporting.peers import to_ir_measures
+        from raglift.storage.rankings.interop import to_ir_measures
 
         return to_ir_measures(self, subtopics=subtopics)
 

@@ -1,21 +1,40 @@
-"""Runs a sweep: shared work once, and each cell kept as soon as it is finished."""
+"""Plan, run, stop and go on with sweeps."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
-from raglift.errors import CacheError, ModelOutputError, RunError
-from raglift.indexing import embed
-from raglift.paths import is_folder
-from raglift.progress import listen, notice, show_status
-from raglift.redaction import describe_error
-from raglift.sweep.course import Course
+from raglift.base.batches import HERE, Workers
+from raglift.base.display import describe_error
+from raglift.base.limits import is_folder, user_path
+from raglift.base.progress import listen, notice, show_status
+from raglift.components.embedding import embed
+from raglift.datasets.loading import load_dataset
+from raglift.errors import CacheError, ConfigurationError, ModelOutputError, RunError
+from raglift.metrics.computing import choose_metrics
+from raglift.metrics.parsing import parse
+from raglift.records.dataset import Dataset
+from raglift.running.options import dataset_hash
+from raglift.sweep.eta import (
+    ASKING_LABEL,
+    TIMING_LABEL,
+    Course,
+    embedding_label,
+    measuring_label,
+    query_label,
+    retrieval_label,
+    scoring_label,
+    steps_of,
+)
+from raglift.sweep.folder import SweepFolder, measure_again
 from raglift.sweep.measuring import (
     Measurement,
     Outcome,
+    Parts,
     ask_elsewhere,
     ask_system,
     candidate_pairs,
@@ -24,35 +43,73 @@ from raglift.sweep.measuring import (
     lost,
     measure,
     measurement,
+    parts_of,
     score_pairs,
+    source_of,
 )
-from raglift.sweep.parts import parts_of, source_of
-from raglift.sweep.reading import read_result
+from raglift.sweep.planning import Plan, make_plan
+from raglift.sweep.records import CellResult
+from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
-from raglift.sweep.steps import (
-    ASKING_LABEL,
-    TIMING_LABEL,
-    embedding_label,
-    measuring_label,
-    query_label,
-    retrieval_label,
-    scoring_label,
-    steps_of,
-)
-from raglift.work import HERE, Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from raglift.indexing import Embedder
-    from raglift.reranking.pairs import Pair
-    from raglift.results import Evaluation
-    from raglift.sweep.folder import SweepFolder
-    from raglift.sweep.parts import Parts
-    from raglift.sweep.plan import Plan
-    from raglift.sweep.result import SweepResult
+    from raglift.components.embedding import Embedder
+    from raglift.components.rerankers import Pair
+    from raglift.records.metric import Metric
+    from raglift.results.evaluation import Evaluation
+    from raglift.sweep.specification.record import Sweep
 
-__all__ = ["Engine"]
+
+# What is finished of a sweep, read from its folder.
+
+
+def read_result(folder: SweepFolder, dataset: Dataset | None = None) -> SweepResult:
+    """Return what is finished of a sweep, and what failed.
+
+    Args:
+        folder: where it is kept.
+        dataset: what it was measured on, with its documents; without it, evaluations have the queries alone.
+
+    Raises:
+        RunError: what is swept over cannot be read. A cell that cannot be read counts as failed.
+    """
+    head, failures, finished = folder.head(), folder.failures(), folder.finished()
+    try:
+        cells = [Cell.of(parts) for parts in head["cells"]]
+        if len(set(cells)) < len(cells):
+            raise folder.damaged("cells: found one twice; expected each once")
+        results = [
+            _measured(folder, cell, dataset) if cell.key in finished else CellResult(cell, error=failures.get(cell.key))
+            for cell in cells
+        ]
+        primary = parse(head["primary"])  # by now, what stands for a metric that is not installed here is known
+    except ConfigurationError as error:
+        raise folder.damaged(str(error)) from None
+    results = [_with_primary(folder, result, primary) for result in results]
+    return SweepResult(head["title"], primary, head["seed"], tuple(results), folder.path, folder.billed())
+
+
+def _measured(folder: SweepFolder, cell: Cell, dataset: Dataset | None) -> CellResult:
+    try:
+        evaluation = folder.load(cell.key, dataset, is_cell=True)
+    except RunError as error:
+        return CellResult(cell, error=str(error))
+    mark = evaluation.run.spec.get("sweep", {})
+    return CellResult(cell, evaluation, read_in_part=mark.get("read_in_part", 0), models=dict(mark.get("models", {})))
+
+
+def _with_primary(folder: SweepFolder, result: CellResult, primary: Metric) -> CellResult:
+    """Return a result that can be ranked: one without the primary metric counts as failed."""
+    if result.evaluation is None or primary in result.evaluation.scores.metrics:
+        return result
+    place = folder.place(result.cell.key, is_cell=True)
+    return CellResult(result.cell, error=f"{place}: found no {primary}; expected it scored; {measure_again(place)}")
+
+
+# Runs a sweep: shared work once, and each cell kept as soon as it is finished.
+
 
 _EVALUATIONS_AT_HAND = 32
 
@@ -287,3 +344,124 @@ class Engine:
         for cell in (*cells, *(cell for cell in self.plan.cells if source_of(cell) in cells)):
             self._failures.setdefault(cell.key, reason)
         self.folder.set_failures(self._failures)
+
+
+# Plan, run, stop and go on with sweeps.
+
+
+EngineName = Literal["local", "ray"]
+ENGINES: tuple[EngineName, ...] = ("local", "ray")
+"""Where the work of a sweep is done."""
+
+
+def plan_sweep(sweep: Sweep, folder: str | Path | None = None, *, progress: bool | None = None) -> Plan:
+    """Count what a sweep would do, without running a model or paying for anything.
+
+    Args:
+        sweep: what is to be measured.
+        folder: where it was begun, to count what is finished there.
+        progress: whether to show progress; None decides by the terminal.
+
+    Raises:
+        DatasetError, CorpusError: the dataset cannot be loaded.
+    """
+    dataset = dataset_of(sweep)
+    kept = None if folder is None else SweepFolder(user_path(folder))
+    if kept is not None and kept.exists():
+        kept.check(_head(sweep, dataset), resume=True)
+    finished = kept.finished() if kept is not None else set()
+    return make_plan(Parts(sweep, dataset, progress), finished, exact=True)
+
+
+def run_sweep(
+    sweep: Sweep,
+    folder: str | Path,
+    *,
+    resume: bool = False,
+    engine: EngineName = "local",
+    address: str | None = None,
+    progress: bool | None = None,
+    announce: Callable[[Plan], None] = lambda _plan: None,
+) -> SweepResult:
+    """Measure every cell of a sweep, each distinct piece of work once.
+
+    Finished cells are kept in the folder and finished batches in the cache, so that a sweep stopped or killed
+    goes on from there with `resume=True`, to the same rankings and scores.
+
+    Args:
+        sweep: what is to be measured.
+        folder: where what is finished is kept; new, or that of the same sweep with `resume`.
+        resume: go on with a sweep that was stopped; cells that failed are tried again.
+        engine: `local`, or `ray` to send models' batches and cells to a Ray cluster.
+        address: of the Ray cluster; by default the one that Ray finds, else one that is started here.
+        progress: whether to show progress; None decides by the terminal.
+        announce: called with the plan before any work is done.
+
+    Raises:
+        ConfigurationError: the folder holds another sweep, or one that is not to be gone on with; a metric cannot be
+            computed from the labels.
+        DatasetError, CorpusError: the dataset cannot be loaded.
+        RunError: the folder cannot be written, something in it is damaged, or another process works on it.
+        MissingDependency: Ray is not installed.
+    """
+    if engine not in ENGINES:
+        raise ConfigurationError(f"engine: found {engine!r}; expected one of {', '.join(ENGINES)}")
+    dataset = dataset_of(sweep)
+    choose_metrics(sweep.metrics, sweep.ks, dataset)  # labels that a metric cannot use are told before any work
+    # Workers come first: a cluster that does not answer leaves no folder behind
+    begun = SweepFolder.begin(user_path(folder), _head(sweep, dataset), resume=resume)
+    with _workers(engine, address) as workers, begun as kept:
+        parts = Parts(sweep, dataset, progress)
+        plan = make_plan(parts, kept.finished())
+        announce(plan)
+        return Engine(parts, kept, plan, workers, progress).run()
+
+
+@contextmanager
+def _workers(engine: EngineName, address: str | None) -> Iterator[Workers]:
+    """Yield who computes.
+
+    Raises:
+        ConfigurationError: an address for an engine that has none; or no cluster answers.
+        MissingDependency: Ray is not installed.
+    """
+    if engine == "local":
+        if address is not None:
+            raise ConfigurationError(f"address: found {address!r} with the engine 'local'; expected it with 'ray'")
+        yield HERE
+        return
+    from raglift.sweep.ray import RayWorkers
+
+    with RayWorkers(address) as workers:
+        yield workers
+
+
+def load_sweep_result(folder: str | Path) -> SweepResult:
+    """Return what is finished of a sweep that was run, and what failed.
+
+    Documents are not kept, so they are not in the evaluations' dataset.
+
+    Raises:
+        RunError: the folder is not that of a sweep, or is damaged.
+    """
+    return read_result(SweepFolder(user_path(folder)))
+
+
+def dataset_of(sweep: Sweep) -> Dataset:
+    """Return the sweep's dataset, loaded where it is given by name."""
+    if isinstance(sweep.dataset, Dataset):
+        return sweep.dataset
+    documents = None if sweep.documents is None else Path(sweep.documents)
+    return load_dataset(sweep.dataset, documents=documents)
+
+
+def _head(sweep: Sweep, dataset: Dataset) -> dict[str, object]:
+    """Return what a sweep is over, for its folder."""
+    return {
+        "title": sweep.title,
+        "primary": sweep.primary,
+        "seed": sweep.seed,
+        "hash": f"{sweep.hash}-{dataset_hash(dataset)}",
+        "sweep": sweep.to_dict(),
+        "cells": [cell.to_dict() for cell in sweep.cells()],
+    }

@@ -1,42 +1,89 @@
-"""A sweep on disk: what is finished, so that a stopped sweep goes on from there.
-
-sweep.json       what is swept over, and a hash of it and of the dataset
-cells/KEY/       one finished cell: a saved evaluation
-retrieved/KEY/   retrieval that only cells with a reranker use: a saved evaluation without one
-failures.json    for each cell that failed, why
-billed.json      for each embedding model of a provider, how many tokens it has billed
-sweep.lock       held by the process that is working on the sweep
-
-A folder appears under its name only when all of it is written, so whatever is there is whole.
-"""
+"""A sweep's folder: what is finished, and whose turn it is."""
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 import shutil
+import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Strict, TypeAdapter
 
+from raglift.base.limits import is_file, is_folder, is_there
+from raglift.base.validation import Expected, WrongKind, read_as
 from raglift.errors import ConfigurationError, RunError
-from raglift.paths import is_file, is_folder, is_there
-from raglift.results import load_evaluation
-from raglift.store.forms import Count, Object, SavedModel, Text
-from raglift.store.plain_files import read_json, write_json
-from raglift.sweep.lock import hold
-from raglift.validation import Expected, WrongKind, read_as
+from raglift.results.evaluation import load_evaluation
+from raglift.storage.forms import Count, Object, SavedModel, Text
+from raglift.storage.layout import read_json, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from raglift.records import Dataset
-    from raglift.results import Evaluation
+    from raglift.records.dataset import Dataset
+    from raglift.results.evaluation import Evaluation
 
-__all__ = ["SweepFolder", "measure_again"]
+
+# One process at a time: a lock that the operating system takes back when its holder dies, however it does.
+
+
+_TAKEN = {errno.EACCES, errno.EAGAIN, errno.EDEADLK}
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(file: int) -> None:
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+
+else:
+    import fcntl
+
+    def _lock(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@contextmanager
+def hold(path: Path) -> Iterator[None]:
+    """Hold a lock until the end of the block.
+
+    The file stays: to remove it would let two processes hold a file of the same name. Where a file system knows no
+    locks, nothing is held.
+
+    Args:
+        path: of the file that stands for it, which is made when it is missing; its folder is there.
+
+    Raises:
+        RunError: another process holds it, or the file cannot be written.
+    """
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise RunError(f"{path.parent}: cannot be written: {error}") from error
+    try:
+        try:
+            _lock(file)
+        except OSError as error:
+            if error.errno in _TAKEN:
+                raise RunError(
+                    f"{path.parent}: another process is working on this sweep; expected one at a time: "
+                    "wait until it is done, or stop it and go on with --resume"
+                ) from None
+        yield
+    finally:
+        os.close(file)
+
+
+# A sweep on disk: what is finished, so that a stopped sweep goes on from there. sweep.json what is swept over, and a
+# hash of it and of the dataset cells/KEY/ one finished cell: a saved evaluation retrieved/KEY/ retrieval that only
+# cells with a reranker use: a saved evaluation without one failures.json for each cell that failed, why billed.json
+# for each embedding model of a provider, how many tokens it has billed sweep.lock held by the process that is working
+# on the sweep A folder appears under its name only when all of it is written, so whatever is there is whole.
+
 
 FORMAT = 1
 _SWEEP, _FAILURES, _BILLED = "sweep.json", "failures.json", "billed.json"

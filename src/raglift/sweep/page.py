@@ -1,35 +1,45 @@
-"""The page of a sweep: every cell, best first, what it costs, and the queries of the cells that matter."""
+"""A sweep in short: the best cells, whether their lead is real, and what to beware of."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raglift.comparison import has_costs, tradeoff
-from raglift.comparison.statistics import interval_of
-from raglift.diagnosis.rejudged import judgements_of
+from raglift.analysis.paired_statistics import interval_of
+from raglift.analysis.tradeoffs import has_costs, tradeoff
+from raglift.analysis.upper_bound import judgements_of
+from raglift.base.display import TRUNCATED, counted
 from raglift.errors import ConfigurationError
-from raglift.metrics import mean_title
-from raglift.printable import TRUNCATED, counted
+from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Document, Figure, Section, Table, row_of
 from raglift.report.format import interval_text, level
-from raglift.report.page.cells import decided_cell, p_cell, verdict_cell
-from raglift.report.page.comparison import comparison_sections, headline, lead, notes_of, other_of
+from raglift.report.page.comparison import comparison_headline, comparison_sections, lead, notes_of, other_of
 from raglift.report.page.evaluation import evaluation_document
 from raglift.report.page.gathering import drill_down
-from raglift.report.page.measured import measured_together
-from raglift.report.words import best_of
+from raglift.report.page.parts import decided_cell, measured_together, p_cell, verdict_cell
+from raglift.report.sentences import best_of, comparison_sentence, held_out_sentence
+from raglift.report.summaries.results import loss_section, regressions_sections
 from raglift.sweep.charts import SweepPlots, short_names
 from raglift.sweep.records import compare_cells
-from raglift.sweep.terminal import alike_text, changed_models, failed_by_reason, varying_parts
+from raglift.sweep.terminal import (
+    alike_text,
+    changed_models,
+    failed_by_reason,
+    result_foot,
+    result_head,
+    result_table,
+    varying_parts,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from raglift.results import Comparison
+    from raglift.results.comparison import Comparison
     from raglift.sweep.records import CellResult, SweepResultRecord
 
-__all__ = ["compared", "failed_sections", "sweep_document"]
+
+# The page of a sweep: every cell, best first, what it costs, and the queries of the cells that matter.
+
 
 _MOST_SHOWN = 6
 """As many cells have their queries on the page."""
@@ -142,7 +152,7 @@ def _limited(comparison: Comparison, shown: Sequence[str]) -> list[str]:
 
 def _headline(comparison: Comparison) -> Table:
     """Return the baseline and the best cells; the table of all follows."""
-    whole = headline(comparison)
+    whole = comparison_headline(comparison)
     if len(whole.rows) <= _HEADLINE:
         return whole
     caption = f"{whole.caption}: the baseline and the {_HEADLINE - 1} best"
@@ -232,3 +242,70 @@ def failed_sections(result: SweepResultRecord) -> list[Section]:
         "Cells that failed, by reason", ("reason", "cells", "which"), tuple(rows), words=(0, 2), rests_on_labels=False
     )
     return [Section("What failed", (), (table,))]
+
+
+# A sweep in short: the best cells, whether their lead is real, and what to beware of.
+
+
+_SHOWN = 10
+"""As many cells are shown before the others are folded."""
+_FEW_CELLS = 2
+_WARNING = "! "
+
+
+def _untoned(table: Table) -> Table:
+    """Return a table in which nothing stands out: the lifts of a sweep's cells are not tested."""
+    return replace(table, rows=tuple(tuple(replace(cell, tone="") for cell in row) for row in table.rows))
+
+
+def sweep_brief(result: SweepResultRecord, *, include_cut: bool = False) -> Document:
+    """Return what a sweep found, in short.
+
+    Where there are more than two cells, the best is chosen on one half of the queries and measured on the other.
+
+    Args:
+        result: what a sweep found.
+        include_cut: also compare cells whose embedding model reads some chunks only in part.
+    """
+    comparison = _compared(result, include_cut=include_cut)
+    table = _untoned(result_table(result))
+    first = replace(table, rows=table.rows[:_SHOWN])
+    # The comparison has its own warning of a best of many
+    foot = list(result_foot(result, include_cut=include_cut, held_out=comparison is not None))
+    warnings = dict.fromkeys(line.removeprefix(_WARNING) for line in foot if line.startswith(_WARNING))
+    warnings |= dict.fromkeys(comparison.warnings if comparison is not None else ())
+    said = [] if comparison is None else [comparison_sentence(comparison), held_out_sentence(comparison)]
+    return Document(
+        title=result_head(result),
+        lead=" ".join(filter(None, said)),
+        headline=first,
+        measured=(),
+        warnings=tuple(warnings),
+        labels=str(result.label_sources),
+        notes=tuple(line for line in foot if not line.startswith((_WARNING, " "))),
+        sections=(
+            *([Section(f"All cells: {len(table.rows)}", tables=(table,), folded=True)] if table != first else []),
+            *_best_section(result, include_cut=include_cut),
+            *(regressions_sections(comparison) if comparison is not None else []),
+            *failed_sections(result),
+        ),
+    )
+
+
+def _compared(result: SweepResultRecord, *, include_cut: bool) -> Comparison | None:
+    """Return the comparison of the cells; None where too few can be compared."""
+    for hold_out in (True, False) if len(result.finished) > _FEW_CELLS else (False,):
+        try:
+            return result.compare(hold_out=hold_out, include_cut=include_cut)
+        except ConfigurationError:  # fewer than two cells, or too few queries for two halves
+            continue
+    return None
+
+
+def _best_section(result: SweepResultRecord, *, include_cut: bool) -> Iterator[Section]:
+    """Yield where the best cell lost recall."""
+    best = result.best(include_cut=include_cut)
+    if best is not None and best.evaluation is not None:
+        lost = loss_section(best.evaluation, result.primary)
+        if lost is not None:
+            yield replace(lost, heading=f"Where the best, {best.cell.name}, lost recall")

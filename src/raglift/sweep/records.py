@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from raglift.base.display import encodable
 from raglift.errors import ConfigurationError
-from raglift.printable import encodable
-from raglift.records import PEOPLE, LabelSources
-from raglift.results import compare
+from raglift.records.labels import PEOPLE, LabelSources
+from raglift.results.comparison import compare
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
 
 if TYPE_CHECKING:
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from raglift.records import Metric
-    from raglift.results import Comparison, Evaluation, Tradeoff
+    from raglift.records.metric import Metric
+    from raglift.results.analyses import Tradeoff
+    from raglift.results.comparison import Comparison
+    from raglift.results.evaluation import Evaluation
 
-__all__ = ["CellResult", "SweepResultRecord", "compare_cells"]
 
 _FEWEST = 2
 """As many cells as it takes to compare."""

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raglift.rendering.markdown import markdown_of
-from raglift.report import per_query_frames
+from raglift.report.frames import per_query_frames
 from raglift.report.presenting import summary_of, text_of
-from raglift.results import Presentable
-from raglift.sweep.brief import sweep_brief
-from raglift.sweep.page import sweep_document
-from raglift.sweep.records import CellResult, SweepResultRecord
+from raglift.results.analyses import Presentable
+from raglift.sweep.page import sweep_brief, sweep_document
+from raglift.sweep.records import SweepResultRecord
 from raglift.sweep.terminal import result_text
 
 if TYPE_CHECKING:
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
     from raglift.sweep.charts import SweepPlots
 
-__all__ = ["CellResult", "SweepResult"]
 
 text_of.register(SweepResultRecord, result_text)
 summary_of.register(SweepResultRecord, sweep_brief)

@@ -6,15 +6,15 @@ import math
 import shlex
 from typing import TYPE_CHECKING
 
-from raglift.comparison.cautions import few_queries
-from raglift.diagnosis.rejudged import rule_of
-from raglift.integrations.prices import dollars_of
-from raglift.metrics import mean_title
-from raglift.printable import counted
-from raglift.records import Metric
+from raglift.analysis.upper_bound import rule_of
+from raglift.analysis.warnings import few_queries
+from raglift.base.display import counted
+from raglift.llm.providers import dollars_of
+from raglift.metrics.computing import mean_title
+from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, table_of
-from raglift.report.failing import failures_lines
 from raglift.report.format import labels_line, lifted, seconds_text
+from raglift.report.sentences import failures_lines
 from raglift.report.terminal.rendering import as_text, write
 from raglift.sweep.specification.cells import NO_RERANKER, PARTS
 
@@ -24,24 +24,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from raglift.rendering.document import Part, Table
-    from raglift.results import Evaluation
-    from raglift.sweep.plan import ChunkingPlan, EmbeddingPlan, Plan, RerankingPlan
+    from raglift.results.evaluation import Evaluation
+    from raglift.sweep.planning import ChunkingPlan, EmbeddingPlan, Plan, RerankingPlan
     from raglift.sweep.records import SweepResultRecord
 
-__all__ = [
-    "alike_text",
-    "changed_models",
-    "failed_by_reason",
-    "plan_text",
-    "print_plan",
-    "print_result",
-    "result_foot",
-    "result_head",
-    "result_parts",
-    "result_table",
-    "result_text",
-    "varying_parts",
-]
 
 _WIDTH = 120
 _CUT = "✂"

@@ -1,16 +1,5 @@
-"""Test doubles that raglift is tested with, for users to test with too."""
+"""Test doubles that users may use too."""
 
-from raglift.testing.fakes import FakeReranker, FakeRetriever
-from raglift.testing.openai_server import Answer, OpenAIServer, Request
-from raglift.testing.search_server import SearchAnswer, SearchRequest, SearchServer
+import lazy_loader
 
-__all__ = [
-    "Answer",
-    "FakeReranker",
-    "FakeRetriever",
-    "OpenAIServer",
-    "Request",
-    "SearchAnswer",
-    "SearchRequest",
-    "SearchServer",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raglift.integrations.plain import chunk_and_score
-from raglift.records import Chunk, Hit, Ranking
+from raglift.adapters.functions import chunk_and_score
+from raglift.records.rankings import Hit, Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["FakeReranker", "FakeRetriever"]
+    from raglift.records.documents import Chunk
 
 
 class FakeRetriever:

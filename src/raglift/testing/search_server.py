@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-__all__ = ["SearchAnswer", "SearchRequest", "SearchServer"]
 
 _PIECE = 65_536
 _LOOKS_UP = 0.02

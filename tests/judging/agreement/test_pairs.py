@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
 from raglift.errors import ConfigurationError
-from raglift.evaluation import evaluate
-from raglift.judging.agreement import agreement, agreement_of, labels_by_people
-from raglift.judging.pooling.pool import pool
-from raglift.records import Annotator, Dataset, Fact, Passage, Query
-from raglift.testing import FakeRetriever
+from raglift.judging.comparing import agreement, agreement_of, labels_by_people
+from raglift.judging.pooling import pool
+from raglift.records.dataset import Dataset
+from raglift.records.labels import Annotator, Fact, Passage, Query
+from raglift.running.evaluation import evaluate
+from raglift.testing.fakes import FakeRetriever
 
 GRADES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=60)
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from raglift.errors import ConfigurationError
-from raglift.judging.agreement import system_agreement
-from raglift.records import Annotator, Fact, Passage
+from raglift.judging.comparing import system_agreement
+from raglift.records.labels import Annotator, Fact, Passage
 
 
 def model_labels(evaluation, moved):

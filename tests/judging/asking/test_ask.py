@@ -14,11 +14,13 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel, field_validator
 
-from raglift.cache import Cache, bypassed
+from raglift.base.cache import Cache, bypassed
+from raglift.base.retrying import RetryPolicy
 from raglift.errors import ConfigurationError, CostLimitReached, ModelUnavailable
-from raglift.integrations.language_models import FilledPrompt, Reply, RetryPolicy, Usage, language_model
-from raglift.judging.asking.ask import Estimate, Limits, NoAnswer, ask_all, estimate
-from raglift.testing import Answer, OpenAIServer
+from raglift.judging.batch import Estimate, Limits, NoAnswer, ask_all, estimate
+from raglift.llm.language_models import language_model
+from raglift.llm.replies import FilledPrompt, Reply, Usage
+from raglift.testing.openai_server import Answer, OpenAIServer
 
 KEY = "sk-test-0123456789abcdef"
 QUICK = RetryPolicy(3, 5.0, first_wait=0.01)
@@ -156,7 +158,7 @@ def test_a_price_or_a_limit_that_is_none_is_refused(price):
 
 def test_an_answer_keeps_its_day(server, model, cache, monkeypatch):
     for day, prompted in (("2026-11-21", 2), ("2026-11-23", 4)):
-        monkeypatch.setattr("raglift.judging.asking.ask.today", lambda day=day: day)
+        monkeypatch.setattr("raglift.judging.batch.today", lambda day=day: day)
         answers = ask_all(model, prompts(prompted), Grade, cache=cache)
     assert answers.days == ("2026-11-21", "2026-11-21", "2026-11-23", "2026-11-23")
     assert answers.last_day == "2026-11-23"
@@ -405,8 +407,8 @@ PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from test_ask import Grade, prompts
-from raglift.integrations.language_models import language_model
-from raglift.judging.asking.ask import Limits, ask_all
+from raglift.llm.language_models import language_model
+from raglift.judging.batch import Limits, ask_all
 ask_all(language_model(), prompts(30), Grade, Limits(concurrency=2), progress=True)
 """
 
@@ -455,9 +457,9 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from llama_index.llms.openai import OpenAI
 from test_ask import Grade, prompts
-from raglift.cache import Cache
-from raglift.judging.asking.ask import Limits, ask_all
-from raglift.integrations.language_models import language_model
+from raglift.base.cache import Cache
+from raglift.judging.batch import Limits, ask_all
+from raglift.llm.language_models import language_model
 llm = OpenAI(model="gpt-4o-mini", api_base=sys.argv[2], max_retries=0)
 print(ask_all(language_model(llm), prompts(12), Grade, Limits(concurrency=8), cache=Cache(None)).usage.input)
 """

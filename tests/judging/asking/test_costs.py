@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from raglift.integrations.language_models import FilledPrompt, Usage
-from raglift.judging.asking.costs import GuessedUsage, Ledger, dollars_for
+from raglift.judging.batch import GuessedUsage, Ledger, dollars_for
+from raglift.llm.replies import FilledPrompt, Usage
 
 PROMPT = FilledPrompt("p@1", "the task", "the data")
 

@@ -10,16 +10,20 @@ from typing import Any
 
 import pytest
 
-from raglift.cache import Cache
-from raglift.dataset import read_queries, write_queries
+from raglift.base.cache import Cache
+from raglift.datasets.jsonl import read_queries, write_queries
 from raglift.errors import ConfigurationError, CostLimitReached
-from raglift.evaluation import evaluate, rescore
-from raglift.judging import Limits, NoAnswer, estimate_grading, grade, pool
-from raglift.judging.grading.rubrics import relevance_prompt
-from raglift.judging.pooling.pool import Pool
-from raglift.records import Dataset, Fact, Passage, Query
-from raglift.results import Evaluation
-from raglift.testing import Answer, FakeRetriever, OpenAIServer
+from raglift.judging.batch import Limits, NoAnswer
+from raglift.judging.grading import estimate_grading, grade
+from raglift.judging.pooling import Pool, pool
+from raglift.judging.rubrics import relevance_prompt
+from raglift.records.dataset import Dataset
+from raglift.records.labels import Fact, Passage, Query
+from raglift.results.evaluation import Evaluation
+from raglift.running.evaluation import evaluate
+from raglift.running.scoring import rescore
+from raglift.testing.fakes import FakeRetriever
+from raglift.testing.openai_server import Answer, OpenAIServer
 
 LAMP = "The lamp was lit at dusk by the second keeper."
 OIL = "The second keeper measures the oil before the lamp is lit."

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from raglift.errors import ConfigurationError
-from raglift.judging.grading.rubrics import SCALES, relevance_prompt, silent_grades
+from raglift.judging.rubrics import SCALES, relevance_prompt, silent_grades
 
 
 @pytest.mark.parametrize("scale", SCALES)

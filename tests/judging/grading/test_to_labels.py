@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raglift.judging.grading.to_labels import facts_of, filled_queries, labelled_queries, passage_of, same_evidence
-from raglift.judging.pooling.pool import Pool, PooledChunk, PooledQuery
-from raglift.records import Annotator, Chunk, Fact, Passage, Query
+from raglift.judging.labels import facts_of, filled_queries, labelled_queries, passage_of, same_evidence
+from raglift.judging.pooling import Pool, PooledChunk, PooledQuery
+from raglift.records.documents import Chunk
+from raglift.records.labels import Annotator, Fact, Passage, Query
 
 JUDGE = Annotator("openai:judge", "relevance@00000000", "2026-11-21")
 TEXT = "".join(f"Line {number:02d} of the log, as the keeper wrote it.\n" for number in range(40))

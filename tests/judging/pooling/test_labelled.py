@@ -1,11 +1,12 @@
 """What labels say of pooled chunks: a grade, 0, or nothing."""
 
-from raglift.evaluation import evaluate
-from raglift.judging.pooling.labelled import label_grades
-from raglift.judging.pooling.pool import pool
-from raglift.matching import MatchRule
-from raglift.records import Chunk, Dataset, Fact, Passage, Query
-from raglift.testing import FakeRetriever
+from raglift.judging.pooling import label_grades, pool
+from raglift.matching.rule import MatchRule
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Chunk
+from raglift.records.labels import Fact, Passage, Query
+from raglift.running.evaluation import evaluate
+from raglift.testing.fakes import FakeRetriever
 
 KEEPER = "Old Ambrose keeps the lamp of the northern light"
 HORN = "the fog horn sounds twice a minute in bad weather"

@@ -7,10 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raglift.errors import ConfigurationError
-from raglift.evaluation import evaluate
-from raglift.judging.pooling.pool import pool
-from raglift.records import Chunk, Dataset, Fact, Passage, Query
-from raglift.testing import FakeReranker, FakeRetriever
+from raglift.judging.pooling import pool
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Chunk
+from raglift.records.labels import Fact, Passage, Query
+from raglift.running.evaluation import evaluate
+from raglift.testing.fakes import FakeReranker, FakeRetriever
 
 QUESTION = "Who keeps the lamp?"
 DATA = Dataset((Query("q1", QUESTION, (Fact((Passage("the keeper"),)),)),), name="light")

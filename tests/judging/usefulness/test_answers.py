@@ -3,7 +3,7 @@
 import pytest
 
 from raglift.errors import DatasetError
-from raglift.judging.usefulness import read_answers
+from raglift.judging.usefulness_records import read_answers
 
 
 def test_answers_are_read_by_id(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raglift.judging.usefulness.figures import average_precision_at, precision_at
+from raglift.judging.usefulness import average_precision_at, precision_at
 
 VERDICTS = st.lists(st.booleans(), min_size=1, max_size=12)
 

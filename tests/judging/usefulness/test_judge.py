@@ -9,13 +9,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from raglift.cache import Cache
+from raglift.base.cache import Cache
 from raglift.errors import ConfigurationError, CostLimitReached
-from raglift.evaluation import evaluate
-from raglift.judging import Limits, context_precision
-from raglift.judging.usefulness import estimate_context_precision
-from raglift.records import Annotator, Chunk, Dataset, Fact, Passage, Query
-from raglift.testing import Answer, FakeReranker, FakeRetriever, OpenAIServer
+from raglift.judging.batch import Limits
+from raglift.judging.usefulness import context_precision, estimate_context_precision
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Chunk
+from raglift.records.labels import Annotator, Fact, Passage, Query
+from raglift.running.evaluation import evaluate
+from raglift.testing.fakes import FakeReranker, FakeRetriever
+from raglift.testing.openai_server import Answer, OpenAIServer
 
 WHO, WHEN = "Who lit the lamp?", "When is the oil measured?"
 LAMP = "The lamp was lit at dusk by the second keeper."

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.metrics import Metric, compute
+from raglift.metrics.computing import compute
+from raglift.records.metric import Metric
 
 THREE_GROUPS = ["A", "B", "C"]
 ONE_GROUP = [["A", "B", "C"]]

@@ -11,9 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import raglift as rl
-from raglift.metrics import compute, parse
-from raglift.records import Chunk, Fact, Passage, Query
-from raglift.testing import FakeRetriever
+from raglift.metrics.computing import compute
+from raglift.metrics.parsing import parse
+from raglift.records.documents import Chunk
+from raglift.records.labels import Fact, Passage, Query
+from raglift.testing.fakes import FakeRetriever
 
 theirs = pytest.importorskip("llama_index.core.evaluation.retrieval.metrics")
 

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 import raglift as rl
-from raglift.metrics import compute, parse
-from raglift.metrics.profiles import PROFILES
-from raglift.records import Chunk, Fact, Passage, Query
-from raglift.testing import FakeRetriever
+from raglift.metrics.computing import compute
+from raglift.metrics.parsing import parse
+from raglift.metrics.profiles.registry import PROFILES
+from raglift.records.documents import Chunk
+from raglift.records.labels import Fact, Passage, Query
+from raglift.testing.fakes import FakeRetriever
 
 WRITTEN = json.loads(Path(__file__).with_name("ragas_values.json").read_text(encoding="utf-8"))
 CASES = [(case["retrieved"].split(), case["relevant"].split()) for case in WRITTEN["cases"]]

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from raglift.errors import ConfigurationError
-from raglift.metrics import MEASURES, PROFILES, compute, parse
-from raglift.metrics.profiles import Profile
+from raglift.metrics.computing import compute
+from raglift.metrics.parsing import parse
+from raglift.metrics.profiles.hits import Profile
+from raglift.metrics.profiles.registry import PROFILES
+from raglift.metrics.registry import MEASURES
 
 THE_OTHERS = [profile for name, profile in PROFILES.items() if name != "default"]
 of_each = pytest.mark.parametrize("profile", THE_OTHERS, ids=lambda profile: profile.name)

@@ -12,10 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import raglift as rl
-from raglift.matching import MatchRule, judge
-from raglift.metrics import compute, parse
-from raglift.records import Chunk, Fact, Passage, Query, Ranking
-from raglift.testing import FakeRetriever
+from raglift.matching.match import judge
+from raglift.matching.rule import MatchRule
+from raglift.metrics.computing import compute
+from raglift.metrics.parsing import parse
+from raglift.records.documents import Chunk
+from raglift.records.labels import Fact, Passage, Query
+from raglift.records.rankings import Ranking
+from raglift.testing.fakes import FakeRetriever
 
 pytrec_eval = pytest.importorskip("pytrec_eval")
 

@@ -8,18 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.matching import MatchRule, judge
-from raglift.metrics import (
-    compute,
-    dcg,
-    f1_at_k,
-    hit_rate_at_k,
-    ndcg,
-    parse,
-    precision_at_k,
-    recall_at_k,
-)
-from raglift.records import Chunk, Fact, Passage, Query, Ranking
+from raglift.matching.match import judge
+from raglift.matching.rule import MatchRule
+from raglift.metrics.computing import compute
+from raglift.metrics.functional import dcg, f1_at_k, hit_rate_at_k, ndcg, precision_at_k, recall_at_k
+from raglift.metrics.parsing import parse
+from raglift.records.documents import Chunk
+from raglift.records.labels import Fact, Passage, Query
+from raglift.records.rankings import Ranking
 
 LABELS = ["It was in July, 1805", "Annette Schérer", "the speaker was Anna Pávlovna"]
 RETRIEVED = [

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from raglift.records import Cost, StageLatency
-from raglift.results import Comparison, Evaluation, compare
+from raglift.records.rankings import Cost, StageLatency
+from raglift.results.comparison import Comparison, compare
+from raglift.results.evaluation import Evaluation
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from raglift.report.charts import javascript, specification
+from raglift.report.charts.parts import javascript, specification
 
 STYLE = "body { margin: 0; } div { width: 100%; }"
 DRAW = """

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from raglift.errors import ConfigurationError, MissingDependency
-from raglift.significance import difference_interval, mean_interval
+from raglift.stats.intervals import difference_interval, mean_interval
 
 GAINS = {"q0000": 1 / 2, "q0001": 2 / 3, "q0002": -1 / 2, "q0003": 1 / 2}
 BEFORE_AT_3 = [1 / 2, 1 / 3, 1, 0, 1, 0]
@@ -76,10 +76,10 @@ def test_lift_is_sorted_and_queries_that_did_not_change_have_no_bar(reranked: An
 
 @pytest.mark.slow
 def test_thousands_of_queries_share_bars_and_keep_their_sums() -> None:
-    from raglift.metrics import NDCG
-    from raglift.records import Query
-    from raglift.report.charts import specification
+    from raglift.metrics.graded_measures import NDCG
+    from raglift.records.labels import Query
     from raglift.report.charts.lift import Changes, lift_chart
+    from raglift.report.charts.parts import specification
 
     random = np.random.default_rng(4)
     left, right = random.random(6_000), random.random(6_000)
@@ -97,7 +97,7 @@ def test_thousands_of_queries_share_bars_and_keep_their_sums() -> None:
 
 
 def test_the_flow_loses_at_each_gate_what_the_breakdown_says(reranked: Any) -> None:
-    from raglift.report.charts.loss import gates_of
+    from raglift.report.charts.lift import gates_of
 
     losses = reranked.loss(1)
     gates = gates_of(losses)
@@ -115,9 +115,9 @@ def test_the_flow_loses_at_each_gate_what_the_breakdown_says(reranked: Any) -> N
 
 
 def test_where_the_chunks_are_known_and_queries_failed_the_flow_has_gates_for_them() -> None:
-    from raglift.diagnosis import Loss
-    from raglift.report.charts.loss import gates_of, loss_chart
-    from raglift.results import LossBreakdown
+    from raglift.analysis.failure_analysis import Loss
+    from raglift.report.charts.lift import gates_of, loss_chart
+    from raglift.results.analyses import LossBreakdown
 
     told = (("failed", None, 2), ("found", None, 5), ("below_k", None, 0), ("dropped", "a", 1), ("dropped", "b", 0))
     told += (("not_retrieved", None, 3), ("not_attainable", None, 4))
@@ -182,7 +182,7 @@ def test_the_front_is_marked_and_long_names_have_numbers(compared: Any, hostile:
 
 
 def test_short_names_stand_beside_their_points(ranked: Any) -> None:
-    from raglift.results import compare
+    from raglift.results.comparison import compare
 
     dollars = {"dollars": {"a": 1, "b": 2}}
     chart = compare({"a": ranked([2]), "b": ranked([1])}, primary="rr@3").plot.tradeoff(cost="dollars", known=dollars)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from raglift.report.charts.theme import BEFORE, DOWN, PALETTE, UP, configuration
+from raglift.report.charts.parts import BEFORE, DOWN, PALETTE, UP, configuration
 
 GROUNDS = {False: "#ffffff", True: "#1c2128"}
 

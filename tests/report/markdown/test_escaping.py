@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from raglift.rendering.escaping import escaped, escaped_cell, escaped_html
+from raglift.rendering.markdown import escaped, escaped_cell, escaped_html
 
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 HOSTILE = [

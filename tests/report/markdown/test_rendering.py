@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from raglift.errors import ConfigurationError
 from raglift.rendering.document import Cell, Document, Section, Table
 from raglift.rendering.markdown import markdown_of
-from raglift.results import compare
+from raglift.results.comparison import compare
 
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 OWN_HTML = re.compile(r"<details><summary>[^<]*(<!-- -->[^<]*)*</summary>\n|</details>\n?|<!-- -->")

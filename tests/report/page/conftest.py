@@ -10,17 +10,9 @@ from typing import Any
 
 import pytest
 
-from raglift.records import Passage
+from raglift.records.labels import Passage
 from raglift.rendering.document import Cell, Document, Section, Table
-from raglift.report.page.drill_down import (
-    DrillDown,
-    QueryDetail,
-    ShownChunk,
-    ShownHit,
-    ShownMatch,
-    View,
-    ViewDetail,
-)
+from raglift.report.page.query_browser import DrillDown, QueryDetail, ShownChunk, ShownHit, ShownMatch, View, ViewDetail
 from raglift.report.page.rendering import write_page
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from raglift.metrics import parse
-from raglift.report.page.cells import mean_cell
-from raglift.significance import Interval
+from raglift.metrics.parsing import parse
+from raglift.report.page.parts import mean_cell
+from raglift.stats.intervals import Interval
 
 
 def test_a_count_of_tokens_has_no_bar_beside_metrics_from_0_to_1() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import raglift as rl
-from raglift.records import Cost, StageLatency
+from raglift.records.rankings import Cost, StageLatency
 from raglift.rendering.document import Document, Section
 from raglift.report.page.comparison import comparison_document, only, other_of
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from raglift.errors import ConfigurationError
-from raglift.records import Cost, StageLatency
+from raglift.records.rankings import Cost, StageLatency
 from raglift.rendering.document import Document, Section
 from raglift.report.page.evaluation import evaluation_document
-from raglift.results import load_evaluation
+from raglift.results.evaluation import load_evaluation
 
 BEFORE = [2, 3, 1, 5, 1, None] * 6
 AFTER = [1, 1, 2, 2, 1, 1] * 6

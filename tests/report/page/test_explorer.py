@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from raglift.records import Annotator
+from raglift.records.labels import Annotator
 from raglift.rendering.document import Cell, Document, Section, Table
-from raglift.report.page.drill_down import DrillDown, View
+from raglift.report.page.query_browser import DrillDown, View
 
 
 def listed(page: Any) -> list[str]:

@@ -12,17 +12,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from raglift.base.normalization import normalize
 from raglift.errors import ConfigurationError
-from raglift.evaluation import evaluate
-from raglift.matching import Direction
-from raglift.metrics import NDCG, RR, Recall, SpanPrecisionOmega
-from raglift.records import Chunk, Dataset, Document, Fact, Metric, Passage, Query
-from raglift.report.page.drill_down import DrillDown, ShownHit
+from raglift.matching.matches import Direction
+from raglift.metrics.graded_measures import NDCG
+from raglift.metrics.rank_measures import RR, Recall
+from raglift.metrics.span_measures import SpanPrecisionOmega
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Chunk, Document
+from raglift.records.labels import Fact, Passage, Query
+from raglift.records.metric import Metric
 from raglift.report.page.gathering import drill_down
-from raglift.report.page.packing import packed
-from raglift.results import Evaluation, load_evaluation
-from raglift.testing import FakeReranker, FakeRetriever
-from raglift.text import normalize
+from raglift.report.page.query_browser import DrillDown, ShownHit
+from raglift.report.page.rendering import packed
+from raglift.results.evaluation import Evaluation, load_evaluation
+from raglift.running.evaluation import evaluate
+from raglift.testing.fakes import FakeReranker, FakeRetriever
 
 LOG = "The lamp is lit at dusk. The wick is trimmed at noon. The horn sounds twice a minute. The boat comes on Friday."
 LAMP, WICK, HORN, BOAT = (sentence.strip() + "." for sentence in LOG.strip(".").split("."))

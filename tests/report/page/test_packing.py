@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.records import Passage
-from raglift.report.page.drill_down import DrillDown, QueryDetail, ShownChunk, ShownHit, ShownMatch, View, ViewDetail
-from raglift.report.page.packing import packed
+from raglift.records.labels import Passage
+from raglift.report.page.query_browser import DrillDown, QueryDetail, ShownChunk, ShownHit, ShownMatch, View, ViewDetail
+from raglift.report.page.rendering import packed
 
 HOSTILE = "</script><script>\x00\u2028\u2029\ufeff\x1b[31m\u202e\ud83d\U0001f600\udcff\"'&\\"
 

@@ -10,9 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raglift.report.page.drill_down import DrillDown, QueryDetail, ShownChunk, ShownHit, ShownMatch, View, ViewDetail
-from raglift.report.page.packing import packed
-from raglift.report.page.room import ROOM, within
+from raglift.report.page.query_browser import (
+    ROOM,
+    DrillDown,
+    QueryDetail,
+    ShownChunk,
+    ShownHit,
+    ShownMatch,
+    View,
+    ViewDetail,
+    within,
+)
+from raglift.report.page.rendering import packed
 
 DEPTH = 30
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from raglift.report.terminal.comparison import comparison_parts
 from raglift.report.terminal.rendering import write
-from raglift.results import compare
+from raglift.results.comparison import compare
 
 GOLDEN = """\
 stones: 12 queries, 11 of them scored, match by containment
@@ -158,7 +158,7 @@ def test_the_frame_is_complete(comparison):
 
 def test_what_is_asked_of_a_comparison_by_a_wrong_name(comparison):
     from raglift.errors import ConfigurationError
-    from raglift.metrics import NDCG
+    from raglift.metrics.graded_measures import NDCG
 
     with pytest.raises(ConfigurationError, match="system: found 'bm25'; expected one of 'sparse', 'dense'"):
         comparison.row("bm25")

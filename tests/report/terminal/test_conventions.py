@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from raglift.evaluation import evaluate
-from raglift.metrics import PROFILES
-from raglift.records import Chunk, Dataset, Fact, Passage, Query
-from raglift.results import Evaluation
-from raglift.testing import FakeRetriever
+from raglift.metrics.profiles.registry import PROFILES
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Chunk
+from raglift.records.labels import Fact, Passage, Query
+from raglift.results.evaluation import Evaluation
+from raglift.running.evaluation import evaluate
+from raglift.testing.fakes import FakeRetriever
 
 
 def evaluated(wanted: str, found: str, *, names: dict[str, str] | None = None, **options: object) -> Evaluation:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.report.terminal.curves import over_k_lines, sparkline
+from raglift.report.terminal.analysis import over_k_lines, sparkline
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 

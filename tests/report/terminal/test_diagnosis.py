@@ -6,12 +6,14 @@ import math
 
 import numpy as np
 
-from raglift.diagnosis import Loss
-from raglift.diagnosis.explanation import ExplainedHit, Piece
-from raglift.metrics import RR, Recall
-from raglift.records import Chunk, Fact, Hit, Passage, Query
-from raglift.report import explanation_text, headroom_text, loss_text
-from raglift.results import Explanation, Headroom, LossBreakdown
+from raglift.analysis.explanation import ExplainedHit, Piece
+from raglift.analysis.failure_analysis import Loss
+from raglift.metrics.rank_measures import RR, Recall
+from raglift.records.documents import Chunk
+from raglift.records.labels import Fact, Passage, Query
+from raglift.records.rankings import Hit
+from raglift.report.terminal.analysis import explanation_text, headroom_text, loss_text
+from raglift.results.analyses import Explanation, Headroom, LossBreakdown
 
 
 def breakdown(*losses: Loss, facts: int, made: tuple[Loss, ...] = ()) -> LossBreakdown:

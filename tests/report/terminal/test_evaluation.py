@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from raglift.evaluation import evaluate
-from raglift.records import Chunk, Dataset, Fact, Passage, Query, Run, StageInfo, StageTrace, Trace
-from raglift.report import evaluation_text, print_evaluation
-from raglift.result_records import Scores
-from raglift.results import Evaluation
-from raglift.testing import FakeReranker, FakeRetriever
+from raglift.metrics.computing import Scores
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Chunk
+from raglift.records.labels import Fact, Passage, Query
+from raglift.records.rankings import Run, StageInfo, StageTrace, Trace
+from raglift.report.terminal.evaluation import evaluation_text, print_evaluation
+from raglift.results.evaluation import Evaluation
+from raglift.running.evaluation import evaluate
+from raglift.testing.fakes import FakeReranker, FakeRetriever
 
 ROWLOCK = "the rowlock is made of bronze"
 KEEPER = "the keeper was called Halvard"

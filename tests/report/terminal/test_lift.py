@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 import raglift as rl
-from raglift.records import Dataset
+from raglift.records.dataset import Dataset
 
 BEFORE = [2, 3, 1, 5, 1, None] * 6
 AFTER = [1, 1, 2, 2, 1, 1] * 6

@@ -1,6 +1,6 @@
 """Slices by tag as text."""
 
-from raglift.results import compare
+from raglift.results.comparison import compare
 
 TAGS = [["hard"]] * 10 + [["easy"]] * 3 + [[]] * 2
 

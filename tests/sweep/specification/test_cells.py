@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from raglift.components.retrievers import RetrieverSpec
 from raglift.errors import ConfigurationError
-from raglift.sweep.specification.cells import PARTS, Cell, Exclusion, RetrieverSpec, grid
+from raglift.sweep.specification.cells import PARTS, Cell, Exclusion, grid
 
 DENSE, BM25, HYBRID = (RetrieverSpec(kind) for kind in ("dense", "bm25", "hybrid"))
 NAMES = st.text(min_size=1, max_size=80)

@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import raglift as rl
-from raglift.chunking import RecursiveChunker
+from raglift.components.chunkers import RecursiveChunker
+from raglift.components.retrievers import RetrieverSpec
 from raglift.errors import SweepError
-from raglift.matching import MatchRule
-from raglift.metrics import PROFILES
-from raglift.retrieval import RetrieverSpec
-from raglift.sweep import Cell, Sweep, SystemSpec
+from raglift.matching.rule import MatchRule
+from raglift.metrics.profiles.registry import PROFILES
+from raglift.sweep.specification.cells import Cell, SystemSpec
+from raglift.sweep.specification.record import Sweep
 
 
 def sweep(**fields: Any) -> Sweep:

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from raglift.errors import SweepError
-from raglift.metrics import tokens
-from raglift.sweep import Sweep
+from raglift.metrics.budgets import tokens
+from raglift.sweep.specification.record import Sweep
 
 GRID: dict[str, Any] = {"embeddings": ["minilm", "minilm-static"], "retrievers": ["dense", "bm25"]}
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from raglift.chunking import RecursiveChunker
+from raglift.components.chunkers import RecursiveChunker
 from raglift.errors import SweepError
-from raglift.metrics import tokens
-from raglift.sweep import Sweep
+from raglift.metrics.budgets import tokens
+from raglift.sweep.specification.record import Sweep
 
 
 def fault(name: str, value: Any) -> str:

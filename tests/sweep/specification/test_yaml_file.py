@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from raglift.errors import ConfigurationError, SweepError
-from raglift.sweep import Sweep, load_sweep
+from raglift.sweep.loading import load_sweep
+from raglift.sweep.specification.record import Sweep
 
 PAGE = Path(__file__).parents[3] / "docs" / "sweeps.md"
 GOOD = """\

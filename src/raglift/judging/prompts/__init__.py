@@ -13,14 +13,13 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from raglift.base.display import encodable
 from raglift.errors import ConfigurationError
-from raglift.integrations.language_models import FilledPrompt
-from raglift.printable import encodable
+from raglift.llm.replies import FilledPrompt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Prompt", "delimited", "load_prompt", "read_prompt_part"]
 
 _FOLDER = Path(__file__).parent
 _SYSTEM, _USER = "# System\n", "# User\n"

@@ -1,15 +1,5 @@
-"""Other tools' conventions, by name: `profile="autorag"`. Each file holds one tool's; `hits` what several count."""
+"""The conventions of other tools, one file each."""
 
-from raglift.metrics.profiles import autorag, llama_index, ragas, trec, tutorial
-from raglift.metrics.profiles.record import Function, Profile
+import lazy_loader
 
-__all__ = ["DEFAULT", "PROFILES", "Function", "Profile"]
-
-DEFAULT = Profile("default", "raglift: the page on metrics")
-"""raglift's own conventions, from which the others differ."""
-
-PROFILES: dict[str, Profile] = {
-    profile.name: profile
-    for profile in (DEFAULT, tutorial.PROFILE, autorag.PROFILE, trec.PROFILE, llama_index.PROFILE, ragas.PROFILE)
-}
-"""The profiles, by name; the default first."""
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

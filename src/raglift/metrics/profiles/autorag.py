@@ -11,21 +11,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.metrics.profiles.hits import relevant_hits, returned
-from raglift.metrics.profiles.record import Profile
+from raglift.metrics.measure import count_by_query, depth, first_satisfactions, per_query, sum_by
+from raglift.metrics.profiles.hits import Profile, relevant_hits, returned
+from raglift.metrics.rank_measures import HitRate, Recall, harmonic_mean
 from raglift.metrics.registry import function_of
-from raglift.metrics.satisfied import count_by_query, depth, first_satisfactions, per_query, sum_by
-from raglift.metrics.unordered import HitRate, Recall, harmonic_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raglift.matching import Judgements
-    from raglift.records import Metric
+    from raglift.matching.matches import Judgements
+    from raglift.records.metric import Metric
 
     Values = NDArray[np.float64]
-
-__all__ = ["PROFILE"]
 
 
 def precision(judgements: Judgements, metric: Metric) -> Values:

@@ -1,42 +1,27 @@
-"""What the profiles count: relevant hits and labels one by one, where the default credits facts.
-
-A label is a chunk id, or the words of a passage at their place; every alternative of a fact is one, and the same label
-in two facts is one label.
-"""
+"""What profiles of other tools share."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.metrics.satisfied import count_by_query, depth, one_row_a_hit, per_query, sum_by
+from raglift.metrics.measure import count_by_query, depth, one_row_a_hit, per_query, sum_by
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raglift.matching import Judgements, Matches
-    from raglift.records import Metric
+    from raglift.matching.matches import Judgements, Matches
+    from raglift.records.metric import Metric
 
     Values = NDArray[np.float64]
 
-__all__ = [
-    "RelevantHits",
-    "average_precision_of",
-    "distinct_returned",
-    "first_matches",
-    "ideal_ranking",
-    "label_grades",
-    "labels",
-    "labels_found",
-    "positions",
-    "precision_of_ids",
-    "recall_of_labels",
-    "relevant_hits",
-    "returned",
-    "sums_of_precision",
-]
+
+# What the profiles count: relevant hits and labels one by one, where the default credits facts. A label is a chunk
+# id, or the words of a passage at their place; every alternative of a fact is one, and the same label in two facts is
+# one label.
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,3 +140,35 @@ def sums_of_precision(hits: RelevantHits, judgements: Judgements) -> Values:
 def average_precision_of(hits: RelevantHits, judgements: Judgements) -> Values:
     """AP = Σ over relevant hits of relevant hits so far / rank, / labels."""
     return per_query(sums_of_precision(hits, judgements), count_by_query(labels(judgements)[0], judgements))
+
+
+# What a profile is: another tool's conventions for the same measures.
+
+
+Function = Callable[["Judgements", "Metric"], "NDArray[np.float64]"]
+"""Returns a metric's value for each query, in dataset order; NaN for one that is left out of its mean."""
+
+_LEFT_OUT = "A query that came back empty is left out of the mean, where the default counts it 0."
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A tool's conventions: the measures that it computes in its own way, and how they differ from the default's."""
+
+    name: str
+    """As `profile="autorag"` names it."""
+    source: str
+    """The tool, with the version or the page that the conventions were read from."""
+    functions: Mapping[str, Function] = field(default_factory=dict)
+    """The measures that it computes in its own way, by name; the others are the default's."""
+    differences: Mapping[str, str] = field(default_factory=dict)
+    """For each of these measures, one sentence that says what it does otherwise than the default."""
+    without_k: frozenset[str] = frozenset()
+    """Those that can be taken without a depth, though the default's cannot, since it divides by k."""
+    leaves_out_empty: frozenset[str] = frozenset()
+    """Those whose mean leaves out a query that was answered with no hits at all; the default counts it 0."""
+
+    def difference(self, name: str) -> str:
+        """Return what a measure does otherwise than the default, be a query empty or not; nothing where it does not."""
+        said = self.differences.get(name, "")
+        return f"{said} {_LEFT_OUT}" if name in self.leaves_out_empty else said

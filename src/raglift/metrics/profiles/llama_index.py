@@ -11,27 +11,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.metrics.graded import discounted_sum
+from raglift.metrics.graded_measures import discounted_sum
+from raglift.metrics.measure import per_query
 from raglift.metrics.profiles.hits import (
+    Profile,
     average_precision_of,
     ideal_ranking,
     precision_of_ids,
     recall_of_labels,
     relevant_hits,
 )
-from raglift.metrics.profiles.record import Profile
-from raglift.metrics.satisfied import per_query
-from raglift.metrics.unordered import harmonic_mean
+from raglift.metrics.rank_measures import harmonic_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raglift.matching import Judgements
-    from raglift.records import Metric
+    from raglift.matching.matches import Judgements
+    from raglift.records.metric import Metric
 
     Values = NDArray[np.float64]
-
-__all__ = ["PROFILE"]
 
 
 def f1(judgements: Judgements, metric: Metric) -> Values:

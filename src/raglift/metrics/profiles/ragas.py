@@ -11,20 +11,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.metrics.profiles.hits import precision_of_ids, recall_of_labels, relevant_hits, sums_of_precision
-from raglift.metrics.profiles.record import Profile
-from raglift.metrics.satisfied import count_by_query
-from raglift.metrics.unordered import harmonic_mean
+from raglift.metrics.measure import count_by_query
+from raglift.metrics.profiles.hits import Profile, precision_of_ids, recall_of_labels, relevant_hits, sums_of_precision
+from raglift.metrics.rank_measures import harmonic_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raglift.matching import Judgements
-    from raglift.records import Metric
+    from raglift.matching.matches import Judgements
+    from raglift.records.metric import Metric
 
     Values = NDArray[np.float64]
 
-__all__ = ["PROFILE"]
 
 _ADDED = 1e-10
 """What ragas adds to the denominator of average precision, so that it is never 0."""

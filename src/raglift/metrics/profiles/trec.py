@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raglift.metrics.graded import discounted_sum, gain_of
+from raglift.metrics.graded_measures import discounted_sum, gain_of
+from raglift.metrics.measure import count_by_query, per_query
 from raglift.metrics.profiles.hits import (
+    Profile,
     average_precision_of,
     first_matches,
     ideal_ranking,
@@ -20,20 +22,16 @@ from raglift.metrics.profiles.hits import (
     recall_of_labels,
     returned,
 )
-from raglift.metrics.profiles.record import Profile
-from raglift.metrics.satisfied import count_by_query, per_query
-from raglift.metrics.unordered import harmonic_mean
+from raglift.metrics.rank_measures import harmonic_mean
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from raglift.matching import Judgements
-    from raglift.records import Metric
+    from raglift.matching.matches import Judgements
+    from raglift.records.metric import Metric
 
     Values = NDArray[np.float64]
-
-__all__ = ["PROFILE"]
 
 
 def precision(judgements: Judgements, metric: Metric) -> Values:

@@ -11,20 +11,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.metrics.graded import discounted_sum, gain_of
-from raglift.metrics.profiles.hits import positions, relevant_hits
-from raglift.metrics.profiles.record import Profile
+from raglift.metrics.graded_measures import discounted_sum, gain_of
+from raglift.metrics.measure import count_by_query, depth, per_query, sum_by
+from raglift.metrics.profiles.hits import Profile, positions, relevant_hits
+from raglift.metrics.rank_measures import Precision, harmonic_mean
 from raglift.metrics.registry import function_of
-from raglift.metrics.satisfied import count_by_query, depth, per_query, sum_by
-from raglift.metrics.unordered import Precision, harmonic_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raglift.matching import Judgements
-    from raglift.records import Metric
-
-__all__ = ["PROFILE"]
+    from raglift.matching.matches import Judgements
+    from raglift.records.metric import Metric
 
 
 def recall(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:

@@ -1,6 +1,5 @@
-"""Charts of results, made with altair."""
+"""Charts, drawn by Altair."""
 
-from raglift.report.charts.embedding import javascript, specification
-from raglift.report.charts.plots import ComparisonPlots, EvaluationPlots
+import lazy_loader
 
-__all__ = ["ComparisonPlots", "EvaluationPlots", "javascript", "specification"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,13 +1,16 @@
-"""What charts have in common: their data, their texts, and how figures are written."""
+"""Charts in a page: the JavaScript that draws them, and their specifications as JSON."""
 
 from __future__ import annotations
 
+import json
 import textwrap
+from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from raglift.base.display import excerpt, printable
 from raglift.errors import MissingDependency
-from raglift.metrics import MEASURES
-from raglift.printable import excerpt, printable
+from raglift.metrics.registry import MEASURES
 from raglift.report.format import decimals_of
 
 if TYPE_CHECKING:
@@ -15,9 +18,76 @@ if TYPE_CHECKING:
 
     import altair as alt
 
-    from raglift.records import LabelSources, Metric
+    from raglift.records.labels import LabelSources
+    from raglift.records.metric import Metric
 
-__all__ = ["altair", "data_of", "figure", "legend_of", "numbers", "of_labels", "plain", "quantity"]
+
+# How charts look: one set of colours and fonts, on light and on dark ground.
+
+
+WIDTH = 620
+"""The width of a chart that does not take that of a page, in pixels."""
+HEIGHT = 300
+"""The usual height, in pixels."""
+
+# Each is told from its neighbours by people who do not see red or green apart, and stands out by at least 3 to 1 on
+# white and on the dark ground (WCAG 1.4.11), so that one set serves both.
+PALETTE = ("#2b7bc4", "#c4691c", "#8568c7", "#1b8a80", "#c2558f", "#8a7a2e", "#6b7f90")
+BEFORE = "#7a8794"
+"""The first stage, or what is compared with."""
+AFTER = PALETTE[0]
+"""The last stage."""
+UP = PALETTE[0]
+"""What got better."""
+DOWN = PALETTE[1]
+"""What got worse."""
+
+_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+
+
+def configuration(*, dark: bool = False) -> dict[str, Any]:
+    """Return the look of a chart as Vega-Lite's `config`.
+
+    Args:
+        dark: for dark ground; the ground itself is then left to the page.
+    """
+    ink, muted, grid = ("#e6e9ee", "#a9b2bd", "#343b45") if dark else ("#1c2229", "#55606c", "#e3e7ec")
+    return {
+        "background": None if dark else "#ffffff",
+        "font": _FONT,
+        "view": {"stroke": None, "continuousWidth": WIDTH, "continuousHeight": HEIGHT},
+        "axis": {
+            "domain": False,
+            "gridColor": grid,
+            "tickColor": grid,
+            "labelColor": muted,
+            "titleColor": muted,
+            "labelFontSize": 12,
+            "titleFontSize": 12,
+            "titleFontWeight": "normal",
+            "titlePadding": 8,
+        },
+        "legend": {"labelColor": ink, "titleColor": muted, "labelFontSize": 12, "titleFontSize": 12, "labelLimit": 240}
+        | {"orient": "top", "direction": "horizontal", "titleFontWeight": "normal", "symbolStrokeWidth": 3},
+        "header": {"labelColor": ink, "titleColor": muted, "labelFontSize": 12, "titleFontSize": 12}
+        | {"titleFontWeight": "normal"},
+        "title": {"color": ink, "subtitleColor": muted, "anchor": "start", "fontSize": 14, "subtitleFontSize": 12},
+        "text": {"color": ink, "fontSize": 12},
+        "rule": {"color": muted},
+        "range": {"category": list(PALETTE)},
+        "style": {"muted": {"color": muted}, "ink": {"color": ink}, "zero": {"color": muted, "stroke": muted}},
+    }
+
+
+def themed(chart: Any, description: str) -> alt.LayerChart:
+    """Return a chart with the look of all charts, on light ground, and with what it shows in words."""
+    told: alt.LayerChart = chart.properties(description=description)
+    told.config = configuration()
+    return told
+
+
+# What charts have in common: their data, their texts, and how figures are written.
+
 
 LONGEST = 160
 """The most characters of an untrusted text that a chart carries."""
@@ -89,3 +159,58 @@ def legend_of(names: Sequence[str]) -> Any:
     return alt.Legend(
         columns=alt.expr("width < 480 ? 1 : 2"), labelLimit=alt.expr("width < 480 ? width - 24 : width / 2 - 24")
     )
+
+
+# Charts in a page: the JavaScript that draws them, and their specifications as JSON.
+
+
+_DECIMALS = 6
+
+
+@cache
+def javascript() -> str:
+    """Return a script that defines `raglift_show_chart(element, specification, {dark})`, which returns a promise.
+
+    It carries Vega, Vega-Lite and Vega-Embed, asks nothing of the network, and runs under a Content-Security-Policy
+    without `unsafe-eval` and without `unsafe-inline`, also of styles. It can stand in a <script> element as it is.
+
+    Raises:
+        MissingDependency: vl-convert is not installed.
+    """
+    try:
+        import vl_convert
+    except ImportError as error:
+        raise MissingDependency(error.name or "vl_convert", "report", "a chart in a page") from None
+    looks = {"light": configuration() | {"background": None}, "dark": configuration(dark=True)}
+    snippet = (files("raglift.report.charts") / "embedding.js").read_text(encoding="utf-8")
+    bundled = vl_convert.javascript_bundle(f"const CONFIG = {json.dumps(looks)};\n{snippet}")
+    bundle = f"(() => {{\n{bundled}\n}})();"  # the hundreds of names that it declares stay its own
+    # HTML ends a script at `</script` and may go on past one after `<!--` and `<script`, wherever they stand
+    for opening in ("</script", "<script", "<!--"):
+        if opening in bundle.lower():
+            raise RuntimeError(f"the JavaScript of vl-convert contains {opening!r}")
+    return bundle
+
+
+def specification(chart: alt.TopLevelMixin) -> dict[str, Any]:
+    r"""Return a chart as JSON values for `raglift_show_chart`: as wide as its element, coloured by the page.
+
+    Its title is left to the page; its description stays. Put it in HTML only with `<` escaped, as `\u003c`.
+    """
+    told: dict[str, Any] = chart.to_dict(validate=False)
+    for name in ("config", "$schema", "title"):
+        told.pop(name, None)
+    if isinstance(told.get("width"), (int, float)):
+        told["width"] = "container"
+        told["autosize"] = {"type": "fit-x", "contains": "padding"}
+    rounded: dict[str, Any] = _rounded(told)
+    return rounded
+
+
+def _rounded(value: Any) -> Any:
+    """Return JSON values with six decimals, which no screen tells from more."""
+    if isinstance(value, float):
+        return round(value, _DECIMALS)
+    if isinstance(value, dict):
+        return {name: _rounded(inner) for name, inner in value.items()}
+    return [_rounded(inner) for inner in value] if isinstance(value, list) else value

@@ -7,26 +7,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.comparison import comparison_by_tag, evaluation_by_tag, tradeoff
-from raglift.comparison.statistics import primary_of, scored
-from raglift.diagnosis import loss_breakdown
+from raglift.analysis.failure_analysis import loss_breakdown
+from raglift.analysis.lift import comparison_by_tag, evaluation_by_tag
+from raglift.analysis.paired_statistics import primary_of, scored
+from raglift.analysis.tradeoffs import tradeoff
 from raglift.errors import ConfigurationError
+from raglift.report.charts.curves import over_k_of_comparison, over_k_of_evaluation, tradeoff_chart
 from raglift.report.charts.estimates import differences_of_systems, means_of_stages, means_of_systems, tags_chart
-from raglift.report.charts.lift import Changes, lift_chart
-from raglift.report.charts.loss import loss_chart
-from raglift.report.charts.over_k import over_k_of_comparison, over_k_of_evaluation
+from raglift.report.charts.lift import Changes, lift_chart, loss_chart
 from raglift.report.charts.parts import of_labels
-from raglift.report.charts.tradeoff import tradeoff_chart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import altair as alt
 
-    from raglift.records import Metric
-    from raglift.result_records import ComparisonRecord, EvaluationRecord
-
-__all__ = ["ComparisonPlots", "EvaluationPlots"]
+    from raglift.analysis.records import ComparisonRecord, EvaluationRecord
+    from raglift.records.metric import Metric
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""One self-contained HTML file that shows what was measured."""
+"""The HTML page."""

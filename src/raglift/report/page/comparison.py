@@ -5,20 +5,32 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raglift.comparison import comparison_by_tag, has_costs, reranker_lift, tradeoff
-from raglift.diagnosis import has_curve, loss_breakdown
-from raglift.diagnosis.rejudged import judgements_of
-from raglift.metrics import mean_title
-from raglift.printable import TRUNCATED, counted
+from raglift.analysis.explanation import has_curve
+from raglift.analysis.failure_analysis import loss_breakdown
+from raglift.analysis.lift import comparison_by_tag, reranker_lift
+from raglift.analysis.tradeoffs import has_costs, tradeoff
+from raglift.analysis.upper_bound import judgements_of
+from raglift.base.display import TRUNCATED, counted
+from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Document, Section, Table, row_of
 from raglift.report.format import cost_text, cost_title, decimals_of, effect_text, interval_text, level, place_text
 from raglift.report.page import figures
-from raglift.report.page.cells import decided_cell, mean_cell, p_cell, test_cells, verdict_cell
-from raglift.report.page.differences import metrics_section
 from raglift.report.page.gathering import drill_down
-from raglift.report.page.measured import measured_together
-from raglift.report.page.parts import few_text, has_tags, loss_table, method_section, slices_table
-from raglift.report.words import (
+from raglift.report.page.parts import (
+    decided_cell,
+    few_text,
+    has_tags,
+    loss_table,
+    mean_cell,
+    measured_together,
+    method_section,
+    metrics_section,
+    p_cell,
+    slices_table,
+    test_cells,
+    verdict_cell,
+)
+from raglift.report.sentences import (
     EXPLORATORY,
     ON_THE_FRONT,
     best_of,
@@ -32,9 +44,8 @@ from raglift.report.words import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.result_records import Compared, ComparisonRecord, TradeoffRecord
+    from raglift.analysis.records import Compared, ComparisonRecord, TradeoffRecord
 
-__all__ = ["by_mean", "comparison_document", "comparison_sections", "headline", "lead", "notes_of", "only", "other_of"]
 
 _BY_TAG = 3
 """As many systems are shown by tag: the baseline and the best."""
@@ -57,7 +68,7 @@ def comparison_document(comparison: ComparisonRecord) -> Document:
     return Document(
         title=f"{comparison.evaluation(comparison.baseline).dataset.name}: {counted(len(systems), 'system')} compared",
         lead=lead(comparison),
-        headline=headline(comparison),
+        headline=comparison_headline(comparison),
         measured=measured_together(comparison, match=queries.match),
         warnings=comparison.warnings,
         notes=(*comparison.notes, *notes_of(comparison)),
@@ -97,7 +108,7 @@ def by_mean(comparison: ComparisonRecord) -> list[Compared]:
     )
 
 
-def headline(comparison: ComparisonRecord) -> Table:
+def comparison_headline(comparison: ComparisonRecord) -> Table:
     """Return the primary metric of each system, beside the baseline."""
     metric, percent = comparison.primary, level(comparison.method)
     p = "p (Holm)" if len(comparison.others) > 1 else "p"

@@ -5,41 +5,52 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raglift.comparison import evaluation_by_tag, reranker_lift
-from raglift.comparison.cautions import few_queries, read_in_part
-from raglift.comparison.statistics import interval_of, primary_of
-from raglift.comparison.systems import system_name
-from raglift.diagnosis import has_curve, headroom, loss_breakdown
-from raglift.diagnosis.rejudged import judgements_of
-from raglift.metrics import mean_title, title
-from raglift.printable import TRUNCATED, counted
+from raglift.analysis.explanation import has_curve
+from raglift.analysis.failure_analysis import loss_breakdown
+from raglift.analysis.lift import evaluation_by_tag, reranker_lift
+from raglift.analysis.paired_statistics import interval_of, primary_of
+from raglift.analysis.shared_queries import system_name
+from raglift.analysis.upper_bound import headroom, judgements_of
+from raglift.analysis.warnings import few_queries, read_in_part
+from raglift.base.display import TRUNCATED, counted
+from raglift.metrics.computing import mean_title, title
 from raglift.rendering.document import Cell, Document, Section, Table, row_of
-from raglift.report.failing import failures_table
 from raglift.report.format import decimals_of, interval_text
 from raglift.report.page import figures
-from raglift.report.page.cells import decided_cell, difference_cell, mean_cell, p_cell, test_cells, verdict_cell
 from raglift.report.page.gathering import drill_down
-from raglift.report.page.measured import measured
 from raglift.report.page.parts import (
     cost_section,
+    decided_cell,
+    difference_cell,
     few_metrics,
     few_text,
     has_tags,
     loss_table,
+    mean_cell,
+    measured,
     method_section,
+    p_cell,
     slices_table,
+    test_cells,
     truncation,
+    verdict_cell,
 )
-from raglift.report.terminal.diagnosis import headroom_line
-from raglift.report.words import EXPLORATORY, depth_of_loss, evaluation_sentence, failure_sentence, loss_sentence
+from raglift.report.sentences import (
+    EXPLORATORY,
+    depth_of_loss,
+    evaluation_sentence,
+    failure_sentence,
+    failures_table,
+    loss_sentence,
+)
+from raglift.report.terminal.analysis import headroom_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from raglift.records import Metric
-    from raglift.result_records import EvaluationRecord, Lifted, LiftRecord, Moved
+    from raglift.analysis.records import EvaluationRecord, Lifted, LiftRecord, Moved
+    from raglift.records.metric import Metric
 
-__all__ = ["evaluation_document", "headline", "metrics_section", "moved_table"]
 
 _QUERIES_NAMED = 20
 _MOVED = 10
@@ -67,7 +78,7 @@ def evaluation_document(
         lift = reranker_lift(evaluation, primary=decides, seed=seed, confidence=confidence, moved=_MOVED)
     warnings = (*_failures(evaluation), *(_warnings(evaluation, decides) if lift is None else lift.warnings))
     lead = evaluation_sentence(evaluation, lift, decides, confidence)
-    first = headline(evaluation, lift, decides, confidence)
+    first = evaluation_headline(evaluation, lift, decides, confidence)
     if _all_failed(evaluation):  # its zeros would look as if something had been measured
         lead, first = failure_sentence(evaluation), replace(first, rows=())
     queries = drill_down({"": evaluation}, left=("", evaluation.before), right=("", evaluation.after), primary=decides)
@@ -123,7 +134,9 @@ def _failures(evaluation: EvaluationRecord) -> list[str]:
     return [] if first is None else [f"{failure_sentence(evaluation)} The first: {first}"]
 
 
-def headline(evaluation: EvaluationRecord, lift: LiftRecord | None, primary: Metric, confidence: float) -> Table:
+def evaluation_headline(
+    evaluation: EvaluationRecord, lift: LiftRecord | None, primary: Metric, confidence: float
+) -> Table:
     """Return the figures of the first screen: a handful of metrics before and after, with their intervals."""
     chosen = few_metrics(primary, evaluation.scores.metrics)
     percent = f"{confidence * 100:g} %"

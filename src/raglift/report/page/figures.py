@@ -6,12 +6,12 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raglift.comparison import tradeoff as costs_beside_quality
-from raglift.diagnosis import over_k as curve
-from raglift.metrics import mean_title, title
-from raglift.printable import counted
+from raglift.analysis.explanation import over_k as curve
+from raglift.analysis.tradeoffs import tradeoff as costs_beside_quality
+from raglift.base.display import counted
+from raglift.metrics.computing import mean_title, title
 from raglift.rendering.document import Figure
-from raglift.report.charts import ComparisonPlots, EvaluationPlots
+from raglift.report.charts.plots import ComparisonPlots, EvaluationPlots
 from raglift.report.format import (
     cost_text,
     cost_title,
@@ -28,11 +28,10 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from raglift.diagnosis import LossBreakdownRecord
-    from raglift.records import Metric
-    from raglift.result_records import ComparisonRecord, EvaluationRecord, LiftRecord, TagSlicesRecord
+    from raglift.analysis.failure_analysis import LossBreakdownRecord
+    from raglift.analysis.records import ComparisonRecord, EvaluationRecord, LiftRecord, TagSlicesRecord
+    from raglift.records.metric import Metric
 
-__all__ = ["differences", "intervals", "lift", "loss", "over_k", "over_k_together", "pair_lift", "tags", "tradeoff"]
 
 _MANY = 12
 """Of more systems than these a description names the first only."""

@@ -8,23 +8,35 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from raglift.comparison.same_queries import check_same_rule, shared_queries
-from raglift.diagnosis import fates_of
-from raglift.diagnosis.rejudged import depth_of, judgements_of, rule_of
+from raglift.analysis.failure_analysis import fates_of
+from raglift.analysis.shared_queries import check_same_rule, shared_queries
+from raglift.analysis.upper_bound import depth_of, judgements_of, rule_of
 from raglift.errors import ConfigurationError
-from raglift.matching import PassageMatch, Text, covering_characters
-from raglift.metrics import title
-from raglift.report.page.drill_down import DrillDown, QueryDetail, ShownChunk, ShownHit, ShownMatch, View, ViewDetail
-from raglift.report.page.room import ROOM, within
+from raglift.matching.overlap import PassageMatch, covering_characters
+from raglift.matching.rule import Text
+from raglift.metrics.computing import title
+from raglift.report.page.query_browser import (
+    ROOM,
+    DrillDown,
+    QueryDetail,
+    ShownChunk,
+    ShownHit,
+    ShownMatch,
+    View,
+    ViewDetail,
+    within,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from raglift.matching import Judgements, MatchRule
-    from raglift.records import Chunk, Hit, Metric, Passage, Query, Ranking
-    from raglift.result_records import EvaluationRecord
-
-__all__ = ["drill_down"]
+    from raglift.analysis.records import EvaluationRecord
+    from raglift.matching.matches import Judgements
+    from raglift.matching.rule import MatchRule
+    from raglift.records.documents import Chunk
+    from raglift.records.labels import Passage, Query
+    from raglift.records.metric import Metric
+    from raglift.records.rankings import Hit, Ranking
 
 
 def drill_down(

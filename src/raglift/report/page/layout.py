@@ -6,14 +6,13 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from raglift.printable import printable
+from raglift.base.display import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from raglift.rendering.document import Cell, Document, Figure, Section, Table
 
-__all__ = ["Bar", "LaidFigure", "LaidSection", "LaidTable", "laid_sections", "laid_table"]
 
 _LONG = 32
 """A column with more characters in a cell is of texts, which take lines and need width."""
@@ -194,7 +193,7 @@ def _laid_section(section: Section, anchor: str, labels: str) -> LaidSection:
 
 
 def _laid_figure(figure: Figure, anchor: str, labels: str) -> LaidFigure:
-    from raglift.report.charts.embedding import specification
+    from raglift.report.charts.parts import specification
 
     told = _shown(specification(figure.chart))
     caption = _with_labels(figure.caption, labels)

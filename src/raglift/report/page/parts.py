@@ -1,37 +1,93 @@
-"""Tables and sections that pages of one system and of several have in common."""
+"""The differences of systems in every metric, beside the one that decides."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
 
-from raglift.metrics import MEASURES, mean_title
-from raglift.printable import TRUNCATED
+from raglift.base.display import TRUNCATED, counted
+from raglift.metrics.computing import mean_title
+from raglift.metrics.registry import MEASURES
 from raglift.rendering.document import Cell, Section, Table, row_of
-from raglift.report.format import level, outcome_text
-from raglift.report.page.cells import difference_cell, mean_cell, p_cell
-from raglift.report.terminal.cost import cost_parts
+from raglift.report.format import (
+    counts_text,
+    decimals_of,
+    differing,
+    interval_text,
+    level,
+    outcome_text,
+    p_text,
+    verdict_tone,
+)
+from raglift.report.terminal.analysis import cost_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from raglift.diagnosis import LossBreakdownRecord
-    from raglift.diagnosis.loss import Loss
-    from raglift.records import Metric
+    from raglift.analysis.failure_analysis import Loss, LossBreakdownRecord
+    from raglift.analysis.records import (
+        Compared,
+        ComparisonRecord,
+        EvaluationRecord,
+        Lifted,
+        Method,
+        TagSlice,
+        TagSlicesRecord,
+    )
+    from raglift.records.dataset import Dataset
+    from raglift.records.metric import Metric
     from raglift.rendering.document import Part
-    from raglift.result_records import EvaluationRecord, Method, TagSlicesRecord
-    from raglift.result_records.slices import TagSlice
+    from raglift.stats.intervals import Interval
+    from raglift.stats.paired_tests import PairedDifference
 
-__all__ = [
-    "cost_section",
-    "few_metrics",
-    "few_text",
-    "has_tags",
-    "loss_table",
-    "method_section",
-    "slices_table",
-    "truncation",
-]
+
+# Figures as cells of a page's tables: the text that a terminal shows, its meaning, and a small bar.
+
+
+def mean_cell(metric: Metric, mean: float, interval: Interval | None, *, truncated: bool = False) -> Cell:
+    """Return a mean with its interval, and a bar from its low to its high end."""
+    text = interval_text(mean, interval, decimals_of(metric)) + TRUNCATED * truncated
+    if interval is None or math.isnan(mean) or MEASURES[metric.name].is_cost:  # tokens are on no scale with the rest
+        return Cell(text)
+    return Cell(text, low=interval.low, middle=mean, high=interval.high)
+
+
+def difference_cell(metric: Metric, found: PairedDifference | None, *, alpha: float) -> Cell:
+    """Return a difference with its interval and bar, toned where its p-value is at most alpha; `–` for no fair pair."""
+    cell = differing(found, metric, alpha)
+    if found is None or math.isnan(found.low) or MEASURES[metric.name].is_cost:
+        return cell
+    return replace(cell, low=found.low, middle=found.mean, high=found.high)
+
+
+def decided_cell(row: Lifted | Compared) -> Cell:
+    """Return the difference of the metric that decides, toned by what was decided."""
+    return replace(difference_cell(row.metric, row.difference, alpha=0.0), tone=verdict_tone(row.verdict))
+
+
+def p_cell(p: float | None) -> Cell:
+    """Return a p-value."""
+    return Cell(p_text(p))
+
+
+def verdict_cell(verdict: str | None) -> Cell:
+    """Return `better`, `worse`, `not told apart` or `baseline`."""
+    return Cell(verdict or "", verdict_tone(verdict))
+
+
+def test_cells(metric: Metric, found: PairedDifference | None, *, alpha: float) -> tuple[Cell, Cell, Cell]:
+    """Return a difference, its uncorrected p-value, and wins, ties and losses."""
+    if found is None or not found.n:
+        return Cell("–", "muted"), Cell("–", "muted"), Cell("–", "muted")
+    return difference_cell(metric, found, alpha=alpha), p_cell(found.p), Cell(counts_text(metric, found))
+
+
+# Tables and sections that pages of one system and of several have in common.
+
 
 _HEADLINE = ("ndcg", "recall", "rr", "hit_rate", "precision", "judged")
 """The measures of the first screen, besides the one that decides."""
@@ -183,3 +239,176 @@ def method_section(method: Method | None, metrics: Sequence[Metric], *, correcte
     rows = tuple(row_of([MEASURES[name].mean_title or MEASURES[name].title, MEASURES[name].formula]) for name in names)
     table = Table("The measures, for one query", ("measure", "definition"), rows, words=(0, 1), rests_on_labels=False)
     return Section("Method", tuple(filter(None, paragraphs)), (table,), folded=True)
+
+
+# What was measured and how: the system, the questions, the rule, the machine, the date.
+
+
+_AROUND = ("python", "machine", "system", "processor", "cores")
+"""What an environment says besides the versions of packages."""
+
+
+def measured(evaluation: EvaluationRecord, primary: Metric, *, match: str) -> tuple[tuple[str, str], ...]:
+    """Return what was measured of one system, as names and values.
+
+    Args:
+        evaluation: what was measured.
+        primary: the metric that decides.
+        match: the match rule, in words.
+    """
+    stages = [(f"Stage {stage.name}", stage.system) for stage in evaluation.run.stages]
+    return (*stages, *_rows([evaluation], primary, match))
+
+
+def measured_together(comparison: ComparisonRecord, *, match: str) -> tuple[tuple[str, str], ...]:
+    """Return what was measured of several systems, as names and values.
+
+    Args:
+        comparison: the systems.
+        match: the match rule, in words.
+    """
+    every, shared = comparison.evaluations, len(comparison.query_ids)
+    systems = f"{counted(len(every), 'system')}, each beside {comparison.baseline}"
+    together = (
+        [] if all(len(one.dataset) == shared for one in every) else [("Queries that all answered", f"{shared:,}")]
+    )
+    return (("Compared", systems), *together, *_rows(every, comparison.primary, match))
+
+
+def _rows(evaluations: Sequence[EvaluationRecord], primary: Metric, match: str) -> list[tuple[str, str]]:
+    """Return what holds of all systems; where they differ, each value once."""
+    specs = [one.run.spec for one in evaluations]
+    profiles = _each(one.profile for one in evaluations)
+    found = [
+        ("Dataset", _each(_dataset(one) for one in evaluations)),
+        ("Failed", _failed(evaluations)),
+        ("Match rule", match),
+        ("Decides", mean_title(primary)),
+        ("Conventions", "" if profiles == "default" else profiles),
+        ("Candidates", _each(f"{spec['candidates']:,} a query" for spec in specs)),
+        ("Chunks", _chunks(evaluations)),
+        ("Measured on", _days(specs)),
+        ("Versions", _each(_versions(spec.get("environment", {})) for spec in specs)),
+        ("Machine", _each(_machine(spec.get("environment", {})) for spec in specs)),
+    ]
+    return [(name, value) for name, value in found if value]
+
+
+def _each(values: Iterable[str]) -> str:
+    """Return different values once each, in order."""
+    return "; ".join(dict.fromkeys(value for value in values if value))
+
+
+def _dataset(evaluation: EvaluationRecord) -> str:
+    dataset = evaluation.dataset
+    digest = evaluation.run.spec.get("dataset", {}).get("hash")
+    return f"{dataset.name}: {_queries(dataset)}" + (f" (hash {digest})" if digest else "")
+
+
+def _queries(dataset: Dataset) -> str:
+    """Return how many queries there are, and how many of them count."""
+    labelled = sum(query.is_labelled for query in dataset)
+    unanswerable = sum(not query.answerable for query in dataset)
+    facts = sum(len(query.facts) for query in dataset if query.is_labelled)
+    parts = [] if labelled == len(dataset) else [f"{labelled:,} of them labelled"]
+    parts += [f"{unanswerable:,} marked unanswerable"] if unanswerable else []
+    return ", ".join([counted(len(dataset), "query"), *parts, counted(facts, "fact")])
+
+
+def _failed(evaluations: Sequence[EvaluationRecord]) -> str:
+    counts = [sum(trace.error is not None for trace in one.run.traces) for one in evaluations]
+    if len(evaluations) == 1:
+        return f"{counted(counts[0], 'query')}, which count 0" if counts[0] > 1 else _none_or_one(counts[0])
+    told = [f"{count:,} of {counted(many, 'system')}" for count, many in sorted(Counter(counts).items())]
+    return "no query of any system" if not any(counts) else f"queries: {', '.join(told)}; they count 0"
+
+
+def _none_or_one(count: int) -> str:
+    return "1 query, which counts 0" if count else "no query"
+
+
+def _chunks(evaluations: Sequence[EvaluationRecord]) -> str:
+    counts = sorted({one.run.inventory.chunks for one in evaluations if one.run.inventory is not None})
+    if not counts:
+        return ""
+    return f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+
+
+def _days(specs: Iterable[Mapping[str, Any]]) -> str:
+    """Return when runs began, from the first to the last."""
+    found = sorted({_minute(str(spec.get("started") or "")) for spec in specs} - {""})
+    return found[0] if len(found) == 1 else f"{found[0]} to {found[-1]}" if found else ""
+
+
+def _minute(started: str) -> str:
+    """Return a time to the minute; as it stands where it is none."""
+    try:
+        moment = datetime.fromisoformat(started)
+    except ValueError:
+        return started
+    return f"{moment:%Y-%m-%d %H:%M}" if moment.tzinfo is None else f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _versions(environment: Mapping[str, str]) -> str:
+    packages = [f"{name} {version}" for name, version in environment.items() if name not in _AROUND]
+    python = environment.get("python")
+    return ", ".join(packages[:1] + ([f"Python {python}"] if python else []) + packages[1:])
+
+
+def _machine(environment: Mapping[str, str]) -> str:
+    cores = environment.get("cores")
+    parts = [environment.get("processor"), f"{cores} cores" if cores else None, environment.get("machine")]
+    return ", ".join(part for part in (*parts, environment.get("system")) if part)
+
+
+# The differences of systems in every metric, beside the one that decides.
+
+
+_ROOM = 80
+"""As many characters the titles of columns have in the table of all metrics."""
+
+
+def metrics_section(comparison: ComparisonRecord, others: Sequence[str]) -> Section:
+    """Return the differences in every metric.
+
+    Args:
+        comparison: the systems.
+        others: those that are compared with the baseline, the best first; as many are shown as there is room for.
+    """
+    shown = _fitting(others, len(comparison.baseline))
+    metrics = comparison.metrics
+    alpha = f"{comparison.method.alpha:g}"
+    said = (
+        f"Differences to {comparison.baseline}. {mean_title(comparison.primary)} decides; in the other metrics, * is p "
+        f"≤ {alpha}, uncorrected: one such mark in {1 / comparison.method.alpha:.0f} comes by chance where nothing "
+        "differs."
+    )
+    best = "The best" if len(shown) == 1 else f"The {len(shown)} best"
+    fewer = [f"{best} of {len(others)} systems."] if len(shown) < len(others) else []
+    rows = tuple(row_of(_metric_cells(comparison, metric, shown)) for metric in metrics)
+    marked = any(row.truncated for row in comparison.rows)
+    sections = tuple(place for place in range(1, len(metrics)) if metrics[place].name != metrics[place - 1].name)
+    table = Table("Every metric at every depth", ("metric", comparison.baseline, *shown), rows, sections=sections)
+    return Section("All metrics", (said, *fewer, *truncation(marked=marked)), (table,))
+
+
+def _fitting(names: Sequence[str], taken: int) -> Sequence[str]:
+    """Return the first names, as many as have room beside each other: one in any case."""
+    widths = accumulate((max(len(name), 8) for name in names), initial=taken)
+    return names[: max(sum(width <= _ROOM for width in widths) - 1, 1)]
+
+
+def _metric_cells(comparison: ComparisonRecord, metric: Metric, shown: Sequence[str]) -> list[Cell | str]:
+    baseline = comparison.row(comparison.baseline, metric)
+    mark = TRUNCATED * baseline.truncated
+    cells: list[Cell | str] = [mean_title(metric), interval_text(baseline.mean, None, decimals_of(metric)) + mark]
+    for name in shown:
+        row = comparison.row(name, metric)
+        found = row.difference
+        if found is None or not found.n:
+            cells.append(Cell(TRUNCATED if row.truncated else "–", "muted"))
+            continue
+        cell, _, _ = test_cells(metric, found, alpha=comparison.method.alpha)
+        star = "*" if found.p <= comparison.method.alpha else ""
+        cells.append(Cell(cell.text.partition(" ")[0] + star, cell.tone))
+    return cells

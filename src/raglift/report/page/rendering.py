@@ -3,26 +3,159 @@
 from __future__ import annotations
 
 import base64
+import gzip
+import hashlib
+import json
+import math
 from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
-from raglift.dataset.replacing import beside
+from raglift.base.display import encodable, printable, shorten
+from raglift.base.limits import is_folder, is_there
+from raglift.base.replacing import beside
 from raglift.errors import ConfigurationError, MissingDependency
-from raglift.paths import is_folder, is_there
-from raglift.printable import printable, shorten
-from raglift.report.page.inlining import ICON, asset, one_script, source_hash
 from raglift.report.page.layout import laid_sections, laid_table
-from raglift.report.page.packing import packed
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
     from jinja2 import Environment
 
+    from raglift.records.labels import Passage
     from raglift.rendering.document import Document
+    from raglift.report.page.query_browser import DrillDown, QueryDetail, ShownHit, ShownMatch, ViewDetail
 
-__all__ = ["render", "write_page"]
+
+# Styles and scripts that stand in a page itself, allowed by their hashes and nothing else.
+
+
+REPORT = "raglift.report.page"
+"""The package whose folder `assets` holds the styles and scripts of reports."""
+
+_ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3.5" fill="#1d5fa6"/>'
+    '<path d="M4 11.5 8 4.5l4 7" fill="none" stroke="#fff" stroke-width="2" stroke-linejoin="round"/></svg>'
+)
+ICON = "data:image/svg+xml," + quote(_ICON)
+"""What stands beside a page's title, as an address."""
+
+
+@cache
+def asset(name: str, package: str = REPORT) -> str:
+    """Return a file of a package's folder `assets`."""
+    return resources.files(package).joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def one_script(*scripts: str) -> str:
+    """Return small scripts as one that leaves no names behind."""
+    return '(() => {\n"use strict";\n' + "\n".join(scripts) + "\n})();"
+
+
+def source_hash(block: str) -> str:
+    """Return what a content security policy calls a script or style that stands in the page."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(block.encode()).digest()).decode()}'"
+
+
+# The queries one by one as a page carries them: JSON, packed.
+
+
+_DIGITS = 4
+"""What is kept of a score or a value."""
+_LEVEL = 6
+"""Of gzip: 9 takes twice as long for half a percent."""
+
+
+def packed(drill_down: DrillDown) -> bytes:
+    """Return the queries as JSON, packed by gzip: many things as arrays, few as objects.
+
+    A number that is not finite is null. A lone surrogate is U+FFFD, one for one, so that offsets hold.
+
+    Args:
+        drill_down: what to pack.
+    """
+    documents = {name: number for number, name in enumerate(_documents(drill_down))}
+    content = {
+        "views": [{"system": view.system, "stage": view.stage, "title": view.title} for view in drill_down.views],
+        "systems": drill_down.systems,
+        "left": drill_down.left,
+        "right": drill_down.right,
+        "metrics": drill_down.metrics,
+        "primary": drill_down.primary,
+        "k": drill_down.k,
+        "match": drill_down.match,
+        "notes": drill_down.notes,
+        "documents": list(documents),
+        "chunks": [
+            (documents.get(chunk.document, -1), *chunk[1:5], *([chunk.skipped] if chunk.skipped else ()))
+            for chunk in drill_down.chunks
+        ],
+        "queries": [_query(query) for query in drill_down.queries],
+    }
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return gzip.compress(encodable(text).encode(), _LEVEL, mtime=0)
+
+
+def _documents(drill_down: DrillDown) -> dict[str, None]:
+    return dict.fromkeys(chunk.document for chunk in drill_down.chunks if chunk.document)
+
+
+def _query(query: QueryDetail) -> Mapping[str, object]:
+    return {
+        "id": query.id,
+        "text": query.text,
+        "tags": query.tags,
+        "answerable": query.answerable,
+        "facts": [[_passage(passage) for passage in alternatives] for alternatives in query.facts],
+        "fates": query.fates,
+        "views": [_view(view) for view in query.views],
+    }
+
+
+def _passage(passage: Passage) -> Mapping[str, object]:
+    content: dict[str, object] = {
+        "document": passage.doc_id,
+        "start": passage.start,
+        "end": passage.end,
+        "text": passage.text,
+        "chunk_id": passage.chunk_id,
+        "grade": passage.grade,
+    }
+    return content if passage.annotator is None else content | {"annotator": passage.annotator.name}
+
+
+def _view(view: ViewDetail) -> Mapping[str, object]:
+    content: dict[str, object] = {
+        "hits": [_hit(hit) for hit in view.hits],
+        "returned": view.returned,
+        "values": [_number(value) for value in view.values],
+        "facts": view.facts,
+    }
+    return content if view.error is None else content | {"error": view.error}
+
+
+def _hit(hit: ShownHit) -> tuple[object, ...]:
+    return hit.rank, hit.chunk, _number(hit.score), [_match(match) for match in hit.matches]
+
+
+def _match(match: ShownMatch) -> tuple[object, ...]:
+    flags = int(match.counts), int(match.satisfies)
+    return match.fact, match.passage, match.direction, *flags, _number(match.covered), match.start, match.end
+
+
+def _number(value: float | None) -> float | None:
+    """Return a number that JSON has, with as many digits as anyone reads."""
+    if value is None or not math.isfinite(value):
+        return None
+    rounded = float(f"{value:.{_DIGITS}g}")
+    return int(rounded) if rounded.is_integer() else rounded
+
+
+# Pages as one HTML file: everything inlined, nothing asked of a network, no text taken for markup.
+
 
 GENERATOR = "raglift report"
 STYLES = ("page.css", "explorer.css", "print.css")
@@ -148,7 +281,7 @@ def _policy(scripts: list[str], style: str) -> str:
 
 
 def _vega() -> str:
-    from raglift.report.charts.embedding import javascript
+    from raglift.report.charts.parts import javascript
 
     return javascript()
 

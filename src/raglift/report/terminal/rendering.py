@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from raglift.printable import printable
+from raglift.base.display import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from raglift.rendering.document import Part, Table
 
-__all__ = ["WIDTH", "as_text", "write"]
 
 WIDTH = 100
 """The most columns of a table that is not printed on a terminal."""

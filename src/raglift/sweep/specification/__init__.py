@@ -1,6 +1,5 @@
-"""What a sweep is over: what users write, checked, and the cells that follow from it."""
+"""What a sweep consists of, validated."""
 
-from raglift.sweep.specification.cells import NO_RERANKER, Cell, Exclusion, RetrieverSpec, SystemSpec
-from raglift.sweep.specification.record import Sweep
+import lazy_loader
 
-__all__ = ["NO_RERANKER", "Cell", "Exclusion", "RetrieverSpec", "Sweep", "SystemSpec"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -9,13 +9,12 @@ import re
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from raglift.components.retrievers import RetrieverSpec, parse_retriever
 from raglift.errors import ConfigurationError
-from raglift.retrieval.notation import RetrieverSpec, parse_retriever
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["NO_RERANKER", "PARTS", "Cell", "Exclusion", "RetrieverSpec", "SystemSpec", "grid", "parse_retriever"]
 
 NO_RERANKER = "none"
 """The name that stands for no reranker."""

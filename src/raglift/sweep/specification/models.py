@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, cast, get_args
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import Annotated, Any, TypeAlias, cast, get_args
 
 from pydantic import AfterValidator, Discriminator, PlainValidator, Tag
 
-from raglift.chunking import UNITS
+from raglift.analysis.paired_statistics import is_quality, primary_of
+from raglift.base.validation import Keys, described, nearest, quoted, wrong
+from raglift.components.chunkers import UNITS
+from raglift.components.http.client import is_http_address
+from raglift.components.models import EMBEDDED_MODEL, Dtype
+from raglift.components.retrievers import RRF_CONSTANT, RetrieverSpec
 from raglift.errors import ConfigurationError
-from raglift.matching.rule import MODES
-from raglift.metrics import PROFILES
-from raglift.models import EMBEDDED_MODEL, Dtype
-from raglift.records import Dataset
-from raglift.retrieval.http.address import is_http_address
-from raglift.retrieval.notation import RRF_CONSTANT, RetrieverSpec
-from raglift.sweep.specification import values
-from raglift.sweep.specification.cells import NO_RERANKER, Cell, Exclusion, SystemSpec
-from raglift.sweep.specification.kinds import (
+from raglift.matching.rule import MODES, MatchRule
+from raglift.metrics.computing import choose_metrics
+from raglift.metrics.parsing import parse
+from raglift.metrics.profiles.registry import PROFILES
+from raglift.records.dataset import Dataset
+from raglift.sweep.specification.cells import NO_RERANKER, Cell, Exclusion, SystemSpec, grid
+from raglift.sweep.specification.values import (
     AS_LIST,
     AS_MAPPING,
     AS_TEXT,
@@ -32,15 +38,158 @@ from raglift.sweep.specification.kinds import (
     Unpacked,
     above_zero,
     at_least,
+    dataset,
+    depth,
+    embedding,
+    existing,
     form,
     in_folder,
     list_or_mapping,
+    mapping,
+    metric,
+    no_mapping,
     one_of,
+    reference,
+    reranker,
+    retriever,
+    short_chunker,
+    text,
+    told,
 )
-from raglift.sweep.specification.together import DEFAULT_CHUNKER
-from raglift.validation import described, wrong
 
-__all__ = ["SweepModel"]
+# What the fields of a sweep must be together; each fault is noted where the user would mend it.
+
+
+DEFAULT_CHUNKER = "recursive:1000/100"
+
+Note: TypeAlias = Callable[[Keys, str, str], None]
+"""Notes that something else was found at a place than was expected."""
+
+_GRID: dict[str, tuple[Any, ...]] = {
+    "chunkers": (DEFAULT_CHUNKER,),
+    "embeddings": (EMBEDDED_MODEL,),
+    "retrievers": (RetrieverSpec(),),
+}
+"""The parts of the grid, and what they are unless said otherwise."""
+_CELLS = {*_GRID, "rerankers", "exclude", "include", "systems"}
+
+
+def note_disagreements(values: dict[str, Any], faulty: set[str], note: Note) -> None:
+    """Fill in the parts of the grid that were not named, and note what does not go together.
+
+    Args:
+        values: every field, each right by itself.
+        faulty: the fields that were not, for which `values` holds something else.
+        note: where faults go.
+    """
+    if not faulty & _CELLS:
+        if _fill_grid(values, note):
+            _note_exclusions(values, note)
+        _note_names(values, note)
+    if not faulty & {"ks", "metrics", "candidates"}:
+        _note_depths(values, note)
+    if not faulty & {"ks", "metrics"}:
+        _settle_primary(values, faulty, note)
+    if not faulty & {"match", "match_threshold", "profile"}:
+        _note_threshold(values, note)
+    if isinstance(values["dataset"], Dataset) and "dataset" not in faulty and values["documents"] is not None:
+        note(("documents",), quoted(values["documents"]), "none: a Dataset brings its own documents")
+
+
+def _fill_grid(values: dict[str, Any], note: Note) -> bool:
+    """Put in the defaults of the grid; return whether it has all that it needs, or is not wanted."""
+    values["rerankers"] = values["rerankers"] or (NO_RERANKER,)
+    if (values["include"] or values["systems"]) and not any(values[name] for name in _GRID):
+        values |= dict.fromkeys(_GRID, ())
+        return True
+    for name, default in _GRID.items():
+        if values[name] is None:
+            values[name] = default
+        elif not values[name]:
+            note((name,), "an empty list", "at least one")
+    return all(values[name] for name in _GRID)
+
+
+def _note_exclusions(values: Mapping[str, Any], note: Note) -> None:
+    """Note exclusions that name what the grid does not have, or that leave out nothing, or everything."""
+    lists = (values["chunkers"], values["embeddings"], values["retrievers"], values["rerankers"])
+    cells = grid(*lists) if all(lists[::2]) else []
+    if values["exclude"] and not any(values[name] for name in _GRID):
+        note(("exclude",), "exclusions without a grid", "chunkers, embeddings or retrievers to make one, or none")
+        return
+    known = dict(zip((field.name for field in fields(Exclusion)), lists, strict=True))
+    for place, exclusion in enumerate(values["exclude"]):
+        keys = ("exclude", place)
+        if not _note_unknown(exclusion, known, keys, note) and not any(exclusion.matches(cell) for cell in cells):
+            note(keys, "an exclusion that leaves out no cell", "no embedding with bm25, which uses none")
+    left = [cell for cell in cells if not any(exclusion.matches(cell) for exclusion in values["exclude"])]
+    if values["exclude"] and cells and not left and not (values["include"] or values["systems"]):
+        note(("exclude",), "exclusions that leave out every cell", "at least one cell that is left")
+
+
+def _note_unknown(exclusion: Exclusion, known: Mapping[str, Sequence[Any]], keys: Keys, note: Note) -> bool:
+    """Note each value that is not among the grid's; return whether there is one."""
+    found = False
+    for part, grid_values in known.items():
+        for place, value in enumerate(getattr(exclusion, part) or ()):
+            if value not in grid_values:
+                found = True
+                note((*keys, part, place), quoted(value), nearest(str(value), [str(each) for each in grid_values]))
+    return found
+
+
+def _note_names(values: Mapping[str, Any], note: Note) -> None:
+    """Note systems that share a name."""
+    count = Counter(system.name for system in values["systems"])
+    for place, system in enumerate(values["systems"]):
+        if count[system.name] > 1:
+            note(("systems", place), f"the name {quoted(system.name)} {count[system.name]} times", "a name of its own")
+
+
+def _note_depths(values: Mapping[str, Any], note: Note) -> None:
+    """Note depths that the candidates do not reach."""
+    candidates = values["candidates"]
+    expected = f"at most {candidates}, the number of candidates; or more candidates"
+    for place, k in enumerate(values["ks"]):
+        if isinstance(k, int) and k > candidates:
+            note(("ks", place), str(k), expected)
+    for place, asked in enumerate(values["metrics"]):
+        k = parse(asked).k
+        if isinstance(k, int) and k > candidates:
+            note(("metrics", place), quoted(asked), f"a depth of {expected}")
+
+
+def _settle_primary(values: dict[str, Any], faulty: set[str], note: Note) -> None:
+    """Fill in the primary metric that was not named; note one that is not taken, or measures not for these depths."""
+    try:
+        taken = choose_metrics(values["metrics"], values["ks"])
+    except ConfigurationError as error:
+        found, _, expected = str(error).removeprefix("metric: found ").partition("; expected ")
+        note(("metrics",), found, expected)
+        return
+    better = [str(metric) for metric in taken if is_quality(metric)]
+    if not better:
+        note(("metrics",), f"no measure of quality among {', '.join(map(str, taken))}", "one of which more is better")
+    elif values["primary"] is None:
+        values["primary"] = str(primary_of(None, taken))
+    elif "primary" not in faulty and values["primary"] not in better:
+        note(
+            ("primary",),
+            quoted(values["primary"]),
+            f"a metric that is taken and of which more is better, {nearest(values['primary'], better)}",
+        )
+
+
+def _note_threshold(values: Mapping[str, Any], note: Note) -> None:
+    """Note a threshold that the match does not have."""
+    try:
+        MatchRule.for_profile(values["profile"], values["match"], threshold=values["match_threshold"])
+    except ConfigurationError as error:
+        found, _, expected = str(error).removeprefix("match threshold: found ").partition("; expected ")
+        note(("match_threshold",), found, expected)
+
+
+# The fields of a sweep as pydantic checks them, each turned into its shortest form.
 
 
 _DEFAULT_RETRIEVER = "dense"
@@ -60,7 +209,7 @@ class _Chunker(Model):
             raise wrong("a size without an overlap, or an overlap without a size", "both; 0 for no overlap")
         unit = self.unit or (None if self.encoding is None else "tokens")
         sizes = None if self.size is None else f"{self.size}/{self.overlap}"
-        return values.short_chunker(":".join(filter(None, (self.splitter, sizes, unit, self.encoding))))
+        return short_chunker(":".join(filter(None, (self.splitter, sizes, unit, self.encoding))))
 
 
 class _Fusion(Model):
@@ -81,21 +230,21 @@ class _Hybrid(Model):
         try:
             return RetrieverSpec("hybrid", (fusion.dense, fusion.bm25), fusion.constant)
         except ConfigurationError as error:
-            raise values.told(error, fusion) from None
+            raise told(error, fusion) from None
 
 
 _ChunkerName = Annotated[
-    Annotated[str, PlainValidator(values.short_chunker), Tag(AS_TEXT)]
+    Annotated[str, PlainValidator(short_chunker), Tag(AS_TEXT)]
     | Annotated[_Chunker, AfterValidator(_Chunker.read), Tag(AS_MAPPING)],
     Discriminator(form),
 ]
 _RetrieverName = Annotated[
-    Annotated[RetrieverSpec, PlainValidator(values.retriever), Tag(AS_TEXT)]
+    Annotated[RetrieverSpec, PlainValidator(retriever), Tag(AS_TEXT)]
     | Annotated[_Hybrid, AfterValidator(_Hybrid.read), Tag(AS_MAPPING)],
     Discriminator(form),
 ]
-_EmbeddingName = Annotated[str, in_folder(values.embedding)]
-_RerankerName = Annotated[str, in_folder(values.reranker)]
+_EmbeddingName = Annotated[str, in_folder(embedding)]
+_RerankerName = Annotated[str, in_folder(reranker)]
 
 
 class _Cell(Model):
@@ -112,7 +261,7 @@ class _Cell(Model):
         try:
             return Cell(cast("str", self.chunker), embedding, retriever, self.reranker)
         except ConfigurationError as error:
-            raise values.told(error, self) from None
+            raise told(error, self) from None
 
 
 class _Exclusion(Model):
@@ -130,7 +279,7 @@ class _Exclusion(Model):
         return Exclusion(self.chunker, self.embedding, self.retriever, self.reranker)  # type: ignore[arg-type]
 
 
-_NoMapping = Annotated[Any, PlainValidator(values.no_mapping), Tag(AS_TEXT)]
+_NoMapping = Annotated[Any, PlainValidator(no_mapping), Tag(AS_TEXT)]
 _IncludedCell = Annotated[
     Annotated[_Cell, AfterValidator(_Cell.read), Tag(AS_MAPPING)] | _NoMapping, Discriminator(form), Unpacked
 ]
@@ -143,10 +292,10 @@ def _system(value: Any) -> Any:
     """Read a reference; an object of Python's is what it is."""
     if value is None or isinstance(value, (bool, int, float, list, tuple)):
         raise wrong(described(value), "module:name, as my_rag:retriever, or in Python an object")
-    return values.reference(values.text(value)) if isinstance(value, str) else value
+    return reference(text(value)) if isinstance(value, str) else value
 
 
-_MappingFile = Annotated[str | None, in_folder(values.mapping)]
+_MappingFile = Annotated[str | None, in_folder(mapping)]
 
 
 def _needs_address(system: Any, mapping: str | None) -> None:
@@ -214,14 +363,14 @@ def _named(systems: dict[str, _MappedSystem]) -> tuple[SystemSpec, ...]:
 
 
 def _dataset(value: Any, folder: Any) -> Any:
-    return value if isinstance(value, Dataset) else values.dataset(value, folder)
+    return value if isinstance(value, Dataset) else dataset(value, folder)
 
 
 class SweepModel(Model):
     """Every field of a sweep."""
 
     dataset: Annotated[Any, in_folder(_dataset)]
-    documents: Annotated[str, in_folder(values.existing)] | None
+    documents: Annotated[str, in_folder(existing)] | None
     chunkers: Annotated[list[_ChunkerName], AsList, Distinct] | None
     embeddings: Annotated[list[_EmbeddingName], AsList, Distinct] | None
     retrievers: Annotated[list[_RetrieverName], AsList, Distinct] | None
@@ -234,9 +383,9 @@ class SweepModel(Model):
         Discriminator(list_or_mapping),
     ]
     candidates: Annotated[Integer, at_least(1)]
-    ks: Annotated[list[Annotated[Any, PlainValidator(values.depth)]], AsList, NotEmpty, Distinct]
-    metrics: Annotated[list[Annotated[str, PlainValidator(values.metric)]], AsList, NotEmpty, Distinct]
-    primary: Annotated[str, PlainValidator(values.metric)] | None
+    ks: Annotated[list[Annotated[Any, PlainValidator(depth)]], AsList, NotEmpty, Distinct]
+    metrics: Annotated[list[Annotated[str, PlainValidator(metric)]], AsList, NotEmpty, Distinct]
+    primary: Annotated[str, PlainValidator(metric)] | None
     match: Annotated[str, one_of(MODES)]
     match_threshold: Number | None
     profile: Annotated[str, one_of(tuple(PROFILES))]

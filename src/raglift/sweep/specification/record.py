@@ -7,22 +7,22 @@ import json
 from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from raglift.evaluation import DEFAULT_METRICS
-from raglift.loading import title_of
-from raglift.matching import MatchRule
-from raglift.sweep.specification.cells import Cell, Exclusion, RetrieverSpec, SystemSpec, grid
+from raglift.components.retrievers import RetrieverSpec
+from raglift.datasets.loading import title_of
+from raglift.matching.rule import MatchRule
+from raglift.metrics.computing import DEFAULT_METRICS
+from raglift.sweep.specification.cells import Cell, Exclusion, SystemSpec, grid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from raglift.models import Dtype
-    from raglift.records import Dataset
-    from raglift.sweep.plan import Plan
+    from raglift.components.models import Dtype
+    from raglift.records.dataset import Dataset
+    from raglift.sweep.engine import EngineName
+    from raglift.sweep.planning import Plan
     from raglift.sweep.result import SweepResult
-    from raglift.sweep.running import EngineName
 
-__all__ = ["DEFAULTS", "Sweep"]
 
 _HASH_LENGTH = 16
 _HOW_CALLED = ("concurrency", "timeout", "retries")
@@ -95,7 +95,7 @@ class Sweep:
     """A title; by default the dataset's."""
 
     def __post_init__(self) -> None:
-        from raglift.sweep.specification.spec import checked
+        from raglift.sweep.specification.validation import checked
 
         for name, value in checked({field.name: getattr(self, field.name) for field in fields(self)}, DEFAULTS).items():
             object.__setattr__(self, name, value)
@@ -133,7 +133,7 @@ class Sweep:
         Args:
             folder: where it was begun, to count what is finished there.
         """
-        from raglift.sweep.running import plan_sweep
+        from raglift.sweep.engine import plan_sweep
 
         return plan_sweep(self, folder)
 
@@ -156,9 +156,9 @@ class Sweep:
             progress: whether to show progress; None decides by the terminal.
 
         Raises:
-            RagliftError: as `raglift.sweep.run_sweep` says.
+            RagliftError: as `raglift.sweep.engine.run_sweep` says.
         """
-        from raglift.sweep.running import run_sweep
+        from raglift.sweep.engine import run_sweep
 
         return run_sweep(self, folder, resume=resume, engine=engine, address=address, progress=progress)
 

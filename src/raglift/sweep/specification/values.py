@@ -1,50 +1,40 @@
-"""Single values of a sweep: read from the form that users write, or refused with what was expected."""
+"""Kinds of fields of a sweep, whatever they are for, as pydantic checks them."""
 
 from __future__ import annotations
 
 import difflib
+import math
 import re
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from functools import lru_cache
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from raglift.chunking import Chunker
-from raglift.corpora.catalogue import find_corpus
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainValidator, ValidationInfo
+
+from raglift.adapters.adapt import adapt_reranker
+from raglift.adapters.splitters import chunker_by_name
+from raglift.base.limits import is_folder, is_there, user_path
+from raglift.base.validation import described, nearest, quoted, shown, wrong
+from raglift.components.chunkers import Chunker
+from raglift.components.http.client import checked_address, is_http_address, perhaps_address, shown_address
+from raglift.components.http.mapping import load_mapping
+from raglift.components.models import EMBEDDED_MODEL
+from raglift.components.retrievers import RetrieverSpec, parse_retriever
+from raglift.datasets.corpora.catalogue import find_corpus
 from raglift.errors import ConfigurationError, CorpusError, MappingError, MissingDependency
-from raglift.integrations.adapt import adapt_reranker
-from raglift.integrations.splitters import chunker_by_name
-from raglift.metrics import parse, parse_depth
-from raglift.models import EMBEDDED_MODEL
-from raglift.paths import is_folder, is_there, user_path
-from raglift.records import Tokens
-from raglift.retrieval.http import load_mapping
-from raglift.retrieval.http.address import checked_address, is_http_address, perhaps_address, shown_address
-from raglift.retrieval.notation import RetrieverSpec, parse_retriever
-from raglift.sweep.specification.cells import NO_RERANKER
-from raglift.validation import described, quoted, shown, wrong
+from raglift.metrics.parsing import parse, parse_depth
+from raglift.records.metric import Tokens
+from raglift.sweep.specification.cells import NO_RERANKER, Cell, Exclusion, SystemSpec
 
 if TYPE_CHECKING:
     from pydantic_core import PydanticCustomError
 
-__all__ = [
-    "as_list",
-    "dataset",
-    "depth",
-    "embedding",
-    "existing",
-    "integer",
-    "mapping",
-    "metric",
-    "no_mapping",
-    "number",
-    "reference",
-    "reranker",
-    "retriever",
-    "short_chunker",
-    "text",
-    "told",
-]
+
+# Single values of a sweep: read from the form that users write, or refused with what was expected.
+
 
 _EMBEDDED = (EMBEDDED_MODEL, "minilm-static")
 _REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
@@ -247,3 +237,104 @@ def mapping(value: Any, folder: Path | None) -> str | None:
             f"{quoted(str(value))}, of which {first}{others}", "a mapping, as docs/http.md describes it"
         ) from None
     return path
+
+
+# Kinds of fields of a sweep, whatever they are for, as pydantic checks them.
+
+
+AS_TEXT, AS_MAPPING, AS_LIST = ("<text>", "<mapping>", "<list>")
+"""What pydantic adds to the path of a value that may be written in several ways."""
+
+
+def form(value: Any) -> str:
+    """Tell whether a value is written as a mapping."""
+    return AS_MAPPING if isinstance(value, Mapping) else AS_TEXT
+
+
+def list_or_mapping(value: Any) -> str:
+    """Tell whether several values are written as a mapping or as a list."""
+    return AS_MAPPING if isinstance(value, Mapping) else AS_LIST
+
+
+def in_folder(read: Callable[..., Any]) -> PlainValidator:
+    """Return the check of a value that may be a path relative to the folder of the sweep's file."""
+
+    def validate(value: Any, info: ValidationInfo) -> Any:
+        return read(value, (info.context or {}).get("folder"))
+
+    return PlainValidator(validate)
+
+
+def one_of(known: tuple[str, ...]) -> PlainValidator:
+    """Return the check of a name among known ones."""
+
+    def validate(value: Any) -> str:
+        name = text(value)
+        if name not in known:
+            raise wrong(quoted(name), nearest(name, known))
+        return name
+
+    return PlainValidator(validate)
+
+
+def above_zero() -> AfterValidator:
+    """Return the check of a number that is neither 0 nor below, and finite."""
+
+    def validate(value: float) -> float:
+        if not 0 < value < math.inf:
+            raise wrong(str(value), "a number above 0")
+        return value
+
+    return AfterValidator(validate)
+
+
+def at_least(least: int) -> AfterValidator:
+    """Return the check of a number that may not be smaller."""
+
+    def validate(value: int) -> int:
+        if value < least:
+            raise wrong(str(value), f"an integer, {least} or more")
+        return value
+
+    return AfterValidator(validate)
+
+
+def _unpacked(value: Any) -> Any:
+    """Return a record of a checked sweep as the mapping that it was made of."""
+    if not isinstance(value, (Cell, Exclusion, SystemSpec)):
+        return value
+    parts = ((field.name, getattr(value, field.name)) for field in fields(value))
+    return {name: part for name, part in parts if part is not None}
+
+
+def _not_empty(value: Any) -> Any:
+    if not value:
+        raise wrong("an empty list", "at least one")
+    return value
+
+
+def _not_null(value: Any) -> Any:
+    if value is None:
+        raise wrong("null", "a value, or the part left out for any")
+    return value
+
+
+def _distinct(value: list[Any]) -> tuple[Any, ...]:
+    return tuple(dict.fromkeys(value))
+
+
+Text = Annotated[str, PlainValidator(text)]
+Integer = Annotated[int, PlainValidator(integer)]
+Number = Annotated[float, PlainValidator(number)]
+AsList = BeforeValidator(as_list)
+Unpacked = BeforeValidator(_unpacked)
+Distinct = AfterValidator(_distinct)
+NotEmpty = AfterValidator(_not_empty)
+Given = AfterValidator(_not_null)
+NoneIsNone = BeforeValidator(lambda value: NO_RERANKER if value is None else value)
+
+
+class Model(BaseModel):
+    """A mapping of known fields."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)

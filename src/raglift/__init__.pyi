@@ -1,0 +1,23 @@
+from .apps.tracking.tracking import track as track
+from .auditing.dataset_audit import audit as audit
+from .components.chunkers import RecursiveChunker as RecursiveChunker
+from .components.embedding import build_index as build_index
+from .components.retrievers import DenseRetriever as DenseRetriever
+from .datasets.formats.catalogue import write_dataset as write_dataset
+from .datasets.loading import load_dataset as load_dataset
+from .errors import RagliftError as RagliftError
+from .gating.deciding import gate as gate
+from .matching.rule import MatchRule as MatchRule
+from .metrics.computing import score_rankings as score_rankings
+from .records.dataset import Dataset as Dataset
+from .records.documents import Chunk as Chunk
+from .records.documents import Document as Document
+from .records.rankings import Ranking as Ranking
+from .results.comparison import compare as compare
+from .results.evaluation import Evaluation as Evaluation
+from .results.evaluation import load_evaluation as load_evaluation
+from .running.evaluation import evaluate as evaluate
+from .running.scoring import rescore as rescore
+from .sweep.specification.record import Sweep as Sweep
+
+__version__: str

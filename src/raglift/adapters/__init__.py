@@ -1,0 +1,5 @@
+"""Adapters for the objects of other frameworks, and for plain functions."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,175 @@
+"""An object of a user's becomes stages."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import itertools
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from raglift.adapters import functions as plain
+from raglift.adapters.base import adapter_of
+from raglift.adapters.functions import chunk_and_score
+from raglift.adapters.stages import RerankStage, Stage
+from raglift.errors import ConfigurationError, MissingDependency, UnsupportedSystem
+from raglift.records.documents import Chunk, Document
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from raglift.components.models import Dtype
+
+
+# From whatever the user has to the stages of a system.
+
+
+LATE_INTERACTION = "late-interaction"
+"""The name of the embedded reranker."""
+
+
+def adapt_system(system: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> list[Stage]:
+    """Return the stages of a retrieval system.
+
+    Args:
+        system: a LangChain retriever, vector store or Runnable; a LlamaIndex retriever, query engine or index; a
+            Haystack retriever or pipeline; a function from text to results; the address of an HTTP service; anything
+            with `retrieve(queries, k)` or `retrieve_one(query, k)`; or what the adapter of an installed package owns.
+        as_deployed: keep the rerankers' own top_n.
+        doc_key: the metadata key that holds document ids.
+
+    Raises:
+        UnsupportedSystem: none of these.
+    """
+    if isinstance(system, type):
+        raise UnsupportedSystem(f"system: found the class {system.__name__}; expected an object made from it")
+    adapter = adapter_of(system) or plain.ADAPTER
+    return list(adapter.retriever_stages(system, as_deployed=as_deployed, doc_key=doc_key))
+
+
+def adapt_reranker(
+    reranker: Any, *, as_deployed: bool = False, dtype: Dtype = "auto", progress: bool | None = None
+) -> list[RerankStage]:
+    """Return the stages of a reranker.
+
+    Args:
+        reranker: None or "none"; "late-interaction" (the embedded default); the name or path of a cross-encoder, or a
+            `CrossEncoder`; a LangChain document compressor; a LlamaIndex node postprocessor; a Haystack ranker; a
+            function of a query and texts; anything with `rerank(queries, rankings)` or `rerank_one(query, ranking)`;
+            or a list of these.
+        as_deployed: keep the reranker's own top_n.
+        dtype: what a model named here computes in.
+        progress: whether a model named here shows progress.
+
+    Raises:
+        UnsupportedSystem: none of these.
+        ConfigurationError: a name that is nearly, but not, the embedded reranker's, or "none".
+    """
+    if reranker is None:
+        return []
+    if isinstance(reranker, str):
+        return _by_name(reranker, dtype, progress)
+    if isinstance(reranker, type):
+        raise UnsupportedSystem(f"reranker: found the class {reranker.__name__}; expected an object made from it")
+    if isinstance(reranker, (list, tuple)):
+        parts: Sequence[Any] = reranker
+        return [
+            stage
+            for part in parts
+            for stage in adapt_reranker(part, as_deployed=as_deployed, dtype=dtype, progress=progress)
+        ]
+    if any(base.__name__ == "CrossEncoder" for base in type(reranker).__mro__):
+        from raglift.components.rerankers import CrossEncoderReranker
+
+        reranker = CrossEncoderReranker(reranker, progress=progress)
+    adapter = adapter_of(reranker) or plain.ADAPTER
+    return list(adapter.reranker_stages(reranker, as_deployed=as_deployed))
+
+
+def check_reranker(reranker: str) -> None:
+    """Raise for a reranker by name that cannot be used, before any work is done for it.
+
+    Raises:
+        MissingDependency: its package is not installed.
+        ModelError: its model is neither here nor on a hub.
+        ConfigurationError: the name is nearly, but not, the embedded reranker's, or "none".
+    """
+    for stage in adapt_reranker(reranker):
+        check = getattr(stage.reranker, "check", None)
+        if callable(check):
+            check()
+
+
+def named_stages(stages: Sequence[Stage]) -> list[Stage]:
+    """Return the stages with distinct names: a second `rerank` becomes `rerank-2`."""
+    named: dict[str, Stage] = {}
+    for stage in stages:
+        numbered = (f"{stage.name}-{number}" for number in itertools.count(2))
+        name = next(name for name in itertools.chain([stage.name], numbered) if name not in named)
+        named[name] = replace(stage, name=name)
+    return list(named.values())
+
+
+def _by_name(name: str, dtype: Dtype, progress: bool | None) -> list[RerankStage]:
+    from raglift.components.rerankers import CrossEncoderReranker, LateInteractionReranker
+
+    if name.lower() == "none":
+        return []
+    if importlib.util.find_spec("sentence_transformers") is None:
+        raise MissingDependency("sentence_transformers", "local", f"the reranker {name!r}")
+    if name == LATE_INTERACTION:
+        late = LateInteractionReranker(dtype=dtype, progress=progress)
+        return [RerankStage(late, str(late))]
+    near = difflib.get_close_matches(name.lower().replace("_", "-"), [LATE_INTERACTION, "none"], n=1, cutoff=0.7)
+    if not name.strip() or (near and "/" not in name and os.sep not in name):  # those are hub ids and paths
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        raise ConfigurationError(
+            f"reranker: found {name!r}{hint}; expected {LATE_INTERACTION!r}, 'none', or the name or path of a "
+            "cross-encoder"
+        )
+    cross = CrossEncoderReranker(name, dtype=dtype, progress=progress)
+    return [RerankStage(cross, f"cross-encoder {name}")]
+
+
+# All chunks of an index: from the system where it tells them, else from the user.
+
+
+def all_chunks(system: Any, given: Sequence[Any] | None, *, doc_key: str | None) -> list[Chunk] | None:
+    """Return all chunks that the system retrieves from; None when they are not known.
+
+    Args:
+        system: as the user passed it; its adapter may know its chunks.
+        given: what the user says they are, in any form that a retriever may return; this goes first.
+        doc_key: the metadata key that holds document ids.
+
+    Raises:
+        ConfigurationError: what was given is no list of chunks, or is empty, or something in it is not a chunk.
+    """
+    if given is not None:
+        return [_chunk(item, place, doc_key) for place, item in enumerate(_listed(given))]
+    adapter = adapter_of(system)
+    chunks = None if adapter is None else adapter.chunks(system, doc_key=doc_key)
+    return None if chunks is None else list(chunks)
+
+
+def _listed(given: Any) -> list[Any]:
+    """Return what was given as a list; a single document is none, though Python iterates over its fields."""
+    expected = "expected a list of all chunks of the index"
+    single = isinstance(given, (str, bytes, Mapping)) or adapter_of(given) is not None
+    if single or not isinstance(given, Iterable):
+        raise ConfigurationError(f"chunks: found a {type(given).__name__}; {expected}")
+    chunks = list(given)
+    if not chunks:
+        raise ConfigurationError(f"chunks: found none; {expected}, or None when they are not known")
+    return chunks
+
+
+def _chunk(item: Any, place: int, doc_key: str | None) -> Chunk:
+    try:
+        return chunk_and_score(item, doc_key)[0]
+    except ConfigurationError as error:
+        reason = str(error).removeprefix("a retriever's result: ")
+        hint = "; this is a whole source text: cut it with a chunker first" if isinstance(item, Document) else ""
+        raise ConfigurationError(f"chunks[{place}]: {reason}{hint}") from error

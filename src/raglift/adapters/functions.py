@@ -1,0 +1,356 @@
+"""Functions, objects with raglift's own methods and HTTP addresses as stages, and any framework's result as a chunk."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import warnings
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, cast
+
+from raglift.adapters.base import Adapter, accepted, adapter_of, failed_adapters
+from raglift.adapters.stages import RerankStage, RetrieveStage, Stage
+from raglift.components.http.client import is_http_address
+from raglift.components.http.retriever import HttpRetriever
+from raglift.errors import ConfigurationError, UnsupportedSystem
+from raglift.records.documents import Chunk
+from raglift.records.rankings import Hit, Ranking
+
+_DEPTH_NAMES = ("k", "top_k", "n", "limit")
+_RETRIEVE_METHODS = ("retrieve", "retrieve_one", "aretrieve_one")
+_RERANK_METHODS = ("rerank", "rerank_one", "arerank_one")
+
+
+class PlainAdapter(Adapter):
+    """Adapts what no framework made; also the last to be asked, for anything that can be called."""
+
+    name = "raglift"
+
+    def owns(self, obj: Any) -> bool:
+        """Whether it is a function, an address, or an object whose methods are those of raglift's protocols."""
+        if isinstance(obj, HttpRetriever) or inspect.isroutine(obj) or isinstance(obj, partial):
+            return True
+        if isinstance(obj, str):
+            return is_http_address(obj)
+        fits = (_misfit(obj, names) is None for names in (_RETRIEVE_METHODS, _RERANK_METHODS) if _has_any(obj, names))
+        return any(fits)
+
+    def retriever_stages(self, system: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> list[Stage]:  # noqa: ARG002
+        """Return the one stage of a system.
+
+        Raises:
+            UnsupportedSystem: it cannot be called, or its methods take other arguments.
+        """
+        if isinstance(system, str) and is_http_address(system):
+            system = HttpRetriever(system)
+        if isinstance(system, HttpRetriever):
+            service = system.with_doc_key(doc_key)
+            return [RetrieveStage(service, str(service), service.depth_fixed, asynchronous=True)]
+        if _has_any(system, _RETRIEVE_METHODS):
+            _require_two_arguments(system, _RETRIEVE_METHODS, "queries, k")
+            return [RetrieveStage(system, _described(system))]
+        if callable(system):
+            _warn_of_failures(system)
+            return [retriever_stage(system, doc_key=doc_key)]
+        raise UnsupportedSystem(
+            f"system: found a {type(system).__name__}; expected {accepted('systems')}, a function from a query to "
+            "results, or an object with retrieve(queries, k) or retrieve_one(query, k)" + _failures(system)
+        )
+
+    def reranker_stages(self, reranker: Any, *, as_deployed: bool = False) -> list[RerankStage]:  # noqa: ARG002
+        """Return the one stage of a reranker.
+
+        Raises:
+            UnsupportedSystem: it cannot be called, or its methods take other arguments.
+        """
+        if _has_any(reranker, _RERANK_METHODS):
+            _require_two_arguments(reranker, _RERANK_METHODS, "queries, rankings")
+            return [RerankStage(reranker, _described(reranker))]
+        if callable(reranker):
+            _warn_of_failures(reranker)
+            return [reranker_stage(reranker)]
+        raise UnsupportedSystem(
+            f"reranker: found a {type(reranker).__name__}; expected a name, a CrossEncoder, {accepted('rerankers')}, "
+            "a function of a query and texts, or an object with rerank(queries, rankings) or "
+            "rerank_one(query, ranking)" + _failures(reranker)
+        )
+
+    def chunk_and_score(self, result: Any, doc_key: str | None = None) -> tuple[Chunk, float | None] | None:
+        """Return a text, a chunk, a hit, a mapping, or a pair of any result and a score, as a chunk and a score."""
+        if isinstance(result, (tuple, list)) and len(result) == 2:
+            chunk, _ = chunk_and_score(result[0], doc_key)
+            return chunk, _given_score(result[1])
+        if isinstance(result, Hit):
+            return result.chunk, result.score
+        if isinstance(result, Chunk):
+            return result, None
+        if isinstance(result, str):
+            return Chunk(result), None
+        if isinstance(result, Mapping) and isinstance(result.get("text"), str):
+            return _chunk_of_mapping(result, doc_key), _score(result.get("score"))
+        return None
+
+    def chunks(self, system: Any, *, doc_key: str | None = None) -> Sequence[Chunk] | None:  # noqa: ARG002
+        """Return the chunks that raglift's own retrievers, or their indexes, hold."""
+        for holder in (system, getattr(system, "index", None)):
+            chunks = getattr(holder, "chunks", None)
+            if chunks and isinstance(chunks, (tuple, list)) and all(isinstance(chunk, Chunk) for chunk in chunks):
+                return list(chunks)
+        return None
+
+
+ADAPTER = PlainAdapter()
+
+
+def retriever_stage(function: Callable[..., Any], *, doc_key: str | None = None) -> RetrieveStage:
+    """Adapt a function from a query's text to its results, sync or async.
+
+    The function may take the depth as a second argument named `k`, `top_k`, `n` or `limit`; otherwise it returns as
+    many results as it likes. A result is a text, a LangChain document, a LlamaIndex node, a raglift Chunk, a mapping
+    with `text` (and `id`, `doc_id`, `start`, `end`, `score`, `metadata`), or a pair of one of these and a score.
+    """
+    depth_name = _depth_name(function)
+    kind = _AsyncFunctionRetriever if _is_async(function) else _FunctionRetriever
+    name = _name_of(function)
+    fixed = () if depth_name else (f"{name} (it takes no k)",)
+    return RetrieveStage(kind(function, depth_name, doc_key), f"function {name}", fixed)
+
+
+def reranker_stage(function: Callable[..., Any]) -> RerankStage:
+    """Adapt a function of a query and a list of texts, sync or async.
+
+    It returns one score a text; or (index, score) pairs, best first; or the texts themselves in a new order.
+    """
+    kind = _AsyncFunctionReranker if _is_async(function) else _FunctionReranker
+    return RerankStage(kind(function), f"function {_name_of(function)}")
+
+
+def chunk_and_score(result: Any, doc_key: str | None = None) -> tuple[Chunk, float | None]:
+    """Return one result of a retriever as a chunk and a score.
+
+    Raises:
+        ConfigurationError: the result is none of the accepted kinds.
+    """
+    found = ADAPTER.chunk_and_score(result, doc_key)
+    if found is None and (adapter := adapter_of(result)) is not None:
+        found = adapter.chunk_and_score(result, doc_key)
+    if found is None:
+        raise ConfigurationError(
+            f"a retriever's result: found a {type(result).__name__}; expected a text, {accepted('results')}, "
+            "a raglift Chunk, a mapping with 'text', or a pair of one of these and a score" + _failures(result)
+        )
+    return found
+
+
+def _chunk_of_mapping(result: Mapping[str, Any], doc_key: str | None) -> Chunk:
+    metadata = dict(result.get("metadata") or {})
+    doc_id = metadata.get(doc_key) if doc_key else result.get("doc_id", metadata.get("doc_id"))
+    return Chunk(
+        text=result["text"],
+        id=str(result["id"]) if result.get("id") is not None else "",
+        doc_id=None if doc_id is None else str(doc_id),
+        start=_offset(result.get("start")),
+        end=_offset(result.get("end")),
+        metadata=metadata,
+    )
+
+
+def _offset(value: Any) -> int | None:
+    return int(value) if isinstance(value, Integral) and not isinstance(value, bool) else None
+
+
+def _score(value: Any) -> float | None:
+    """Read a score from where something else might stand."""
+    return float(value) if isinstance(value, Real) and not isinstance(value, bool) else None
+
+
+def _given_score(value: Any) -> float | None:
+    """Read the second part of a pair: the first must not be taken for the text by mistake."""
+    if value is None:
+        return None
+    try:
+        if not isinstance(value, (str, bytes, bool)):
+            return float(value)
+    except (TypeError, ValueError):
+        pass
+    raise ConfigurationError(
+        f"a retriever's result: found a pair whose second part is a {type(value).__name__}; expected (result, score)"
+    )
+
+
+class _FunctionRetriever:
+    def __init__(self, function: Callable[..., Any], depth_name: str | None, doc_key: str | None) -> None:
+        self._function = function
+        self._depth_name = depth_name
+        self._doc_key = doc_key
+
+    def _call(self, query: str, k: int) -> Any:
+        return self._function(query, **({self._depth_name: k} if self._depth_name else {}))
+
+    def _ranking(self, results: Any, k: int) -> Ranking:
+        _refuse_coroutine(self._function, results)
+        if isinstance(results, (str, bytes, Mapping)) or not isinstance(results, Iterable):
+            raise ConfigurationError(
+                f"{_name_of(self._function)} returned a {type(results).__name__}; expected a list of results"
+            )
+        return Ranking.of([chunk_and_score(result, self._doc_key) for result in results][:k])
+
+    def retrieve_one(self, query: str, k: int) -> Ranking:
+        return self._ranking(self._call(query, k), k)
+
+
+class _AsyncFunctionRetriever:
+    def __init__(self, function: Callable[..., Any], depth_name: str | None, doc_key: str | None) -> None:
+        self._inner = _FunctionRetriever(function, depth_name, doc_key)
+
+    async def aretrieve_one(self, query: str, k: int) -> Ranking:
+        results = await cast("Awaitable[Any]", self._inner._call(query, k))  # noqa: SLF001 — same module
+        return self._inner._ranking(results, k)  # noqa: SLF001
+
+
+class _FunctionReranker:
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    def rerank_one(self, query: str, ranking: Ranking) -> Ranking:
+        if not ranking.hits:
+            return ranking
+        return _reordered(self._function, ranking, self._function(query, [hit.chunk.text for hit in ranking]))
+
+
+class _AsyncFunctionReranker:
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    async def arerank_one(self, query: str, ranking: Ranking) -> Ranking:
+        if not ranking.hits:
+            return ranking
+        return _reordered(self._function, ranking, await self._function(query, [hit.chunk.text for hit in ranking]))
+
+
+def _reordered(function: Callable[..., Any], ranking: Ranking, result: Any) -> Ranking:
+    """Read what a reranking function returned."""
+    _refuse_coroutine(function, result)
+    if hasattr(result, "tolist"):  # arrays, tensors
+        result = result.tolist()
+    if not isinstance(result, Iterable) or isinstance(result, (str, bytes, Mapping)):
+        raise _not_reordered(function, type(result).__name__)
+    items = list(result)
+    if len(items) == len(ranking) and all(_is_number(item) for item in items):
+        order = sorted(range(len(items)), key=lambda place: -float(items[place]))
+        return Ranking.of((ranking[place].chunk, float(items[place])) for place in order)
+    if all(_is_indexed_score(item, len(ranking)) for item in items):
+        if len({int(index) for index, _ in items}) < len(items):
+            raise _not_reordered(function, "an index twice")
+        return Ranking.of((ranking[int(index)].chunk, float(score)) for index, score in items)
+    if all(isinstance(item, str) for item in items):
+        return _by_text(function, ranking, items)
+    strange = next((item for item in items if not _is_number(item)), items[0])
+    raise _not_reordered(function, f"{len(items)} items for {len(ranking)} texts, as {strange!r:.60}")
+
+
+def _not_reordered(function: Callable[..., Any], found: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{_name_of(function)} returned {found}; "
+        "expected one score a text, (index, score) pairs, or the texts reordered"
+    )
+
+
+def _by_text(function: Callable[..., Any], ranking: Ranking, texts: Sequence[str]) -> Ranking:
+    waiting: dict[str, list[Chunk]] = {}
+    for hit in reversed(ranking.hits):
+        waiting.setdefault(hit.chunk.text, []).append(hit.chunk)
+    chunks = []
+    for text in texts:
+        if not waiting.get(text):
+            raise ConfigurationError(f"{_name_of(function)} returned a text that it was not given: {text[:60]!r}")
+        chunks.append(waiting[text].pop())
+    return Ranking.of((chunk, None) for chunk in chunks)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
+
+
+def _is_indexed_score(item: Any, count: int) -> bool:
+    if not (isinstance(item, Sequence) and not isinstance(item, str) and len(item) == 2):
+        return False
+    index, score = item
+    return _is_number(index) and float(index).is_integer() and 0 <= index < count and _is_number(score)
+
+
+def _depth_name(function: Callable[..., Any]) -> str | None:
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):  # some built-ins have no signature
+        return None
+    names = list(parameters)[1:]
+    return next((name for name in _DEPTH_NAMES if name in names), None)
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    if isinstance(function, partial):
+        return _is_async(function.func)
+    call = getattr(type(function), "__call__", None)  # noqa: B004 — the method, not whether it is callable
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
+
+
+def _refuse_coroutine(function: Callable[..., Any], result: Any) -> None:
+    """Refuse what a function returned that is async, but not by `async def`: a lambda around one, say."""
+    if inspect.iscoroutine(result):
+        result.close()
+        raise ConfigurationError(
+            f"{_name_of(function)} returned a coroutine; expected its results: declare the function with async def"
+        )
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    if isinstance(function, partial):
+        return _name_of(function.func)
+    return getattr(function, "__name__", type(function).__name__)
+
+
+def _has_any(part: Any, names: Sequence[str]) -> bool:
+    return any(callable(getattr(part, name, None)) for name in names)
+
+
+def _require_two_arguments(part: Any, names: Sequence[str], arguments: str) -> None:
+    """Raise where a method has a name of the protocol but cannot be called as the protocol says."""
+    if (misfit := _misfit(part, names)) is not None:
+        name, signature, error = misfit
+        raise UnsupportedSystem(
+            f"{type(part).__name__}.{name}: found {name}{signature}; expected {name}({arguments}): {error}. A function "
+            "from a query's text to results is accepted too: pass the bound method itself" + _failures(part)
+        )
+
+
+def _misfit(part: Any, names: Sequence[str]) -> tuple[str, inspect.Signature, str] | None:
+    """Return the first of these methods that does not take two arguments: its name, its signature, and why."""
+    for name in names:
+        method = getattr(part, name, None)
+        if callable(method):
+            try:
+                signature = inspect.signature(method)
+            except ValueError:  # a built-in without a signature
+                continue
+            try:
+                signature.bind("", 1)
+            except TypeError as error:
+                return name, signature, str(error)
+    return None
+
+
+def _described(part: Any) -> str:
+    """Return what raglift's own parts say of themselves, else the class: a foreign text might hold secrets."""
+    return str(part) if type(part).__module__.startswith("raglift.") else type(part).__name__
+
+
+def _failures(obj: Any) -> str:
+    return "".join(f"; {failure}" for failure in failed_adapters(obj))
+
+
+def _warn_of_failures(function: Any) -> None:
+    for failure in failed_adapters(function):
+        warnings.warn(f"{type(function).__name__} is called as a function, because {failure}", stacklevel=2)

@@ -1,0 +1,461 @@
+"""Haystack retrievers, rankers and pipelines as raglift stages.
+
+A pipeline is opened: the components through which its documents pass one after the other, after the retriever or
+joiner, become rerank stages. What leads to the first ranking runs as a pipeline of its own, a copy of the graph without
+what comes later, so that no generator is called. The user's objects are never changed: depth is passed at run time, or
+set on copies.
+
+Haystack is imported only when one of its objects is at hand.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from raglift.adapters.base import Adapter, finite, is_from
+from raglift.adapters.haystack_components import (
+    TEXT_NAMES,
+    Part,
+    described,
+    document_inputs,
+    document_outputs,
+    is_component,
+    is_count,
+    is_pipeline,
+    sockets,
+    stored,
+)
+from raglift.adapters.stages import RerankStage, RetrieveStage, place_in
+from raglift.errors import UnsupportedSystem
+from raglift.records.documents import Chunk
+from raglift.records.rankings import Ranking
+
+if TYPE_CHECKING:
+    from raglift.adapters.stages import Stage
+
+
+DOCUMENT_KEYS = ("source_id", "doc_id", "document_id", "file_path", "file_name", "source")
+"""Where a document's id is looked for in `meta`; `source_id` is what Haystack's splitters write."""
+
+
+class HaystackAdapter(Adapter):
+    """Adapts Haystack's objects."""
+
+    name = "Haystack"
+    packages = ("haystack-ai",)
+    systems = "a Haystack retriever or pipeline"
+    rerankers = "a Haystack ranker"
+    results = "a Haystack Document"
+
+    def owns(self, obj: Any) -> bool:
+        """Whether an object is Haystack's, or of a class that `@component` decorates."""
+        return not isinstance(obj, type) and (is_from(obj, "haystack") or is_component(obj))
+
+    def retriever_stages(self, system: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> list[Stage]:
+        """Open a pipeline into its stages, or adapt a component from a query's text to documents.
+
+        Raises:
+            UnsupportedSystem: it is neither, takes no text, gives no documents, or has several outputs with documents.
+        """
+        if is_pipeline(system):
+            source, rankers = _opened(system)
+        elif is_component(system):
+            source, rankers = _Source.of_component(system), []
+        else:
+            raise UnsupportedSystem(
+                f"system: found a {type(system).__name__}; expected a Haystack component from a query's text to "
+                "documents, or a Pipeline; a document store is asked through a retriever"
+            )
+        kind = _AsyncHaystackRetriever if source.supports_async else _HaystackRetriever
+        retriever = kind(source, as_deployed, doc_key)
+        stages: list[Stage] = [RetrieveStage(retriever, str(source), retriever.depth_fixed)]
+        return stages + [_rerank_stage(ranker, as_deployed, doc_key) for ranker in rankers]
+
+    def reranker_stages(self, reranker: Any, *, as_deployed: bool = False) -> list[RerankStage]:
+        """Adapt a component from documents to documents.
+
+        Raises:
+            UnsupportedSystem: it is none.
+        """
+        return [_rerank_stage(reranker, as_deployed, None)]
+
+    def chunk_and_score(self, result: Any, doc_key: str | None = None) -> tuple[Chunk, float | None] | None:
+        """Return a Haystack Document as a chunk, with its score."""
+        if not is_from(result, "haystack.dataclasses") or not hasattr(result, "meta") or not hasattr(result, "content"):
+            return None
+        return chunk_of(result, doc_key), finite(result.score)
+
+    def chunks(self, system: Any, *, doc_key: str | None = None) -> list[Chunk] | None:
+        """Return what the in-memory stores hold that a system retrieves from; None where it asks anything else."""
+        if not (is_pipeline(system) or is_component(system)):
+            return None
+        source = _opened(system)[0] if is_pipeline(system) else _Source.of_component(system)
+        found: dict[str, Chunk] = {}
+        for part in source.parts:
+            if part.retrieves:
+                documents = stored(part.component)
+                if documents is None:
+                    return None
+                found |= {document.id: chunk_of(document, doc_key) for document in documents}
+        return list(found.values())
+
+
+ADAPTER = HaystackAdapter()
+
+
+def chunk_of(document: Any, doc_key: str | None = None) -> Chunk:
+    """Return the chunk that a Haystack Document is.
+
+    Args:
+        document: the document; it becomes the chunk's `origin`.
+        doc_key: the key of `meta` that holds the source document's id; None takes the first that is set of
+            `source_id`, `doc_id`, `document_id`, `file_path`, `file_name` and `source`.
+
+    Returns:
+        The chunk; its offsets are what a splitter wrote (`split_idx_start`).
+    """
+    text, meta = document.content or "", dict(document.meta)
+    keys = DOCUMENT_KEYS if doc_key is None else (doc_key,)
+    doc_id = next((str(meta[key]) for key in keys if meta.get(key) not in (None, "")), None)
+    start = meta.get("split_idx_start")
+    if not is_count(start) or start < 0:
+        start = None
+    end = None if start is None else start + len(text)
+    return Chunk(text, document.id, doc_id, start, end, metadata=meta, origin=document)
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What gives the first ranking: a component alone, or a pipeline up to one of its components."""
+
+    parts: tuple[Part, ...]
+    """In the order in which they were added to the pipeline."""
+    output: str
+    """The component that gives the documents."""
+    socket: str
+    """The output of it that holds them."""
+    pipeline: Any = None
+    """The user's; None for a component alone."""
+
+    @classmethod
+    def of_component(cls, component: Any) -> _Source:
+        """Take a component alone.
+
+        Raises:
+            UnsupportedSystem: it takes no text, or does not give one list of documents.
+        """
+        outputs = document_outputs(component)
+        who = type(component).__name__
+        if len(outputs) != 1:
+            found = ", ".join(sockets(component, "output")) or "none"
+            raise UnsupportedSystem(f"{who}: found the outputs {found}; expected one that is a list of documents")
+        source = cls((Part("", component, sockets(component, "input")),), "", outputs[0])
+        source.check(who)
+        return source
+
+    def check(self, who: str) -> None:
+        """Raise unless the query's text is all that has to be given."""
+        texts: list[str] = []
+        missing: list[str] = []
+        for part in self.parts:
+            given = part.arguments("")
+            texts += given
+            left = [name for name, socket in part.open.items() if socket.is_mandatory and name not in given]
+            missing += [f"{part.name}.{name}".lstrip(".") for name in left]
+        if texts and not missing:
+            return
+        found = f"the inputs {', '.join(missing)}, which must be given" if missing else "no input for a text"
+        raise UnsupportedSystem(
+            f"{who}: found {found}; expected the query's text ({', '.join(TEXT_NAMES)}) to be all that is needed. "
+            "An embedding retriever goes behind a text embedder in a Pipeline; for anything else pass a function of "
+            "the query that runs it"
+        )
+
+    @property
+    def supports_async(self) -> bool:
+        """Whether every component is async of its own."""
+        runs = self.pipeline is None or hasattr(self.pipeline, "run_async")
+        return runs and all(getattr(part.component, "__haystack_supports_async__", False) for part in self.parts)
+
+    def __str__(self) -> str:
+        """Name the components."""
+        names = [described(part.component) for part in self.parts]
+        return names[0] if len(names) == 1 else f"{type(self.pipeline).__name__}({' + '.join(names)})"
+
+    def fixed(self, *, as_deployed: bool) -> tuple[str, ...]:
+        """Return the components whose depth cannot be raised."""
+        found = []
+        for part in self.parts:
+            reason = part.fixed(as_deployed=as_deployed)
+            if reason is not None:
+                path = f"{type(self.pipeline).__name__}.{part.name}: " if part.name else ""
+                found.append(f"{path}{type(part.component).__name__}{reason}")
+        return tuple(found)
+
+    def at_depth(self, k: int, *, as_deployed: bool) -> tuple[Any, dict[str, dict[str, Any]]]:
+        """Warm up the components, and return what runs and the run-time inputs that set its depth, by component."""
+        for part in self.parts:
+            part.warm_up()
+        raised = [part for part in self.parts if not (as_deployed and part.reranks)]
+        depths: dict[str, dict[str, Any]] = {part.name: dict(part.depths(k)) for part in raised}
+        if self.pipeline is None:
+            return raised[0].deepened(k) if raised else self.parts[0].component, depths
+        runs = copy.copy(self.pipeline)
+        runs.graph = self.pipeline.graph.subgraph([part.name for part in self.parts]).copy()
+        for part in raised:
+            runs.graph.nodes[part.name]["instance"] = part.deepened(k)
+        return runs, depths
+
+
+def _opened(pipeline: Any) -> tuple[_Source, list[Any]]:
+    """Return what retrieves in a pipeline, and the rankers that its documents pass in turn.
+
+    Raises:
+        UnsupportedSystem: no component gives documents, or several do whose documents no other takes.
+    """
+    graph, who = pipeline.graph, type(pipeline).__name__
+    above = {name: _above(graph, name) for name in graph.nodes}
+    makers = {name: found for name, data in graph.nodes(data=True) if (found := document_outputs(data["instance"]))}
+    last = [one for one in makers if not any(one in above[other] and other not in above[one] for other in makers)]
+    outputs = [(name, socket) for name in last for socket in makers[name]]
+    if not outputs:
+        raise UnsupportedSystem(f"{who}: found no component that gives documents; expected a retriever in the pipeline")
+    if len(outputs) > 1:
+        raise UnsupportedSystem(
+            f"{who}: found documents at the outputs {', '.join(f'{name}.{socket}' for name, socket in outputs)}; "
+            "expected one: join them (DocumentJoiner), or evaluate a pipeline for each"
+        )
+    name, socket = outputs[0]
+    rankers: list[Any] = []
+    while (sender := _sender(graph, name, above)) is not None:
+        rankers.insert(0, graph.nodes[name]["instance"])
+        name, socket = sender
+    wanted = above[name] | {name}
+    parts = []
+    for each, data in graph.nodes(data=True):
+        if each in wanted:
+            inputs = sockets(data["instance"], "input")
+            closed = frozenset(key for key, one in inputs.items() if one.senders)
+            left = {key: one for key, one in inputs.items() if key not in closed}
+            parts.append(Part(each, data["instance"], left, closed))
+    source = _Source(tuple(parts), name, socket, pipeline)
+    source.check(who)
+    return source, rankers
+
+
+def _above(graph: Any, name: str) -> set[str]:
+    """Return the components from which something leads to one."""
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        new = set(graph.predecessors(waiting.pop())) - found
+        found |= new
+        waiting += new
+    return found
+
+
+def _sender(graph: Any, name: str, above: Mapping[str, set[str]]) -> tuple[str, str] | None:
+    """Return the component and output from which a ranker has its documents.
+
+    None for what is no ranker: a retriever, a joiner, and what other components give more than documents, or in a loop.
+    """
+    component = graph.nodes[name]["instance"]
+    edges = list(graph.in_edges(name, data=True))
+    part = Part(name, component, sockets(component, "input"))
+    if not part.reranks or len(edges) != 1 or len(document_outputs(component)) != 1 or name in above[name]:
+        return None
+    sender, _, edge = edges[0]
+    outputs = document_outputs(graph.nodes[sender]["instance"])
+    if outputs != [edge["from_socket"].name] or [edge["to_socket"].name] != document_inputs(component):
+        return None
+    given = {*part.arguments(""), edge["to_socket"].name}
+    if any(socket.is_mandatory and key not in given for key, socket in part.open.items()):
+        return None
+    return sender, outputs[0]
+
+
+def _documents(outputs: Any, socket: str, who: str) -> list[Any]:
+    """Return the documents that a component gave; none where a pipeline took another way.
+
+    Raises:
+        UnsupportedSystem: what it gave is no list of documents.
+    """
+    from haystack import Document
+
+    found = outputs.get(socket, []) if isinstance(outputs, Mapping) else outputs
+    if not isinstance(found, list) or not all(isinstance(each, Document) for each in found):
+        raise UnsupportedSystem(f"{who}: returned a {type(found).__name__} as {socket!r}; expected a list of Documents")
+    return found
+
+
+class _HaystackRetriever:
+    """Asks a component or a pipeline for documents, one query at a time."""
+
+    def __init__(self, source: _Source, as_deployed: bool, doc_key: str | None) -> None:
+        self.depth_fixed = source.fixed(as_deployed=as_deployed)
+        self._source = source
+        self._as_deployed = as_deployed
+        self._doc_key = doc_key
+        self._lock = threading.Lock()
+        self._by_depth: dict[int, tuple[Any, dict[str, dict[str, Any]]]] = {}
+
+    def retrieve_one(self, query: str, k: int) -> Ranking:
+        """Return a ranking of at most `k` hits."""
+        runs, inputs = self._asked(query, k)
+        if self._source.pipeline is None:
+            return self._ranking(runs.run(**inputs[""]), k)
+        return self._ranking(runs.run(inputs, include_outputs_from={self._source.output}), k)
+
+    def _asked(self, query: str, k: int) -> tuple[Any, dict[str, dict[str, Any]]]:
+        with self._lock:
+            if k not in self._by_depth:
+                self._by_depth[k] = self._source.at_depth(k, as_deployed=self._as_deployed)
+        runs, depths = self._by_depth[k]
+        inputs = {part.name: part.arguments(query) | depths.get(part.name, {}) for part in self._source.parts}
+        return runs, inputs if self._source.pipeline is None else {name: one for name, one in inputs.items() if one}
+
+    def _ranking(self, outputs: Any, k: int) -> Ranking:
+        source = self._source
+        found = outputs if source.pipeline is None else outputs.get(source.output, {})
+        documents = _documents(found, source.socket, source.output or type(source.parts[0].component).__name__)
+        return Ranking.of((chunk_of(document, self._doc_key), finite(document.score)) for document in documents[:k])
+
+
+class _AsyncHaystackRetriever(_HaystackRetriever):
+    async def aretrieve_one(self, query: str, k: int) -> Ranking:
+        """Return a ranking of at most `k` hits, without blocking."""
+        runs, inputs = await asyncio.to_thread(self._asked, query, k)
+        if self._source.pipeline is None:
+            return self._ranking(await runs.run_async(**inputs[""]), k)
+        return self._ranking(await runs.run_async(inputs, include_outputs_from={self._source.output}), k)
+
+
+def _rerank_stage(component: Any, as_deployed: bool, doc_key: str | None) -> RerankStage:
+    """Adapt a component from documents to documents.
+
+    Raises:
+        UnsupportedSystem: it is none, or needs more than documents and the query's text.
+    """
+    expected = "expected a Haystack component from a list of documents to a list of documents, as its rankers are"
+    who = type(component).__name__
+    if not is_component(component):
+        raise UnsupportedSystem(f"reranker: found a {who}; {expected}")
+    part = Part("", component, sockets(component, "input"))
+    outputs = document_outputs(component)
+    if not part.reranks or len(outputs) != 1:
+        shown = f"the inputs {', '.join(part.open) or 'none'} and the outputs {', '.join(sockets(component, 'output'))}"
+        raise UnsupportedSystem(f"reranker: found a {who} with {shown}; {expected}")
+    known = {*part.arguments(""), *document_inputs(component)}
+    if missing := [name for name, socket in part.open.items() if socket.is_mandatory and name not in known]:
+        raise UnsupportedSystem(
+            f"reranker: found a {who} whose inputs {', '.join(missing)} must be given; expected no more than documents "
+            "and the query's text: pass a function of the query and the texts that runs it"
+        )
+    kind = _AsyncHaystackRanker if getattr(component, "__haystack_supports_async__", False) else _HaystackRanker
+    return RerankStage(kind(part, as_deployed, doc_key), described(component))
+
+
+class _HaystackRanker:
+    """Runs a component over one ranking at a time."""
+
+    def __init__(self, part: Part, as_deployed: bool, doc_key: str | None) -> None:
+        self._part = part
+        self._as_deployed = as_deployed
+        self._doc_key = doc_key
+        self._lock = threading.Lock()
+        self._warm = False
+
+    def rerank_one(self, query: str, ranking: Ranking) -> Ranking:
+        """Return a new ranking; an empty one stays empty and asks nobody."""
+        if not ranking.hits:
+            return Ranking()
+        candidates = _Candidates(ranking, self._doc_key)
+        component, inputs = self._asked(query, candidates)
+        return self._ranking(candidates, component.run(**inputs))
+
+    def _asked(self, query: str, candidates: _Candidates) -> tuple[Any, dict[str, Any]]:
+        part, count = self._part, len(candidates.documents)
+        with self._lock:
+            if not self._warm:
+                part.warm_up()
+            self._warm = True
+        inputs = part.arguments(query) | {document_inputs(part.component)[0]: list(candidates.documents)}
+        if self._as_deployed:
+            return part.component, inputs
+        return part.deepened(count), inputs | part.depths(count)
+
+    def _ranking(self, candidates: _Candidates, outputs: Any) -> Ranking:
+        component = self._part.component
+        return candidates.ranking(_documents(outputs, document_outputs(component)[0], type(component).__name__))
+
+
+class _AsyncHaystackRanker(_HaystackRanker):
+    async def arerank_one(self, query: str, ranking: Ranking) -> Ranking:
+        """Return a new ranking, without blocking."""
+        if not ranking.hits:
+            return Ranking()
+        candidates = _Candidates(ranking, self._doc_key)
+        component, inputs = await asyncio.to_thread(self._asked, query, candidates)
+        return self._ranking(candidates, await component.run_async(**inputs))
+
+
+class _Candidates:
+    """The hits of one ranking as Haystack Documents, and the way back to their chunks."""
+
+    def __init__(self, ranking: Ranking, doc_key: str | None) -> None:
+        self._doc_key = doc_key
+        self._chunks = ranking.chunks
+        self.documents = [_document_of(hit.chunk, hit.score) for hit in ranking]
+
+    def ranking(self, outputs: list[Any]) -> Ranking:
+        """Return what the component gave back.
+
+        A document whose text and metadata are as they were is its chunk again. A changed text keeps the id and the
+        document, and has offsets only where it stands in the old one, once. A document that was not handed over is a
+        new chunk. Scores count where the component set any: else they are those of the stage before.
+        """
+        places = [self._place_of(document) for document in outputs]
+        before = [None if place is None else self.documents[place].score for place in places]
+        scored = any(document.score != score for document, score in zip(outputs, before, strict=True))
+        return Ranking.of(
+            (self._chunk(document, place), finite(document.score) if scored else None)
+            for document, place in zip(outputs, places, strict=True)
+        )
+
+    def _place_of(self, document: Any) -> int | None:
+        """Return which candidate a document is; among hits with one id, the one with its text."""
+        same = [place for place, given in enumerate(self.documents) if given.id == document.id]
+        same_text = [place for place in same if self.documents[place].content == document.content]
+        return next(iter(same_text or same), None)
+
+    def _chunk(self, document: Any, place: int | None) -> Chunk:
+        if place is None:
+            return chunk_of(document, self._doc_key)
+        chunk, given = self._chunks[place], self.documents[place]
+        if document.content == given.content and document.meta == given.meta:
+            # The next ranker finds the score that this one set, as it would inside Haystack
+            return chunk if document.score == given.score else replace(chunk, origin=document)
+        metadata = {**chunk.metadata, **document.meta}
+        if document.content == given.content:
+            return replace(chunk, metadata=metadata, origin=document)
+        text = document.content or ""
+        start, end = place_in(chunk, text)
+        return Chunk(text, chunk.id, chunk.doc_id, start, end, metadata=metadata, origin=document)
+
+
+def _document_of(chunk: Chunk, score: float | None) -> Any:
+    """Return a Haystack Document for a chunk: a copy of the one it came from, or else a new one."""
+    from haystack import Document
+
+    origin = chunk.origin
+    if isinstance(origin, Document) and (origin.content or "") == chunk.text:
+        kept = origin.score if score is None else score
+        return replace(origin, id=chunk.id, meta=dict(origin.meta), score=kept)
+    place = {"source_id": chunk.doc_id, "split_idx_start": chunk.start}
+    meta = {key: value for key, value in place.items() if value is not None} | dict(chunk.metadata)
+    return Document(id=chunk.id, content=chunk.text, meta=meta, score=score)

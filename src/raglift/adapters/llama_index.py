@@ -1,0 +1,321 @@
+"""LlamaIndex retrievers, query engines, indexes and node postprocessors as raglift stages.
+
+Nothing here asks an LLM to write an answer where the retrieved nodes can be had without one, and nothing here
+changes the object it is given: depth is set on copies (see `llama_index_depth`).
+
+A stage is async where the class brings its own `_aretrieve` (see `_is_async`) or `_apostprocess_nodes`;
+LlamaIndex's defaults for the others only run the sync code, so they would promise a concurrency that is not there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from raglift.adapters.base import Adapter, finite, is_from
+from raglift.adapters.llama_index_depth import attributes_of, deepen, definer, describe, parts_of, raise_top_n
+from raglift.adapters.llama_index_nodes import Handover, chunk_of, ranking_of
+from raglift.adapters.stages import RerankStage, RetrieveStage
+from raglift.errors import UnsupportedSystem
+from raglift.records.rankings import Ranking
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from raglift.adapters.stages import Stage
+    from raglift.records.documents import Chunk
+
+
+ACCEPTED = (
+    "a retriever (BaseRetriever), a query engine (BaseQueryEngine), an index (BaseIndex) or a chat engine "
+    "with a context (ContextChatEngine, CondensePlusContextChatEngine, CondenseQuestionChatEngine)"
+)
+
+_ASYNC_CLIENTS = frozenset({"aclient", "async_client"})
+"""Attributes of a vector store that hold the client of its async methods, without a leading underscore."""
+
+
+def is_llama_index(obj: object) -> bool:
+    """Whether an object is an instance of a LlamaIndex class or of a subclass; imports nothing."""
+    return is_from(obj, "llama_index.core")
+
+
+class LlamaIndexAdapter(Adapter):
+    """Adapts LlamaIndex's objects."""
+
+    name = "LlamaIndex"
+    packages = ("llama-index-core",)
+    systems = "a LlamaIndex retriever, query engine or index"
+    rerankers = "a LlamaIndex node postprocessor"
+    results = "a LlamaIndex node"
+
+    def owns(self, obj: Any) -> bool:
+        """Whether an object is an instance of a LlamaIndex class or of a subclass."""
+        return is_llama_index(obj)
+
+    def retriever_stages(self, system: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> list[Stage]:
+        """Return the stages of what retrieves nodes; see `retriever_stages`."""
+        return list(retriever_stages(system, as_deployed=as_deployed, doc_key=doc_key))
+
+    def reranker_stages(self, reranker: Any, *, as_deployed: bool = False) -> list[RerankStage]:
+        """Return the stage of a node postprocessor; see `reranker_stages`."""
+        return reranker_stages(reranker, as_deployed=as_deployed)
+
+    def chunk_and_score(self, result: Any, doc_key: str | None = None) -> tuple[Chunk, float | None] | None:
+        """Return a node, or a node with a score, as a chunk and a score."""
+        if not hasattr(getattr(result, "node", result), "node_id"):
+            return None
+        return chunk_of(result, doc_key), finite(getattr(result, "score", None))
+
+
+ADAPTER = LlamaIndexAdapter()
+
+
+def retriever_stages(
+    obj: Any, *, as_deployed: bool = False, doc_key: str | None = None
+) -> list[RetrieveStage | RerankStage]:
+    """Open a LlamaIndex system into a retrieve stage and one rerank stage per node postprocessor.
+
+    A query engine that is more than a retriever followed by postprocessors stays one stage: it is asked to
+    `retrieve`, or, where it cannot, to answer, and then its source nodes are the ranking. A chat engine is
+    evaluated as it answers the first message of a conversation.
+
+    Args:
+        obj: a retriever, query engine, index or chat engine with a context.
+        as_deployed: whether postprocessors keep the `top_n` that the user set.
+        doc_key: the metadata key that holds a node's document id; see `chunk_of`.
+
+    Raises:
+        UnsupportedSystem: the object is something else.
+    """
+    from llama_index.core.base.base_query_engine import BaseQueryEngine
+    from llama_index.core.base.base_retriever import BaseRetriever
+    from llama_index.core.chat_engine import CondenseQuestionChatEngine
+    from llama_index.core.indices.base import BaseIndex
+
+    if isinstance(obj, BaseIndex):
+        obj = _retriever_of(obj)
+    if isinstance(obj, CondenseQuestionChatEngine):
+        return retriever_stages(vars(obj)["_query_engine"], as_deployed=as_deployed, doc_key=doc_key)
+    if isinstance(obj, BaseRetriever):
+        adapter = AsyncLlamaIndexRetriever if _is_async(obj) else LlamaIndexRetriever
+        return [_retrieve_stage(obj, adapter, as_deployed=as_deployed, doc_key=doc_key)]
+    if _is_retriever_then_postprocessors(obj):
+        retriever, postprocessors = vars(obj)["_retriever"], vars(obj)["_node_postprocessors"]
+        stages = retriever_stages(retriever, as_deployed=as_deployed, doc_key=doc_key)
+        for postprocessor in postprocessors:
+            stages += reranker_stages(postprocessor, as_deployed=as_deployed, doc_key=doc_key)
+        return stages
+    if isinstance(obj, BaseQueryEngine):
+        return [_retrieve_stage(obj, LlamaIndexQueryEngine, as_deployed=as_deployed, doc_key=doc_key)]
+    raise UnsupportedSystem(f"{_found(obj)} is not something LlamaIndex retrieves with; expected {ACCEPTED}")
+
+
+def reranker_stages(obj: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> list[RerankStage]:
+    """Adapt a LlamaIndex node postprocessor.
+
+    Args:
+        obj: any `BaseNodePostprocessor`.
+        as_deployed: whether it keeps the `top_n` that the user set, instead of ranking all candidates.
+        doc_key: the metadata key that holds the document id of a node that the postprocessor adds.
+
+    Raises:
+        UnsupportedSystem: the object is something else.
+    """
+    from llama_index.core.postprocessor.types import BaseNodePostprocessor
+
+    if not isinstance(obj, BaseNodePostprocessor):
+        raise UnsupportedSystem(
+            f"{_found(obj)} is not something LlamaIndex reranks with; expected a node postprocessor "
+            "(BaseNodePostprocessor), as SentenceTransformerRerank is"
+        )
+    is_async = definer(obj, "_apostprocess_nodes") is not BaseNodePostprocessor
+    adapter = AsyncLlamaIndexReranker if is_async else LlamaIndexReranker
+    reranker = adapter(obj, as_deployed=as_deployed, doc_key=doc_key)
+    return [RerankStage(reranker, describe(obj))]
+
+
+class LlamaIndexRetriever:
+    """Asks a LlamaIndex retriever, one query at a time."""
+
+    def __init__(self, system: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> None:
+        self._system = system
+        self._as_deployed = as_deployed
+        self._doc_key = doc_key
+        self._copies: dict[int, Any] = {}
+
+    def retrieve_one(self, query: str, k: int) -> Ranking:
+        """Return a ranking of at most `k` hits, from a copy of the system that looks at least that deep."""
+        return ranking_of(self._ask(self._at_depth(k), query), k, self._doc_key)
+
+    def _at_depth(self, k: int) -> Any:
+        if k not in self._copies:
+            self._copies[k], _ = deepen(self._system, k, as_deployed=self._as_deployed)
+        return self._copies[k]
+
+    def _ask(self, system: Any, query: str) -> Sequence[Any]:
+        return list(system.retrieve(query))
+
+
+class AsyncLlamaIndexRetriever(LlamaIndexRetriever):
+    """Asks a LlamaIndex retriever that is async of its own."""
+
+    async def aretrieve_one(self, query: str, k: int) -> Ranking:
+        """Return a ranking of at most `k` hits, without blocking."""
+        return ranking_of(await self._at_depth(k).aretrieve(query), k, self._doc_key)
+
+
+class LlamaIndexQueryEngine(LlamaIndexRetriever):
+    """Asks a LlamaIndex query engine for its sources."""
+
+    def _ask(self, system: Any, query: str) -> Sequence[Any]:
+        from llama_index.core.schema import QueryBundle
+
+        return _sources(system, QueryBundle(query))
+
+
+class LlamaIndexReranker:
+    """Runs a LlamaIndex node postprocessor over one ranking at a time."""
+
+    def __init__(self, postprocessor: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> None:
+        self._postprocessor = postprocessor
+        self._as_deployed = as_deployed
+        self._doc_key = doc_key
+        self._copies: dict[int, Any] = {}
+
+    def rerank_one(self, query: str, ranking: Ranking) -> Ranking:
+        """Return a new ranking of the same chunks; an empty ranking stays empty and asks nobody."""
+        from llama_index.core.schema import QueryBundle
+
+        if not ranking.hits:
+            return Ranking()
+        handover = Handover(ranking, self._doc_key)
+        postprocessor = self._copy(len(ranking))
+        return handover.ranking(postprocessor.postprocess_nodes(handover.nodes(), QueryBundle(query)))
+
+    def _copy(self, candidates: int) -> Any:
+        n = 0 if self._as_deployed else candidates
+        if n not in self._copies:
+            self._copies[n] = raise_top_n(self._postprocessor, n)
+        return self._copies[n]
+
+
+class AsyncLlamaIndexReranker(LlamaIndexReranker):
+    """Runs a LlamaIndex node postprocessor that is async of its own."""
+
+    async def arerank_one(self, query: str, ranking: Ranking) -> Ranking:
+        """Return a new ranking, without blocking."""
+        from llama_index.core.schema import QueryBundle
+
+        if not ranking.hits:
+            return Ranking()
+        handover = Handover(ranking, self._doc_key)
+        postprocessor = self._copy(len(ranking))
+        return handover.ranking(await postprocessor.apostprocess_nodes(handover.nodes(), QueryBundle(query)))
+
+
+def _retrieve_stage(
+    obj: Any, adapter: type[LlamaIndexRetriever], *, as_deployed: bool, doc_key: str | None
+) -> RetrieveStage:
+    _, fixed = deepen(obj, 1, as_deployed=as_deployed)
+    return RetrieveStage(adapter(obj, as_deployed=as_deployed, doc_key=doc_key), describe(obj), fixed)
+
+
+def _is_retriever_then_postprocessors(obj: Any) -> bool:
+    """Whether a system is known to retrieve and then postprocess, with no step of a subclass's own."""
+    from llama_index.core.chat_engine.types import BaseChatEngine
+    from llama_index.core.query_engine import (
+        CitationQueryEngine,
+        RetrieverQueryEngine,
+        SimpleMultiModalQueryEngine,
+    )
+
+    if isinstance(obj, BaseChatEngine):
+        return getattr(definer(obj, "_get_nodes"), "__module__", "").startswith("llama_index.core.")
+    for known in (RetrieverQueryEngine, CitationQueryEngine, SimpleMultiModalQueryEngine):
+        if isinstance(obj, known):
+            steps = definer(obj, "retrieve"), definer(obj, "_apply_node_postprocessors") or known
+            return steps == (known, known)
+    return False
+
+
+def _sources(engine: Any, query: Any) -> list[Any]:
+    """Return the nodes an engine would answer from, letting it write an answer only where it must.
+
+    A router's choice and a query transform are steps of retrieval, so they are made here, as the classes make
+    them; the engine below is then asked in the same way.
+    """
+    from llama_index.core.query_engine import (
+        RetrieverRouterQueryEngine,
+        RouterQueryEngine,
+        ToolRetrieverRouterQueryEngine,
+        TransformQueryEngine,
+    )
+
+    held = vars(engine)
+    if definer(engine, "_query") is RouterQueryEngine:
+        chosen = held["_selector"].select(held["_metadatas"], query).inds
+        return [node for place in chosen for node in _sources(held["_query_engines"][place], query)]
+    if definer(engine, "_query") is ToolRetrieverRouterQueryEngine:
+        tools = held["_retriever"].retrieve(query)
+        return [node for tool in tools for node in _sources(tool.query_engine, query)]
+    if definer(engine, "_query") is RetrieverRouterQueryEngine:
+        found = held["_retriever"].retrieve(query)
+        if len(found) == 1:  # of any other number it says itself what is wrong
+            return _sources(held["_node_to_query_engine_fn"](found[0].node), query)
+    if definer(engine, "retrieve") is TransformQueryEngine:
+        transformed = held["_query_transform"].run(query, metadata=held["_transform_metadata"])
+        return _sources(held["_query_engine"], transformed)
+    try:
+        return list(engine.retrieve(query))
+    except NotImplementedError:
+        return list(engine.query(query).source_nodes)
+
+
+def _retriever_of(index: Any) -> Any:
+    try:
+        return index.as_retriever()
+    except NotImplementedError:
+        raise UnsupportedSystem(
+            f"{_found(index)} has no retriever; pass a query engine over it, or another index"
+        ) from None
+
+
+def _found(obj: Any) -> str:
+    if isinstance(obj, type):
+        return f"the class {obj.__module__}.{obj.__qualname__} (not an instance of it)"
+    return f"an object of {type(obj).__module__}.{type(obj).__qualname__}"
+
+
+def _is_async(retriever: Any) -> bool:
+    """Whether a retriever's class is async of its own, and neither its user nor its stores rule that out.
+
+    With `use_async=False` a fusion passes one query bundle through its retrievers, and the first embedding
+    stays in it: asking such a retriever in its other way could change the ranking. A store that was given a
+    client for blocking calls only, as Qdrant's often is, fails in its async methods.
+    """
+    from llama_index.core.base.base_retriever import BaseRetriever
+
+    if definer(retriever, "_aretrieve") is BaseRetriever or getattr(retriever, "use_async", True) is False:
+        return False
+    return not any(_lacks_async_client(store) for store in _stores(retriever, set()))
+
+
+def _stores(part: Any, seen: set[int]) -> Iterator[Any]:
+    """The vector stores of a retriever, of its index, and of the retrievers inside it."""
+    from llama_index.core.indices.base import BaseIndex
+    from llama_index.core.vector_stores.types import BasePydanticVectorStore
+
+    if id(part) in seen:
+        return
+    seen.add(id(part))
+    for _, _, value in attributes_of(part):
+        if isinstance(value, BasePydanticVectorStore):
+            yield value
+        elif isinstance(value, BaseIndex):
+            yield from _stores(value, seen)
+    for inner in parts_of(part):
+        yield from _stores(inner, seen)
+
+
+def _lacks_async_client(store: Any) -> bool:
+    return any(value is None and name.lstrip("_") in _ASYNC_CLIENTS for _, name, value in attributes_of(store))

@@ -1,0 +1,116 @@
+"""Stages: what an adapter makes of a system."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from raglift.base.retrying import RetryPolicy
+from raglift.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from raglift.components.rerankers import AsyncQueryReranker, QueryReranker, Reranker
+    from raglift.components.retrievers import AsyncQueryRetriever, QueryRetriever, Retriever
+    from raglift.records.documents import Chunk
+
+
+# Stages: what a system consists of once it has been adapted.
+
+
+@dataclass(frozen=True)
+class RetrieveStage:
+    """The first step of a system."""
+
+    retriever: Retriever | QueryRetriever | AsyncQueryRetriever
+    """What is asked. When it is both sync and async, the async form is used only above one concurrent call."""
+    system: str
+    """What did the work, for people: class, model, settings that matter."""
+    depth_fixed: tuple[str, ...] = ()
+    """The parts whose depth (k) could not be set."""
+    name: str = "retrieve"
+    """The stage's name; made unique by the caller."""
+    asynchronous: bool = False
+    """Whether the async form is always used: a call of it that takes too long can be stopped."""
+
+
+@dataclass(frozen=True)
+class RerankStage:
+    """A later step of a system."""
+
+    reranker: Reranker | QueryReranker | AsyncQueryReranker
+    """What is asked."""
+    system: str
+    """What did the work, for people."""
+    depth_fixed: tuple[str, ...] = ()
+    """The parts whose top_n could not be raised to the number of candidates."""
+    name: str = "rerank"
+    """The stage's name; made unique by the caller."""
+
+
+Stage = RetrieveStage | RerankStage
+"""Any step of a system."""
+
+
+# How calls to a user's system are made: how many at once, how long, how often, and what becomes of a failure.
+
+
+_LONGEST_TIMEOUT = 86_400.0
+_LONGEST_RETRY_AFTER = 30.0
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How calls to a system are made.
+
+    Raises:
+        ConfigurationError: a number is out of range.
+    """
+
+    concurrency: int = 1
+    """How many queries may be under way at once; for systems that take one query at a time."""
+    timeout: float | None = None
+    """The most seconds for one query, its retries included; None for no limit."""
+    retries: int = 2
+    """How often a call that failed for a passing reason (connection, 429, 5xx) is made again, with backoff."""
+    on_error: Literal["keep", "raise"] = "keep"
+    """`keep` counts a failed query as 0 and goes on; `raise` stops."""
+    progress: bool | None = None
+    """Whether to show progress; None decides by the terminal."""
+
+    def __post_init__(self) -> None:
+        for name, value, least in (("concurrency", self.concurrency, 1), ("retries", self.retries, 0)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise ConfigurationError(f"{name}: found {value!r}; expected an integer, {least} or more")
+        limit = self.timeout
+        if limit is not None and not (isinstance(limit, (int, float)) and 0 < limit <= _LONGEST_TIMEOUT):
+            raise ConfigurationError(f"timeout: found {limit!r}; expected seconds above 0 (a day at most), or None")
+        if self.on_error not in ("keep", "raise"):
+            raise ConfigurationError(f"on_error: found {self.on_error!r}; expected 'keep' or 'raise'")
+
+    @property
+    def retry_policy(self) -> RetryPolicy:
+        """When a call that failed is made again; how long it may take with its retries is the timeout's business."""
+        return RetryPolicy(self.retries + 1, math.inf, longest_retry_after=_LONGEST_RETRY_AFTER, zero_means_now=True)
+
+
+# Where a piece stands that a compressor or postprocessor cut out of a chunk.
+
+
+def place_in(chunk: Chunk, piece: str) -> tuple[int | None, int | None]:
+    """Return the offsets of a piece that was cut out of a chunk.
+
+    Args:
+        chunk: what it was cut out of.
+        piece: the text that is left.
+
+    Returns:
+        Its first character, and one past its last, in the document's text. Both None where the chunk's own place is
+        not known or not as long as its text, and where the piece is empty, is not in it, or is in it more than once.
+    """
+    at = chunk.text.find(piece) if piece else -1
+    if chunk.start is None or at < 0 or chunk.text.find(piece, at + 1) >= 0:
+        return None, None
+    if chunk.end is not None and chunk.end - chunk.start != len(chunk.text):
+        return None, None
+    return chunk.start + at, chunk.start + at + len(piece)

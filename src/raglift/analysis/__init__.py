@@ -1,0 +1,5 @@
+"""Why scores are what they are, and which differences are real."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

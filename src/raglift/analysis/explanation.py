@@ -1,0 +1,245 @@
+"""What each hit earned, and a metric over k."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.analysis.upper_bound import highest_grade, judgements_of, rule_of
+from raglift.errors import ConfigurationError
+from raglift.matching.match import judge
+from raglift.matching.matches import Direction
+from raglift.matching.rule import Text
+from raglift.metrics.computing import compute, score
+from raglift.metrics.parsing import parse
+from raglift.metrics.registry import MEASURES
+from raglift.records.rankings import Ranking
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from raglift.analysis.records import EvaluationRecord
+    from raglift.matching.matches import Judgements
+    from raglift.metrics.measure import Measure
+    from raglift.records.labels import Query
+    from raglift.records.metric import Metric
+    from raglift.records.rankings import Hit
+
+
+# Why one query scored what it did: which hit covers which passage, and what it earned.
+
+
+@dataclass(frozen=True)
+class Piece:
+    """How one hit bears on one passage."""
+
+    fact: int
+    """Which fact of the query, from 1."""
+    passage: int
+    """Which alternative of the fact, from 1."""
+    grade: int
+    """The passage's grade."""
+    direction: str
+    """`chunk contains passage`, `passage contains chunk`, `chunk overlaps passage` or `same id`."""
+    start: int
+    """First covered character of the passage's own text; 0 for a chunk-id label."""
+    end: int
+    """One past the last."""
+    length: int
+    """Characters of the passage; 0 for a chunk-id label."""
+    counts: bool
+    """Whether it makes the hit relevant; else the hit covers a part, but the match rule does not call that a match."""
+    satisfies: bool
+    """Whether with this hit the fact is satisfied for the first time, or with a better grade."""
+    share: float
+    """Which part of the passage's normalized characters the hit covers, as coverage counts it; 0 for a chunk-id
+    label."""
+
+
+@dataclass(frozen=True)
+class ExplainedHit:
+    """One hit with its pieces and earnings."""
+
+    hit: Hit
+    pieces: tuple[Piece, ...]
+    earned: tuple[float, ...]
+    """For each metric, how much its value grew with this hit: the hits' earnings add up to the value."""
+
+
+@dataclass(frozen=True)
+class ExplanationRecord:
+    """One query at one stage."""
+
+    query: Query
+    stage: str
+    match: str
+    """The match rule."""
+    error: str | None
+    """Why the query failed, if it did."""
+    metrics: tuple[Metric, ...]
+    """Those that were scored, whose function is installed, and that hits can earn: not IDCG nor SpanPrecisionOmega."""
+    values: tuple[float, ...]
+    """For each metric, its value; NaN for a query that is left out of the mean."""
+    hits: tuple[ExplainedHit, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a hit and piece: rank, chunk, fact, passage, direction, covered part, and what counts."""
+        import pandas as pd
+
+        rows = [
+            (each.hit.rank, each.hit.chunk.id, each.hit.chunk.doc_id, each.hit.score, *_cells(piece))
+            for each in self.hits
+            for piece in each.pieces or (None,)
+        ]
+        names = ("fact", "passage", "grade", "direction", "start", "end", "length", "counts", "satisfies")
+        return pd.DataFrame(rows, columns=["rank", "chunk_id", "doc_id", "score", *names]).convert_dtypes()
+
+    def earnings(self) -> pd.DataFrame:
+        """Return one row a hit and one column a metric: how much the metric's value grew with the hit."""
+        import pandas as pd
+
+        index = pd.Index([each.hit.rank for each in self.hits], name="rank")
+        return pd.DataFrame([each.earned for each in self.hits], index, [str(metric) for metric in self.metrics])
+
+
+def explain(evaluation: EvaluationRecord, query_id: str, *, stage: str | None = None) -> ExplanationRecord:
+    """Return which hit of one query matched which passage, in which direction, what it covers, and what it earned.
+
+    What a hit earned in a metric is the metric's value over the hits up to it, minus that over the hits before it.
+
+    Args:
+        evaluation: what was measured.
+        query_id: the id of the query.
+        stage: the stage; by default the last.
+
+    Raises:
+        DatasetError: no query has that id.
+        ConfigurationError: no stage has that name.
+    """
+    query = evaluation.dataset.query(query_id)
+    stage = evaluation.after if stage is None else stage
+    ranking = Ranking(evaluation.hits(query_id, stage))
+    number = evaluation.dataset.queries.index(query)
+    trace = evaluation.run.traces[number]
+    beginnings = [Ranking(ranking.hits[:length]) for length in range(len(ranking) + 1)]
+    counter = evaluation.judgements[0].counter if evaluation.judgements else None
+    (judged,) = judge([query] * len(beginnings), [beginnings], rule_of(evaluation), counter=counter)
+    pieces = _pieces(query, len(ranking), judged, Text(rule_of(evaluation)))
+    judged = replace(judged, highest_grade_of_dataset=highest_grade(evaluation.dataset))
+    metrics = tuple(metric for metric in evaluation.scores.metrics if _is_told(MEASURES[metric.name]))
+    of_beginnings = [np.nan_to_num(compute(judged, metric, evaluation.profile)) for metric in metrics]
+    earned = np.diff(np.array(of_beginnings).reshape(-1, len(beginnings))).T
+    hits = (
+        ExplainedHit(hit, tuple(pieces.get(hit.rank, ())), tuple(row))
+        for hit, row in zip(ranking, earned.tolist(), strict=True)
+    )
+    values = tuple(float(evaluation.scores.of(stage, metric)[number]) for metric in metrics)
+    return ExplanationRecord(query, stage, str(rule_of(evaluation)), trace.error, metrics, values, tuple(hits))
+
+
+def _is_told(measure: Measure) -> bool:
+    """Whether hits earn it, and it can be computed again: a user's own may not be installed where a run is loaded."""
+    return measure.is_earned and measure.is_installed
+
+
+def _pieces(query: Query, number: int, judged: Judgements, text: Text) -> dict[int, list[Piece]]:
+    """Return the pieces of each rank of one of the rankings that were judged."""
+    pieces, satisfied = judged.pieces, judged.satisfied
+    news = set(zip(satisfied.fact.tolist(), satisfied.passage.tolist(), satisfied.rank.tolist(), strict=True))
+    first_fact = int(judged.facts.first_of_query(np.array([number]))[0])
+    found: dict[int, list[Piece]] = {}
+    for row in np.flatnonzero(pieces.query == number).tolist():
+        fact, alternative = int(pieces.fact[row]), int(pieces.passage[row])
+        rank = int(pieces.rank[row])
+        label = query.facts[fact - first_fact].passages[alternative].text or ""
+        covered = int(pieces.normalized_end[row] - pieces.normalized_start[row])
+        piece = Piece(
+            fact=fact - first_fact + 1,
+            passage=alternative + 1,
+            grade=int(pieces.grade[row]),
+            direction=Direction.NAMES[int(pieces.direction[row])],
+            start=int(pieces.start[row]),
+            end=int(pieces.end[row]),
+            length=len(label),
+            counts=bool(pieces.relevant[row]),
+            satisfies=(fact, alternative, rank) in news,
+            share=covered / len(text(label)) if covered else 0.0,
+        )
+        found.setdefault(rank, []).append(piece)
+    return found
+
+
+def _cells(piece: Piece | None) -> tuple[object, ...]:
+    if piece is None:
+        return (None,) * 9
+    return (
+        piece.fact,
+        piece.passage,
+        piece.grade,
+        piece.direction,
+        piece.start,
+        piece.end,
+        piece.length,
+        piece.counts,
+        piece.satisfies,
+    )
+
+
+# A metric over the depth at which it is taken.
+
+
+def has_curve(metric: Metric) -> bool:
+    """Whether a metric can be shown over k: it takes a depth, and can be computed here."""
+    return MEASURES[metric.name].takes_k and MEASURES[metric.name].is_installed
+
+
+def over_k(evaluation: EvaluationRecord, metric: Metric | str, ks: Sequence[int] | None = None) -> pd.DataFrame:
+    """Return a metric's mean at many depths, from what matched, without asking the system again.
+
+    Args:
+        evaluation: what was measured.
+        metric: a measure without a depth, as `"ndcg"`.
+        ks: the depths; by default from 1 to the number of candidates.
+
+    Returns:
+        One row a depth: `k`, one column a stage with its mean (missing where the stage could not return so many hits),
+        and `n`, the queries that the first stage's mean is over.
+
+    Raises:
+        ConfigurationError: no such measure, one that takes no depth or names its own, or a depth that is not from 1 to
+            the number of candidates.
+    """
+    import pandas as pd
+
+    measure = parse(str(metric))
+    if measure.depth is not None or not MEASURES[measure.name].takes_k:
+        raise ConfigurationError(
+            f"over_k: found {metric}; expected a measure without a depth that takes one, as 'ndcg'"
+        )
+    metrics = [measure @ k for k in _depths(evaluation, ks)]
+    scores = score(evaluation.run, evaluation.dataset, judgements_of(evaluation), metrics, evaluation.profile)
+    means = {
+        stage: [np.nan if evaluation.is_truncated(stage, at_k) else scores.mean(stage, at_k) for at_k in scores.metrics]
+        for stage in scores.stages
+    }
+    n = [scores.n(evaluation.before, at_k) for at_k in scores.metrics]
+    return pd.DataFrame({"k": [at_k.k for at_k in scores.metrics], **means, "n": n})
+
+
+def _depths(evaluation: EvaluationRecord, ks: Sequence[int] | None) -> list[int]:
+    candidates = int(evaluation.run.spec["candidates"])
+    given: object = range(1, candidates + 1) if ks is None else ks
+    found = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else []
+    for k in found or [ks]:
+        if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= int(k) <= candidates:
+            raise ConfigurationError(
+                f"ks: found {k!r}; expected depths from 1 to {candidates}, the number of candidates, as "
+                f"range(1, {candidates + 1})"
+            )
+    return sorted({int(k) for k in found})

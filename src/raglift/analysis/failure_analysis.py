@@ -1,0 +1,221 @@
+"""Where each fact was found or lost."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.analysis.upper_bound import attainable_facts, depth_of, judgements_of, rule_of
+from raglift.metrics.measure import first_satisfactions
+from raglift.records.labels import PEOPLE, LabelSources
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from raglift.analysis.records import EvaluationRecord
+    from raglift.matching.matches import Judgements
+    from raglift.records.rankings import Run
+
+
+# Where recall was lost: each fact takes the first outcome that applies, so that the counts add up exactly.
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The facts that came to one end."""
+
+    outcome: str
+    """What became of them: `failed`, `found`, `below_k`, `dropped`, `not_retrieved`, `not_attainable`, or `missed`
+    (the last two in one, where the chunks of the index are not known)."""
+    stage: str | None
+    """The stage that dropped them, or made them findable; None for the other outcomes."""
+    facts: int
+    """How many."""
+    query_ids: tuple[str, ...]
+    """Whose they are: each query once, in dataset order."""
+
+
+@dataclass(frozen=True)
+class LossBreakdownRecord:
+    """What became of each fact of the labelled queries, at one depth."""
+
+    k: int
+    """The depth at which a fact counts as found."""
+    facts: int
+    """All facts of the labelled queries; the sum over `losses`."""
+    losses: tuple[Loss, ...]
+    """One entry an outcome, in the order in which they are tried; those without facts too."""
+    made_findable: tuple[Loss, ...]
+    """Facts that a later ranking satisfies and the candidates did not, by the stage that made them so (by merging or
+    expanding hits); they are counted in `losses` as well, as found, below k, or dropped by a stage after that."""
+    chunks_known: bool
+    """Whether it is known what the chunks of the index allow; else `missed` stands for the last two outcomes."""
+    label_sources: LabelSources = PEOPLE
+    """Who gave the labels that it rests on."""
+
+    def of(self, outcome: str, stage: str | None = None) -> Loss:
+        """Return one entry; one of no facts when there is none."""
+        for loss in self.losses:
+            if loss.outcome == outcome and loss.stage == stage:
+                return loss
+        return Loss(outcome, stage, 0, ())
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row an outcome: `outcome`, `stage`, `facts`, `share`, `queries` and `query_ids`."""
+        import pandas as pd
+
+        rows = [
+            (loss.outcome, loss.stage, loss.facts, loss.facts / max(self.facts, 1), len(loss.query_ids), loss.query_ids)
+            for loss in self.losses
+        ]
+        return pd.DataFrame(rows, columns=["outcome", "stage", "facts", "share", "queries", "query_ids"])
+
+
+@dataclass(frozen=True, eq=False)
+class Fates:
+    """What became of each fact of the labelled queries, fact by fact, at one depth."""
+
+    k: int
+    """The depth at which a fact counts as found."""
+    query: NDArray[np.int64]
+    """Whose each fact is: an index into the queries, ascending."""
+    outcomes: tuple[tuple[str, str | None], ...]
+    """What can become of a fact, in the order in which it is tried: outcome and stage, as `Loss` has them."""
+    fate: NDArray[np.int64]
+    """What became of each: an index into `outcomes`."""
+    ranks: NDArray[np.int64]
+    """Shape (stages, facts): the rank at which a stage's ranking satisfies a fact; 0 for never."""
+    chunks_known: bool
+    """Whether it is known what the chunks of the index allow; else `missed` stands for the last two outcomes."""
+
+
+def fates_of(evaluation: EvaluationRecord, k: int | None = None) -> Fates:
+    """Return what became of each fact: the first of these that applies.
+
+    `failed`: its query failed. `found`: the last ranking satisfies it by rank k. `below_k`: by a later rank.
+    `dropped`: an earlier stage's ranking satisfied it; stage S lost it. `not_retrieved`: the chunks of the index
+    allow it, but it was not among the candidates. `not_attainable`: the chunks do not allow it.
+
+    Args:
+        evaluation: what was measured.
+        k: the depth; by default the deepest that was scored.
+
+    Raises:
+        ConfigurationError: k is not a depth of the run.
+    """
+    k = depth_of(evaluation, k)
+    judgements = judgements_of(evaluation)
+    ranks = np.stack([_first_ranks(judged) for judged in judgements])
+    query = judgements[0].facts.query
+    failed = np.array([trace.error is not None for trace in evaluation.run.traces], dtype=np.bool_)[query]
+    attainable = attainable_facts(evaluation.dataset.queries, evaluation.run.inventory, rule_of(evaluation))
+    stages = evaluation.scores.stages
+    satisfied = ranks > 0
+    # the stage after the last one that satisfied it
+    lost_at = len(stages) - np.argmax(satisfied[::-1], axis=0)
+    outcomes: dict[tuple[str, str | None], NDArray[np.bool_]] = {
+        ("failed", None): failed,
+        ("found", None): satisfied[-1] & (ranks[-1] <= k),
+        ("below_k", None): satisfied[-1],
+        **{("dropped", stages[n]): satisfied.any(axis=0) & (lost_at == n) for n in range(1, len(stages))},
+        **_never_seen(attainable, len(query)),
+    }
+    # The last one always applies
+    fate = np.argmax(np.stack(list(outcomes.values())), axis=0)
+    return Fates(k, query, tuple(outcomes), fate, ranks, attainable is not None)
+
+
+def loss_breakdown(evaluation: EvaluationRecord, k: int | None = None) -> LossBreakdownRecord:
+    """Return how many facts came to which end, as `fates_of` tells them.
+
+    Args:
+        evaluation: what was measured.
+        k: the depth; by default the deepest that was scored.
+
+    Raises:
+        ConfigurationError: k is not a depth of the run.
+    """
+    fates = fates_of(evaluation, k)
+    query, satisfied, stages = fates.query, fates.ranks > 0, evaluation.scores.stages
+    losses = tuple(
+        _loss(evaluation, outcome, stage, query[fates.fate == number])
+        for number, (outcome, stage) in enumerate(fates.outcomes)
+    )
+    failed = fates.fate == fates.outcomes.index(("failed", None))
+    gained = satisfied.any(axis=0) & ~satisfied[0] & ~failed
+    gained_at = np.argmax(satisfied, axis=0)
+    made_findable = [
+        _loss(evaluation, "made_findable", stages[n], query[gained & (gained_at == n)]) for n in range(1, len(stages))
+    ]
+    return LossBreakdownRecord(
+        fates.k,
+        len(query),
+        losses,
+        tuple(loss for loss in made_findable if loss.facts),
+        fates.chunks_known,
+        evaluation.label_sources,
+    )
+
+
+def _never_seen(attainable: NDArray[np.bool_] | None, facts: int) -> dict[tuple[str, str | None], NDArray[np.bool_]]:
+    every = np.ones(facts, dtype=np.bool_)
+    if attainable is None:
+        return {("missed", None): every}
+    return {("not_retrieved", None): attainable, ("not_attainable", None): every}
+
+
+def _first_ranks(judged: Judgements) -> NDArray[np.int64]:
+    """Return the rank at which each fact is satisfied; 0 for one that is not."""
+    first = first_satisfactions(judged)
+    ranks = np.zeros(len(judged.facts.query), dtype=np.int64)
+    ranks[first.fact] = first.rank
+    return ranks
+
+
+def _loss(evaluation: EvaluationRecord, outcome: str, stage: str | None, query: NDArray[np.int64]) -> Loss:
+    queries = evaluation.dataset.queries
+    return Loss(outcome, stage, len(query), tuple(queries[number].id for number in np.unique(query).tolist()))
+
+
+# The queries that failed, by cause: an error without what is one query's own.
+
+
+_DETAIL = " — "
+"""What stands after it is of one query, in raglift's own errors."""
+_TRIES = re.compile(r" \(tried \d+ times\)$")
+_LONG_QUOTE = re.compile(r"'[^']{24,}'|\"[^\"]{24,}\"")
+_NUMBER = re.compile(r"\b(?:0x[0-9a-fA-F]+|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|\d[\d.,]{2,}\d)\b")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Queries that failed of one cause."""
+
+    cause: str
+    """What their errors have in common, with the stage: `retrieve: HTTP 500 Internal Server Error`."""
+    query_ids: tuple[str, ...]
+    """Which, in the order of the dataset."""
+    first: str
+    """The error of the first, in full."""
+
+
+def failures_of(run: Run) -> tuple[Failure, ...]:
+    """Return the causes of which queries failed, the commonest first; none where no query failed."""
+    causes: dict[str, list[tuple[str, str]]] = {}
+    for trace in run.traces:
+        if trace.error is not None:
+            causes.setdefault(_cause(trace.error), []).append((trace.query_id, trace.error))
+    found = [
+        Failure(cause, tuple(query_id for query_id, _ in failed), failed[0][1]) for cause, failed in causes.items()
+    ]
+    return tuple(sorted(found, key=lambda failure: -len(failure.query_ids)))
+
+
+def _cause(error: str) -> str:
+    """Return an error without what only this query's has: details, long quotations, numbers of four digits or more."""
+    common = _TRIES.sub("", error.partition(_DETAIL)[0])
+    return _NUMBER.sub("…", _LONG_QUOTE.sub("…", common))

@@ -1,0 +1,280 @@
+"""What reranking changed, overall and by tag."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.analysis.paired_statistics import (
+    detectable,
+    interval_of,
+    method_of,
+    method_text,
+    primary_of,
+    scored,
+    verdict,
+    within_reach,
+)
+from raglift.analysis.records import Lifted, LiftRecord, Moved, TagSlice, TagSlicesRecord
+from raglift.analysis.upper_bound import judgements_of
+from raglift.analysis.warnings import few_queries, read_in_part
+from raglift.errors import ConfigurationError
+from raglift.metrics.computing import has_differences, mean_of, mean_title
+from raglift.metrics.measure import first_satisfactions
+from raglift.stats.intervals import checked_integer
+from raglift.stats.paired_tests import TIED, paired_differences
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from raglift.analysis.records import ComparisonRecord, EvaluationRecord, Method
+    from raglift.matching.matches import Judgements
+    from raglift.records.labels import Query
+    from raglift.records.metric import Metric
+    from raglift.stats.paired_tests import PairedDifference
+
+
+# Reranker lift: after minus before on the same candidates at the same k, and the queries that moved most.
+
+
+_SHOWN = 5
+
+
+def reranker_lift(
+    evaluation: EvaluationRecord,
+    *,
+    primary: Metric | str | None = None,
+    seed: int = 0,
+    confidence: float = 0.95,
+    moved: int = _SHOWN,
+) -> LiftRecord:
+    """Return what the stages after the first changed, with intervals, a test, and the queries that moved most.
+
+    Args:
+        evaluation: of a system with a reranker.
+        primary: the metric that decides; every other is exploratory. By default NDCG@10 or, where that was not scored,
+            NDCG at the deepest depth that was, else the first measure of quality at its deepest.
+        seed: of the permutation tests.
+        confidence: how often intervals hold the true value.
+        moved: how many queries to name in each direction, at most.
+
+    Raises:
+        ConfigurationError: a system of one stage, a metric that was not scored, or an argument outside its range.
+    """
+    if len(evaluation.scores.stages) == 1:
+        raise ConfigurationError(
+            f"reranker_lift: found a system of one stage ({evaluation.before}); expected one with a reranker, as "
+            "evaluate(system, dataset, reranker='late-interaction')"
+        )
+    method = method_of(seed, confidence)
+    most = checked_integer("moved", moved, least=0)
+    decides = primary_of(primary, evaluation.scores.metrics)
+    metrics = (decides, *(each for each in evaluation.scores.metrics if each != decides and has_differences(each)))
+    lifts = np.stack([evaluation.lift(metric) for metric in metrics], axis=1)
+    described = paired_differences(lifts, seed=seed, confidence=confidence)
+    rows = tuple(
+        _lifted(evaluation, metric, difference, method) for metric, difference in zip(metrics, described, strict=True)
+    )
+    text = method_text([rows[0].difference], decides, "nothing to correct for: one comparison")
+    up, down = _moved(evaluation, decides, lifts[:, 0], most)
+    return LiftRecord(
+        evaluation,
+        decides,
+        (_decided(rows[0], lifts[:, 0], method), *rows[1:]),
+        up,
+        down,
+        replace(method, text=text),
+        tuple(_warnings(evaluation, rows[0])),
+    )
+
+
+def _lifted(evaluation: EvaluationRecord, metric: Metric, difference: PairedDifference, method: Method) -> Lifted:
+    before = evaluation.scores.of(evaluation.before, metric)
+    after = evaluation.scores.of(evaluation.after, metric)
+    is_fair = evaluation.has_fair_lift(metric)
+    if is_fair:  # the same queries on both sides, also where a profile leaves one out of one side's mean
+        both = ~np.isnan(before) & ~np.isnan(after)
+        before, after = before[both], after[both]
+    return Lifted(
+        metric=metric,
+        before=mean_of(metric, before),
+        before_interval=interval_of(metric, before, method.confidence),
+        after=mean_of(metric, after),
+        after_interval=interval_of(metric, after, method.confidence),
+        n=int(np.count_nonzero(~np.isnan(after))),
+        difference=within_reach(metric, difference) if is_fair else None,
+        truncated=not is_fair,
+    )
+
+
+def _decided(row: Lifted, lift: NDArray[np.float64], method: Method) -> Lifted:
+    if row.difference is None or not row.difference.n:
+        return replace(row, exploratory=False)
+    said = verdict(row.difference, row.difference.p, method)
+    return replace(row, detectable=detectable(lift, method, 1), verdict=said, exploratory=False)
+
+
+def _warnings(evaluation: EvaluationRecord, row: Lifted) -> list[str]:
+    cut = [stage for stage in evaluation.scores.stages if evaluation.is_truncated(stage, row.metric)]
+    unfair = [
+        f"no fair pair on {mean_title(row.metric)}: {stage} returns no more than {_hits(evaluation.truncated[stage])}, "
+        "whatever is asked; choose a primary metric at a smaller depth"
+        for stage in cut
+        if row.truncated
+    ]
+    return [*few_queries(row.n), *unfair, *read_in_part(evaluation)]
+
+
+def _hits(count: int) -> str:
+    return "1 hit" if count == 1 else f"{count:,} hits"
+
+
+def _moved(
+    evaluation: EvaluationRecord, metric: Metric, lift: NDArray[np.float64], most: int
+) -> tuple[tuple[Moved, ...], tuple[Moved, ...]]:
+    """Return the queries that gained and lost most; of equal ones, the first in the dataset."""
+    sizes = np.nan_to_num(lift)
+    order = np.argsort(-np.abs(sizes), kind="stable")
+    up = [int(place) for place in order if sizes[place] > TIED][:most]
+    down = [int(place) for place in order if sizes[place] < -TIED][:most]
+    if not up and not down:
+        return (), ()
+    judgements = judgements_of(evaluation)
+    before, after = _first_ranks(judgements[0]), _first_ranks(judgements[-1])
+    values = evaluation.scores.of(evaluation.before, metric), evaluation.scores.of(evaluation.after, metric)
+
+    def one(place: int) -> Moved:
+        query = evaluation.dataset.queries[place]
+        return Moved(
+            query_id=query.id,
+            text=query.text,
+            before=float(values[0][place]),
+            after=float(values[1][place]),
+            rank_before=before.get(place),
+            rank_after=after.get(place),
+        )
+
+    return tuple(map(one, up)), tuple(map(one, down))
+
+
+def _first_ranks(judged: Judgements) -> dict[int, int]:
+    """Return the rank at which each query's first fact is satisfied, for the queries of which one is."""
+    first = first_satisfactions(judged)
+    places, rows = np.unique(first.query, return_index=True)  # sorted by query, then rank
+    return dict(zip(places.tolist(), first.rank[rows].tolist(), strict=True))
+
+
+# Means and differences on the queries of each tag.
+
+
+@dataclass(frozen=True, eq=False)
+class _System:
+    """One system's values of one metric."""
+
+    name: str
+    values: NDArray[np.float64]
+    """One a query."""
+    baseline: NDArray[np.float64] | None
+    """What they are compared with; None for the baseline itself."""
+    is_fair: bool
+    """Whether a difference means something."""
+
+
+def comparison_by_tag(comparison: ComparisonRecord, metric: Metric | str | None = None) -> TagSlicesRecord:
+    """Return each system beside the baseline on the queries of each tag.
+
+    Raises:
+        ConfigurationError: the metric was not compared.
+    """
+    wanted = scored(comparison.primary if metric is None else metric, comparison.metrics, "metric")
+    queries = [comparison.evaluation(comparison.baseline).dataset.query_by_id[key] for key in comparison.query_ids]
+    values = {name: _values(comparison.evaluation(name), wanted, comparison.query_ids) for name in comparison.names}
+    cut = {row.system: row.truncated for row in comparison.of(wanted)}
+    baseline = comparison.baseline
+    systems = [
+        _System(
+            name,
+            values[name],
+            None if name == baseline else values[baseline],
+            is_fair=not cut[name] and not cut[baseline],
+        )
+        for name in comparison.names
+    ]
+    slices = _slices(queries, systems, wanted, comparison.method)
+    return TagSlicesRecord(wanted, baseline, slices, comparison.method, comparison.label_sources)
+
+
+def evaluation_by_tag(
+    evaluation: EvaluationRecord, metric: Metric | str | None, *, seed: int = 0, confidence: float = 0.95
+) -> TagSlicesRecord:
+    """Return the means on the queries of each tag after the last stage, beside the first where there is a reranker.
+
+    Raises:
+        ConfigurationError: the metric was not scored, or an argument is outside its range.
+    """
+    method = method_of(seed, confidence)
+    known = evaluation.scores.metrics
+    wanted = primary_of(None, known) if metric is None else scored(metric, known, "metric")
+    after = evaluation.scores.of(evaluation.after, wanted)
+    before = None if evaluation.before == evaluation.after else evaluation.scores.of(evaluation.before, wanted)
+    system = _System(evaluation.after, after, before, is_fair=evaluation.has_fair_lift(wanted))
+    baseline = None if before is None else evaluation.before
+    slices = _slices(evaluation.dataset.queries, [system], wanted, method)
+    return TagSlicesRecord(wanted, baseline, slices, method, evaluation.label_sources)
+
+
+def _values(evaluation: EvaluationRecord, metric: Metric, query_ids: Sequence[str]) -> NDArray[np.float64]:
+    place = {query_id: number for number, query_id in enumerate(evaluation.scores.query_ids)}
+    values = evaluation.scores.of(evaluation.after, metric)
+    return values[np.array([place[query_id] for query_id in query_ids], dtype=np.intp)]
+
+
+def _slices(
+    queries: Sequence[Query], systems: Sequence[_System], metric: Metric, method: Method
+) -> tuple[TagSlice, ...]:
+    """Return a slice for each tag of a labelled query, most queries first, and each system."""
+    members = _members(queries)
+    slices = []
+    for system in systems:
+        described = {}
+        if system.baseline is not None and system.is_fair and members:
+            differences = system.values - system.baseline
+            within = np.stack([np.where(member, differences, np.nan) for member in members.values()], axis=1)
+            found = paired_differences(within, seed=method.seed, confidence=method.confidence)
+            described = {tag: within_reach(metric, one) for tag, one in zip(members, found, strict=True)}
+        for tag, member in members.items():
+            values, baseline = system.values[member], None
+            if system.baseline is not None:
+                both = ~np.isnan(values) & ~np.isnan(system.baseline[member])
+                values, baseline = values[both], system.baseline[member][both]
+            slices.append(
+                TagSlice(
+                    tag=tag,
+                    system=system.name,
+                    n=int(np.count_nonzero(~np.isnan(values))),
+                    mean=mean_of(metric, values),
+                    interval=interval_of(metric, values, method.confidence),
+                    baseline_mean=None if baseline is None else mean_of(metric, baseline),
+                    difference=described.get(tag),
+                )
+            )
+    place = {tag: number for number, tag in enumerate(members)}
+    return tuple(sorted(slices, key=lambda one: place[one.tag]))  # stable: the systems keep their order
+
+
+def _members(queries: Sequence[Query]) -> dict[str | None, NDArray[np.bool_]]:
+    """Return, for each tag of a labelled query, which queries have it; the most frequent first, None last."""
+    labelled = [query for query in queries if query.is_labelled]
+    frequency = Counter(tag for query in labelled for tag in set(query.tags))
+    tags: list[str | None] = [tag for tag, _ in sorted(frequency.items(), key=lambda item: (-item[1], item[0]))]
+    if any(not query.tags for query in labelled):
+        tags.append(None)
+    return {
+        tag: np.array([tag in query.tags if tag is not None else not query.tags for query in queries], dtype=np.bool_)
+        for tag in tags
+    }

@@ -1,0 +1,182 @@
+"""Statistics of scores, with what raglift knows of its metrics: their bounds, and whether more of them is better."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.analysis.records import Method
+from raglift.errors import ConfigurationError
+from raglift.metrics.computing import has_differences
+from raglift.metrics.measure import LEAST
+from raglift.metrics.parsing import as_metric
+from raglift.metrics.registry import MEASURES
+from raglift.records.metric import Metric
+from raglift.stats.intervals import Interval, checked_fraction, checked_integer, mean_interval
+from raglift.stats.power import detectable_difference
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from raglift.stats.paired_tests import PairedDifference
+
+
+_MORE = 1e-9
+"""What rounding may add to a metric that ends at 1."""
+
+
+def method_of(seed: int, confidence: float, text: str = "") -> Method:
+    """Return the settings of the statistics, checked.
+
+    Raises:
+        ConfigurationError: a seed that is not an integer of 0 or more, or a confidence not between 0 and 1.
+    """
+    return Method(text, checked_fraction("confidence", confidence), checked_integer("seed", seed, least=0))
+
+
+def method_text(differences: Sequence[PairedDifference | None], metric: Metric | None, correction: str) -> str:
+    """Return how p-values and intervals were computed, in one sentence.
+
+    Args:
+        differences: of the primary metric; None where there is no fair pair.
+        metric: the primary one; None where no intervals of means are shown.
+        correction: what was done about several tests.
+    """
+    known = [difference for difference in differences if difference is not None]
+    if not known:
+        return "no test: there is no fair pair on the primary metric"
+    tests = _tests(dict.fromkeys(_ANY_NUMBER.sub("all assignments", found.test) for found in known))
+    means = "" if metric is None else ", of means by Wilson's" if is_bounded(metric) else ", of means by t"
+    return f"p by {tests}; intervals of differences by {known[0].interval}{means}; {correction}"
+
+
+def _tests(names: Iterable[str]) -> str:
+    """Return the names of tests, of which the last words tell how many assignments were looked at."""
+    ways: dict[str, list[str]] = {}
+    for name in names:
+        test, _, way = name.rpartition(", ")
+        ways.setdefault(test, []).append(way)
+    return " or ".join(f"{test}, {' or '.join(of_test)}" for test, of_test in ways.items())
+
+
+def scored(metric: Metric | str, known: Sequence[Metric], where: str) -> Metric:
+    """Return a metric that was scored.
+
+    Args:
+        metric: a metric or its text.
+        known: those that were scored.
+        where: the argument's name, for the message.
+
+    Raises:
+        ConfigurationError: the text is no metric, or it was not scored.
+    """
+    wanted = as_metric(metric, where)
+    if wanted not in known:
+        raise ConfigurationError(
+            f"{where}: found {wanted}, which was not scored; expected one of {', '.join(map(str, known))} "
+            "(rl.rescore adds metrics and depths without asking the system again)"
+        )
+    return wanted
+
+
+_USUAL = Metric("ndcg", 10)
+_ANY_NUMBER = re.compile(r"all [\d,]+ assignments?")
+
+
+def primary_of(metric: Metric | str | None, known: Sequence[Metric]) -> Metric:
+    """Return the metric that decides: one that was scored, and of which more is better.
+
+    Args:
+        metric: which; by default NDCG@10 or, where that was not scored, NDCG at the deepest depth that was, else the
+            first measure of quality at its deepest.
+        known: those that were scored.
+
+    Raises:
+        ConfigurationError: it was not scored, or is no measure of quality.
+    """
+    if metric is None:
+        return _usual(known)
+    if not has_differences(as_metric(metric, "primary")):
+        raise ConfigurationError(
+            f"primary: found {metric}, whose mean over queries is geometric, so it has no differences query by query; "
+            "expected one whose mean is arithmetic, as ap for gm_map"
+        )
+    wanted = scored(metric, known, "primary")
+    if not is_quality(wanted):
+        raise ConfigurationError(
+            f"primary: found {wanted}, which is no measure of quality; expected one of which more is better, as ndcg@10"
+        )
+    return wanted
+
+
+def _usual(known: Sequence[Metric]) -> Metric:
+    """Return the metric that decides where none is named."""
+    if _USUAL in known:
+        return _USUAL
+    quality = [metric for metric in known if is_quality(metric)]
+    if not quality:
+        raise ConfigurationError(
+            f"primary: found no measure of quality among {', '.join(map(str, known))}; expected one of which more is "
+            "better, as ndcg@10 (rl.rescore adds metrics and depths without asking the system again)"
+        )
+    usual = [one for one in quality if one.name == _USUAL.name and one.k is not None and not one.parameters]
+    alike = usual or [metric for metric in quality if metric.name == quality[0].name]
+    return max(alike, key=lambda metric: (metric.k or 0, 0 if metric.budget is None else metric.budget.most))
+
+
+def is_quality(metric: Metric) -> bool:
+    """Whether more of a metric is better, hits earn it, and systems can be compared query by query."""
+    measure = MEASURES[metric.name]
+    return has_differences(metric) and measure.is_earned and not measure.is_cost and not measure.is_neutral
+
+
+def interval_of(metric: Metric, values: NDArray[np.float64], confidence: float) -> Interval | None:
+    """Return where the mean may lie; None where that cannot be told."""
+    counted = values[~np.isnan(values)]
+    if not has_differences(metric):  # the interval of the mean logarithm, back from logarithms
+        low, high = np.exp(mean_interval(np.log(np.maximum(counted, LEAST)), confidence=confidence)).tolist()
+        return None if math.isnan(low) else Interval(low, min(high, 1.0) if is_bounded(metric) else high)
+    # AutoRAG's NDCG passes 1 where several hits match one passage
+    ends_at_1 = float(counted.max(initial=0.0)) <= 1.0 + _MORE
+    bounds = (0.0, 1.0) if ends_at_1 and is_bounded(metric) else None
+    found = mean_interval(counted, confidence=confidence, bounds=bounds)
+    return None if math.isnan(found.low) else found
+
+
+def is_bounded(metric: Metric) -> bool:
+    """Whether a metric lies between 0 and 1."""
+    return MEASURES[metric.name].is_bounded
+
+
+def within_reach(metric: Metric, difference: PairedDifference) -> PairedDifference:
+    """Return a difference of a metric whose interval, which a few queries make wide, ends at what is possible."""
+    if not is_bounded(metric) or math.isnan(difference.low):
+        return difference
+    return replace(difference, low=max(-1.0, difference.low), high=min(1.0, difference.high))
+
+
+def detectable(values: NDArray[np.float64], method: Method, tests: int) -> float | None:
+    """Return the smallest difference that so many queries show four times in five; None where that cannot be told.
+
+    Args:
+        values: the differences.
+        method: holds the level of the tests.
+        tests: over how many the level is shared, as Holm does for the first of them.
+    """
+    counted = values[~np.isnan(values)]
+    if len(counted) < 2 or np.ptp(counted) == 0.0:
+        return None
+    return detectable_difference(float(counted.std(ddof=1)), len(counted), alpha=method.alpha / max(tests, 1))
+
+
+def verdict(difference: PairedDifference, p: float, method: Method) -> str:
+    """Return `better` or `worse` where p is at most the level of the tests, else `not told apart`."""
+    if p > method.alpha or difference.mean == 0.0:
+        return "not told apart"
+    return "better" if difference.mean > 0.0 else "worse"

@@ -1,0 +1,476 @@
+"""What evaluations and comparisons found, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.errors import ConfigurationError
+from raglift.metrics.computing import has_differences
+from raglift.metrics.parsing import as_metric
+from raglift.records.labels import PEOPLE, LabelSources
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from raglift.matching.matches import Judgements
+    from raglift.metrics.computing import Scores
+    from raglift.records.dataset import Dataset
+    from raglift.records.metric import Metric
+    from raglift.records.rankings import Hit, Run
+    from raglift.stats.intervals import Interval
+    from raglift.stats.paired_tests import PairedDifference
+
+
+# What an evaluation found.
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EvaluationRecord:
+    """One system measured on one dataset, before and after reranking."""
+
+    run: Run
+    """What the system returned."""
+    dataset: Dataset
+    """What it was measured on."""
+    scores: Scores
+    """Every metric at every stage."""
+    profile: str = "default"
+    """Whose metric conventions were used."""
+    truncated: Mapping[str, int] = field(default_factory=dict)
+    """For each stage that returned no more than so many hits whatever was asked: how many."""
+    notes: tuple[str, ...] = ()
+    """What the reader of the figures should know."""
+    judgements: tuple[Judgements, ...] = ()
+    """What matched, for each stage; empty for a loaded evaluation, which makes them again when they are asked for."""
+    truncated_tokens: Mapping[str, int] = field(default_factory=dict)
+    """For each truncated stage: the tokens that each of its cut rankings holds at least, where budgets were scored."""
+
+    @property
+    def label_sources(self) -> LabelSources:
+        """Who gave the labels that its figures rest on: people, and which models."""
+        return self.dataset.label_sources
+
+    @property
+    def before(self) -> str:
+        """The first stage: what was retrieved."""
+        return self.scores.stages[0]
+
+    @property
+    def after(self) -> str:
+        """The last stage; the first one when there is no other."""
+        return self.scores.stages[-1]
+
+    def is_truncated(self, stage: str, metric: Metric | str) -> bool:
+        """Whether a metric looks deeper than the stage could return: at more hits, or at more tokens than they have."""
+        limit, metric = self.truncated.get(stage), as_metric(metric)
+        if limit is not None and metric.budget is not None:
+            return metric.budget.most > self.truncated_tokens.get(stage, 0)
+        return limit is not None and (metric.k is None or metric.k > limit)
+
+    def lift(self, metric: Metric | str) -> NDArray[np.float64]:
+        """Return the metric after the last stage minus before, one value a query; NaN where there is no fair pair.
+
+        The pair is the same query, the same candidates and the same k. A reranker that returned fewer hits than k
+        whatever it was given has no fair pair at that k, and neither has a system of one stage. At a token budget the
+        reranked candidates fill another beginning; there is no fair pair where any stage could not fill the budget.
+        """
+        metric = as_metric(metric)
+        before = self.scores.of(self.before, metric)
+        after = self.scores.of(self.after, metric)
+        return after - before if self.has_fair_lift(metric) else np.full_like(before, np.nan)
+
+    def has_fair_lift(self, metric: Metric | str) -> bool:
+        """Whether the metric before and after reranking is a fair pair, as `lift` says.
+
+        One whose mean is geometric has none: the difference of two such means is no mean of differences.
+        """
+        metric = as_metric(metric)
+        if not has_differences(metric):
+            return False
+        stages = self.scores.stages if metric.budget is not None else self.scores.stages[1:]
+        return len(self.scores.stages) > 1 and not any(self.is_truncated(stage, metric) for stage in stages)
+
+    def mean_lift(self, metric: Metric | str) -> float | None:
+        """Return the mean lift; None where there is no fair pair."""
+        lift = self.lift(metric)
+        counted = lift[~np.isnan(lift)]
+        return float(counted.mean()) if len(counted) else None
+
+    def hits(self, query_id: str, stage: str | None = None) -> tuple[Hit, ...]:
+        """Return what one query got, best first; nothing where it failed before the stage was done.
+
+        Args:
+            query_id: the id of the query.
+            stage: the stage; by default the last.
+
+        Raises:
+            DatasetError: no query has that id.
+            ConfigurationError: no stage has that name.
+        """
+        stage, stages = self.after if stage is None else stage, self.scores.stages
+        if stage not in stages:
+            raise ConfigurationError(f"stage: found {stage!r}; expected one of {', '.join(stages)}")
+        trace = self.run.traces[self.dataset.queries.index(self.dataset.query(query_id))]
+        return next((done.ranking.hits for done in trace.stages if done.stage == stage), ())
+
+    def __repr__(self) -> str:
+        stages = " → ".join(self.scores.stages)
+        return f"{type(self).__name__}({self.dataset.name!r}, {stages}, {len(self.dataset):,} queries)"
+
+
+# Systems beside each other on the same queries, and which differences are real.
+
+
+@dataclass(frozen=True)
+class Method:
+    """How intervals and p-values were computed."""
+
+    text: str
+    """The tests and intervals by name, in one sentence."""
+    confidence: float
+    """Of every interval; a difference counts as real where p is at most 1 minus it."""
+    seed: int
+    """Of resampling, permutation and the choice of halves."""
+
+    @property
+    def alpha(self) -> float:
+        """The level of the tests."""
+        return 1.0 - self.confidence
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One system on one metric, beside the baseline."""
+
+    system: str
+    """Its name in the comparison."""
+    metric: Metric
+    """At the last stage of each system."""
+    mean: float
+    """Over the queries that count for both; for the baseline over its own. NaN where none counts."""
+    interval: Interval | None
+    """Where the mean of all such queries may lie; None where no query counts."""
+    baseline_mean: float
+    """The baseline's mean over the same queries."""
+    n: int
+    """How many queries these are."""
+    difference: PairedDifference | None = None
+    """The system minus the baseline, query by query; None for the baseline, and where there is no fair pair."""
+    p_holm: float | None = None
+    """The p-value, corrected by Holm over the systems; on the primary metric only."""
+    detectable: float | None = None
+    """The smallest difference that so many queries show four times in five, at the level that Holm asks of the first of
+    all systems; on the primary metric only."""
+    verdict: str | None = None
+    """`better`, `worse` or `not told apart`, by `p_holm`; on the primary metric only."""
+    exploratory: bool = True
+    """Whether the p-value is not corrected: a hint to look, and no finding."""
+    truncated: bool = False
+    """Whether the metric looks deeper than the system could return: then neither it nor what is compared with it has a
+    fair pair."""
+
+    @property
+    def p(self) -> float | None:
+        """The p-value of the difference, not corrected; None where there is none."""
+        return None if self.difference is None else self.difference.p
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """The best system, chosen on one half of the queries and measured on the other."""
+
+    system: str
+    """The system with the highest mean on the first half; never the baseline."""
+    selection: tuple[str, ...]
+    """The queries that it was chosen on."""
+    selection_difference: float
+    """Its mean minus the baseline's on these: likely too large, since it was chosen for it."""
+    held_out: tuple[str, ...]
+    """The queries that had no part in the choice."""
+    mean: float
+    """Its mean on these."""
+    baseline_mean: float
+    """The baseline's."""
+    difference: PairedDifference
+    """Its difference to the baseline on these."""
+    verdict: str
+    """`better`, `worse` or `not told apart`: one test, so there is nothing to correct for."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ComparisonRecord:
+    """Two or more systems on the same queries, each beside a baseline."""
+
+    names: tuple[str, ...]
+    """What the systems are called, in the order given."""
+    evaluations: tuple[EvaluationRecord, ...]
+    """What was measured of each."""
+    baseline: str
+    """The system that the others are compared with."""
+    primary: Metric
+    """The one metric that decides; every other is exploratory."""
+    query_ids: tuple[str, ...]
+    """The queries that all systems answered, in the baseline's order."""
+    rows: tuple[Compared, ...]
+    """For each metric that all systems have scored, each system: the primary metric first."""
+    method: Method
+    """How intervals and p-values were computed."""
+    held_out: HeldOut | None = None
+    """The best system, measured on queries that had no part in the choice, where that was asked for."""
+    warnings: tuple[str, ...] = ()
+    """Why the figures may not mean what they seem to."""
+    notes: tuple[str, ...] = ()
+    """What else the reader should know."""
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics that were compared, the primary one first."""
+        return tuple(dict.fromkeys(row.metric for row in self.rows))
+
+    @property
+    def label_sources(self) -> LabelSources:
+        """Who gave the labels that its figures rest on: people, and which models."""
+        return self.evaluation(self.baseline).dataset.label_sources
+
+    @property
+    def stages(self) -> Mapping[str, str]:
+        """The stage at which each system was compared: its last."""
+        return {name: evaluation.after for name, evaluation in zip(self.names, self.evaluations, strict=True)}
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The systems that are compared with the baseline."""
+        return tuple(name for name in self.names if name != self.baseline)
+
+    def evaluation(self, name: str) -> EvaluationRecord:
+        """Return what was measured of one system.
+
+        Raises:
+            ConfigurationError: no system has that name.
+        """
+        return self.evaluations[self._place(name)]
+
+    def of(self, metric: Metric | str) -> tuple[Compared, ...]:
+        """Return one metric's rows, one a system in the order given.
+
+        Raises:
+            ConfigurationError: the metric was not compared.
+        """
+        wanted = as_metric(metric)
+        found = tuple(row for row in self.rows if row.metric == wanted)
+        if not found:
+            known = ", ".join(map(str, self.metrics))
+            raise ConfigurationError(f"metric: found {wanted}, which was not compared; expected one of {known}")
+        return found
+
+    def row(self, name: str, metric: Metric | str | None = None) -> Compared:
+        """Return one system on one metric; by default the primary one.
+
+        Raises:
+            ConfigurationError: no system has that name, or the metric was not compared.
+        """
+        return self.of(self.primary if metric is None else metric)[self._place(name)]
+
+    def _place(self, name: str) -> int:
+        if name not in self.names:
+            raise ConfigurationError(f"system: found {name!r}; expected one of {', '.join(map(repr, self.names))}")
+        return self.names.index(name)
+
+    def __repr__(self) -> str:
+        names = ", ".join(map(repr, self.names))
+        return f"{type(self).__name__}({names}; {self.primary}, {len(self.query_ids):,} queries)"
+
+
+# What reranking changed within one system, and whether the change is real.
+
+
+@dataclass(frozen=True)
+class Lifted:
+    """One metric before and after reranking: same queries, same candidates, same k."""
+
+    metric: Metric
+    """What was measured."""
+    before: float
+    """The mean after the first stage."""
+    before_interval: Interval | None
+    """Where the mean of all such queries may lie; None where no query counts."""
+    after: float
+    """The mean after the last stage."""
+    after_interval: Interval | None
+    """Likewise."""
+    n: int
+    """How many queries the means are over."""
+    difference: PairedDifference | None
+    """After minus before; None where there is no fair pair."""
+    detectable: float | None = None
+    """The smallest difference that so many queries show four times in five; on the primary metric only."""
+    verdict: str | None = None
+    """`better`, `worse` or `not told apart`; on the primary metric only."""
+    exploratory: bool = True
+    """Whether the metric is not the primary one: a hint to look, and no finding."""
+    truncated: bool = False
+    """Whether the metric looks deeper than the reranker returned: then there is no fair pair."""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A query whose primary metric the reranker changed."""
+
+    query_id: str
+    """Which."""
+    text: str
+    """The question."""
+    before: float
+    """Its value after the first stage."""
+    after: float
+    """Its value after the last."""
+    rank_before: int | None
+    """The rank at which the first fact was satisfied; None where none was."""
+    rank_after: int | None
+    """Likewise after the last stage."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LiftRecord:
+    """What the stages after the first changed, metric by metric."""
+
+    evaluation: EvaluationRecord
+    """What was measured."""
+    primary: Metric
+    """The one metric that decides; every other is exploratory."""
+    rows: tuple[Lifted, ...]
+    """One a metric, the primary one first."""
+    up: tuple[Moved, ...]
+    """The queries that gained most in the primary metric, most first."""
+    down: tuple[Moved, ...]
+    """The queries that lost most, most first."""
+    method: Method
+    """How intervals and p-values were computed."""
+    warnings: tuple[str, ...] = ()
+    """Why the figures may not mean what they seem to."""
+
+    @property
+    def label_sources(self) -> LabelSources:
+        """Who gave the labels that its figures rest on: people, and which models."""
+        return self.evaluation.dataset.label_sources
+
+    def row(self, metric: Metric | str | None = None) -> Lifted:
+        """Return one metric; by default the primary one.
+
+        Raises:
+            ConfigurationError: the metric was not scored.
+        """
+        wanted = self.primary if metric is None else as_metric(metric)
+        for row in self.rows:
+            if row.metric == wanted:
+                return row
+        known = ", ".join(str(row.metric) for row in self.rows)
+        raise ConfigurationError(f"metric: found {wanted}, which was not scored; expected one of {known}")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.evaluation.dataset.name!r}, {self.primary})"
+
+
+# Means and differences on the queries of one tag.
+
+
+@dataclass(frozen=True)
+class TagSlice:
+    """One system on the queries of one tag."""
+
+    FEW = 10
+
+    tag: str | None
+    """The tag; None for queries without any."""
+    system: str
+    """The system's name; for an evaluation, its last stage."""
+    n: int
+    """How many queries the mean is over."""
+    mean: float
+    """The system's mean; NaN where no query counts."""
+    interval: Interval | None
+    """Where the mean of all such queries may lie; None where no query counts."""
+    baseline_mean: float | None = None
+    """The mean of the baseline (for an evaluation, of its first stage) on the same queries; None where the system is
+    the baseline."""
+    difference: PairedDifference | None = None
+    """The system minus the baseline; None where the system is the baseline, and where there is no fair pair."""
+
+    @property
+    def few(self) -> bool:
+        """Whether the slice is of so few queries that its figures say little."""
+        return self.n < self.FEW
+
+
+@dataclass(frozen=True)
+class TagSlicesRecord:
+    """One metric on the queries of each tag: exploratory, no p-value is corrected for how many tags there are."""
+
+    metric: Metric
+    """What was measured."""
+    baseline: str | None
+    """What the differences are to: a system, or an evaluation's first stage; None for an evaluation of one stage."""
+    slices: tuple[TagSlice, ...]
+    """For each tag, most queries first, each system. A query of several tags is in several slices."""
+    method: Method
+    """How intervals and p-values were computed."""
+    label_sources: LabelSources = PEOPLE
+    """Who gave the labels that it rests on."""
+
+    @property
+    def tags(self) -> tuple[str | None, ...]:
+        """The tags, most queries first; None last, for queries without any."""
+        return tuple(dict.fromkeys(one.tag for one in self.slices))
+
+
+# Cost beside quality.
+
+
+@dataclass(frozen=True)
+class Costed:
+    """One system's quality and costs."""
+
+    system: str
+    """Its name in the comparison."""
+    quality: float
+    """The mean of the metric: more is better."""
+    costs: Mapping[str, float]
+    """What is known of each cost: less is better."""
+    beaten_by: tuple[str, ...] = ()
+    """The systems that are as good in everything and better in something."""
+    left_out: str | None = None
+    """Why the system is on neither side of the front; None when it takes part."""
+
+    @property
+    def on_front(self) -> bool:
+        """Whether no other system beats it in all."""
+        return self.left_out is None and not self.beaten_by
+
+
+@dataclass(frozen=True)
+class TradeoffRecord:
+    """Quality and costs of each system, and the Pareto front: the systems that no other beats in all."""
+
+    quality: Metric
+    """More is better."""
+    costs: tuple[str, ...]
+    """Less is better."""
+    systems: tuple[Costed, ...]
+    """In the order of the comparison."""
+    label_sources: LabelSources = PEOPLE
+    """Who gave the labels that it rests on."""
+
+    @property
+    def front(self) -> tuple[str, ...]:
+        """The systems that no other beats in all."""
+        return tuple(one.system for one in self.systems if one.on_front)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Why systems are left out."""
+        return tuple(f"{one.system}: {one.left_out}" for one in self.systems if one.left_out is not None)

@@ -1,0 +1,1 @@
+"""Applications of the harness: nothing in the core imports them."""

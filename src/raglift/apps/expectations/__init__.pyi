@@ -1,0 +1,2 @@
+from .evaluating import Evaluate as Evaluate
+from .expectation import Expectation as Expectation

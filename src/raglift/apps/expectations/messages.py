@@ -1,0 +1,284 @@
+"""What a failed test says."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from raglift.analysis.shared_queries import named
+from raglift.apps.expectations.expectation import MARK, expectation_of, function_of, is_split, query_of
+from raglift.base.display import counted, printable
+from raglift.errors import ConfigurationError
+from raglift.gating.records import ROUNDING
+from raglift.gating.text import check_sentence, hit_words, missing_sentence, regression_sentence
+from raglift.metrics.computing import title
+from raglift.records.labels import passage_text
+from raglift.report.format import figure_text
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+    from types import TracebackType
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from raglift.errors import RagliftError
+    from raglift.gating.bounds import Bound
+    from raglift.gating.deciding import GateResult
+    from raglift.records.dataset import Dataset
+    from raglift.results.analyses import Explanation
+    from raglift.results.evaluation import Evaluation
+
+
+# What a failed test says: the bounds that were not kept, the table, and the worst queries with what came back.
+
+
+_WORST = 3
+"""The most queries that are shown with what came back."""
+_HITS = 10
+
+
+def bounds_failure(result: GateResult, misses: Mapping[Bound, Sequence[tuple[str, float]]]) -> str | None:
+    """Return what a test says that failed; None where everything is as expected.
+
+    Args:
+        result: of the gate.
+        misses: for each bound on single queries, those that did not keep it with their values, worst first.
+    """
+    said = [check_sentence(check) for check in result.checks if not check.passed]
+    said += [regression_sentence(one) for one in result.regressions if not one.passed]
+    said += [missing_sentence(result)] if result.missing else []
+    said += [
+        f"{bound.name} is below {bound.bound:.10g} for {counted(len(queries), 'query')}: "
+        f"{named([query for query, _ in queries])}"
+        for bound, queries in misses.items()
+        if queries
+    ]
+    if not said:
+        return None
+    # What pytest shows of it in one line is the first
+    parts = ["\n".join(said), str(result).rstrip(), str(result.evaluation).rstrip()]
+    parts += [query_text(result.evaluation, query_id) for query_id in _worst(result, misses)]
+    return printable("\n\n".join(parts))
+
+
+def query_failure(evaluation: Evaluation, query_id: str, missed: Sequence[tuple[Bound, float]]) -> str:
+    """Return what the item of one query says that failed.
+
+    Args:
+        evaluation: in which it was asked.
+        query_id: the query.
+        missed: the bounds that it did not keep, each with its value.
+    """
+    error = evaluation.run.traces[evaluation.scores.query_ids.index(query_id)].error
+    said = [] if error is None else [f"failed: {error}"]
+    said += [f"{bound.name} is {_value(value)}; expected ≥ {bound.bound:.10g}" for bound, value in missed]
+    return printable("\n".join([*said, "", query_text(evaluation, query_id)]))
+
+
+def query_text(evaluation: Evaluation, query_id: str) -> str:
+    """Return one query with its values, the hits that came back, and what was missed."""
+    return printable("\n".join(_query_lines(evaluation.explain(query_id))))
+
+
+def _worst(result: GateResult, misses: Mapping[Bound, Sequence[tuple[str, float]]]) -> list[str]:
+    """Return the queries to show; those of the regressions are shown with both rankings already."""
+    wanted = [query for check in result.checks if not check.passed for query, _ in check.worst]
+    wanted += [one.query_id for one in result.failed]
+    wanted += [query for queries in misses.values() for query, _ in queries]
+    return list(dict.fromkeys(wanted))[:_WORST]
+
+
+def _query_lines(explanation: Explanation) -> Iterator[str]:
+    query = explanation.query
+    yield f"{query.id}: {' '.join(query.text.split())}"
+    yield from _values_line(explanation)
+    if explanation.error is not None:
+        yield f"  failed: {explanation.error}"
+    elif not explanation.hits:
+        yield f"  {explanation.stage} returned nothing"
+    else:
+        yield f"  {explanation.stage} returned {counted(len(explanation.hits), 'hit')}; ✓ matches a label:"
+    for each in explanation.hits[:_HITS]:
+        mark = "✓" if any(piece.counts or piece.satisfies for piece in each.pieces) else " "
+        yield f"  {mark} {each.hit.rank:>3}. {hit_words(each.hit)}"
+    if len(explanation.hits) > _HITS:
+        below = [each.hit.rank for each in explanation.hits[_HITS:] if any(piece.counts for piece in each.pieces)]
+        told = f"; matching: {', '.join(map(str, below))}" if below else ""
+        yield f"         and {len(explanation.hits) - _HITS:,} more{told}"
+    yield from _missed(explanation)
+
+
+def _missed(explanation: Explanation) -> Iterator[str]:
+    """Yield the facts that no hit shown holds, each with its alternatives."""
+    found: dict[int, int] = {}
+    for each in explanation.hits:
+        for piece in each.pieces:
+            if piece.satisfies:
+                found.setdefault(piece.fact, each.hit.rank)
+    for number, fact in enumerate(explanation.query.facts, start=1):
+        rank = found.get(number)
+        if rank is None or rank > _HITS:
+            late = "" if rank is None else f", found at rank {rank}"
+            for place, passage in enumerate(fact.passages):
+                yield f"  {'or     ' if place else 'missed '} {passage_text(passage)}{'' if place else late}"
+
+
+def _values_line(explanation: Explanation) -> Iterator[str]:
+    """Yield the values of a query, a line for each depth."""
+    of_depth: dict[str, list[str]] = {}
+    for metric, value in zip(explanation.metrics, explanation.values, strict=True):
+        if not math.isnan(value):
+            of_depth.setdefault(str(metric.depth), []).append(f"{title(metric)} {figure_text(metric, value)}")
+    yield from (f"  {', '.join(values)}" for values in list(of_depth.values())[-1:])
+
+
+def _value(value: float) -> str:
+    return "not known" if math.isnan(value) else f"{value:.4f}"
+
+
+# Items that are about one query each: the first to run asks the system, the others look at what it returned.
+
+
+_OUTCOMES = (Exception, pytest.skip.Exception, pytest.fail.Exception, pytest.xfail.Exception)
+
+
+@dataclass
+class Asked:
+    """What a test function has asked so far, for all of its items."""
+
+    evaluations: list[Evaluation] = field(default_factory=list)
+    """One for each call of raglift_evaluate, in order."""
+    error: BaseException | None = None
+    """What ended the function before it had asked anything."""
+    traceback: TracebackType | None = None
+    """Where."""
+
+
+_ASKED = pytest.StashKey[dict[tuple[object, ...], Asked]]()
+
+
+def asked_of(item: pytest.Item) -> Asked:
+    """Return what the function of an item has asked, in this process."""
+    return item.config.stash.setdefault(_ASKED, {}).setdefault(function_of(item), Asked())
+
+
+def is_known(item: pytest.Item) -> bool:
+    """Whether there is something to look at without calling the function."""
+    asked = asked_of(item)
+    return bool(asked.evaluations) or asked.error is not None
+
+
+def skip_setup(item: pytest.Item) -> None:
+    """Make no fixture for an item whose function is not called: they may be the system, with its index."""
+    if is_known(item):
+        item.fixturenames = []  # type: ignore[attr-defined] # its own from here on; the list is its siblings' too
+
+
+def selected(item: pytest.Item, dataset: Dataset) -> Dataset:
+    """Return the queries that an item's function has to ask: all for the means, else those of the selected items."""
+    function = function_of(item)
+    siblings = {query_of(other) for other in item.session.items if is_split(other) and function_of(other) == function}
+    wanted = {query for query in siblings if query is not None}
+    # A query that the set does not have is told of by its own item
+    known = sorted(wanted.intersection(dataset.query_by_id))
+    return dataset if None in siblings or not known else dataset.only(ids=known)
+
+
+def judge(item: pytest.Function) -> Generator[None, Any, Any]:
+    """Look at one query, around the call of the test function or in place of it.
+
+    What the function asserts by itself is a matter of the means: there it fails.
+    """
+    __tracebackhide__ = True
+    asked = asked_of(item)
+    try:
+        result = yield
+    except _OUTCOMES as error:
+        if not asked.evaluations:
+            asked.error, asked.traceback = error, error.__traceback__
+            raise
+        result = True
+    if asked.error is not None:
+        raise asked.error.with_traceback(asked.traceback)
+    if not asked.evaluations:
+        pytest.fail("raglift_evaluate was not called, so there is nothing to look at", pytrace=False)
+    for evaluation in asked.evaluations:
+        _judge(item, evaluation)
+    return result
+
+
+def misses_of(evaluation: Evaluation, bounds: Iterable[Bound]) -> dict[Bound, list[tuple[str, float]]]:
+    """Return, for each bound on single queries, those that do not keep it with their values, worst first."""
+    found = {}
+    for bound in bounds:
+        pairs = zip(evaluation.scores.query_ids, _values(evaluation, bound).tolist(), strict=True)
+        # A query without labels has no value, and keeps every bound
+        missed = [(query, value) for query, value in pairs if value < bound.bound - ROUNDING]
+        found[bound] = sorted(missed, key=itemgetter(1))
+    return found
+
+
+def _values(evaluation: Evaluation, bound: Bound) -> NDArray[np.float64]:
+    """Return the value of each query.
+
+    Raises:
+        ConfigurationError: the bound is on a figure of the whole run, the metric was not scored, or there is no such
+            stage.
+    """
+    if bound.metric is None:
+        raise ConfigurationError(f"per_query: found {bound.name!r}; expected a metric")
+    return evaluation.scores.of(bound.stage or evaluation.after, bound.metric)
+
+
+def _judge(item: pytest.Function, evaluation: Evaluation) -> None:
+    __tracebackhide__ = True
+    query = evaluation.dataset.query(str(query_of(item)))
+    place = evaluation.scores.query_ids.index(query.id)
+    failed = evaluation.run.traces[place].error is not None
+    if not query.is_labelled and not failed:
+        pytest.skip("without labels" if query.answerable else "the corpus does not answer it")
+    bounds = expectation_of(item.iter_markers(MARK), item.nodeid).each_query if query.is_labelled else ()
+    values = [(bound, float(_values(evaluation, bound)[place])) for bound in bounds]
+    missed = [(bound, value) for bound, value in values if not value >= bound.bound - ROUNDING]
+    if missed or failed:
+        pytest.fail(query_failure(evaluation, query.id, missed), pytrace=False)
+    if set("AP") & set(item.config.getoption("reportchars")):
+        item.add_report_section("call", "retrieval", query_text(evaluation, query.id))
+
+
+# Tracebacks that show what the user wrote: the test's line and, where a system failed, the system's own code.
+
+
+_RAGLIFT = Path(__file__).parents[2]
+_EXECUTION, _ADAPTERS = _RAGLIFT / "execution", _RAGLIFT / "integrations"
+
+
+def without_own_frames(error: RagliftError) -> RagliftError:
+    """Return an error without the way that it took through raglift; its cause begins where the system was called."""
+    cause = error.__cause__
+    if cause is not None:
+        cause.__traceback__ = _of_system(cause.__traceback__)
+    return error.with_traceback(None)
+
+
+def _of_system(traceback: TracebackType | None) -> TracebackType | None:
+    """Return what comes after raglift's own call; all of it where that is nothing, or raglift called nobody."""
+    found, place = traceback, traceback
+    while place is not None:
+        if _is_in(_EXECUTION, place) and place.tb_next is not None:
+            found = place.tb_next
+        place = place.tb_next
+    # Between the two may stand what makes a retriever of a function, or of another library's
+    while found is not None and found.tb_next is not None and _is_in(_ADAPTERS, found):
+        found = found.tb_next
+    return found
+
+
+def _is_in(folder: Path, traceback: TracebackType) -> bool:
+    return folder in Path(traceback.tb_frame.f_code.co_filename).parents

@@ -1,0 +1,1 @@
+from .server import open_review as open_review

@@ -1,0 +1,416 @@
+"""What a person decides, as functions from a query to the query with the decision in its labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from raglift.base.display import encodable
+from raglift.errors import ConfigurationError
+from raglift.judging.labels import same_evidence
+from raglift.matching.match import grade_by_labels, is_inside
+from raglift.matching.matches import Direction
+from raglift.matching.overlap import covering_characters, match_passage
+from raglift.matching.rule import MatchRule, Text
+from raglift.records.labels import Fact, Passage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from raglift.records.documents import Chunk, Document
+    from raglift.records.labels import Query
+
+
+# How a chunk and the labels of its query meet: what a chunk is as a passage, and which passages it matches.
+
+
+RULE = MatchRule()
+"""By which chunks match labels here: the default of every evaluation."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """A passage of a query that a chunk matches."""
+
+    fact: int
+    alternative: int
+    passage: Passage
+    inside: bool
+    """Whether the chunk is the smaller one: it lies inside the passage."""
+    start: int
+    """First character of the chunk's own text that is of the passage, …"""
+    end: int
+    """… and one past the last; both 0 for a chunk-id label."""
+
+
+def matches_of(query: Query, chunk: Chunk, text: Text | None = None) -> tuple[Match, ...]:
+    """Return the passages of a query's facts that a chunk matches, in their order.
+
+    Args:
+        query: with its labels.
+        chunk: of its pool.
+        text: what normalizes, to be shared by chunks; by default a new one.
+    """
+    text = text or Text(RULE)
+    found = []
+    for number, fact in enumerate(query.facts):
+        for alternative, passage in enumerate(fact.passages):
+            match = match_passage(chunk, passage, RULE, text)
+            if match is not None:
+                inside = match.direction == Direction.PASSAGE_CONTAINS_CHUNK
+                span = covering_characters(chunk, passage, match, RULE, text)
+                found.append(Match(number, alternative, passage, inside, *span))
+    return tuple(found)
+
+
+def grades_of(query: Query, chunks: Iterable[Chunk], text: Text | None = None) -> tuple[int | None, ...]:
+    """Return what the labels of a query say of chunks: the highest grade of a passage that each matches.
+
+    It is 0 for a chunk that was judged irrelevant itself, or is a part of what was; else None. A chunk that merely
+    contains such words is not judged by that: the rest of it may help.
+
+    Args:
+        query: with its labels.
+        chunks: of its pool.
+        text: what normalizes; by default a new one.
+    """
+    text = text or Text(RULE)
+    return tuple(grade_by_labels(query, chunk, RULE, text) for chunk in chunks)
+
+
+def irrelevant_matches(query: Query, chunk: Chunk, text: Text | None = None) -> Iterator[Match]:
+    """Yield what was judged irrelevant and is the chunk, or has it inside; the alternative is its number."""
+    text = text or Text(RULE)
+    for match in matches_of(replace(query, facts=(Fact(query.judged_irrelevant),)), chunk, text):
+        if is_inside(chunk, match.passage, RULE, text):
+            yield match
+
+
+def evidence_of(
+    chunk: Chunk, documents: Mapping[str, Document], *, grade: int, part: tuple[int, int] | None = None
+) -> Passage:
+    """Return a chunk, or a part of it, as the passage that a person judges.
+
+    It is a span of its document where that is known and has the chunk's words there; else it is its text.
+
+    Args:
+        chunk: what was returned.
+        documents: the source texts by id, if at hand.
+        grade: the passage's; 0 for one that does not help.
+        part: first character of the chunk's text and one past the last; white space around it is left out. By default
+            all of it, as it stands.
+
+    Raises:
+        ConfigurationError: the part is not inside the chunk, or holds no words.
+    """
+    start, end = (0, len(chunk.text)) if part is None else _trimmed(chunk.text, *part)
+    words = encodable(chunk.text[start:end])
+    if not words.strip():
+        raise ConfigurationError("the words: found only white space; expected a part of the chunk that holds words")
+    document = documents.get(chunk.doc_id or "")
+    doc_id = (chunk.doc_id or None) if document is not None or not documents else None
+    # without the document at hand, a place is believed that fits the chunk's length
+    is_there = document is None or document.text.startswith(chunk.text, chunk.start)
+    if doc_id is None or chunk.start is None or chunk.start < 0 or not is_there:
+        return Passage(words, doc_id, grade=grade)
+    if chunk.end != chunk.start + len(chunk.text):
+        return Passage(words, doc_id, grade=grade)
+    return Passage(words, doc_id, chunk.start + start, chunk.start + end, grade=grade)
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    if not 0 <= start < end <= len(text):
+        raise ConfigurationError(
+            f"the words: found characters {start} to {end}; expected 0 ≤ start < end ≤ {len(text)}, the chunk's length"
+        )
+    words = text[start:end]
+    return start + len(words) - len(words.lstrip()), end - len(words) + len(words.rstrip())
+
+
+def of_people(query: Query) -> Query:
+    """Return the query with those labels alone that no model gave."""
+    return _kept(query, lambda passage: passage.annotator is None)
+
+
+def of_models(query: Query) -> Query:
+    """Return the query with those labels alone that models gave."""
+    return _kept(query, lambda passage: passage.annotator is not None)
+
+
+def _kept(query: Query, wanted: Callable[[Passage], bool]) -> Query:
+    """Return the query with some of its passages; a fact that has none left is no more."""
+    facts = (tuple(filter(wanted, fact.passages)) for fact in query.facts)
+    return replace(
+        query,
+        facts=tuple(Fact(passages) for passages in facts if passages),
+        judged_irrelevant=tuple(filter(wanted, query.judged_irrelevant)),
+    )
+
+
+# What a person decides, as functions from a query to the query with the decision in its labels. Every label that
+# results from a decision is a person's: its annotator is None. A query that cannot be changed in a way is refused
+# with a ConfigurationError that says why, and what to do first.
+
+
+def grade_chunk(query: Query, chunk: Chunk, grade: int, documents: Mapping[str, Document]) -> Query:
+    """Return the query with a person's grade of a chunk.
+
+    A chunk that is worth nothing goes into what was judged irrelevant, and the passages that it contains are labels no
+    more. A chunk that is worth something has its grade by the passages of people's that it contains, of which as few
+    are changed as give it that grade; where it contains none, it becomes a passage itself: an alternative of the fact
+    that it is evidence of already, or else a fact of its own. What models said is overruled where it is about the same
+    words, or makes more of words inside the chunk.
+
+    Args:
+        query: with its labels.
+        chunk: of its pool.
+        grade: 0 for a chunk that does not help.
+        documents: the source texts by id, if at hand.
+
+    Raises:
+        ConfigurationError: the question is marked as one without an answer; or the chunk lies inside a longer passage
+            that people gave a higher grade, which would be its grade all the same.
+    """
+    if grade == 0:
+        return _judge_irrelevant(query, chunk, documents)
+    _check_answerable(query)
+    query = _without_irrelevant(query, evidence_of(chunk, documents, grade=0))
+    whole, matches = evidence_of(chunk, documents, grade=grade), matches_of(query, chunk)
+    around = [match.passage.grade for match in _around(matches, above=grade)]
+    decided = _decided(whole, matches, grade)
+    if not decided:
+        return query if grade in around else _with_evidence(query, whole)
+    return _with_passages(
+        query,
+        (
+            replace(passage, grade=grade, annotator=None) if place in decided else passage
+            for place, passage in _places(query)
+        ),
+    )
+
+
+def clear_grade(query: Query, chunk: Chunk) -> Query:
+    """Return the query with no label of a person's left that says anything of a chunk.
+
+    Raises:
+        ConfigurationError: the chunk lies inside a longer passage that a person labelled, or judged irrelevant.
+    """
+    query = _without_contained(query, chunk, lambda match: match.passage.annotator is None)
+    told = [match for match in irrelevant_matches(query, chunk) if match.passage.annotator is None]
+    if any(match.inside for match in told):
+        raise ConfigurationError(
+            "the chunk: found it inside a longer passage that people judged not to help; expected none around it: "
+            "grade that one anew first"
+        )
+    gone = {match.alternative for match in told}
+    left = (passage for number, passage in enumerate(query.judged_irrelevant) if number not in gone)
+    return replace(query, judged_irrelevant=tuple(left))
+
+
+def add_words(
+    query: Query,
+    chunk: Chunk,
+    part: tuple[int, int],
+    documents: Mapping[str, Document],
+    *,
+    grade: int | None = None,
+    fact: int | None = None,
+) -> Query:
+    """Return the query with words of a chunk as a passage.
+
+    Where the whole chunk is a passage, as after `grade_chunk`, they take its place: they say more exactly the same. So
+    they do where a model chose words that they share characters with, unless they are to be an alternative elsewhere.
+
+    Args:
+        query: with its labels.
+        chunk: of its pool.
+        part: first character of the chunk's text and one past the last.
+        documents: the source texts by id, if at hand.
+        grade: 1 or more; by default that of the passage whose place they take, or 1.
+        fact: the number of the fact that they are an alternative of; None for a fact of their own.
+
+    Raises:
+        ConfigurationError: the question is marked as one without an answer, there is no such fact, the part holds no
+            words, or they are a passage already.
+    """
+    _check_answerable(query)
+    if fact is not None:
+        _fact(query, fact)
+    whole = evidence_of(chunk, documents, grade=0)
+    passage = evidence_of(chunk, documents, grade=1 if grade is None else grade, part=part)
+    for (number, _), known in _places(query):
+        if _same_place(passage, known) and fact in (None, number):
+            raise ConfigurationError(f"the words: found in fact {number + 1} already; expected others")
+    query = _without_irrelevant(query, whole)
+    for (number, alternative), known in _places(query):
+        if _same_place(whole, known) and fact in (None, number):
+            taken = replace(passage, grade=known.grade) if grade is None else passage
+            return _with_passage(query, number, alternative, taken)
+    if fact is None:
+        for (number, alternative), known in _places(query):
+            if known.annotator is not None and _overlap(passage, known):
+                return _with_passage(query, number, alternative, passage)
+        return replace(query, facts=(*query.facts, Fact((passage,))))
+    return _with_fact(query, fact, (*query.facts[fact].passages, passage))
+
+
+def set_grade(query: Query, fact: int, alternative: int, grade: int) -> Query:
+    """Return the query with another grade of a passage, which is a person's from then on.
+
+    Raises:
+        ConfigurationError: there is no such passage.
+    """
+    passage = replace(_passage(query, fact, alternative), grade=grade, annotator=None)
+    return _with_passage(query, fact, alternative, passage)
+
+
+def remove_passage(query: Query, fact: int, alternative: int) -> Query:
+    """Return the query without a passage; a fact goes with its last one.
+
+    Raises:
+        ConfigurationError: there is no such passage.
+    """
+    _passage(query, fact, alternative)
+    passages = query.facts[fact].passages
+    return _with_fact(query, fact, passages[:alternative] + passages[alternative + 1 :])
+
+
+def remove_fact(query: Query, fact: int) -> Query:
+    """Return the query without a fact.
+
+    Raises:
+        ConfigurationError: there is no such fact.
+    """
+    _fact(query, fact)
+    return _with_fact(query, fact, ())
+
+
+def mark_answerable(query: Query, *, answerable: bool) -> Query:
+    """Return the query marked as one that the documents answer, or do not.
+
+    Raises:
+        ConfigurationError: it is to have no answer, and has facts.
+    """
+    if not answerable and query.facts:
+        raise ConfigurationError(
+            "the question: found facts that answer it; expected none where it has no answer: remove the facts first"
+        )
+    return replace(query, answerable=answerable)
+
+
+def _check_answerable(query: Query) -> None:
+    if not query.answerable:
+        raise ConfigurationError(
+            "the question: found it marked as one without an answer, which has no facts; "
+            "expected one with an answer: mark it as answerable first"
+        )
+
+
+def _judge_irrelevant(query: Query, chunk: Chunk, documents: Mapping[str, Document]) -> Query:
+    query = _without_contained(query, chunk, lambda _: True)
+    passage = evidence_of(chunk, documents, grade=0)
+    query = _without_irrelevant(query, passage)
+    return replace(query, judged_irrelevant=(*query.judged_irrelevant, passage))
+
+
+def _without_contained(query: Query, chunk: Chunk, wanted: Callable[[Match], bool]) -> Query:
+    """Return the query without the passages that a chunk contains; refused where it lies inside a person's."""
+    matches = [match for match in matches_of(query, chunk) if wanted(match)]
+    _around(matches, above=0)
+    gone = {(match.fact, match.alternative) for match in matches if not match.inside}
+    return _with_passages(query, (None if place in gone else passage for place, passage in _places(query)))
+
+
+def _around(matches: Iterable[Match], *, above: int) -> list[Match]:
+    """Return the passages of people's that a chunk lies inside; refused where one has a higher grade than that."""
+    around = [match for match in matches if match.inside and match.passage.annotator is None]
+    best = max(around, key=lambda match: match.passage.grade, default=None)
+    if best is not None and best.passage.grade > above:
+        raise ConfigurationError(
+            f"the chunk: found it inside a longer passage of fact {best.fact + 1}, which people gave the grade "
+            f"{best.passage.grade}; expected none around it with more than {above}: change or remove that passage first"
+        )
+    return around
+
+
+def _without_irrelevant(query: Query, passage: Passage) -> Query:
+    """Return the query with the same passage, whoever judged it, irrelevant no more."""
+    left = (known for known in query.judged_irrelevant if not _same_place(passage, known))
+    return replace(query, judged_irrelevant=tuple(left))
+
+
+def _overlap(passage: Passage, other: Passage) -> bool:
+    """Whether two passages share characters of one document, as far as their places are known."""
+    if passage.doc_id != other.doc_id or passage.start is None or other.start is None:
+        return False
+    return passage.start < (other.end or 0) and other.start < (passage.end or 0)
+
+
+def _same_place(one: Passage, other: Passage) -> bool:
+    """Whether two passages are the same words at the same place, as far as places are known."""
+    if one.text != other.text or one.chunk_id != other.chunk_id:
+        return False
+    return None in (one.start, other.start) or (one.doc_id, one.start) == (other.doc_id, other.start)
+
+
+def _decided(whole: Passage, matches: Sequence[Match], grade: int) -> set[tuple[int, int]]:
+    """Return which passages, by fact and alternative, are to have a chunk's grade so that the chunk has it.
+
+    Of people's those above it, which are lowered, or else the best, which are raised; of models' those inside the chunk
+    that are above it, and the chunk itself.
+    """
+    grades = {(match.fact, match.alternative): match.passage for match in matches if not match.inside}
+    people = [passage.grade for passage in grades.values() if passage.annotator is None]
+    least = min(grade, max(people, default=grade))
+    return {
+        place
+        for place, passage in grades.items()
+        if (passage.annotator is None and passage.grade >= least)
+        or (passage.annotator is not None and (passage.grade > grade or _same_place(whole, passage)))
+    }
+
+
+def _with_evidence(query: Query, passage: Passage) -> Query:
+    """Return the query with one more passage: of the fact that it is evidence of already, or of its own."""
+    for number, fact in enumerate(query.facts):
+        if any(same_evidence(passage, known) for known in fact.passages):
+            return _with_fact(query, number, (*fact.passages, passage))
+    return replace(query, facts=(*query.facts, Fact((passage,))))
+
+
+def _places(query: Query) -> list[tuple[tuple[int, int], Passage]]:
+    return [
+        ((number, place), passage)
+        for number, fact in enumerate(query.facts)
+        for place, passage in enumerate(fact.passages)
+    ]
+
+
+def _with_passages(query: Query, passages: Iterable[Passage | None]) -> Query:
+    """Return the query with other passages in the same order; None takes one away, and with the last its fact."""
+    given = iter(passages)
+    facts = [tuple(one for _ in fact.passages if (one := next(given)) is not None) for fact in query.facts]
+    return replace(query, facts=tuple(Fact(passages) for passages in facts if passages))
+
+
+def _with_passage(query: Query, fact: int, alternative: int, passage: Passage) -> Query:
+    passages = query.facts[fact].passages
+    return _with_fact(query, fact, (*passages[:alternative], passage, *passages[alternative + 1 :]))
+
+
+def _with_fact(query: Query, fact: int, passages: tuple[Passage, ...]) -> Query:
+    changed = (Fact(passages),) if passages else ()
+    return replace(query, facts=(*query.facts[:fact], *changed, *query.facts[fact + 1 :]))
+
+
+def _fact(query: Query, fact: int) -> Fact:
+    if not 0 <= fact < len(query.facts):
+        raise ConfigurationError(f"fact: found number {fact + 1}; expected one of the {len(query.facts)} facts")
+    return query.facts[fact]
+
+
+def _passage(query: Query, fact: int, alternative: int) -> Passage:
+    passages = _fact(query, fact).passages
+    if not 0 <= alternative < len(passages):
+        raise ConfigurationError(f"alternative: found number {alternative + 1}; expected one of {len(passages)}")
+    return passages[alternative]

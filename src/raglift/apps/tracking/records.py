@@ -1,0 +1,176 @@
+"""What must not be shown of addresses and messages: passwords in addresses, and keys of the environment."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit, urlunsplit
+
+from raglift.base.display import excerpt, printable, secrets_of_environment, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+    from raglift.records.metric import Metric
+
+
+# What a tracker is told of a result, in no tracker's terms, and where it can be found afterwards.
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A measure over its depths."""
+
+    name: str
+    """The stage and the measure, as `rerank_over_k/recall`."""
+    values: tuple[tuple[int, float], ...]
+    """Depths, in hits, with the mean at each; ascending."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One result as trackers are told of it: a run of its own, perhaps with runs under it."""
+
+    kind: str
+    """`evaluation`, `comparison`, `sweep` or `cell`."""
+    name: str
+    """What the run is called, unless its user calls it otherwise."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """What was asked and of what: texts, numbers, and mappings of them. Never what could be secret."""
+    figures: Mapping[str, float] = field(default_factory=dict)
+    """What was measured, under names of letters, digits, `_` and `/`, which every tracker takes; finite numbers."""
+    curves: tuple[Curve, ...] = ()
+    """The measures that were taken at more than one depth."""
+    summary: str = ""
+    """The result in short, as Markdown."""
+    write_files: Callable[[Path], tuple[str, ...]] | None = None
+    """Writes its files into a folder, and returns what was left out and why; None where there are none."""
+    error: str | None = None
+    """Why it failed; None where it did not."""
+    children: tuple[Record, ...] = ()
+    """The results that it consists of, each a run of its own under it."""
+
+
+class Trackable(Protocol):
+    """A result that knows how to tell trackers of itself: `Evaluation` and `Comparison` are told of from outside."""
+
+    def tracking_record(self) -> Record:
+        """Return what trackers are told."""
+        ...
+
+
+@dataclass(frozen=True)
+class TrackedRun:
+    """Where a tracker keeps a result."""
+
+    tracker: str
+    """`mlflow` or `wandb`."""
+    id: str
+    """The tracker's id of the run."""
+    name: str
+    """What the run is called."""
+    project: str
+    """MLflow's experiment, or the project at Weights & Biases."""
+    where: str
+    """The store, server or folder that holds it, without what may be secret in an address."""
+    url: str | None = None
+    """The page to look at; None where nobody serves one, as of a local store."""
+    notes: tuple[str, ...] = ()
+    """What was left out and why, and what is still to be done, as to upload a run that was kept offline."""
+    children: tuple[TrackedRun, ...] = ()
+    """The runs under it: the cells of a sweep."""
+
+    def __str__(self) -> str:
+        under = f", with {len(self.children):,} run{'s' * (len(self.children) != 1)} under it" if self.children else ""
+        place = self.where if self.url is None else self.url
+        return f"{self.tracker}: {self.project}, {self.name} ({self.id}){under}: {place}"
+
+
+# Names that every tracker takes: MLflow refuses `@`, parentheses and `=`, and W&B's charts stumble over them.
+
+
+_LONGEST = 100
+_LONGEST_RUN_NAME = 120
+_NO_WORD = re.compile(r"\W+")
+
+
+def distinct(texts: Iterable[str], reserved: Iterable[str] = ()) -> dict[str, str]:
+    """Return a name of letters, digits and `_` for each text, no two alike, in upper or lower case.
+
+    A name stands between two `/` of a path, and is never empty, `.` or `..`.
+
+    Args:
+        texts: what to name.
+        reserved: names that stand for something else, in lower case.
+    """
+    names: dict[str, str] = {}
+    taken = set(reserved)
+    for text in texts:
+        if text in names:
+            continue
+        plain = _plain(text)
+        name, number = plain, 2
+        while name.casefold() in taken:
+            name, number = f"{plain}_{number}", number + 1
+        taken.add(name.casefold())
+        names[text] = name
+    return names
+
+
+def metric_name(metric: Metric) -> str:
+    """Return a metric's text with words for its signs: `ndcg@10` is `ndcg_at_10`."""
+    return _plain(str(metric))
+
+
+def run_name(text: str) -> str:
+    """Return a text as the name of a run, which stands in tables: one printable line of at most 120 characters."""
+    return excerpt(printable(text), _LONGEST_RUN_NAME) or "raglift"
+
+
+def _plain(text: str) -> str:
+    name = _NO_WORD.sub("_", text.replace("@", "_at_")).strip("_") or "unnamed"
+    encoded = name.encode()  # files are called by it, whose names are limited in bytes
+    if len(encoded) <= _LONGEST:
+        return name
+    # What tells long names apart may stand at their ends
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{encoded[: _LONGEST - 9].decode(errors='ignore')}_{digest}"
+
+
+# What must not be shown of addresses and messages: passwords in addresses, and keys of the environment.
+
+
+_USER = re.compile(r"(?<=//)[^/\s]*@")  # to the last @: a password may have one too
+
+
+def without_secrets(text: str) -> str:
+    """Return a message without users and passwords in addresses, and without the values of secret variables."""
+    for value in sorted(secrets_of_environment(), key=len, reverse=True):
+        text = text.replace(value, "***")
+    return _USER.sub("", text)
+
+
+def place_of(address: str) -> str:
+    """Return an address without user, password, query and fragment, any of which may hold a secret."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:  # no address at all, as http://[
+        return without_secrets(address.partition("?")[0])
+    shown = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    # urlunsplit writes sqlite:////data/x.db with two of its slashes only
+    return without_secrets(address.partition("?")[0] if not parts.netloc else shown)
+
+
+def reason_of(error: BaseException) -> str:
+    """Return what went wrong in one line, without what may be secret."""
+    from pydantic import ValidationError
+
+    if isinstance(error, ValidationError):  # its first line counts only, and what was found may be a key
+        details = error.errors(include_url=False, include_context=False, include_input=False)
+        told = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in details)
+        return shorten(without_secrets(told), 500)
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return shorten(without_secrets(lines[0] if lines else type(error).__name__).rstrip(".:"), 500)

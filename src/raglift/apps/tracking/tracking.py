@@ -1,0 +1,193 @@
+"""`track()`: a result to a tracker, all of it, or an error that says what is there."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from numbers import Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from raglift.apps.tracking.describing import comparison_record, evaluation_record, sweep_record
+from raglift.apps.tracking.records import reason_of, run_name
+from raglift.base.validation import quoted
+from raglift.errors import ConfigurationError, RagliftError, TrackingFailed
+from raglift.llm.providers import load_dot_env
+from raglift.results.comparison import Comparison
+from raglift.results.evaluation import Evaluation
+from raglift.sweep.result import SweepResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from raglift.apps.tracking.records import Record, Trackable, TrackedRun
+
+
+class Tracker(Protocol):
+    """Keeps records as runs; made when its package is installed and its settings can be used."""
+
+    def keep(
+        self, record: Record, files: Path | None, *, tags: Mapping[str, str], parent: TrackedRun | None
+    ) -> TrackedRun:
+        """Keep one record, without those under it.
+
+        Args:
+            record: what to tell.
+            files: a folder of files to keep with it, which is deleted afterwards; None for none.
+            tags: words of the user's to find it by.
+            parent: the run that it is under.
+        """
+        ...
+
+
+def _mlflow(project: str | None) -> Tracker:
+    from raglift.apps.tracking.mlflow import MlflowTracker
+
+    return MlflowTracker(project)
+
+
+def _wandb(project: str | None) -> Tracker:
+    from raglift.apps.tracking.wandb import WandbTracker
+
+    return WandbTracker(project)
+
+
+TRACKERS: Mapping[str, Callable[[str | None], Tracker]] = {"mlflow": _mlflow, "wandb": _wandb}
+"""The trackers by name."""
+
+
+def open_tracker(name: str, project: str | None = None) -> Tracker:
+    """Return a tracker, ready: nothing is sent yet, but what is sure to fail fails here, before hours of work.
+
+    Args:
+        name: one of `TRACKERS`.
+        project: where it is to keep records; None for what the tracker's own settings say, else `raglift`.
+
+    Raises:
+        ConfigurationError: no tracker has that name, the project has an empty one, or its settings cannot be used.
+        MissingDependency: its package is not installed.
+        MissingKey: it wants an API key, and has none.
+    """
+    if name not in TRACKERS:
+        raise ConfigurationError(f"tracker: found {name!r}; expected one of {', '.join(TRACKERS)}")
+    if project is not None and not project.strip():
+        raise ConfigurationError(f"project: found {project!r}; expected a name, or none for the tracker's own settings")
+    load_dot_env()
+    return TRACKERS[name](project)
+
+
+def track(
+    result: Evaluation | Comparison | SweepResult | Trackable,
+    tracker: str,
+    *,
+    project: str | None = None,
+    name: str | None = None,
+    tags: Mapping[str, str | float] | None = None,
+    files: bool = True,
+) -> TrackedRun:
+    """Keep a result in an experiment tracker: parameters, figures for each stage and k, the report and the run.
+
+    Args:
+        result: an evaluation, a comparison, or what a sweep found, of which each cell is a run of its own under it.
+        tracker: `mlflow` or `wandb`; each is set up as ever, by its own environment variables.
+        project: MLflow's experiment, or the project at Weights & Biases; by default what the tracker's environment
+            variable says, else `raglift`.
+        name: what to call the run; by default the dataset and what the stages do.
+        tags: words to find it by, as `{"team": "search"}`; a number or a bool stands as its text.
+        files: whether to keep the report, the saved run and a summary with it. They hold the texts of queries and
+            chunks: leave them out where these must not leave the machine.
+
+    Returns:
+        Where it is kept.
+
+    Raises:
+        ConfigurationError: no tracker has that name, its settings cannot be used, or the project, the name or a tag is
+            no text; no tracker was asked then.
+        MissingDependency: its package is not installed.
+        MissingKey: it wants an API key, and has none.
+        TrackingFailed: it cannot be reached, or refused what it was told; the result itself is as it was.
+    """
+    words = _words(tags)
+    for argument, value in (("project", project), ("name", name)):
+        if value is not None and not isinstance(value, str):
+            raise ConfigurationError(f"{argument}: found a value of type {type(value).__name__}; expected a text")
+    opened = open_tracker(tracker, project)
+    record = _record_of(result)
+    if name is not None:
+        record = replace(record, name=run_name(name))
+    try:
+        return _keep(opened, record, tags=words, files=files, parent=None)
+    except RagliftError:
+        raise
+    except Exception as error:
+        raise TrackingFailed(f"{tracker}: {reason_of(error)}; nothing of what was measured is lost") from error
+
+
+def _words(tags: object) -> dict[str, str]:
+    """Return tags as texts.
+
+    Raises:
+        ConfigurationError: something is neither a text, a number nor a bool, or a tag has no name.
+    """
+    if tags is None:
+        return {}
+    if not isinstance(tags, Mapping):
+        raise ConfigurationError(
+            f'tags: found a value of type {type(tags).__name__}; expected a mapping, as {{"team": "search"}}'
+        )
+    for name, value in tags.items():
+        if not isinstance(name, str) or not name.strip():
+            raise ConfigurationError(
+                f"tags: found {quoted(str(name))}, of type {type(name).__name__}, for a name; expected a text"
+            )
+        if not isinstance(value, (str, bool, Real)):
+            raise ConfigurationError(
+                f"tags: {quoted(name)}: found a value of type {type(value).__name__}; "
+                "expected a text, a number or a bool"
+            )
+    return {name: str(value) for name, value in tags.items()}
+
+
+def _record_of(result: Evaluation | Comparison | SweepResult | Trackable) -> Record:
+    if isinstance(result, Evaluation):
+        return evaluation_record(result)
+    if isinstance(result, Comparison):
+        return comparison_record(result)
+    if isinstance(result, SweepResult):
+        return sweep_record(result)
+    if not hasattr(result, "tracking_record"):
+        raise ConfigurationError(
+            f"track: found a {type(result).__name__}; expected an evaluation, a comparison or what a sweep found"
+        )
+    return result.tracking_record()
+
+
+def _keep(
+    tracker: Tracker,
+    record: Record,
+    *,
+    tags: Mapping[str, str],
+    files: bool,
+    parent: TrackedRun | None,
+) -> TrackedRun:
+    """Keep a record, then those under it."""
+    with tempfile.TemporaryDirectory(prefix="raglift-track-") as temporary:
+        folder: Path | None = None
+        notes: tuple[str, ...] = ()
+        if files and record.write_files is not None:
+            folder = Path(temporary)
+            notes = record.write_files(folder)
+        if not files:
+            record = replace(record, summary="")  # which may name queries by their texts
+        kept = tracker.keep(record, folder, tags=tags, parent=parent)
+    children: list[TrackedRun] = []
+    for child in record.children:
+        try:
+            children.append(_keep(tracker, child, tags=tags, files=files, parent=kept))
+        except RagliftError as error:
+            raise TrackingFailed(
+                f"{error}; {len(children):,} of the {len(record.children):,} runs under {kept.name} ({kept.id}) were "
+                "kept before that: delete it there before it is tracked again, or it is there twice"
+            ) from error
+    return replace(kept, notes=(*notes, *kept.notes), children=tuple(children))

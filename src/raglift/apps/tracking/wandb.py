@@ -1,0 +1,220 @@
+"""Weights & Biases: a run with its config, figures, curves over k, and files as an artifact; cells as a group."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from raglift.apps.tracking.records import TrackedRun, place_of, reason_of
+from raglift.base.display import shorten
+from raglift.base.limits import is_file
+from raglift.base.validation import quoted
+from raglift.errors import ConfigurationError, MissingDependency, MissingKey, TrackingFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from raglift.apps.tracking.records import Record
+
+
+_PROJECT = "raglift"
+_ENVIRONMENT = {"WANDB_ERROR_REPORTING": "false"}  # W&B would report its errors to its makers
+_SETTINGS: dict[str, Any] = {
+    "silent": True,
+    "console": "off",  # else the texts that are printed would be kept
+    "disable_code": True,
+    "disable_git": True,
+    "disable_job_creation": True,
+    "save_code": False,
+    # Nor the command line, the machine's hardware, its installed packages and its load
+    "x_disable_meta": True,
+    "x_disable_machine_info": True,
+    "x_disable_stats": True,
+    "x_save_requirements": False,
+}
+_WITHOUT_HOOKS = {"WANDB_DISABLE_WEAVE": "true"}
+"""Else W&B traces the frameworks' calls where Weave is installed, and recommends it where it is not."""
+_PATIENCE: dict[str, Any] = {"init_timeout": 60.0, "finish_timeout": 600.0, "finish_timeout_raises": True}
+"""Seconds that a server may take; without them W&B would wait for one that is gone without end."""
+_NAMELESS: dict[str, Any] = {"host": ""}
+"""The machine's name, which W&B would tell with each run."""
+_LONGEST_TAG = 64
+_LONGEST_GROUP = 100
+_NO_ARTIFACT_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+class WandbTracker:
+    """Keeps records where W&B's own settings say: `WANDB_MODE`, `WANDB_BASE_URL`, `WANDB_ENTITY`, `WANDB_DIR`, ….
+
+    Args:
+        project: the project; None for that of `WANDB_PROJECT`, else `raglift`.
+
+    Raises:
+        MissingDependency: W&B is not installed.
+        MissingKey: runs are to be sent, and there is no key to send them with.
+        ConfigurationError: W&B takes no project of that name.
+        TrackingFailed: W&B's settings cannot be read.
+    """
+
+    def __init__(self, project: str | None) -> None:
+        self._project = project or os.environ.get("WANDB_PROJECT") or _PROJECT
+        for name, value in _ENVIRONMENT.items():
+            os.environ.setdefault(name, value)
+        with _quiet():
+            try:
+                import wandb
+            except ImportError:
+                raise MissingDependency("wandb", "track", "tracking with wandb") from None
+            self._wandb: Any = wandb
+            self._check_project()
+            with _told():
+                settings = wandb.setup().settings
+                self._mode = os.environ.get("WANDB_MODE") or settings.mode
+                self._server = str(settings.base_url)
+            if self._mode == "online" and not _has_key(settings, self._server):
+                raise MissingKey(
+                    "WANDB_API_KEY",
+                    "Weights & Biases (WANDB_MODE=offline keeps runs in a folder and needs none)",
+                    any_will_do=False,
+                )
+
+    def _check_project(self) -> None:
+        try:
+            self._wandb.Settings(project=self._project)
+        except Exception as error:
+            raise ConfigurationError(
+                f"wandb: the project {quoted(self._project)}: {reason_of(error)}; expected another name for it "
+                "(project=, --track-project, or WANDB_PROJECT)"
+            ) from error
+
+    def keep(
+        self, record: Record, files: Path | None, *, tags: Mapping[str, str], parent: TrackedRun | None
+    ) -> TrackedRun:
+        """Keep one record, without those under it: see `Tracker.keep`.
+
+        Raises:
+            TrackingFailed: W&B cannot be reached, or refused something.
+        """
+        with _quiet(), _told():
+            run = self._begin(record, tags, parent)
+            try:
+                self._fill(run, record, files)
+            except BaseException:
+                run.finish(exit_code=1)
+                raise
+            run.finish(exit_code=0 if record.error is None else 1)
+            return self._kept(run, record)
+
+    def _begin(self, record: Record, tags: Mapping[str, str], parent: TrackedRun | None) -> Any:
+        known = self._wandb.Settings.model_fields
+        wanted = {
+            name: value for name, value in (_SETTINGS | _unless_set(_PATIENCE | _NAMELESS)).items() if name in known
+        }
+        run_id = secrets.token_hex(4)
+        group = None
+        if parent is not None:
+            group = _group(parent.name, parent.id)
+        elif record.children:
+            group = _group(record.name, run_id)
+        return self._wandb.init(
+            project=self._project,
+            name=record.name,
+            notes=record.summary or None,
+            config=dict(record.parameters),
+            tags=[shorten(f"{name}={value}", _LONGEST_TAG) for name, value in tags.items()] or None,
+            id=run_id,
+            group=group,
+            job_type=record.kind,
+            reinit="create_new",  # a run of the user's that is under way goes on
+            settings=self._wandb.Settings(**wanted),
+        )
+
+    def _fill(self, run: Any, record: Record, files: Path | None) -> None:
+        if record.figures:
+            run.log(dict(record.figures))
+        run.define_metric("k")
+        for curve in record.curves:
+            run.define_metric(curve.name, step_metric="k", summary="none")
+        depths = sorted({k for curve in record.curves for k, _ in curve.values})
+        tables = {curve.name: dict(curve.values) for curve in record.curves}
+        for k in depths:
+            run.log({"k": k, **{name: values[k] for name, values in tables.items() if k in values}})
+        if record.error is not None:
+            run.summary["error"] = record.error
+        if files is not None:
+            artifact = self._wandb.Artifact(_NO_ARTIFACT_NAME.sub("-", f"raglift-{run.id}"), type=record.kind)
+            for path in sorted(path for path in files.rglob("*") if is_file(path)):
+                artifact.add_file(str(path), name=path.relative_to(files).as_posix())
+            run.log_artifact(artifact)
+
+    def _kept(self, run: Any, record: Record) -> TrackedRun:
+        offline = bool(run.offline)
+        if bool(run.disabled):
+            notes: tuple[str, ...] = ("WANDB_MODE=disabled: nothing was kept",)
+            return TrackedRun("wandb", str(run.id), record.name, str(run.project or ""), "nowhere", notes=notes)
+        folder = str(run.settings.sync_dir)
+        return TrackedRun(
+            "wandb",
+            str(run.id),
+            record.name,
+            str(run.project),
+            folder if offline else place_of(self._server),
+            None if offline or not run.url else str(run.url),
+            notes=(f"kept offline; upload it with: wandb sync {folder}",) if offline else (),
+        )
+
+
+def _has_key(settings: Any, server: str) -> bool:
+    """Whether W&B would find a key without asking its user for one."""
+    from requests.utils import get_netrc_auth
+
+    named = [os.environ.get(name) for name in ("WANDB_API_KEY", "WANDB_IDENTITY_TOKEN_FILE")]
+    return any(named) or bool(settings.api_key) or get_netrc_auth(server) is not None
+
+
+def _group(name: str, run_id: str) -> str:
+    """Return what a sweep and its cells have in common: its name and id, so that two sweeps are two groups."""
+    return f"{shorten(name, _LONGEST_GROUP)} {run_id}"
+
+
+def _unless_set(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings but for what the user has set."""
+    return {name: value for name, value in settings.items() if f"WANDB_{name.upper()}" not in os.environ}
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Say of a failure what W&B said, and what to look at."""
+    try:
+        yield
+    except ValidationError as error:
+        raise TrackingFailed(
+            f"wandb: {reason_of(error)}; expected settings that W&B takes: its variables, as WANDB_MODE, in the "
+            "environment or in .env, or its own file of settings; nothing of what was measured is lost"
+        ) from error
+    except Exception as error:
+        raise TrackingFailed(
+            f"wandb: {reason_of(error)}; expected a server that answers and a key that it knows (WANDB_BASE_URL, "
+            "WANDB_API_KEY), or WANDB_MODE=offline; nothing of what was measured is lost"
+        ) from error
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep warnings of the packages that W&B uses from standing among ours, and W&B from hooking into frameworks."""
+    lent = {name: value for name, value in _WITHOUT_HOOKS.items() if name not in os.environ}
+    os.environ.update(lent)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        for name in lent:
+            os.environ.pop(name, None)

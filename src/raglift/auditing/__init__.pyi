@@ -1,0 +1,13 @@
+from .dataset_audit import audit as audit
+from .relabelling import Left as Left
+from .relabelling import Relabelling as Relabelling
+from .relabelling import relabel as relabel
+from .result import KINDS as KINDS
+from .result import PLACEMENTS as PLACEMENTS
+from .result import Attainable as Attainable
+from .result import Audit as Audit
+from .result import ChunkingAudit as ChunkingAudit
+from .result import Finding as Finding
+from .result import Nearest as Nearest
+from .result import Place as Place
+from .result import print_audit as print_audit

@@ -1,0 +1,1 @@
+"""Tools that know nothing of retrieval: text, files, progress, threads, retries, the cache."""

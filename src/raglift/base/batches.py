@@ -1,0 +1,209 @@
+"""Batches in which a result depends on its own text alone, and who computes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+
+# Who computes: this process, or others that it sends work to. What is sent is a function and its items. Whoever
+# computes hands the results back, and the caller keeps them: only the process that asked writes to the cache.
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Workers(Protocol):
+    """Applies a function to items, wherever that may be."""
+
+    def map(
+        self,
+        function: Callable[[Item], Result],
+        items: Iterable[Item],
+        lost: Callable[[Exception], Result] | None = None,
+    ) -> Iterator[tuple[Item, Result]]:
+        """Yield each item with its result as it is finished, in any order.
+
+        Args:
+            function: can be pickled: it carries names and settings, never a loaded model or an open file.
+            items: can be pickled, as their results can; taken as there is somebody to work on them.
+            lost: makes the result of an item whose worker is lost however often it is tried; None raises.
+
+        Raises:
+            Exception: what the function raised for an item; the results yielded before stand.
+        """
+        ...
+
+
+class _Here:
+    """The calling process: one item after the other, in their order."""
+
+    def map(
+        self,
+        function: Callable[[Item], Result],
+        items: Iterable[Item],
+        lost: Callable[[Exception], Result] | None = None,  # noqa: ARG002 — here nobody is lost but all of us
+    ) -> Iterator[tuple[Item, Result]]:
+        for item in items:
+            yield item, function(item)
+
+
+HERE: Workers = _Here()
+"""Computes in the calling process."""
+
+
+# Batches in which what a model makes of a text depends on that text alone. The last bits of a vector, or of a score,
+# change with the length that its batch is padded to, and in bfloat16 a ranking can then come out differently. So
+# every text is padded to a length that follows from its own number of tokens, and only texts padded to the same
+# length share a batch. With that, neither the number of rows in a batch, nor what the others are, nor the number of
+# threads changes a bit of a token's embedding (MiniLM on an x86 processor, float32 and bfloat16; held by tests).
+# Where a model has a layer over whole texts, as a cross-encoder has, the number of rows is fixed too. Lengths are
+# multiples of 16, which costs 1 % more padding than batches merely sorted by length, and is faster than they are: at
+# other lengths the kernels have remainders to take care of, and it is those that change the last bits.
+
+
+ROWS = 32
+"""The most rows of a batch."""
+_FIXED_ROWS = 16  # where the number of rows matters; more would have to be filled up where there are few
+_STEP = 16
+SHAPES = f"padded{_STEP}"
+"""How texts are padded: part of the identity of what is computed so."""
+
+
+class Shape(NamedTuple):
+    """What the rows of a batch have in common."""
+
+    length: int
+    """The number of tokens that each row is padded to."""
+    full: bool
+    """Whether no row is padded at all: attention then needs no mask, and may be computed by another kernel."""
+
+
+class Counted(list[Item]):
+    """A batch that knows how many tokens each item has, so that they are counted once."""
+
+    def __init__(self, items: Sequence[Item], tokens: Sequence[int]) -> None:
+        super().__init__(items)
+        self.tokens = list(tokens)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel whole: a list's own way of being pickled leaves the second argument out."""
+        return Counted, (list(self), self.tokens)
+
+
+def shape_of(tokens: int, limit: int | None) -> Shape:
+    """Return how a text is padded: to the next multiple of 16 above its tokens, or to what the model reads.
+
+    Args:
+        tokens: how many tokens the text has, the model's marks included.
+        limit: how many tokens the model reads; None for any number.
+    """
+    if limit is not None and tokens >= limit:
+        return Shape(limit, full=True)
+    above = (tokens // _STEP + 1) * _STEP
+    return Shape(above if limit is None else min(above, limit), full=False)
+
+
+def batches_by_length(items: Sequence[Item], lengths: Sequence[int]) -> list[list[Item]]:
+    """Return the items in batches of equal size, sorted by length, then by item: plain batches, of no one shape."""
+    ordered = [item for _, item in sorted(zip(lengths, items, strict=True))]
+    return [ordered[begin : begin + ROWS] for begin in range(0, len(ordered), ROWS)]
+
+
+def counted_batches(
+    items: Sequence[Item], tokens: Sequence[int], limit: int | None, most: int = ROWS
+) -> list[Counted[Item]]:
+    """Return the items in batches of one shape each, shortest first; items of equal length in their given order."""
+    groups: dict[Shape, list[int]] = {}
+    for place in sorted(range(len(items)), key=lambda place: tokens[place]):
+        groups.setdefault(shape_of(tokens[place], limit), []).append(place)
+    rows = [group[begin : begin + most] for group in groups.values() for begin in range(0, len(group), most)]
+    return [Counted([items[place] for place in row], [tokens[place] for place in row]) for row in rows]
+
+
+def compute_by_shape(
+    compute: Callable[[list[Item], dict[str, Any]], Sequence[Result]],
+    items: Sequence[Item],
+    tokens: Sequence[int],
+    *,
+    limit: int | None,
+    rows: int | None,
+) -> list[Result]:
+    """Return what a model makes of each item, in their order.
+
+    Args:
+        compute: calls the model with items, and the settings that make it pad them.
+        items: of any shapes; those of one shape go through the model together.
+        tokens: how many tokens each has.
+        limit: how many tokens the model reads; None for any number.
+        rows: how many rows every batch must have, filled up where there are too few; None where any number will do.
+    """
+    results: dict[int, Result] = {}
+    for batch in counted_batches(range(len(items)), tokens, limit, rows or ROWS):
+        text = {"padding": "max_length", "max_length": shape_of(batch.tokens[0], limit).length}
+        filled = [*batch, *batch[:1] * ((rows or 0) - len(batch))]
+        made = compute([items[place] for place in filled], {"processing_kwargs": {"text": text}})
+        results.update(zip(filled, made, strict=True))
+    return [results[place] for place in range(len(items))]
+
+
+def fixed_rows(model: Any) -> int | None:
+    """Return how many rows each batch of a sentence-transformers model must have; None where any number will do.
+
+    A layer that computes on whole texts (a classification head, a dense layer behind the pooling) has one row a text,
+    and its kernel is chosen by their number.
+    """
+    from sentence_transformers import CrossEncoder
+    from sentence_transformers.base.modules import Normalize, Transformer
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    by_token = all(isinstance(module, Transformer | Pooling | Normalize) for module in model)
+    return None if by_token and not isinstance(model, CrossEncoder) else _FIXED_ROWS
+
+
+def can_be_padded(model: Any) -> bool:
+    """Whether a sentence-transformers model can be told what length to pad texts to.
+
+    Not so: static models; those whose texts go through a chat template; those saved with their own ways to pad or cut.
+    """
+    from sentence_transformers.base.modules import Transformer
+
+    module = model[0]
+    if not isinstance(module, Transformer) or "text" not in module.modality_config:
+        return False
+    own = (module.processing_kwargs, module.query_length, module.document_length, module.query_expansion)
+    if "message" in module.modality_config or any(own):
+        return False
+    return callable(module.tokenizer) and module.tokenizer.pad_token is not None
+
+
+def token_limit(model: Any) -> int | None:
+    """Return how many tokens the model reads; None for any number."""
+    limit: int | None = model.max_seq_length
+    return limit
+
+
+def prompt_of(model: Any, kind: Literal["document", "query"]) -> str:
+    """Return what the model's `encode_document` or `encode_query` puts before each text."""
+    candidates = ("query",) if kind == "query" else ("document", "passage", "corpus")
+    name = next((name for name in candidates if name in model.prompts), model.default_prompt_name)
+    return model.prompts.get(name) or ""
+
+
+def token_counts(model: Any, texts: Sequence[str], prompt: str = "", *, marks: bool = True) -> list[int]:
+    """Return how many tokens each text has, uncut.
+
+    Args:
+        model: a sentence-transformers model with a callable tokenizer.
+        texts: any number of texts.
+        prompt: what the model puts before each.
+        marks: whether to count the tokens that the model adds at the beginning and the end.
+    """
+    if not texts:
+        return []
+    given = [prompt + text for text in texts] if prompt else list(texts)
+    ids = model.tokenizer(given, truncation=False, add_special_tokens=marks, verbose=False)["input_ids"]
+    return [len(tokens) for tokens in ids]

@@ -1,0 +1,169 @@
+"""Untrusted text made safe to print, shortened, and counted."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import quote, quote_plus
+
+from raglift.errors import QueryTimeout, ServiceFailed, ServiceUnusable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+# Untrusted text made safe to print, or to hand to what takes UTF-8 only.
+
+
+UNPRINTABLE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What could move a terminal's cursor, change its colours or reorder a line, or has no UTF-8; never a line end."""
+TRUNCATED = "†"
+"""Marks a value whose depth is greater than the ranking is long: there is no fair pair."""
+SURROGATE = re.compile("[\ud800-\udfff]")
+"""A half of a pair of UTF-16 on its own, which has no UTF-8."""
+
+
+def encodable(text: str) -> str:
+    """Return a text of the same length that UTF-8 can write: lone surrogates come out as �."""
+    return SURROGATE.sub("�", text)
+
+
+def printable(text: str) -> str:
+    """Replace what could move the cursor or change the colours of a terminal, reorder a line, or has no UTF-8.
+
+    Corpora, labels and error messages are untrusted text: control characters (but not line ends), direction overrides
+    and lone surrogates come out as �.
+    """
+    return UNPRINTABLE.sub("�", text)
+
+
+def short_repr(value: object, most: int = 200) -> str:
+    """Return what `repr` says of something that a user wrote, on one line and never endless.
+
+    Args:
+        value: it.
+        most: where it has more characters than so many, its middle is left out.
+    """
+    try:
+        said = repr(value)
+    except ValueError:  # an integer of more digits than Python writes out
+        said = f"something of the type {type(value).__name__} that is too long to show"
+    return shorten_middle(said, most)
+
+
+def shorten(text: str, width: int) -> str:
+    """Return a text of at most `width` characters; where more is left out, its last one is `…`."""
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def shorten_middle(text: str, most: int) -> str:
+    """Return a text with at most `most` of its characters: of a longer one the two halves of its ends, and `…`."""
+    return text if len(text) <= most else f"{text[: most // 2]}…{text[-most // 2 :]}"
+
+
+def excerpt(text: str, width: int = 60) -> str:
+    """Return a text on one line of at most `width` characters."""
+    return shorten(" ".join(text.split()), width)
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun: `1 query`, `312 queries`, `43 facts`."""
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count:,} " + (f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s")
+
+
+# What must not be shown of messages and answers: keys, tokens and passwords.
+
+
+SHORTEST_SECRET = 8
+"""A shorter value is taken for no secret: hiding it would hide common words in messages."""
+_SECRET_NAME = re.compile(r"key|token|secret|password|credential|signature", re.IGNORECASE)
+_SECRET_SHAPE = re.compile(
+    r"\b(?:sk|pk|hf|gsk|xai|gh[opsu]|xox[abprs])[-_][\w\-*]{8,}|\bAIza[\w-]{10,}|\bAKIA\w{10,}|\beyJ[\w-]+\.[\w.-]+"
+    r"|\b(?:Bearer|Basic)\s+\S+"
+    r"|(?<=key|ken|ret|ord)['\"]?\s*[:=]\s*['\"]?[^\s'\",&]{6,}"  # api_key: …, token=…, secret=…, password=…
+    r"|(?<=://)[^\s/:@]+:[^\s/@]+(?=@)"  # a user and password in an address
+    r"|(?<=[?&])[\w-]*(?:key|token|secret|password)[\w-]*=[^\s&'\"]+",
+    re.IGNORECASE,
+)
+_LONGEST_MESSAGE = 301
+_LONGEST_BEGINNING = 121
+_SHORTEST_IN_AN_ANSWER = 6
+_LONGEST_FORM = 6
+"""How many characters may stand for one: `\\u002f`, `&quot;`."""
+_WINDOW = 20_000
+"""How many bytes of a body are looked at."""
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a value of this name may be a secret, as a parameter of an address."""
+    return _SECRET_NAME.search(name) is not None
+
+
+def may_hold_secrets(name: str) -> bool:
+    """Whether a variable or setting of this name may be a secret, or hold headers that are."""
+    return is_secret_name(name) or "header" in name.lower()
+
+
+def secrets_of_environment() -> set[str]:
+    """Return the values of the environment variables that are secret by their names."""
+    return {value for name, value in os.environ.items() if len(value) >= SHORTEST_SECRET and may_hold_secrets(name)}
+
+
+def describe_error(error: BaseException, *, secrets: Iterable[str] = ()) -> str:
+    """Return an error as one short line without secrets.
+
+    Args:
+        error: what was raised.
+        secrets: what must not be shown, besides what the environment and its own shape show to be secret.
+    """
+    message = str(error)
+    known = secrets_of_environment().union(filter(None, secrets))
+    for secret in sorted(known, key=len, reverse=True):  # the longest first: one may begin with another
+        message = message.replace(secret, "***")
+    message = shorten(printable(_SECRET_SHAPE.sub("***", " ".join(message.split()))), _LONGEST_MESSAGE)
+    if message and isinstance(error, (QueryTimeout, ServiceFailed, ServiceUnusable)):  # these are sentences
+        return message
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+class Secrets:
+    """Hides values in texts of others, also where they are escaped for an address, JSON or HTML.
+
+    Args:
+        values: what is to be hidden.
+    """
+
+    def __init__(self, values: Iterable[str]) -> None:
+        kept = sorted({one for one in values if len(one) >= _SHORTEST_IN_AN_ANSWER}, key=len, reverse=True)
+        self._pattern = re.compile("|".join("".join(map(_any_form, one)) for one in kept)) if kept else None
+        self._longest = _LONGEST_FORM * len(kept[0]) if kept else 0
+
+    def hidden(self, text: str) -> str:
+        """Return a text to be printed, with `***` in place of what must not be shown."""
+        return printable(self._pattern.sub("***", text) if self._pattern else text)
+
+    def beginning(self, body: bytes | bytearray) -> str:
+        """Return how a body begins, in one line; what is cut off at the end of the window may be part of a secret."""
+        text = self.hidden(bytes(body[:_WINDOW]).decode("utf-8", "replace"))
+        if len(body) > _WINDOW and self._longest:
+            text = text[: -self._longest]
+        return shorten(" ".join(text.split()), _LONGEST_BEGINNING)
+
+
+def _any_form(letter: str) -> str:
+    """Return a pattern of all that may stand for a character of a secret."""
+    if letter.isascii() and letter.isalnum():
+        return letter
+    percent = quote(letter, safe="")
+    code = ord(letter)
+    forms = {
+        *(letter, f"\\{letter}", json.dumps(letter)[1:-1], f"\\u{code:04x}", f"\\u{code:04X}"),
+        *(percent, percent.lower(), quote_plus(letter), f"%{code:02X}", f"%{code:02x}"),
+        *(html.escape(letter), f"&#{code};", f"&#x{code:x};"),
+    }
+    return f"(?:{'|'.join(re.escape(form) for form in sorted(forms, key=len, reverse=True))})"

@@ -1,0 +1,247 @@
+"""Files and folders that appear whole or not at all: written beside their place, then moved there.
+
+A process that is killed leaves at most a hidden folder beside the place, which the next one that writes there removes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import re
+import shutil
+import sys
+import tempfile
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from raglift.base.limits import is_folder, is_there
+from raglift.errors import DatasetError, Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TextIO
+
+
+NOTHING_WRITTEN = "nothing was written"
+"""What a DatasetError ends its first line with when it stops a writer."""
+
+_MARK = "raglift-is-writing-here"
+"""A file that says whose a folder is, and is locked for as long as its process lives."""
+_RETIRED = "retired"
+_LONGEST_NAME = 40
+_RANDOM_END = re.compile(r"[a-z0-9_]{8}")
+"""What `tempfile` ends a name with."""
+
+if sys.platform == "win32":
+
+    def _lock(file: int) -> None:  # noqa: ARG001 — an open file there cannot be removed
+        raise OSError("no locks")
+
+else:
+    import fcntl
+
+    def _lock(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def unwritable(path: Path) -> Path | None:
+    """Return the folder in which `path` would be made where that cannot be written; None where it can.
+
+    Args:
+        path: a file or folder that may not be there yet, nor the folders above it.
+    """
+    above = next(folder for folder in path.absolute().parents if _can_be_seen(folder))
+    return None if is_folder(above) and os.access(above, os.W_OK | os.X_OK) else above
+
+
+def _can_be_seen(folder: Path) -> bool:
+    """Whether a folder is there; False in one that may not be looked into, which then is the one that hinders."""
+    try:
+        return is_there(folder)
+    except PermissionError:
+        return False
+
+
+@contextmanager
+def replacing_file(path: Path, *, overwrite: bool = True) -> Iterator[TextIO]:
+    """Open a text file that takes the place of `path` when the block ends, and never if it fails.
+
+    Args:
+        path: the file; its parents are made when missing.
+        overwrite: whether a file that is there when the block ends may be replaced.
+
+    Raises:
+        DatasetError: it cannot be written, or is there and may not be replaced; what was there is unchanged.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with beside(path) as temporary:
+            written = temporary / "written"
+            with written.open("w", encoding="utf-8", newline="\n") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            _move(written, path, overwrite=overwrite)
+    except OSError as error:
+        if isinstance(error, FileExistsError) and os.path.lexists(path):  # else it is a file among the folders above
+            fault = Fault(str(path), "a file that another program wrote meanwhile", "a free name: choose another")
+            raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from error
+        fault = Fault(str(path), f"a file that cannot be written ({error.strerror or error})", "a place to write to")
+        raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from error
+
+
+def _move(written: Path, path: Path, *, overwrite: bool) -> None:
+    if not overwrite:
+        try:
+            os.link(written, path)  # in one step, so that of two programs one is told
+        except FileExistsError:
+            raise
+        except OSError:  # some file systems have no links
+            if is_there(path):
+                raise FileExistsError(path) from None
+        else:
+            return
+    written.replace(path)
+
+
+@contextmanager
+def beside(target: Path) -> Iterator[Path]:
+    """Give a folder to write in, beside a file or folder that is to be replaced; it is gone when the block ends.
+
+    What processes that were killed left there is removed first.
+
+    Args:
+        target: what is written; the folder that it is in is there.
+
+    Raises:
+        OSError: nothing can be written there.
+    """
+    prefix = _prefix(target)
+    for left in target.parent.iterdir():
+        if left.name.startswith(prefix) and _RANDOM_END.fullmatch(left.name, len(prefix)):
+            with suppress(OSError):  # what cannot be removed is in nobody's way
+                _remove_dead(left, target)
+    folder, lock = _new_folder(target.parent, prefix)
+    try:
+        yield folder
+    finally:
+        if sys.platform == "win32":
+            os.close(lock)
+            _remove(folder)
+        else:
+            _remove(folder)
+            os.close(lock)
+
+
+def put_folder(written: Path, target: Path, *, overwrite: bool) -> None:
+    """Move a folder to its place; whatever stands there comes back when that fails.
+
+    Where the system can exchange two folders (Linux, macOS), there is one at the place at every moment. Elsewhere a
+    process can be killed in between; then `beside` puts back what stood there.
+
+    Args:
+        written: the whole folder, in one of `beside`.
+        target: its place.
+        overwrite: whether what stands there may be replaced; an empty folder always may.
+
+    Raises:
+        OSError: it cannot be moved.
+    """
+    if not overwrite:
+        if is_folder(target):
+            target.rmdir()  # Windows puts no folder in an empty one's place
+        written.replace(target)  # what another program put there in between is not replaced
+        return
+    retired = written.with_name(_RETIRED)
+    if is_there(target):
+        if _exchange(written, target):
+            return
+        target.replace(retired)
+    try:
+        written.replace(target)
+    except BaseException:
+        if is_there(retired):
+            retired.replace(target)
+        raise
+
+
+def _prefix(target: Path) -> str:
+    """Return what the names of folders beside a target begin with: no other target's do."""
+    name = target.name
+    if len(name) > _LONGEST_NAME:
+        name = f"{name[: _LONGEST_NAME - 9]}-{hashlib.sha256(os.fsencode(name)).hexdigest()[:8]}"
+    return f".{name}."
+
+
+def _new_folder(parent: Path, prefix: str) -> tuple[Path, int]:
+    """Make a folder that is known as one in use, and return it with the open file that is locked."""
+    while True:
+        folder = Path(tempfile.mkdtemp(dir=parent, prefix=prefix))
+        try:
+            file = os.open(folder / _MARK, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileNotFoundError:  # it was taken for an empty one that was left
+            continue
+        except BaseException:
+            with suppress(OSError):
+                folder.rmdir()
+            raise
+        try:
+            _lock(file)
+        except BlockingIOError:  # it was taken for one of a process that was killed, and is about to go
+            os.close(file)
+            continue
+        except OSError:
+            return folder, file  # a file system without locks
+        if is_there(folder / _MARK):
+            return folder, file
+        os.close(file)
+
+
+def _remove_dead(left: Path, target: Path) -> None:
+    """Remove a folder that a killed process left; put back first what it was about to replace."""
+    if left.is_symlink() or not is_folder(left):
+        return
+    try:
+        file = os.open(left / _MARK, os.O_RDWR)
+    except FileNotFoundError:
+        left.rmdir()  # fails where it is not empty: it is not ours
+        return
+    try:
+        _lock(file)
+        if is_there(left / _MARK):
+            if is_there(left / _RETIRED) and not is_there(target):
+                (left / _RETIRED).replace(target)
+            _remove(left)
+    finally:
+        os.close(file)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder of ours as far as that is possible; its mark goes last, so that another process can go on."""
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if is_folder(path) and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.name != _MARK:
+                path.unlink()
+        if {path.name for path in folder.iterdir()} <= {_MARK}:
+            (folder / _MARK).unlink(missing_ok=True)
+            folder.rmdir()
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Let two folders change places in one step, and return whether the system could."""
+    names = os.fsencode(one), os.fsencode(other)
+    try:
+        library = ctypes.CDLL(None)
+        if sys.platform == "linux":
+            here, exchange = -100, 2
+            return bool(library.renameat2(here, names[0], here, names[1], ctypes.c_uint(exchange)) == 0)
+        if sys.platform == "darwin":
+            swap = 2
+            return bool(library.renamex_np(*names, ctypes.c_uint(swap)) == 0)
+    except (AttributeError, OSError, TypeError):  # an older C library, or another
+        return False
+    return False

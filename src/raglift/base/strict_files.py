@@ -1,0 +1,412 @@
+"""Bytes decoded, and JSON and YAML read strictly, with the line of every fault."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from raglift.base.display import encodable
+from raglift.base.limits import allowed, most_bytes
+from raglift.base.validation import Keys, path_text, quoted, shown
+from raglift.errors import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from io import BufferedReader
+    from pathlib import Path
+    from typing import IO, NoReturn
+
+    from raglift.base.validation import Place
+
+
+# From bytes to text: UTF-8 only, any line ends, and a fault that names the byte.
+
+
+_BOM = "\ufeff"
+_OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
+# Not str.splitlines: U+2028 and its like may stand inside a JSON string.
+_LINE = re.compile(rb"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
+_PIECE = 2**20
+_MOST_BLANK = 10_000_000
+"""So many blank lines in a row are no file that anybody wrote."""
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+
+
+def read_bytes(path: Path, place: Place) -> bytes | None:
+    """Return what a file holds; None, and a fault, when it cannot be read or is larger than what is taken."""
+    try:
+        with path.open("rb") as file:
+            data = _read_whole(file)
+    except OSError as error:
+        place.fault(f"no readable file ({error.strerror or error})", f"a readable file at {path}")
+        return None
+    if data is None:
+        place.fault(f"more than {most_bytes():,} bytes", allowed())
+    return data
+
+
+def _read_whole(file: BufferedReader) -> bytes | None:
+    """Return all that a file holds; None where that is more than what is taken."""
+    most = most_bytes()
+    status = os.fstat(file.fileno())
+    if stat.S_ISREG(status.st_mode):
+        return None if status.st_size > most else file.read()
+    pieces = []  # a pipe, or a device that never ends: nobody knows how much will come
+    while piece := file.read(_PIECE):
+        pieces.append(piece)
+        most -= len(piece)
+        if most < 0:
+            return None
+    return b"".join(pieces)
+
+
+def decode_text(data: bytes, place: Place) -> str | None:
+    """Return a text with bare line feeds and no byte-order mark; None, and a fault, without one."""
+    text = _decoded(data, place)
+    return None if text is None else text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_text(path: Path, place: Place) -> str | None:
+    """Return the text of a file as it stands, without a byte-order mark; None, and a fault, without one."""
+    data = read_bytes(path, place)
+    return None if data is None else _decoded(data, place)
+
+
+def _decoded(data: bytes, place: Place) -> str | None:
+    if _is_other_encoding(data, place):
+        return None
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = len(_LINE_END.findall(data[: error.start])) + 1
+        _note_bad_byte(data[error.start], error.start, place.at_line(line))
+        return None
+    return text.removeprefix(_BOM)
+
+
+def decode_lines(data: bytes, place: Place) -> Iterator[tuple[Place, str]]:
+    """Yield the place and text of each line that is not blank; note a fault for each that is not UTF-8."""
+    if _is_other_encoding(data, place):
+        return
+    for number, match in enumerate(_LINE.finditer(data), start=1):
+        here = place.at_line(number)
+        try:
+            line = match[1].decode("utf-8")
+        except UnicodeDecodeError as error:
+            _note_bad_byte(match[1][error.start], match.start() + error.start, here)
+            continue
+        line = line.removeprefix(_BOM) if number == 1 else line
+        if line.strip(" \t"):
+            yield here, line
+
+
+def stream_lines(path: Path, place: Place) -> Iterator[tuple[Place, str]]:
+    r"""Yield what `decode_lines` does, reading the file line by line: for files of any size.
+
+    A file in another encoding has one fault, at its first line; lines end with `\n` or `\r\n`.
+
+    Args:
+        path: the file.
+        place: the file, for faults.
+    """
+    try:
+        with path.open("rb") as file:
+            yield from lines_of(file, place)
+    except OSError as error:
+        place.fault(f"no readable file ({error.strerror or error})", f"a readable file at {path}")
+
+
+def lines_of(file: IO[bytes], place: Place, *, longest: int | None = None) -> Iterator[tuple[Place, str]]:
+    """Yield what `stream_lines` does, from a file that is open, as one that is unpacked while it is read.
+
+    Args:
+        file: the file, at its beginning.
+        place: the file, for faults.
+        longest: how many bytes a line may have; one that has more is a fault, and nothing is read after it.
+    """
+    begin = blank = 0
+    lines = file if longest is None else iter(partial(file.readline, longest + 1), b"")
+    for number, raw in enumerate(lines, start=1):
+        if raw == b"\n":
+            begin += 1
+            blank += 1
+            if blank > _MOST_BLANK:
+                place.at_line(number).fault(
+                    f"more than {_MOST_BLANK:,} blank lines in a row", "lines with something in them"
+                )
+                return
+            continue
+        blank = 0
+        here = place.at_line(number)
+        if longest is not None and len(raw) > longest:
+            here.fault(f"a line of more than {longest:,} bytes", "shorter lines")
+            return
+        if (number == 1 or b"\x00" in raw) and _is_other_encoding(raw, here):
+            return
+        try:
+            line = raw.decode("utf-8").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            _note_bad_byte(raw[error.start], begin + error.start, here)
+        else:
+            line = line.removeprefix(_BOM) if number == 1 else line
+            if line.strip(" \t"):
+                yield here, line
+        begin += len(raw)
+
+
+def _is_other_encoding(data: bytes, place: Place) -> bool:
+    if data.startswith(_OTHER_BOMS):
+        place.fault("a byte-order mark of UTF-16 or UTF-32", "text in UTF-8: save the file as UTF-8")
+        return True
+    if (offset := data.find(b"\x00")) >= 0:
+        place.fault(f"a NUL byte at byte {offset}, as in UTF-16 or a binary file", "text in UTF-8")
+        return True
+    return False
+
+
+def _note_bad_byte(byte: int, offset: int, place: Place) -> None:
+    place.fault(f"the byte 0x{byte:02x} at byte {offset} of the file, which is not UTF-8", "text in UTF-8")
+
+
+# JSON read strictly: each field once, no NaN, no integers of a million digits; a fault says where.
+
+
+_INTEGERS = range(-(2**63), 2**64)
+"""What 64 bits hold, with a sign or without: ids and hashes do, and Parquet, and most readers of JSON."""
+_MOST_DIGITS = len(str(_INTEGERS.start))
+
+
+class _NotStrictError(Exception):
+    """JSON that Python would accept and raglift does not."""
+
+    def __init__(self, found: str, expected: str) -> None:
+        self.found = found
+        self.expected = expected
+        super().__init__(found)
+
+
+def parse_object(line: str, place: Place) -> dict[str, Any] | None:
+    """Return the object on a line; None, and a fault, when it holds anything else.
+
+    Args:
+        line: the text of the line.
+        place: the line.
+    """
+    return _parse(line, place, "the end of the line", "one JSON object on each line")
+
+
+def parse_text(text: str, place: Place) -> dict[str, Any] | None:
+    """Return the object that a whole file holds; None, and a fault with its line, when it holds anything else.
+
+    Args:
+        text: the text of the file.
+        place: the file.
+    """
+    return _parse(text, place, "the end of the file", "one JSON object")
+
+
+def gives_back(value: Any) -> bool:
+    """Whether a value can be written as JSON and is read from it as the same."""
+    try:
+        return bool(_STRICT.decode(json.dumps(value, allow_nan=False)) == value)
+    except (TypeError, ValueError, RecursionError, _NotStrictError):
+        return False
+
+
+def _parse(text: str, place: Place, end: str, expected: str) -> dict[str, Any] | None:
+    try:
+        value = _STRICT.decode(text)
+    except json.JSONDecodeError as error:
+        rest = quoted(text[error.pos : error.pos + 20]) if error.pos < len(text) else end
+        here = place if place.line is not None else place.at_line(error.lineno)
+        (here / f"column {error.colno}").fault(f"{rest} ({error.msg[0].lower()}{error.msg[1:]})", expected)
+    except _NotStrictError as error:
+        place.fault(error.found, error.expected)
+    except RecursionError:
+        place.fault("lists or objects nested too deeply to read", "facts, and lists of alternatives in them")
+    else:
+        if isinstance(value, dict):
+            return value
+        place.fault(shown(value), "a JSON object: {…}")
+    return None
+
+
+def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in fields:
+            raise _NotStrictError(f"the field {quoted(name)} twice in one object", "each field once")
+        fields[name] = value
+    return fields
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise _NotStrictError(name, "a number: JSON has no NaN and no Infinity")
+
+
+def _short_integer(digits: str) -> int:
+    # Their number first: to read a million digits takes long
+    if len(digits) > _MOST_DIGITS or int(digits) not in _INTEGERS:
+        raise _NotStrictError(f"an integer of {len(digits.lstrip('-'))} digits", "one that 64 bits hold")
+    return int(digits)
+
+
+_STRICT = json.JSONDecoder(object_pairs_hook=_unique_fields, parse_constant=_no_constant, parse_int=_short_integer)
+
+
+# YAML read strictly: plain values, each field once, bounded in size; every fault says its line.
+
+
+_MOST_BYTES = 100_000
+_MOST_VALUES = 10_000
+_DEEPEST = 20
+_PLAIN_TAGS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
+
+
+class NotYaml(Exception):
+    """A file of which nothing can be read, and why."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(str(fault))
+        self.fault = fault
+
+
+class _TooMuch(Exception):
+    """The values are too many, or lie too deep."""
+
+
+@dataclass
+class YamlFields:
+    """The fields of a YAML file: its faults, and the line of each value."""
+
+    name: str
+    """Of the file."""
+    wanted: str
+    """What the file should hold, as `the fields of a sweep, as dataset: lighthouse`."""
+    faults: list[tuple[int, Fault]] = field(default_factory=list)
+    """Each with its line."""
+    lines: dict[Keys, int] = field(default_factory=dict)
+    """Where each value's key, or a list's item, begins."""
+    lines_said: dict[str, int] = field(default_factory=dict)
+    """The line of each place that was given out."""
+    values: int = 0
+    """How many were read; an alias counts with all that it stands for."""
+
+    def read(self, file: Path) -> dict[str, Any]:
+        """Return the fields of a file; what is wrong with some of them is noted as faults.
+
+        Raises:
+            NotYaml: there is no such file, it is not one YAML document in UTF-8, or it has no fields, or too many.
+        """
+        return self._top(self._root(file))
+
+    def locate(self, keys: Keys) -> str:
+        """Return where a value is; for one that is missing, where it should be."""
+        known = next((keys[:length] for length in range(len(keys), 0, -1) if keys[:length] in self.lines), ())
+        line = self.lines.get(known)
+        where = f"{self.name}: {path_text(keys)}" if line is None else f"{self.name}:{line}: {path_text(keys)}"
+        self.lines_said[where] = line or 0
+        return where
+
+    def _root(self, file: Path) -> yaml.Node:
+        """Return the document of a file, its aliases not expanded."""
+        try:
+            data = file.read_bytes()
+            if len(data) > _MOST_BYTES:
+                raise self._unusable(f"{len(data):,} bytes", f"a file of at most {_MOST_BYTES:,}")
+            root = yaml.compose(data.decode("utf-8-sig"), Loader=yaml.SafeLoader)
+        except OSError as error:
+            raise self._unusable(error.strerror or type(error).__name__, f"a YAML file at {file}") from None
+        except UnicodeDecodeError as error:
+            line = error.object[: error.start].count(b"\n") + 1
+            raise self._unusable("bytes that are not UTF-8", "text in UTF-8", line) from None
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            said = ", ".join(part for part in (error.context, error.problem) if part)
+            at = None if mark is None else mark.line + 1
+            raise self._unusable(f"what is not YAML ({said})", "one document in YAML", at) from None
+        except (yaml.YAMLError, RecursionError) as error:
+            said = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise self._unusable(f"what is not YAML ({said})", "one document in YAML") from None
+        if root is None:
+            raise self._unusable("an empty file", self.wanted)
+        return root
+
+    def _top(self, root: yaml.Node) -> dict[str, Any]:
+        """Return the fields of the document."""
+        line = root.start_mark.line + 1
+        if not isinstance(root, yaml.MappingNode):
+            raise self._unusable("no fields", self.wanted, line)
+        try:
+            given: dict[str, Any] = self._value(root, ())
+        except _TooMuch as error:
+            raise self._unusable(str(error), f"at most {_MOST_VALUES:,} values, {_DEEPEST} deep") from None
+        return given
+
+    def _unusable(self, found: str, expected: str, line: int | None = None) -> NotYaml:
+        """Return the error of a file of which nothing can be read."""
+        where = self.name if line is None else f"{self.name}:{line}"
+        return NotYaml(Fault(where, found, expected))
+
+    def _value(self, node: yaml.Node, keys: Keys) -> Any:
+        self.values += 1
+        if self.values > _MOST_VALUES:
+            raise _TooMuch("more values, aliases counted with all that they stand for")
+        if len(keys) > _DEEPEST:
+            raise _TooMuch("values that lie deeper")
+        if not isinstance(node, yaml.ScalarNode) and node.tag not in _PLAIN_TAGS:
+            self._fault(node.start_mark.line + 1, keys, f"the tag {quoted(node.tag)}", "a plain list or mapping")
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, keys)
+        if isinstance(node, yaml.SequenceNode):
+            return [self._item(item, (*keys, place)) for place, item in enumerate(node.value)]
+        return self._scalar(node, keys)
+
+    def _item(self, node: yaml.Node, keys: Keys) -> Any:
+        self.lines[keys] = node.start_mark.line + 1
+        return self._value(node, keys)
+
+    def _mapping(self, node: yaml.MappingNode, keys: Keys) -> dict[str, Any]:
+        read: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            line = key_node.start_mark.line + 1
+            key = key_node.value if isinstance(key_node, yaml.ScalarNode) else None
+            if key_node.tag != "tag:yaml.org,2002:str" or key is None:
+                shown = "a list or a mapping" if key is None else quoted(key)
+                self._fault(
+                    line, keys, f"{shown} for a field's name", "a text, in quotation marks if it looks otherwise"
+                )
+            elif encodable(key) != key:
+                self._fault(line, keys, f"{quoted(key)} for a field's name, which has half a character", "Unicode text")
+            elif key in read:
+                first = self.lines[(*keys, key)]
+                self._fault(line, (*keys, key), f"{quoted(key)} again, after line {first}", "each field once")
+            else:
+                self.lines[(*keys, key)] = line
+                read[key] = self._value(value_node, (*keys, key))
+        return read
+
+    def _scalar(self, node: yaml.Node, keys: Keys) -> Any:
+        loader = yaml.SafeLoader("")
+        try:
+            return loader.construct_object(node)
+        except (yaml.YAMLError, ValueError, AttributeError) as error:  # PyYAML's own, of dates that are none
+            said = getattr(error, "problem", None) or str(error)
+            self._fault(
+                node.start_mark.line + 1, keys, f"{quoted(node.value)}, which cannot be read: {said}", "a plain value"
+            )
+            return node.value
+        finally:
+            loader.dispose()
+
+    def _fault(self, line: int, keys: Keys, found: str, expected: str) -> None:
+        path = path_text(keys)
+        where = f"{self.name}:{line}: {path}" if path else f"{self.name}:{line}"
+        self.faults.append((line, Fault(where, found, expected)))

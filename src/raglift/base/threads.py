@@ -1,0 +1,241 @@
+"""Daemon threads for calls, and the one event loop of asynchronous calls."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextvars
+import functools
+import math
+import os
+import signal
+import sys
+import threading
+import time
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from types import TracebackType
+
+
+# Threads that make calls of a user's system or a model, and how a process ends while they still do. They are daemon
+# threads: no process waits for a system that hangs. But up to Python 3.13, a call that comes back from native code,
+# as PyTorch's, while the interpreter is ending, aborts the process ("terminate called without an active exception"):
+# Python ends the thread by an exception that C++ may not let pass. So a process that ends gives its calls a moment to
+# come back, and where its end is raglift's own, as that of the command line, it then ends without the interpreter's
+# last steps. Whoever calls raglift from a program of their own ends it themselves.
+
+
+LOOK_UP = 0.2
+"""So many seconds may the main thread wait in one go: a Ctrl-C that comes as it begins to wait does not wake it."""
+_MOMENT = 0.5
+"""So many seconds a process that ends waits for its calls, all together."""
+
+
+class _Calling(threading.Thread):
+    """A thread that makes calls, and keeps no process from ending."""
+
+
+def start_thread(work: Callable[[], object], name: str) -> None:
+    """Start a thread that keeps no process from ending.
+
+    Args:
+        work: what is done in it.
+        name: the name of the thread.
+    """
+    _Calling(target=work, daemon=True, name=name).start()
+
+
+class WorkerPool(ThreadPoolExecutor):
+    """Makes calls on daemon threads, which keep no process from ending; as a context manager, it waits for no call.
+
+    Python's own pool waits for its threads when a process ends, however long they hang. Of it, this one has only the
+    interface, and its type, since an event loop takes no other executor. A thread ends when nothing is left to do, so
+    that a process that ends finds only threads that are making a call.
+
+    A thread cannot be stopped either. A call that takes too long can be abandoned: another thread takes the place of
+    its own, which ends when the call comes back.
+
+    Args:
+        workers: how many calls may be under way at once, abandoned ones not counted; None for all that are submitted.
+        name: the name of the threads.
+        most_abandoned: no thread takes the place of another while so many abandoned calls hang.
+    """
+
+    def __init__(self, workers: int | None, name: str, *, most_abandoned: float = math.inf) -> None:
+        super().__init__(1)
+        self.stopping = threading.Event()
+        """Set when the pool is shut down: nothing more is begun, and what waits in a call need not wait any longer."""
+        self.abandoned = 0
+        """How many abandoned calls have not come back."""
+        self._most_workers = math.inf if workers is None else workers
+        self._most_abandoned = most_abandoned
+        self._name = name
+        self._waiting: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+        self._under_way: set[Future[Any]] = set()
+        self._workers = 0
+        self._lock = threading.Lock()
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether abandoned calls keep all threads, so that nothing more is begun until one comes back."""
+        with self._lock:
+            return self._workers == 0 and self.abandoned >= self._most_abandoned
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Have a function called in a thread, in the context of the one who submits it."""
+        future: Future[Any] = Future()
+        call = functools.partial(contextvars.copy_context().run, function, *args, **kwargs)
+        with self._lock:
+            if self.stopping.is_set():
+                raise RuntimeError("the pool has been shut down, and takes no more calls")
+            self._waiting.append((future, call))
+            self._start_workers()
+        return future
+
+    def abandon(self, future: Future[Any]) -> None:
+        """Give up on a call that is under way: its thread is left behind, and another takes its place."""
+        with self._lock:
+            if future in self._under_way:
+                self._under_way.remove(future)
+                self._workers -= 1
+                self.abandoned += 1
+                self._start_workers()
+
+    def shutdown(self, wait: bool = False, *, cancel_futures: bool = True) -> None:  # noqa: ARG002 — Python's
+        """Begin nothing more; what is under way is not waited for."""
+        self.stopping.set()
+        with self._lock:
+            waiting = list(self._waiting)
+            self._waiting.clear()
+        for future, _ in waiting:
+            future.cancel()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.shutdown()
+
+    def _start_workers(self) -> None:
+        """Start as many threads as the calls need, and those left behind allow."""
+        wanted = min(self._most_workers, len(self._under_way) + len(self._waiting))
+        while self._workers < wanted and self.abandoned < self._most_abandoned:
+            self._workers += 1
+            start_thread(self._work, self._name)
+
+    def _work(self) -> None:
+        while (taken := self._take()) is not None:
+            future, call = taken
+            try:
+                future.set_result(call())
+            except BaseException as error:  # noqa: BLE001 — raised again where the result is taken
+                future.set_exception(error)
+            if not self._finish(future):
+                return
+
+    def _take(self) -> tuple[Future[Any], Callable[[], Any]] | None:
+        with self._lock:
+            while self._waiting:
+                future, call = self._waiting.popleft()
+                if future.set_running_or_notify_cancel():
+                    self._under_way.add(future)
+                    return future, call
+            self._workers -= 1
+            return None
+
+    def _finish(self, future: Future[Any]) -> bool:
+        """Return whether the thread that made a call makes further ones; that of an abandoned call was replaced."""
+        with self._lock:
+            if future in self._under_way:
+                self._under_way.remove(future)
+                return True
+            self.abandoned -= 1
+            self._start_workers()
+            return False
+
+
+def _at_work() -> list[_Calling]:
+    return [thread for thread in threading.enumerate() if isinstance(thread, _Calling)]
+
+
+@atexit.register
+def _wait_a_moment() -> None:
+    end = time.monotonic() + _MOMENT
+    with suppress(KeyboardInterrupt):  # who is in a hurry need not wait
+        for thread in _at_work():
+            thread.join(max(0.0, end - time.monotonic()))
+
+
+def end_process(code: object) -> None:
+    """End the process here and now if a call is still under way after a moment.
+
+    It is the last step of a process: what else was to be done at its end must have been.
+
+    Args:
+        code: the exit code, as `SystemExit` has it.
+    """
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C, which is in no hurry, would keep us from ending
+    _wait_a_moment()
+    if not _at_work():
+        return
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(AttributeError, OSError, ValueError):  # there is none, or it is full or closed
+                stream.flush()
+    finally:
+        os._exit(0 if code is None else code & 0xFF if isinstance(code, int) else 1)
+
+
+# The event loop on which raglift makes all asynchronous calls of a process.
+
+
+T = TypeVar("T")
+
+
+def event_loop() -> asyncio.AbstractEventLoop:
+    """Return the loop of all asynchronous calls of this process, which runs on a thread of its own.
+
+    There is one, because async clients keep connections that are tied to the loop they were made on: with a loop for
+    each run, the second run of the same system would find its connections dead.
+    """
+    return _event_loop(os.getpid())
+
+
+@functools.cache
+def _event_loop(_process: int) -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    # What an async system hands to threads may hang as well
+    loop.set_default_executor(WorkerPool(None, "raglift-async-call"))
+    start_thread(loop.run_forever, "raglift-async")
+    atexit.register(loop.call_soon_threadsafe, lambda: loop.create_task(_end(loop)))
+    return loop
+
+
+async def _end(loop: asyncio.AbstractEventLoop) -> None:
+    """Stop the loop when what is under way is done; soon, what is not is cancelled."""
+    for _ in range(2):
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        if others:
+            await asyncio.wait(others, timeout=LOOK_UP)
+        for task in others:
+            task.cancel()
+    loop.stop()
+
+
+def result_of(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine on the loop of all asynchronous calls, and wait for what it returns or raises.
+
+    Ctrl-C ends the wait, and cancels the coroutine.
+    """
+    future = asyncio.run_coroutine_threadsafe(work, event_loop())
+    try:
+        while not wait([future], LOOK_UP).done:
+            pass
+        return future.result()
+    finally:
+        future.cancel()

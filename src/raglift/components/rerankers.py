@@ -1,0 +1,437 @@
+"""Late interaction (ColBERT's MaxSim) over the token embeddings of an ordinary embedding model."""
+
+from __future__ import annotations
+
+import math
+import struct
+from abc import ABC, abstractmethod
+from contextlib import nullcontext
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from raglift.base.batches import (
+    HERE,
+    SHAPES,
+    Counted,
+    Workers,
+    batches_by_length,
+    can_be_padded,
+    compute_by_shape,
+    counted_batches,
+    fixed_rows,
+    token_counts,
+    token_limit,
+)
+from raglift.base.cache import Cache, content_key, default_cache
+from raglift.base.progress import track
+from raglift.components.models import (
+    EMBEDDED_MODEL,
+    Dtype,
+    has_known_revision,
+    identity_of,
+    load_sentence_transformer,
+    local_or_hub,
+    model_not_loaded,
+    one_thread,
+    quiet_loading,
+    require_reachable,
+    resolve_dtype,
+)
+from raglift.errors import ConfigurationError, MissingDependency, ModelOutputError
+from raglift.records.rankings import Hit, Ranking
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+
+# What a reranker is to raglift: one method. A reranker that can take all queries at once implements `Reranker`; a
+# remote or framework one that takes one query at a time implements `QueryReranker` (or its async twin).
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Reorders the rankings of all queries at once."""
+
+    def rerank(self, queries: Sequence[str], rankings: Sequence[Ranking]) -> list[Ranking]:
+        """Return a new ranking for each query, in the order of the queries."""
+        ...
+
+
+@runtime_checkable
+class QueryReranker(Protocol):
+    """Reorders the ranking of one query."""
+
+    def rerank_one(self, query: str, ranking: Ranking) -> Ranking:
+        """Return a new ranking."""
+        ...
+
+
+@runtime_checkable
+class AsyncQueryReranker(Protocol):
+    """Reorders the ranking of one query, without blocking."""
+
+    async def arerank_one(self, query: str, ranking: Ranking) -> Ranking:
+        """Return a new ranking."""
+        ...
+
+
+# Scores for (query, text) pairs: each distinct pair once, kept in the cache.
+
+
+Pair = tuple[str, str]
+"""A query's text and a chunk's text."""
+
+
+class PairReranker(ABC):
+    """A reranker that scores a query and a text together, and sorts by the score.
+
+    A subclass says how pairs are put into batches and how a batch is scored. Only the pairs that the cache lacks are
+    put into batches, so a pair's score must not depend on what else is in its batch (see `raglift.base.batches`).
+
+    Args:
+        cache: where scores are looked up and kept; by default the user's.
+        progress: whether to show progress; None decides by the terminal.
+    """
+
+    def __init__(self, *, cache: Cache | None = None, progress: bool | None = None) -> None:
+        self._cache = cache
+        self._progress = progress
+
+    @property
+    @abstractmethod
+    def identity(self) -> str:
+        """Everything that decides a score besides the pair: model, revision, dtype, settings."""
+
+    @abstractmethod
+    def plan(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
+        """Put distinct pairs into batches, longest last."""
+
+    @abstractmethod
+    def score(self, batch: Sequence[Pair]) -> list[float]:
+        """Return one score a pair; higher is better."""
+
+    def __str__(self) -> str:
+        return self.identity
+
+    def rerank(self, queries: Sequence[str], rankings: Sequence[Ranking]) -> list[Ranking]:
+        """Sort the hits of each ranking by their score; equal scores keep their order.
+
+        Raises:
+            ModelOutputError: the model gave a score that is not a number.
+        """
+        pairs = {(query, hit.chunk.text) for query, ranking in zip(queries, rankings, strict=True) for hit in ranking}
+        scores = self.scores(sorted(pairs))
+        return [
+            sorted_by_score(ranking, [scores[query, hit.chunk.text] for hit in ranking])
+            for query, ranking in zip(queries, rankings, strict=True)
+        ]
+
+    def scores(self, pairs: Sequence[Pair], *, workers: Workers = HERE) -> dict[Pair, float]:
+        """Score distinct pairs, asking the cache first; only what it lacks goes through the model.
+
+        Args:
+            pairs: queries with texts.
+            workers: who computes the batches; the calling process alone writes to the cache.
+
+        Raises:
+            ModelOutputError: the model gave a score that is not a number.
+        """
+        if not pairs:
+            return {}
+        cache = self._used_cache()
+        identity = self.identity
+        keys = _keys(identity, pairs)
+        entries = cache.get_many(keys.values())
+        missing = sorted(pair for pair, key in keys.items() if key not in entries)
+        with track("rerank", len(missing), "pairs", show=self._progress) as advance:
+            batches = self.plan(missing) if missing else []
+            # Longest first, so that the time left is not underestimated
+            for batch, made in workers.map(partial(_entries_of, self, identity), batches[::-1]):
+                cache.put_many(made)
+                entries.update(made)
+                advance(len(batch))
+        return {pair: struct.unpack("<d", entries[keys[pair]])[0] for pair in pairs}
+
+    def missing(self, pairs: Sequence[Pair]) -> list[Pair]:
+        """Return the distinct pairs whose scores the cache lacks, sorted, without loading the model."""
+        if not self.has_known_identity:
+            return sorted(set(pairs))
+        keys = _keys(self.identity, pairs)
+        entries = self._used_cache().get_many(keys.values())
+        return sorted(pair for pair, key in keys.items() if key not in entries)
+
+    @property
+    def has_known_identity(self) -> bool:
+        """Whether the identity can be told without loading the model."""
+        return True
+
+    def _used_cache(self) -> Cache:
+        return default_cache() if self._cache is None else self._cache
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel without the cache: whoever receives the reranker computes, and the sender keeps the scores."""
+        return vars(self) | {"_cache": None}
+
+
+def _keys(identity: str, pairs: Iterable[Pair]) -> dict[Pair, bytes]:
+    return {pair: content_key("score", identity, *pair) for pair in dict.fromkeys(pairs)}
+
+
+def _entries_of(reranker: PairReranker, identity: str, batch: Sequence[Pair]) -> dict[bytes, bytes]:
+    """Score one batch, for the identity of whoever asked: another machine may know the same model by another."""
+    keys = _keys(identity, batch)
+    return {keys[pair]: _packed(pair, score) for pair, score in zip(batch, reranker.score(batch), strict=True)}
+
+
+def _packed(pair: Pair, score: float) -> bytes:
+    if not math.isfinite(score):
+        raise ModelOutputError(
+            f"the reranker gave {score} for the query {pair[0][:80]!r} and a text of {len(pair[1])} characters; "
+            "expected a number (float16 overflows on some models: try dtype='float32')"
+        )
+    return struct.pack("<d", score)
+
+
+def sorted_by_score(ranking: Ranking, scores: Sequence[float]) -> Ranking:
+    """Return the hits by their scores, one a hit, highest first; equal scores keep their order."""
+    order = sorted(range(len(scores)), key=lambda place: -scores[place])
+    return Ranking(tuple(Hit(ranking[place].chunk, rank, scores[place]) for rank, place in enumerate(order, 1)))
+
+
+# Cross-encoders: the query and the text go through the model together.
+
+
+class CrossEncoderReranker(PairReranker):
+    """Scores pairs with a sentence-transformers `CrossEncoder`.
+
+    A score depends on its pair alone: see `raglift.base.batches`. A model that cannot be told what to pad to gets plain
+    batches, and then its scores depend on their batch in the last bits.
+
+    Args:
+        model: a hub id, a folder, or a `CrossEncoder` object (whose scores are then kept in memory only, because
+            its weights have no name).
+        dtype: what to compute in, for a model that raglift loads; an object is used as it is.
+        cache: where scores are looked up and kept; by default the user's.
+        progress: whether to show progress; None decides by the terminal.
+    """
+
+    def __init__(
+        self, model: Any, *, dtype: Dtype = "auto", cache: Cache | None = None, progress: bool | None = None
+    ) -> None:
+        from raglift.base.cache import Cache
+
+        named = isinstance(model, str)
+        super().__init__(cache=cache if named else Cache(None), progress=progress)
+        self._given = model
+        self._dtype = resolve_dtype(dtype) if named else None
+
+    @cached_property
+    def identity(self) -> str:
+        """The model's name and revision, the number type, and how pairs are padded; of when first asked for."""
+        if self._dtype is None:
+            return f"cross-encoder:{_name_of(self._given)}:{SHAPES}"
+        return f"cross-encoder:{identity_of(self._given, self._dtype, lambda: self._model)}:{SHAPES}"
+
+    def check(self) -> None:
+        """Raise now, not when the first pair is scored, if the model is neither here nor on a hub.
+
+        Raises:
+            ModelError: the model cannot be found.
+        """
+        if self._dtype is not None:
+            require_reachable(local_or_hub(self._given))
+
+    @property
+    def has_known_identity(self) -> bool:
+        """Whether the identity can be told without loading the model: not for a hub model not yet downloaded."""
+        return self._dtype is None or has_known_revision(self._given)
+
+    def plan(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
+        """Put pairs that are padded alike together, shortest first; the batches remember what was counted."""
+        if not can_be_padded(self._model):
+            return batches_by_length(pairs, [len(query) + len(text) for query, text in pairs])
+        return [*counted_batches(pairs, self._tokens_of(pairs), token_limit(self._model))]
+
+    def score(self, batch: Sequence[Pair]) -> list[float]:
+        """Return the model's relevance score for each pair."""
+        model = self._model
+
+        def compute(pairs: list[Pair], settings: dict[str, Any]) -> list[float]:
+            with one_thread() if len(pairs) == 1 else nullcontext():
+                scores = model.predict(pairs, batch_size=len(pairs), show_progress_bar=False, **settings)
+            return [float(score) for score in scores]
+
+        if not can_be_padded(model):
+            return compute(list(batch), {})
+        limit, rows = token_limit(model), fixed_rows(model)
+        return compute_by_shape(compute, batch, self._tokens_of(batch), limit=limit, rows=rows)
+
+    def _tokens_of(self, pairs: Sequence[Pair]) -> list[int]:
+        """Return how many tokens each pair has, counting each distinct query and text once."""
+        if isinstance(pairs, Counted):
+            return pairs.tokens
+        model = self._model
+        queries, texts = (list(dict.fromkeys(side)) for side in zip(*pairs, strict=True))
+        prompt = model.prompts.get(model.default_prompt_name) or ""
+        of_queries = dict(zip(queries, token_counts(model, queries, prompt, marks=False), strict=True))
+        of_texts = dict(zip(texts, token_counts(model, texts, marks=False), strict=True))
+        marks = model.tokenizer.num_special_tokens_to_add(pair=True)
+        return [of_queries[query] + of_texts[text] + marks for query, text in pairs]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel as a name and settings; a model that was given as an object stays where it is.
+
+        Raises:
+            ConfigurationError: the model was given as an object.
+        """
+        if self._dtype is None:
+            raise ConfigurationError(
+                "CrossEncoderReranker: found a model given as an object; expected a hub id or a folder, so that other "
+                "processes can load it: save the model with save_pretrained() and name its folder"
+            )
+        return {name: value for name, value in super().__getstate__().items() if name != "_model"}
+
+    @cached_property
+    def _model(self) -> Any:
+        if self._dtype is None:
+            return self._given
+        try:
+            import torch
+            from sentence_transformers import CrossEncoder
+        except ImportError as error:
+            purpose = f"the cross-encoder {self._given}"
+            raise MissingDependency(error.name or "sentence_transformers", "local", purpose) from None
+        require_reachable(self._given)
+        with quiet_loading():
+            try:
+                return CrossEncoder(self._given, model_kwargs={"dtype": getattr(torch, self._dtype)})
+            except Exception as error:
+                raise model_not_loaded(self._given, error) from error
+
+
+def _name_of(model: Any) -> str:
+    config = getattr(model, "config", None)
+    return str(getattr(config, "name_or_path", "") or getattr(config, "_name_or_path", "") or type(model).__name__)
+
+
+# Late interaction (ColBERT's MaxSim) over the token embeddings of an ordinary embedding model. The embedded default
+# reranker: the query and the text are encoded apart, each query token finds its most similar text token, and the
+# similarities are added up (Khattab and Zaharia, SIGIR 2020). On the embedded MiniLM, without any training for it,
+# this is a real reranker; it needs no second model.
+
+
+class LateInteractionReranker(PairReranker):
+    """Scores a pair by Σ over query tokens of the greatest cosine similarity to any token of the text.
+
+    Special tokens count, as in ColBERT. A score lies in [−n, n] for a query of n tokens, so scores of different
+    queries do not compare. A score depends on its pair alone: see `raglift.base.batches`.
+
+    Args:
+        model: `minilm` (the embedded model), a folder, or a hub id of an embedding model.
+        dtype: what to compute in; `auto` is bfloat16 where the processor has it.
+        cache: where scores are looked up and kept; by default the user's.
+        progress: whether to show progress; None decides by the terminal.
+    """
+
+    def __init__(
+        self,
+        model: str = EMBEDDED_MODEL,
+        *,
+        dtype: Dtype = "auto",
+        cache: Cache | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        super().__init__(cache=cache, progress=progress)
+        self.model = model
+        self.dtype = resolve_dtype(dtype)
+        self._query_tokens: dict[str, Any] = {}
+
+    @cached_property
+    def identity(self) -> str:
+        """The model's name and revision, the number type, and how texts are padded; of when first asked for."""
+        named = identity_of(self.model, self.dtype, lambda: load_sentence_transformer(self.model, self.dtype))
+        return f"late-interaction:{named}:{SHAPES}"
+
+    @property
+    def has_known_identity(self) -> bool:
+        """Whether the identity can be told without loading the model: not for a hub model not yet downloaded."""
+        return has_known_revision(self.model)
+
+    def plan(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
+        """Put all pairs on the same texts together, so that each text is encoded once; shortest texts first."""
+        by_text: dict[str, list[Pair]] = {}
+        for pair in pairs:
+            by_text.setdefault(pair[1], []).append(pair)
+        counts = self._counts([*by_text])
+        batches = counted_batches([*counts], [*counts.values()], token_limit(self._encoder))
+        return [_pairs_of(batch, by_text) for batch in batches]
+
+    def scores(self, pairs: Sequence[Pair], *, workers: Workers = HERE) -> dict[Pair, float]:
+        """Score distinct pairs; the queries' token embeddings are kept only as long as that takes."""
+        try:
+            return super().scores(pairs, workers=workers)
+        finally:
+            self._query_tokens.clear()
+
+    def score(self, batch: Sequence[Pair]) -> list[float]:
+        """Return the MaxSim of each pair."""
+        texts = [text for _, text in batch]
+        counts = dict(zip(texts, batch.tokens, strict=True)) if isinstance(batch, Counted) else self._counts(texts)
+        encoded = self._encoded(self._encoder.encode_document, counts)
+        new = [query for query, _ in batch if query not in self._query_tokens]
+        self._query_tokens |= self._encoded(self._encoder.encode_query, self._counts(new))
+        # Pair by pair and on one thread: a product's last bits change with its size and with the number of threads
+        with one_thread():
+            return [_maxsim(self._query_tokens[query], encoded[text]) for query, text in batch]
+
+    def _counts(self, texts: Sequence[str]) -> dict[str, int]:
+        distinct = list(dict.fromkeys(texts))
+        if not can_be_padded(self._encoder):
+            return dict.fromkeys(distinct, 0)  # each goes through the model alone, so lengths do not matter
+        return dict(zip(distinct, token_counts(self._encoder, distinct), strict=True))
+
+    def _encoded(self, encode: Callable[..., Any], counts: Mapping[str, int]) -> dict[str, Any]:
+        """Return each text's token embeddings, float32 rows of unit length; in bfloat16 they are only nearly so."""
+        from torch.nn.functional import normalize
+
+        def compute(batch: list[str], settings: dict[str, Any]) -> Sequence[Any]:
+            with one_thread() if len(batch) == 1 else nullcontext():
+                encoded = encode(batch, batch_size=len(batch), show_progress_bar=False, **settings)
+            # Each in memory of its own, so aligned: a product's last bits change with that, too
+            return [normalize(rows.float(), dim=-1) for rows in encoded]
+
+        texts = list(counts)
+        if not can_be_padded(self._encoder):
+            return {text: compute([text], {})[0] for text in texts}
+        made = compute_by_shape(compute, texts, list(counts.values()), limit=token_limit(self._encoder), rows=None)
+        return dict(zip(texts, made, strict=True))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel as a name and settings."""
+        state = super().__getstate__() | {"_query_tokens": {}}
+        return {name: value for name, value in state.items() if name != "_encoder"}
+
+    @cached_property
+    def _encoder(self) -> Any:
+        """The model's own transformer, a mask, and normalization of its token embeddings.
+
+        `MultiVectorEncoder(path)` would add a projection with random weights to a model that has none.
+        """
+        try:
+            from sentence_transformers import MultiVectorEncoder
+            from sentence_transformers.base.modules import Normalize
+            from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
+        except ImportError as error:
+            raise MissingDependency(error.name or "sentence_transformers", "local", "late interaction") from None
+        transformer = load_sentence_transformer(self.model, self.dtype)[0]
+        return MultiVectorEncoder(modules=[transformer, MultiVectorMask(), Normalize("token_embeddings")])
+
+
+def _pairs_of(batch: Counted[str], by_text: Mapping[str, Sequence[Pair]]) -> Counted[Pair]:
+    """Return all pairs on the texts of a batch, with the number of tokens of each one's text."""
+    counted = [(pair, tokens) for text, tokens in zip(batch, batch.tokens, strict=True) for pair in by_text[text]]
+    return Counted([pair for pair, _ in counted], [tokens for _, tokens in counted])
+
+
+def _maxsim(query: Any, text: Any) -> float:
+    return float((query @ text.T).amax(dim=1).sum())

@@ -1,0 +1,5 @@
+"""The corpora that come with raglift, and texts that can be fetched."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,300 @@
+"""What `corpus.toml` says about a corpus, read strictly."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from raglift.base.display import UNPRINTABLE
+from raglift.base.strict_files import decode_text, read_bytes
+from raglift.base.validation import Place, check_fields, shown
+from raglift.errors import DatasetError
+from raglift.records.documents import Document
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from raglift.errors import Fault
+
+
+# Which addresses raglift downloads from.
+
+
+_THIS_MACHINE = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+def is_allowed(url: str, *, came_from: str | None = None) -> bool:
+    """Return whether a download may go there: over https, or over http to this machine.
+
+    Args:
+        url: the address.
+        came_from: the address that redirected there: only this machine may redirect to this machine.
+    """
+    scheme, local = _scheme_and_local(url)
+    if scheme == "https":
+        return True
+    return scheme == "http" and local and (came_from is None or _scheme_and_local(came_from)[1])
+
+
+def _scheme_and_local(url: str) -> tuple[str, bool]:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "", False
+    # an address without a host leads nowhere
+    return (parts.scheme if parts.hostname else ""), parts.hostname in _THIS_MACHINE
+
+
+# Project Gutenberg's header and licence, which are not part of the book. Editions of one book differ in both, and
+# some copies lost the START line. The header ends after that line or, without one, after the last paragraph near the
+# top that is plainly part of it; the footer begins with whichever closing formula comes first near the end. A text
+# that has neither is left as it is.
+
+
+_HEADER_LINES = 200
+_FOOTER_LINES = 600
+
+_BOOK = r"e-?(?:book|text)"
+_OPENING = re.compile(
+    rf"\W*(?:the )?project gutenberg(?:[’']s)?(?:-tm|\(tm\)|™)? (?:{_BOOK}\b|.*, by\b)", re.IGNORECASE
+)
+_START = re.compile(rf"\s*\*\*\* ?start of (?:this|the) project gutenberg {_BOOK}\b", re.IGNORECASE)
+_END = re.compile(
+    rf"\s*(?:\*\*\* ?end of (?:this|the) project gutenberg {_BOOK}\b"
+    rf"|end of (?:this |the )?project gutenberg(?:[’']s)?(?:-tm|™)? (?:{_BOOK}\b|.*, by\b)"
+    r"|\*\*\* ?start: full license \*\*\*)",
+    re.IGNORECASE,
+)
+_PRODUCED = re.compile(rf"(?:produced|{_BOOK} prepared) by\b", re.IGNORECASE)
+_BOILERPLATE = re.compile(
+    rf"{_OPENING.pattern}|{_PRODUCED.pattern}|this {_BOOK} is for the use of any"
+    r"|\W*(?:title|subtitle|authors?|editors?|translators?|illustrators?|contributors?|credits|language"
+    r"|posting date|release date|(?:most recently|last) updated|original publication"
+    r"|character set encoding): ",
+    re.IGNORECASE,
+)
+
+
+def strip_gutenberg(text: str) -> str:
+    """Return the book without Project Gutenberg's header and licence, and without blank lines around it.
+
+    Args:
+        text: the file, with bare line feeds.
+    """
+    lines = text.split("\n")
+    begin = _header_end(lines)
+    end = _footer_start(lines, begin)
+    if (begin, end) == (0, len(lines)):
+        return text
+    book = lines[_skip_credits(lines, begin) : end] if begin else lines[:end]
+    while book and not book[0].strip():
+        del book[0]
+    while book and not book[-1].strip():
+        del book[-1]
+    return "\n".join(book)
+
+
+def _header_end(lines: list[str]) -> int:
+    """Return the first line after the header: 0 without one."""
+    for index, line in enumerate(lines[:_HEADER_LINES]):
+        if _START.match(line):
+            # a long title wraps
+            return index + 1 if line.rstrip().endswith("***") else _paragraph_end(lines, index)
+    top = min(_HEADER_LINES, len(lines))
+    first = next((index for index in range(top) if lines[index].strip()), 0)
+    rest = [index for index in range(first + 1, top) if _BOILERPLATE.match(lines[index])]
+    # a text may begin by speaking of Project Gutenberg: its header says more than that
+    return _paragraph_end(lines, rest[-1]) if rest and _OPENING.match(lines[first]) else 0
+
+
+def _footer_start(lines: list[str], begin: int) -> int:
+    """Return the first line of the footer: the number of lines without one."""
+    for index in range(max(begin, len(lines) - _FOOTER_LINES), len(lines)):
+        if _END.match(lines[index]):
+            return index
+    return len(lines)
+
+
+def _skip_credits(lines: list[str], begin: int) -> int:
+    """Return the first line after a paragraph of credits, if one follows the header."""
+    for index in range(begin, len(lines)):
+        if lines[index].strip():
+            return _paragraph_end(lines, index) if _PRODUCED.match(lines[index]) else begin
+    return begin
+
+
+def _paragraph_end(lines: list[str], begin: int) -> int:
+    """Return the blank line after a paragraph: a field may wrap."""
+    for index in range(begin, len(lines)):
+        if not lines[index].strip():
+            return index
+    return len(lines)
+
+
+# What `corpus.toml` says about a corpus, read strictly.
+
+
+DESCRIPTOR = "corpus.toml"
+FORMATS = ("gutenberg", "plain")
+_TEXTS = ("title", "description", "language", "licence")
+# Another system's path, what no file can be called, and what would reach a terminal wherever the path is told
+_NO_NAME = re.compile(rf"[\\:\n]|{UNPRINTABLE.pattern}")
+
+
+@dataclass(frozen=True)
+class CorpusText:
+    """A text that a corpus does not bring along: what it is, and where it can be had."""
+
+    doc: str
+    """The id of the document that it becomes."""
+    file: str
+    """The name of the file on this machine."""
+    format: str
+    """`gutenberg` (header and licence are stripped) or `plain`."""
+    urls: tuple[str, ...]
+    """Where to download it; tried in turn."""
+    max_bytes: int
+    """A download that is larger is not this text."""
+    sha256: str | None = None
+    """Of an edition that is known to work: a record, not a condition. The labels judge an edition."""
+
+    def parse(self, data: bytes, place: Place) -> Document | None:
+        """Return the document in the bytes of a file; None, and a fault, when they are not text.
+
+        Args:
+            data: the file.
+            place: the file, for the fault.
+        """
+        text = decode_text(data, place)
+        if text is None:
+            return None
+        return Document(self.doc, strip_gutenberg(text) if self.format == "gutenberg" else text)
+
+
+@dataclass(frozen=True)
+class Descriptor:
+    """The fields of a `corpus.toml`."""
+
+    title: str
+    """For people."""
+    description: str
+    """What it is good for, in a sentence or two."""
+    language: str
+    """Of the text and the queries: a BCP 47 tag."""
+    licence: str
+    """An SPDX expression, or a sentence."""
+    sources: tuple[str, ...]
+    """Where it comes from: addresses, or words."""
+    documents: str | None
+    """The folder of its documents, when it brings them along."""
+    text: CorpusText | None
+    """Its text, when it does not."""
+
+
+def read_descriptor(path: Path) -> Descriptor:
+    """Return what a `corpus.toml` says.
+
+    Args:
+        path: the file.
+
+    Raises:
+        DatasetError: it cannot be read, or a field is unknown, missing or malformed; every fault is listed.
+    """
+    faults: list[Fault] = []
+    place = Place(path.name, faults)
+    table = _Table(_parse(path, place), place)
+    if not faults:
+        table.allow(*_TEXTS, "sources", "documents", "text")
+        texts = {name: table.text(name) for name in _TEXTS}
+        sources = table.texts("sources")
+        documents = table.file_name("documents") if "documents" in table.fields else None
+        text = _read_text(table.table("text")) if "text" in table.fields else None
+        if ("documents" in table.fields) == ("text" in table.fields):
+            found = "documents and [text]" if documents else "neither documents nor [text]"
+            place.fault(found, "one of the two: a folder of documents, or a text to download")
+    if faults:
+        raise DatasetError(str(path), faults)
+    return Descriptor(**texts, sources=sources, documents=documents, text=text)
+
+
+def _parse(path: Path, place: Place) -> dict[str, Any]:
+    data = read_bytes(path, place)
+    text = None if data is None else decode_text(data, place)
+    if text is not None:
+        try:
+            return tomllib.loads(text)
+        except (ValueError, RecursionError) as error:  # also an integer of thousands of digits
+            place.fault(f"no valid TOML ({error})", "TOML")
+    return {}
+
+
+def _read_text(table: _Table) -> CorpusText:
+    table.allow("doc", "file", "format", "urls", "max_bytes", "sha256")
+    text = CorpusText(
+        doc=table.text("doc"),
+        file=table.file_name("file"),
+        format=table.text("format"),
+        urls=table.texts("urls"),
+        max_bytes=table.positive("max_bytes"),
+        sha256=table.text("sha256") if "sha256" in table.fields else None,
+    )
+    if text.format and text.format not in FORMATS:
+        (table.place / "format").fault(shown(text.format), "one of " + ", ".join(FORMATS))
+    for index, url in enumerate(text.urls):
+        if url and not is_allowed(url):
+            (table.place / "urls" / index).fault(shown(url), "an https:// address")
+    return text
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A TOML table; what it lacks is noted as a fault and read as empty."""
+
+    fields: Mapping[str, Any]
+    place: Place
+
+    def allow(self, *names: str) -> None:
+        check_fields(self.fields, names, self.place)
+
+    def text(self, name: str) -> str:
+        return self._text(self.fields.get(name), self.place / name)
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        values = self.fields.get(name)
+        place = self.place / name
+        if isinstance(values, list) and values:
+            return tuple(self._text(value, place / index) for index, value in enumerate(values))
+        place.fault("no such field" if values is None else shown(values), "a list of texts that is not empty")
+        return ()
+
+    def file_name(self, name: str) -> str:
+        value = self.text(name)
+        # a corpus may come from anyone: it names nothing outside its own folder
+        if value and (len(PurePosixPath(value).parts) != 1 or value.startswith(".") or _NO_NAME.search(value)):
+            (self.place / name).fault(shown(value), "a name in the folder of the corpus, without any path")
+        return value
+
+    def positive(self, name: str) -> int:
+        value = self.fields.get(name)
+        if type(value) is int and value > 0:
+            return value
+        (self.place / name).fault("no such field" if value is None else shown(value), "an integer above 0")
+        return 0
+
+    def table(self, name: str) -> _Table:
+        value = self.fields[name]
+        place = self.place / name
+        if isinstance(value, dict):
+            return _Table(value, place)
+        place.fault(shown(value), f"a table: [{name}]")
+        return _Table({}, place)
+
+    def _text(self, value: object, place: Place) -> str:
+        if isinstance(value, str) and value.strip():
+            return value
+        place.fault("no such field" if value is None else shown(value), "a text that is not empty")
+        return ""

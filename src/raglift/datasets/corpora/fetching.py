@@ -1,0 +1,211 @@
+"""The text of a corpus from its publisher to the cache folder, checked against the labels on the way."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import httpx
+from tenacity import Retrying
+
+from raglift.base.replacing import beside
+from raglift.base.retrying import RetryPolicy, is_transient
+from raglift.base.validation import Place
+from raglift.datasets.corpora.catalogue import Corpus, find_corpus
+from raglift.datasets.corpora.descriptor import is_allowed
+from raglift.datasets.jsonl import read_queries
+from raglift.errors import CorpusError, DatasetError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from raglift.datasets.corpora.descriptor import CorpusText
+
+
+# One file over https: bounded in size and time, and the whole of it or an error.
+
+
+Progress: TypeAlias = Callable[[int, int | None], None]
+"""Called with the bytes received so far and the bytes expected, None when the server does not say."""
+
+_ATTEMPTS = 3
+_FIRST_WAIT_SECONDS = 0.5
+_LONGEST_WAIT_SECONDS = 4.0
+_STALLED_SECONDS = 10.0
+_HTML = (b"<!doctype html", b"<html")
+
+
+@dataclass(frozen=True)
+class _Deadline:
+    """A moment that everything together must not pass."""
+
+    seconds: float
+    moment: float
+
+    @classmethod
+    def after(cls, seconds: float) -> _Deadline:
+        return cls(seconds, time.monotonic() + seconds)
+
+    @property
+    def left(self) -> float:
+        return self.moment - time.monotonic()
+
+    def check(self) -> None:
+        if self.left <= 0:
+            raise CorpusError(f"not finished within {self.seconds:g} seconds; try again, or raise the timeout")
+
+
+def download(url: str, *, max_bytes: int, timeout: float, on_progress: Progress | None = None) -> bytes:
+    """Return the bytes of the text at an address.
+
+    Args:
+        url: an https address, or an http address on this machine.
+        max_bytes: the most that is read.
+        timeout: seconds for everything, retries included.
+        on_progress: told of each piece that arrives.
+
+    Raises:
+        CorpusError: the address is not allowed, does not answer, or answers with something else than the
+            whole of a text of at most `max_bytes`.
+    """
+    if not is_allowed(url):
+        raise CorpusError("only https:// addresses are downloaded from (http:// only on this machine)")
+    deadline = _Deadline.after(timeout)
+    policy = RetryPolicy(
+        _ATTEMPTS,
+        first_wait=_FIRST_WAIT_SECONDS,
+        longest_backoff=_LONGEST_WAIT_SECONDS,
+        longest_retry_after=_LONGEST_WAIT_SECONDS,
+        retry_on=lambda error: is_transient(error) and deadline.left > 1,
+    )
+    try:
+        return Retrying(**policy.for_tenacity())(_attempt, url, max_bytes, deadline, on_progress)
+    except httpx.TimeoutException:
+        raise CorpusError(f"no answer in time (timeout: {timeout:g} seconds in all)") from None
+    except httpx.HTTPStatusError as error:
+        raise CorpusError(f"HTTP {error.response.status_code} {error.response.reason_phrase}") from None
+    except (httpx.HTTPError, httpx.InvalidURL, ImportError) as error:  # ImportError: a SOCKS proxy
+        raise CorpusError(f"the download failed: {error or type(error).__name__}") from None
+
+
+def _attempt(url: str, max_bytes: int, deadline: _Deadline, on_progress: Progress | None) -> bytes:
+    def check_address(request: httpx.Request) -> None:
+        if not is_allowed(str(request.url), came_from=url):
+            raise CorpusError(f"redirected to {request.url}, which is not https://")
+
+    deadline.check()
+    with (
+        httpx.Client(
+            follow_redirects=True,
+            timeout=min(_STALLED_SECONDS, deadline.left),
+            event_hooks={"request": [check_address]},
+            headers={"Accept-Encoding": "identity", "User-Agent": "raglift"},
+        ) as client,
+        client.stream("GET", url) as response,
+    ):
+        response.raise_for_status()
+        return _receive(response, max_bytes, deadline, on_progress)
+
+
+def _receive(response: httpx.Response, max_bytes: int, deadline: _Deadline, on_progress: Progress | None) -> bytes:
+    length = response.headers.get("Content-Length", "")
+    total = int(length) if length.isdecimal() and "Content-Encoding" not in response.headers else None
+    if total is not None and total > max_bytes:
+        raise CorpusError(f"too large: {total} bytes, expected at most {max_bytes}")
+    body = bytearray()
+    for piece in response.iter_bytes():
+        body += piece
+        if len(body) > max_bytes:
+            raise CorpusError(f"too large: over {max_bytes} bytes")
+        deadline.check()
+        if on_progress is not None:
+            on_progress(len(body), total)
+    media_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if media_type == "text/html" or bytes(body[:200]).lstrip(b"\xef\xbb\xbf \r\n\t").lower().startswith(_HTML):
+        raise CorpusError("an HTML page, expected a plain text")
+    return bytes(body)
+
+
+# The text of a corpus from its publisher to the cache folder, checked against the labels on the way.
+
+
+_FAULTS_SHOWN = 5
+
+
+def fetch(
+    corpus: str | Corpus,
+    *,
+    url: str | None = None,
+    timeout: float = 120.0,
+    on_progress: Progress | None = None,
+) -> Path:
+    """Download the text of a corpus, check that its labels resolve in it, and return where it was put.
+
+    Editions of a book differ in header, wrapping and spelling, so the labels judge the text, not a checksum.
+    Nothing is written before the whole text has passed.
+
+    Args:
+        corpus: the name of a corpus that comes with raglift, or a corpus.
+        url: the address to download from, in place of the corpus's own.
+        timeout: seconds for each address, retries included.
+        on_progress: called with the bytes received so far and the bytes expected (None when unknown).
+
+    Raises:
+        CorpusError: the corpus is unknown or has nothing to fetch, or no address gave a text that its labels
+            are about; the message says for each address why.
+    """
+    corpus = find_corpus(corpus) if isinstance(corpus, str) else corpus
+    text, target = corpus.text_to_fetch()
+    reasons = []
+    for address in (url,) if url else text.urls:
+        try:
+            data = download(address, max_bytes=text.max_bytes, timeout=timeout, on_progress=on_progress)
+            _check_labels(data, text, corpus)
+        except CorpusError as error:
+            reasons.append(f"  {address}: {error}")
+        else:
+            _put(data, target)
+            return target
+    raise CorpusError(
+        f"corpus {corpus.name!r} could not be fetched:\n"
+        + "\n".join(reasons)
+        + "\nWithout a network: set RAGLIFT_CORPORA "
+        f"to a folder that holds {corpus.name}/{text.file}, or give another address with --url"
+    )
+
+
+def _check_labels(data: bytes, text: CorpusText, corpus: Corpus) -> None:
+    """Raise unless the bytes are a text in which every label of the corpus resolves."""
+    place = Place("the text", [])
+    document = text.parse(data, place)
+    if document is None:
+        raise CorpusError("; ".join(str(fault) for fault in place.faults))
+    try:
+        read_queries(corpus.queries_path, (document,))
+    except DatasetError as error:
+        shown = "\n".join(f"    {fault}" for fault in error.faults[:_FAULTS_SHOWN])
+        more = len(error.faults) - _FAULTS_SHOWN
+        raise CorpusError(
+            f"not the text that the labels are about; {len(error.faults)} of them do not resolve:\n{shown}"
+            + (f"\n    … and {more} more" if more > 0 else "")
+        ) from None
+
+
+def _put(data: bytes, target: Path) -> None:
+    """Write a file whole or not at all."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with beside(target) as temporary:
+            written = temporary / "written"
+            with written.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            written.replace(target)
+    except OSError as error:
+        raise CorpusError(
+            f"the text cannot be written to {target}: {error}; set RAGLIFT_CACHE to a folder that can"
+        ) from error

@@ -1,0 +1,189 @@
+"""Documents from files, folders, mappings and records."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from raglift.base.limits import is_file, is_folder, user_path
+from raglift.base.strict_files import decode_text, parse_object, read_bytes, stream_lines
+from raglift.base.validation import Place, quoted, shown
+from raglift.errors import DatasetError
+from raglift.records.dataset import check_documents
+from raglift.records.documents import Document
+from raglift.records.parsing import read_characters, read_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+    from typing import TextIO
+
+    from raglift.errors import Fault
+
+
+# Documents as JSON Lines: raglift's own `documents.jsonl`, and the `corpus.jsonl` of a BEIR folder.
+
+
+LINES_SUFFIXES = frozenset({".jsonl", ".ndjson"})
+"""How the names of JSON Lines files end."""
+
+
+def read_document_lines(path: Path, faults: list[Fault]) -> tuple[Document, ...]:
+    """Return the documents of a JSON Lines file, read line by line.
+
+    Each line is `{"_id": …, "title": …, "text": …, "metadata": {…}}`, as in BEIR; the id may also be called `id`,
+    and title and metadata may be missing. Title and text are joined by a space, as BEIR does; the title also stands
+    in the document's metadata, as do the fields of `metadata`. Other fields are left alone.
+
+    Args:
+        path: the file.
+        faults: where what is wrong is noted.
+    """
+    place = Place(path.name, faults)
+    documents: dict[str, Document] = {}
+    first_line: dict[str, int | None] = {}
+    for here, line in stream_lines(path, place):
+        entry = parse_object(line, here)
+        document = None if entry is None else _read_document(entry, here)
+        if document is None:
+            continue
+        if document.id in first_line:
+            here.fault(f"the id {quoted(document.id)} of line {first_line[document.id]}", "a unique id")
+        else:
+            first_line[document.id] = here.line
+            documents[document.id] = document
+    if not documents and not faults:
+        place.fault("no documents", "one JSON object on each line")
+    return tuple(documents.values())
+
+
+def _read_document(entry: Mapping[str, Any], place: Place) -> Document | None:
+    name = "id" if "id" in entry and "_id" not in entry else "_id"
+    for field in (name, "text"):
+        if field not in entry:
+            (place / field).fault("no such field", f"the field {field!r} on every line")
+            return None
+    doc_id = read_id(entry[name], place / name)
+    text = read_characters(entry["text"], place / "text")
+    title = None if entry.get("title") is None else read_characters(entry["title"], place / "title")
+    metadata = entry.get("metadata")
+    if metadata is not None and not isinstance(metadata, dict):
+        (place / "metadata").fault(shown(metadata), "an object")
+        return None
+    if not doc_id or text is None or (title is None and entry.get("title") is not None):
+        return None
+    if not title:
+        return Document(doc_id, text, metadata or {})
+    return Document(doc_id, f"{title} {text}" if text else title, {**(metadata or {}), "title": title})
+
+
+def write_document_lines(documents: Iterable[Document], file: TextIO) -> None:
+    """Write documents so that `read_document_lines` reads equal ones.
+
+    Args:
+        documents: the documents; their metadata must be what JSON can hold.
+        file: where to.
+    """
+    for document in documents:
+        metadata = dict(document.metadata)
+        title, text = _parted(document.text, metadata.get("title"))
+        entry: dict[str, Any] = {"_id": document.id, "title": title, "text": text}
+        if title:
+            del metadata["title"]
+        if metadata:
+            entry["metadata"] = metadata
+        file.write(json.dumps(entry, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _parted(text: str, title: object) -> tuple[str, str]:
+    """Return title and text apart, where the text begins with the title."""
+    if not isinstance(title, str) or not title:
+        return "", text
+    if text == title:
+        return title, ""
+    rest = text.removeprefix(f"{title} ")
+    return (title, rest) if rest and rest != text else ("", text)
+
+
+# Documents from files, folders, mappings and records.
+
+
+DocumentSource: TypeAlias = "Sequence[Document] | Mapping[str, str] | str | os.PathLike[str] | None"
+"""What documents can be given as: records, a mapping from id to text, or a file or folder."""
+
+_SUFFIXES = frozenset({".txt", ".md"})
+
+
+def read_documents(documents: DocumentSource) -> tuple[Document, ...]:
+    """Return the documents that were given, with unique ids.
+
+    Args:
+        documents: None for no documents; records; a mapping from id to text; a path to a file, whose name is
+            the id; a path to a `.jsonl` file with one document on each line (`read_document_lines`); or a path
+            to a folder, with all `*.txt` and `*.md` below it, whose ids are the paths below
+            it, with forward slashes. Hidden files, and links out of the folder, are skipped.
+
+    Raises:
+        DatasetError: a file is missing or not UTF-8, a folder has no documents, or an id occurs twice.
+    """
+    faults: list[Fault] = []
+    if documents is None:
+        return ()
+    if isinstance(documents, (str, os.PathLike)):
+        source = str(documents)
+        found = _from_path(user_path(documents), faults)
+    elif isinstance(documents, Mapping):
+        source = "documents"
+        found = check_documents([Document(key, text) for key, text in documents.items()], faults)
+    else:
+        source = "documents"
+        found = check_documents(documents, faults)
+    if faults:
+        raise DatasetError(source, faults)
+    return found
+
+
+def _from_path(path: Path, faults: list[Fault]) -> tuple[Document, ...]:
+    if is_file(path) and path.suffix.lower() in LINES_SUFFIXES:
+        return read_document_lines(path, faults)
+    if is_file(path):
+        return _from_files({path.name: path}, faults)
+    place = Place(str(path), faults)
+    if not is_folder(path):
+        place.fault(
+            "no such file or folder",
+            "a text file, a .jsonl file of documents, a folder of *.txt and *.md files, or the name of a corpus",
+        )
+        return ()
+    files = _files_below(path)
+    if not files:
+        place.fault("a folder without documents", "*.txt or *.md files in it")
+    return _from_files(files, faults)
+
+
+def _files_below(folder: Path) -> dict[str, Path]:
+    """Return the text files below a folder by relative path, in order of that path."""
+    root = folder.resolve()
+    files = {}
+    for path in folder.rglob("*"):
+        relative = path.relative_to(folder)
+        hidden = any(part.startswith(".") for part in relative.parts)
+        if hidden or path.suffix.lower() not in _SUFFIXES or not is_file(path):
+            continue
+        # a link may lead anywhere: what a downloaded archive points to outside itself is not its document
+        if path.resolve().is_relative_to(root):
+            files[relative.as_posix()] = path
+    return dict(sorted(files.items()))
+
+
+def _from_files(files: Mapping[str, Path], faults: list[Fault]) -> tuple[Document, ...]:
+    documents = []
+    for doc_id, path in files.items():
+        place = Place(doc_id, faults)
+        data = read_bytes(path, place)
+        text = None if data is None else decode_text(data, place)
+        if text is not None:
+            documents.append(Document(doc_id, text))
+    return tuple(documents)

@@ -1,0 +1,313 @@
+"""`write_dataset`: a dataset to any of the formats, all of it or nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+from raglift.base.limits import is_file, is_folder, is_there, user_path
+from raglift.base.replacing import NOTHING_WRITTEN, beside
+from raglift.base.strict_files import parse_text, read_text
+from raglift.base.validation import Place, nearest, shown
+from raglift.datasets.documents import LINES_SUFFIXES
+from raglift.datasets.formats import autorag, beir, csv_table, llama_index, own, squad, trec
+from raglift.datasets.formats.capabilities import faults_of_fit, without
+from raglift.errors import ConfigurationError, DatasetError, Fault
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Collection, Mapping
+    from pathlib import Path
+
+    from raglift.datasets.documents import DocumentSource
+    from raglift.datasets.formats.capabilities import Room
+    from raglift.records.dataset import Dataset
+    from raglift.records.documents import Document
+    from raglift.records.labels import Query
+
+
+# Which formats there are, what each needs, and how one is recognized by its layout.
+
+
+FormatName = Literal["jsonl", "beir", "trec", "squad", "csv", "autorag", "llama-index"]
+
+
+class FormatOptions(TypedDict, total=False):
+    """What some formats need besides their files."""
+
+    split: str
+    """BEIR: which file of `qrels/` to read; by default `test`."""
+    topics: str | os.PathLike[str]
+    """TREC: the file of the topics, when the source is a qrels file."""
+    columns: Mapping[str, str]
+    """CSV: the file's column for `query`, `passage`, `id`, `doc`, …; by default the columns of these names."""
+    delimiter: str
+    """CSV: what stands between the columns; by default what the first row shows."""
+    evidence: Literal["answer", "context"]
+    """SQuAD: whether the answer's words or all of its context are the evidence; by default the answer."""
+    labels: Literal["spans", "texts", "ids"]
+    """AutoRAG: what a chunk of the ground truth becomes; by default a span of the corpus's row."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """One format: how it is read, and what it can hold."""
+
+    name: FormatName
+    """What `format=` calls it."""
+    title: str
+    """What people call it."""
+    read: Callable[..., tuple[tuple[Query, ...], tuple[Document, ...]]]
+    """Called with a path, a list for the faults, and the options."""
+    write: Callable[[Dataset, Path], None]
+    """Called with a dataset that fits, and a new file or an empty folder."""
+    room: Callable[[Dataset], Room]
+    """What there is room for."""
+    is_folder: bool
+    """Whether it is written as a folder; else as a file."""
+    options: tuple[str, ...] = ()
+    """The options that reading takes; `documents` among them when the format does not bring its own."""
+
+
+_ALL = (
+    Format(
+        "jsonl",
+        "raglift's own",
+        own.read_own,
+        own.write_own,
+        lambda _: own.ROOM,
+        is_folder=True,
+        options=("documents",),
+    ),
+    Format(
+        "beir",
+        "BEIR",
+        beir.read_beir,
+        beir.write_beir,
+        lambda _: beir.ROOM,
+        is_folder=True,
+        options=("documents", "split"),
+    ),
+    Format(
+        "trec",
+        "TREC",
+        trec.read_trec,
+        trec.write_trec,
+        lambda _: trec.ROOM,
+        is_folder=True,
+        options=("documents", "topics"),
+    ),
+    Format(
+        "squad",
+        "SQuAD",
+        squad.read_squad,
+        squad.write_squad,
+        lambda _: squad.ROOM,
+        is_folder=False,
+        options=("evidence",),
+    ),
+    Format(
+        "csv",
+        "CSV",
+        csv_table.read_csv,
+        csv_table.write_csv,
+        lambda _: csv_table.ROOM,
+        is_folder=False,
+        options=("documents", "columns", "delimiter"),
+    ),
+    Format(
+        "autorag",
+        "AutoRAG",
+        autorag.read_autorag,
+        autorag.write_autorag,
+        lambda _: autorag.ROOM,
+        is_folder=True,
+        options=("documents", "labels"),
+    ),
+    Format(
+        "llama-index",
+        "LlamaIndex",
+        llama_index.read_llama_index,
+        llama_index.write_llama_index,
+        llama_index.room_of,
+        is_folder=False,
+        options=("documents",),
+    ),
+)
+FORMATS: Mapping[str, Format] = {known.name: known for known in _ALL}
+"""The formats, by name."""
+_OPTIONS = ("documents", *FormatOptions.__annotations__)
+
+
+def find_format(name: str) -> Format:
+    """Return a format by its name.
+
+    Raises:
+        ConfigurationError: there is none of that name.
+    """
+    if name not in FORMATS:
+        raise ConfigurationError(f"format: found {name!r}; expected {nearest(str(name), FORMATS)}")
+    return FORMATS[name]
+
+
+def read_format(
+    name: str, source: Path, documents: DocumentSource, options: FormatOptions
+) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
+    """Return the queries and documents of a file or folder in one of the formats.
+
+    Args:
+        name: the format's name.
+        source: the file or folder.
+        documents: the source texts; None for those that the source brings.
+        options: what the format needs besides.
+
+    Raises:
+        ConfigurationError: no such format, or an option that it does not take.
+        DatasetError: the source is not in the format; every fault is listed.
+    """
+    chosen = find_format(name)
+    given: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
+    if documents is not None:
+        given["documents"] = documents
+    for option in given:
+        if option not in _OPTIONS:
+            raise ConfigurationError(f"load_dataset: found the option {option!r}; expected {nearest(option, _OPTIONS)}")
+        if option not in chosen.options:
+            takes = ", ".join(chosen.options) or "no options"
+            own_documents = ": it brings its own documents" if option == "documents" else ""
+            raise ConfigurationError(
+                f"load_dataset: found {option}= with format {name!r}{own_documents}; expected {takes}"
+            )
+    faults: list[Fault] = []
+    if not is_there(source):
+        raise DatasetError(str(source), [Fault(str(source), "no such file or folder", f"a dataset in {chosen.title}")])
+    queries, read = chosen.read(source, faults, **given)
+    if not queries and not faults:
+        Place(source.name, faults).fault("no queries", "at least one")
+    if faults:
+        raise DatasetError(str(source), faults, read_as=chosen.title)
+    return queries, read
+
+
+def recognize_format(source: Path, options: FormatOptions) -> FormatName | None:
+    """Return the name of the format that a file or folder has by its layout; None when it has none that is known.
+
+    Args:
+        source: the file or folder.
+        options: what was asked for: topics belong to TREC, columns to CSV.
+
+    Raises:
+        ConfigurationError: it has the layout of several.
+        DatasetError: a JSON file that is damaged, or of none of the known shapes.
+    """
+    if is_folder(source):
+        return _of_folder(source)
+    if not is_file(source):
+        return None
+    if options.get("topics") is not None:
+        return "trec"
+    suffix = source.suffix.lower()
+    if suffix in LINES_SUFFIXES:
+        return "jsonl"
+    if suffix == ".csv" or options.get("columns") is not None:
+        return "csv"
+    if suffix == ".parquet":
+        return "autorag"
+    return _of_json(source) if suffix == ".json" else None
+
+
+def _of_folder(folder: Path) -> FormatName | None:
+    found: list[FormatName] = []
+    if is_file(folder / beir.CORPUS) and is_file(folder / beir.QUERIES) and is_folder(folder / beir.QRELS):
+        found.append("beir")
+    elif is_file(folder / own.QUERIES):
+        found.append("jsonl")
+    if is_file(folder / autorag.QA):
+        found.append("autorag")
+    if is_file(folder / trec.QRELS) and is_file(folder / trec.TOPICS):
+        found.append("trec")
+    if len(found) > 1:
+        names = ", ".join(f"format={name!r}" for name in found)
+        raise ConfigurationError(f"load_dataset: found the files of {len(found)} formats in {folder}; expected {names}")
+    return found[0] if found else None
+
+
+def _of_json(path: Path) -> FormatName:
+    faults: list[Fault] = []
+    place = Place(path.name, faults)
+    text = read_text(path, place)
+    entry = None if text is None else parse_text(text, place)
+    if entry is not None:
+        if isinstance(entry.get("examples"), list) or all(name in entry for name in llama_index.PAIRS):
+            return "llama-index"
+        if isinstance(entry.get("data"), list):
+            return "squad"
+        expected = "SQuAD (a list data), or LlamaIndex's (a list examples; or queries, corpus and relevant_docs)"
+        place.fault(shown(entry), expected)
+    raise DatasetError(str(path), faults)
+
+
+# `write_dataset`: a dataset to any of the formats, all of it or nothing.
+
+
+def write_dataset(
+    dataset: Dataset,
+    target: str | os.PathLike[str],
+    *,
+    format: FormatName = "jsonl",  # noqa: A002 — as in load_dataset
+    drop: Collection[str] = (),
+) -> Path:
+    """Write a dataset in one of the formats that `load_dataset` reads, so that an equal dataset is read back.
+
+    What a format cannot hold is an error, and nothing is written: alternatives have no place in BEIR, nor spans in
+    TREC. CSV and LlamaIndex's LabelledRagDataset do not hold the documents.
+
+    Args:
+        dataset: the dataset.
+        target: where to; a folder for `jsonl`, `beir`, `trec` and `autorag`, else a file. It must not exist yet, or be
+            an empty folder.
+        format: the format's name; by default raglift's own folder.
+        drop: what may be left out: any of `annotators` (which model labels and questions are from), `grades`, `ids`,
+            `judged_irrelevant`, `metadata`, `places` (spans become literal texts) and `tags`.
+
+    Returns:
+        The target.
+
+    Raises:
+        DatasetError: the dataset does not fit the format, or the target is taken or cannot be written; every fault is
+            listed.
+        ConfigurationError: no such format, or nothing that can be dropped.
+    """
+    chosen = find_format(format)
+    path = user_path(target)
+    written = without(dataset, drop)
+    faults = faults_of_fit(written, chosen.room(written)) or _faults_of_target(path, as_folder=chosen.is_folder)
+    if faults:
+        raise DatasetError(f"{path} (as {chosen.title})", faults, NOTHING_WRITTEN)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with beside(path) as temporary:
+            made = temporary / "written"
+            if chosen.is_folder:
+                made.mkdir()
+            chosen.write(written, made)
+            if is_folder(path):
+                path.rmdir()  # Windows puts no folder in an empty one's place
+            made.replace(path)
+    except UnicodeEncodeError as error:
+        fault = Fault(str(path), f"half a surrogate pair ({error.object[error.start]!a})", "text that UTF-8 can write")
+        raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from error
+    except (OSError, DatasetError) as error:
+        # A writer of a part names where it wrote, which is gone: the place is what the user knows
+        cause = error.__cause__ if isinstance(error, DatasetError) else error
+        if not isinstance(cause, OSError):
+            raise
+        fault = Fault(str(path), f"a place that cannot be written ({cause.strerror or cause})", "a place to write to")
+        raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from error
+    return path
+
+
+def _faults_of_target(path: Path, *, as_folder: bool) -> list[Fault]:
+    taken = any(path.iterdir()) or not as_folder if is_folder(path) else is_there(path) or path.is_symlink()
+    kind = "folder" if as_folder else "file"
+    return [Fault(str(path), "something there already", f"the path of a new {kind}")] if taken else []

@@ -1,0 +1,233 @@
+"""Collections whose labels are judged documents, and their topics."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from raglift.base.strict_files import decode_text, parse_object, read_bytes, stream_lines
+from raglift.base.validation import Place, quoted
+from raglift.datasets.documents import LINES_SUFFIXES
+from raglift.records.labels import Fact, Passage, Query
+from raglift.records.parsing import RELEVANT, read_id, read_string
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from raglift.errors import Fault
+    from raglift.records.documents import Document
+
+
+# Judgements of whole documents, as benchmarks make them, to facts and back. A relevant document is a fact, and its
+# passage is the document from its first character to its last: under containment every chunk of the document (of 20
+# characters or more) then lies inside the passage and matches. Under coverage the hits must together cover a part of
+# the document, by default half of it, which suits short documents only. A judged document without words cannot be
+# matched by its text, so its label is its id, as a chunk id; and so are all labels when no documents are at hand: the
+# hits are then taken to be the documents themselves.
+
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A question that documents are judged for."""
+
+    place: Place
+    """Where it stands."""
+    id: str
+    """What judgements call it."""
+    text: str
+    """The question."""
+    tags: tuple[str, ...] = ()
+    """Free labels."""
+
+
+def whole_document(document: Document, grade: int = 1) -> Passage:
+    """Return the passage that is all of a document; for one without words, its id."""
+    if not document.text.strip():
+        return Passage(chunk_id=document.id, grade=grade)
+    return Passage(document.text, document.id, 0, len(document.text), grade=grade)
+
+
+def judged_document(passage: Passage, documents: Mapping[str, Document]) -> str | None:
+    """Return the id of the document that a passage is all of; None when it is something else.
+
+    Args:
+        passage: the passage.
+        documents: the documents by id; without any, a chunk id is taken for the id of a document.
+    """
+    if passage.chunk_id is not None and not documents:
+        return passage.chunk_id
+    doc_id = passage.doc_id if passage.chunk_id is None else passage.chunk_id
+    document = documents.get(doc_id or "")
+    return doc_id if document is not None and passage == whole_document(document, passage.grade) else None
+
+
+def judged_documents(query: Query, documents: Mapping[str, Document]) -> Iterator[tuple[str, int]]:
+    """Yield the id and grade of each document that is judged for a query whose labels are whole documents."""
+    for passage in (*(fact.passages[0] for fact in query.facts), *query.judged_irrelevant):
+        doc_id = judged_document(passage, documents)
+        if doc_id is not None:
+            yield doc_id, passage.grade
+
+
+def read_grade(text: str, place: Place) -> int | None:
+    """Return a judgement's grade, a negative one as 0; None, and a fault, when it is no grade."""
+    grade = int(text) if _INTEGER.fullmatch(text) else None
+    if grade is None or grade >= RELEVANT.stop:
+        place.fault(quoted(text), f"an integer of at most {RELEVANT.stop - 1}: how relevant the document is")
+        return None
+    return max(0, grade)
+
+
+def _an_id_of(name: str, ids: Iterable[str]) -> str:
+    """Return `an id of NAME, as "…"`: what ids look like there tells of leading zeros and endings."""
+    example = next(iter(ids), None)
+    return f"an id of {name}" + ("" if example is None else f", as {quoted(example)}")
+
+
+class Judgements:
+    """Which documents are judged for which query, and how relevant they are."""
+
+    def __init__(self) -> None:
+        self._by_query: dict[str, dict[str, tuple[int, Place]]] = {}
+
+    def __contains__(self, query_id: str) -> bool:
+        return query_id in self._by_query
+
+    def add(self, query_id: str, doc_id: str, grade: int, place: Place) -> None:
+        """Note one judgement; the same one again changes nothing, and another of the same pair is a fault."""
+        of_query = self._by_query.setdefault(query_id, {})
+        first = of_query.setdefault(doc_id, (grade, place))
+        if first[0] != grade:
+            found = f"the grade {grade} for {quoted(doc_id)}, which has {first[0]} on line {first[1].line}"
+            place.fault(found, "one grade for each query and document")
+
+    def to_queries(
+        self, topics: Iterable[Topic], documents: Mapping[str, Document], *, topics_name: str, documents_name: str
+    ) -> tuple[Query, ...]:
+        """Return the queries, in the order of the topics; a topic without judgements is unlabelled.
+
+        Args:
+            topics: the questions.
+            documents: the documents by id; without any, the labels are ids.
+            topics_name: what the questions stand in, for faults.
+            documents_name: what the documents stand in, for faults.
+        """
+        first: dict[str, Topic] = {}
+        for topic in topics:
+            if topic.id in first:
+                earlier = first[topic.id].place
+                topic.place.fault(f"the id {quoted(topic.id)} of {earlier}", "a unique id")
+            first.setdefault(topic.id, topic)
+        for query_id, of_query in self._by_query.items():
+            if query_id not in first:
+                place = next(iter(of_query.values()))[1]
+                place.fault(f"the unknown query id {quoted(query_id)}", _an_id_of(topics_name, first))
+        expected = _an_id_of(documents_name, documents)
+        return tuple(self._query(topic, documents, expected) for topic in first.values())
+
+    def _query(self, topic: Topic, documents: Mapping[str, Document], expected: str) -> Query:
+        passages = []
+        for doc_id, (grade, place) in self._by_query.get(topic.id, {}).items():
+            if not documents:
+                passages.append(Passage(chunk_id=doc_id, grade=grade))
+            elif doc_id in documents:
+                passages.append(whole_document(documents[doc_id], grade))
+            else:
+                place.fault(f"the unknown document id {quoted(doc_id)}", expected)
+        return Query(
+            topic.id,
+            topic.text,
+            tuple(Fact((passage,)) for passage in passages if passage.grade > 0),
+            topic.tags,
+            judged_irrelevant=tuple(passage for passage in passages if passage.grade == 0),
+        )
+
+
+# TREC topics: tab-separated lines, the classic `<top>` records, or JSON Lines.
+
+
+_ID_FIELDS = ("id", "_id", "qid", "query_id", "topic", "number", "num")
+_TEXT_FIELDS = ("text", "query", "title", "question")
+_RECORD = re.compile(r"<top>(.*?)</top>", re.IGNORECASE | re.DOTALL)
+# A tag ends where the next one begins: the classic topics have no closing tags
+_FIELD = re.compile(r"<(num|title)>([^<]*)", re.IGNORECASE)
+_LABEL = {"num": re.compile(r"\s*Number:", re.IGNORECASE), "title": re.compile(r"\s*Topic:", re.IGNORECASE)}
+_ENTITY = re.compile(r"&#?\w+;")
+
+
+def read_topics(path: Path, faults: list[Fault]) -> list[Topic]:
+    """Return the topics of a file.
+
+    A `.tsv` file has `id<TAB>question` lines; a `.jsonl` file an object on each line, with an id (`id`, `_id`, `qid`,
+    …) and a question (`text`, `query`, `title` or `question`); any other file is told by its first character: `<` for
+    `<top>` records, whose `<num>` and `<title>` are read, `{` for JSON Lines, and anything else for lines with a tab.
+
+    Args:
+        path: the file.
+        faults: where what is wrong is noted.
+    """
+    place = Place(path.name, faults)
+    suffix = path.suffix.lower()
+    if suffix == ".tsv":
+        return list(_from_lines(path, place))
+    if suffix in LINES_SUFFIXES:
+        return list(_from_json_lines(path, place))
+    data = read_bytes(path, place)
+    if data is None:
+        return []
+    begin = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    if begin == b"<":
+        return list(_from_records(decode_text(data, place) or "", place))
+    return list(_from_json_lines(path, place) if begin == b"{" else _from_lines(path, place))
+
+
+def _from_lines(path: Path, place: Place) -> Iterator[Topic]:
+    for here, line in stream_lines(path, place):
+        topic_id, tab, text = line.partition("\t")
+        if not tab:
+            here.fault(f"{quoted(line)}, without a tab", "a topic's id, a tab and its question")
+        elif read_string(topic_id, here / "id") and read_string(text, here / "question"):
+            yield Topic(here, topic_id, text)
+
+
+def _from_json_lines(path: Path, place: Place) -> Iterator[Topic]:
+    for here, line in stream_lines(path, place):
+        entry = parse_object(line, here)
+        if entry is None:
+            continue
+        names = [next((name for name in fields if name in entry), None) for fields in (_ID_FIELDS, _TEXT_FIELDS)]
+        for name, fields in zip(names, (_ID_FIELDS, _TEXT_FIELDS), strict=True):
+            if name is None:
+                (here / fields[0]).fault("no such field", f"one of the fields {', '.join(fields)}")
+        if names[0] is not None and names[1] is not None:
+            topic_id = read_id(entry[names[0]], here / names[0])
+            text = read_string(entry[names[1]], here / names[1])
+            if topic_id and text:
+                yield Topic(here, topic_id, text)
+
+
+def _from_records(text: str, place: Place) -> Iterator[Topic]:
+    line, end = 1, 0
+    for record in _RECORD.finditer(text):
+        line, end = line + text.count("\n", end, record.start()), record.start()
+        here = place.at_line(line)
+        fields: dict[str, str] = {}
+        for match in _FIELD.finditer(record[1]):
+            name = match[1].lower()
+            words = _LABEL[name].sub("", match[2], count=1)
+            value = " ".join(_ENTITY.sub(lambda entity: html.unescape(entity[0]), words).split())
+            if value:
+                fields.setdefault(name, value)
+        for name in ("num", "title"):
+            if name not in fields:
+                (here / name).fault(f"no <{name}>", "<num> and <title> in each <top>")
+        if len(fields) == 2:
+            yield Topic(here, fields["num"], fields["title"])
+    if text and not _RECORD.search(text):
+        place.fault("no <top> … </top>", "topics as <top> records, lines with a tab, or JSON Lines")

@@ -1,0 +1,178 @@
+"""LlamaIndex's JSON: `LabelledRagDataset`, and `EmbeddingQAFinetuneDataset`. LlamaIndex itself is not needed."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from raglift.base.strict_files import parse_text, read_text
+from raglift.base.validation import Place, quoted, shown
+from raglift.datasets.documents import read_documents
+from raglift.datasets.formats.capabilities import Room
+from raglift.datasets.formats.judged_documents import judged_document, judged_documents, whole_document
+from raglift.errors import ConfigurationError
+from raglift.records.documents import Document
+from raglift.records.labels import Fact, Passage, Query
+from raglift.records.parsing import read_characters, read_string
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from raglift.datasets.documents import DocumentSource
+    from raglift.errors import Fault
+    from raglift.records.dataset import Dataset
+
+
+PAIRS = ("queries", "corpus", "relevant_docs")
+"""The fields of an EmbeddingQAFinetuneDataset."""
+
+_EXAMPLES_ROOM = Room(
+    title="LlamaIndex's LabelledRagDataset",
+    holds=lambda passage, _: passage.text is not None and passage.doc_id is None,
+    form="a literal text",
+    ids=False,
+)
+_PAIRS_ROOM = Room(
+    title="LlamaIndex's EmbeddingQAFinetuneDataset",
+    holds=lambda passage, documents: judged_document(passage, documents) is not None,
+    form="a whole document",
+    documents="needed",
+)
+
+
+def read_llama_index(
+    path: Path, faults: list[Fault], *, documents: DocumentSource = None
+) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
+    """Return the queries of a LabelledRagDataset, or the queries and documents of an EmbeddingQAFinetuneDataset.
+
+    Of a LabelledRagDataset, each reference context is a fact, as a literal text, and the queries are q1, q2, …; the
+    reference answers, and who made what, are not read. Of an EmbeddingQAFinetuneDataset, the corpus is the documents,
+    and each relevant one of a query is a fact.
+
+    Args:
+        path: the JSON file.
+        faults: where what is wrong is noted.
+        documents: the source texts of a LabelledRagDataset, which has none.
+
+    Raises:
+        ConfigurationError: documents for an EmbeddingQAFinetuneDataset, which brings its own.
+    """
+    place = Place(path.name, faults)
+    text = read_text(path, place)
+    entry = None if text is None else parse_text(text, place)
+    if entry is None:
+        return (), ()
+    if "examples" in entry:
+        return _read_examples(entry["examples"], place / "examples"), read_documents(documents)
+    if documents is not None:
+        raise ConfigurationError(
+            "load_dataset: found documents= with an EmbeddingQAFinetuneDataset: it brings its own documents; "
+            "expected none"
+        )
+    missing = [name for name in PAIRS if name not in entry]
+    if missing:
+        place.fault(shown(entry), f"the field examples, or the fields {', '.join(PAIRS)}")
+        return (), ()
+    return _read_pairs(entry, place)
+
+
+def _read_examples(examples: Any, place: Place) -> tuple[Query, ...]:
+    if not isinstance(examples, list):
+        place.fault(shown(examples), "a list of examples")
+        return ()
+    queries = []
+    for index, example in enumerate(examples):
+        here = place / index
+        if not isinstance(example, dict):
+            here.fault(shown(example), "an object")
+            continue
+        text = read_string(example.get("query"), here / "query") or ""
+        contexts = example.get("reference_contexts")
+        if contexts is not None and not isinstance(contexts, list):
+            (here / "reference_contexts").fault(shown(contexts), "a list of texts, or null")
+            continue
+        texts = [
+            read_string(context, here / "reference_contexts" / number) for number, context in enumerate(contexts or ())
+        ]
+        facts = tuple(Fact((Passage(context),)) for context in texts if context is not None)
+        queries.append(Query(f"q{index + 1}", text, facts))
+    return tuple(queries)
+
+
+def _read_pairs(entry: Mapping[str, Any], place: Place) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
+    tables: dict[str, dict[str, Any]] = {}
+    for name in PAIRS:
+        tables[name] = entry[name] if isinstance(entry[name], dict) else {}
+        if tables[name] is not entry[name]:
+            (place / name).fault(shown(entry[name]), "an object")
+    documents = {}
+    for doc_id, text in tables["corpus"].items():
+        here = place / "corpus" / quoted(doc_id)
+        if read_string(doc_id, here) and read_characters(text, here) is not None:
+            documents[doc_id] = Document(doc_id, text)
+    for query_id in tables["relevant_docs"]:
+        if query_id not in tables["queries"]:
+            (place / "relevant_docs" / quoted(query_id)).fault("an unknown query id", "an id of queries")
+    queries = []
+    for query_id, text in tables["queries"].items():
+        here = place / "queries" / quoted(query_id)
+        if read_string(query_id, here) and read_string(text, here):
+            there = place / "relevant_docs" / quoted(query_id)
+            facts = _read_relevant(tables["relevant_docs"].get(query_id, []), documents, there)
+            queries.append(Query(query_id, text, facts))
+    return tuple(queries), tuple(documents.values())
+
+
+def _read_relevant(ids: Any, documents: Mapping[str, Document], place: Place) -> tuple[Fact, ...]:
+    if not isinstance(ids, list):
+        place.fault(shown(ids), "a list of ids of the corpus")
+        return ()
+    facts = []
+    for index, doc_id in enumerate(ids):
+        if isinstance(doc_id, str) and doc_id in documents:
+            facts.append(Fact((whole_document(documents[doc_id]),)))
+        else:
+            (place / index).fault(shown(doc_id), "an id of the corpus")
+    return tuple(facts)
+
+
+def room_of(dataset: Dataset) -> Room:
+    """Return the room of the class that a dataset is written as: pairs when its labels are whole documents."""
+    passages = [passage for query in dataset.queries for fact in query.facts for passage in fact.passages]
+    whole = all(judged_document(passage, dataset.document_by_id) is not None for passage in passages)
+    return _PAIRS_ROOM if dataset.documents and whole else _EXAMPLES_ROOM
+
+
+def write_llama_index(dataset: Dataset, path: Path) -> None:
+    """Write a LabelledRagDataset; for a dataset whose labels are whole documents, an EmbeddingQAFinetuneDataset.
+
+    Args:
+        dataset: what fits `room_of(dataset)`.
+        path: the file.
+    """
+    pairs = room_of(dataset) is _PAIRS_ROOM
+    value = _pairs(dataset) if pairs else {"examples": [_example(query) for query in dataset.queries]}
+    path.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8", newline="\n")
+
+
+def _pairs(dataset: Dataset) -> dict[str, Any]:
+    return {
+        "queries": {query.id: query.text for query in dataset.queries},
+        "corpus": {document.id: document.text for document in dataset.documents},
+        "relevant_docs": {
+            query.id: [doc_id for doc_id, _ in judged_documents(query, dataset.document_by_id)]
+            for query in dataset.queries
+        },
+        "mode": "text",
+    }
+
+
+def _example(query: Query) -> dict[str, Any]:
+    return {
+        "query": query.text,
+        "query_by": None,
+        "reference_contexts": [fact.passages[0].text for fact in query.facts],
+        "reference_answer": "",
+        "reference_answer_by": None,
+    }

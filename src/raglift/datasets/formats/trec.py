@@ -1,0 +1,109 @@
+"""TREC: relevance judgements (qrels) and topics, with or without the documents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from raglift.base.limits import is_file, is_folder, user_path
+from raglift.base.strict_files import stream_lines
+from raglift.base.validation import Place
+from raglift.datasets.documents import read_documents, write_document_lines
+from raglift.datasets.formats.capabilities import Room, json_metadata
+from raglift.datasets.formats.judged_documents import (
+    Judgements,
+    judged_document,
+    judged_documents,
+    read_grade,
+    read_topics,
+)
+from raglift.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+    from raglift.datasets.documents import DocumentSource
+    from raglift.errors import Fault
+    from raglift.records.dataset import Dataset
+    from raglift.records.documents import Document
+    from raglift.records.labels import Query
+
+
+QRELS, TOPICS, DOCUMENTS = "qrels.txt", "topics.tsv", "documents.jsonl"
+_COLUMNS = "topic, iteration, document and relevance with white space between them"
+
+ROOM = Room(
+    title="TREC",
+    holds=lambda passage, documents: judged_document(passage, documents) is not None,
+    form="a whole document (or, in a dataset without documents, a chunk id)",
+    grades=True,
+    irrelevant=True,
+    once=True,
+    no_id_with=r"[\s\0\ufeff]",
+    no_question_with=r"[\r\n\0]",
+    documents="optional",
+    metadata=json_metadata,
+)
+
+
+def read_trec(
+    source: Path,
+    faults: list[Fault],
+    *,
+    documents: DocumentSource = None,
+    topics: str | os.PathLike[str] | None = None,
+) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
+    """Return the queries, and the documents if they are at hand.
+
+    Each document with a relevance of 1 or more is a fact, and its relevance the grade; 0 and less is judged
+    irrelevant. Without documents the labels are chunk ids: the hits are taken to be the documents, by their ids.
+
+    Args:
+        source: the qrels file; or a folder with `qrels.txt`, `topics.tsv` and, optionally, `documents.jsonl`.
+        faults: where what is wrong is noted.
+        documents: the documents.
+        topics: the topics (`read_topics`); for a folder, in place of its own.
+
+    Raises:
+        ConfigurationError: there are no topics.
+    """
+    folder = source if is_folder(source) else None
+    if topics is None and folder is None:
+        raise ConfigurationError("load_dataset: found TREC qrels without topics; expected topics='the topics file'")
+    topics_path = user_path(topics) if topics is not None else source / TOPICS
+    if documents is None and folder is not None and is_file(folder / DOCUMENTS):
+        documents = folder / DOCUMENTS
+    given = read_documents(documents)
+    judged = _read_qrels(source if folder is None else folder / QRELS, faults)
+    by_id = {document.id: document for document in given}
+    found = read_topics(topics_path, faults)
+    return judged.to_queries(found, by_id, topics_name=topics_path.name, documents_name="the documents"), given
+
+
+def _read_qrels(path: Path, faults: list[Fault]) -> Judgements:
+    judged = Judgements()
+    for here, line in stream_lines(path, Place(path.name, faults)):
+        columns = line.split()
+        if len(columns) != 4:
+            here.fault(f"{len(columns)} columns", f"4 columns: {_COLUMNS}")
+        elif (grade := read_grade(columns[3], here / "relevance")) is not None:
+            judged.add(columns[0], columns[2], grade, here)
+    return judged
+
+
+def write_trec(dataset: Dataset, folder: Path) -> None:
+    """Write `qrels.txt`, `topics.tsv` and, where there are documents, `documents.jsonl`.
+
+    Args:
+        dataset: what fits `ROOM`.
+        folder: an empty folder.
+    """
+    with (folder / QRELS).open("w", encoding="utf-8", newline="\n") as file:
+        for query in dataset.queries:
+            for doc_id, grade in judged_documents(query, dataset.document_by_id):
+                file.write(f"{query.id} 0 {doc_id} {grade}\n")
+    with (folder / TOPICS).open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(f"{query.id}\t{query.text}\n" for query in dataset.queries)
+    if dataset.documents:
+        with (folder / DOCUMENTS).open("w", encoding="utf-8", newline="\n") as file:
+            write_document_lines(dataset.documents, file)

@@ -1,0 +1,201 @@
+"""Queries to raglift's own queries file: JSON Lines that `read_queries` reads back as equal records."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from raglift.base.limits import user_path
+from raglift.base.replacing import NOTHING_WRITTEN, replacing_file
+from raglift.base.strict_files import decode_lines, parse_object, read_bytes
+from raglift.base.validation import Place, quoted
+from raglift.errors import DatasetError
+from raglift.records.anchors import Sources
+from raglift.records.parsing import IRRELEVANT, RELEVANT, read_query
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from raglift.errors import Fault
+    from raglift.records.documents import Document
+    from raglift.records.labels import Fact, Passage, Query
+
+
+# The queries file: JSON Lines, one query on each line, read strictly.
+
+
+def read_queries(path: Path, documents: Sequence[Document] = ()) -> tuple[Query, ...]:
+    """Return the queries of a JSON Lines file, with every label resolved.
+
+    Args:
+        path: the file.
+        documents: the source texts that spans and quote anchors point into.
+
+    Raises:
+        DatasetError: anything in the file is malformed or does not resolve; every fault is listed.
+    """
+    faults: list[Fault] = []
+    place = Place(path.name, faults)
+    sources = Sources(documents)
+    queries: list[Query] = []
+    first_line: dict[str, int | None] = {}
+    data = read_bytes(path, place)
+    for here, line in decode_lines(data or b"", place):
+        entry = parse_object(line, here)
+        if entry is None:
+            continue
+        query = read_query(entry, here, sources)
+        if query.id in first_line:
+            (here / "id").fault(f"the id {quoted(query.id)} of line {first_line[query.id]}", "a unique id")
+        elif query.id:
+            first_line[query.id] = here.line
+        queries.append(query)
+    sources.note_missing_documents()
+    if not queries and not faults:
+        place.fault("no queries", "one JSON object on each line")
+    if faults:
+        raise DatasetError(str(path), faults)
+    return tuple(queries)
+
+
+# Queries to raglift's own queries file: JSON Lines that `read_queries` reads back as equal records.
+
+
+def passage_value(passage: Passage, *, default_grade: int = RELEVANT.start) -> str | dict[str, Any]:
+    """Return the JSON value that `read_queries` reads as a passage.
+
+    A span is `{"doc", "start", "end"}`, and its text is left to the document; a text with a document is
+    `{"text", "doc"}`; a chunk id is `{"chunk"}`; a literal text is itself.
+
+    Args:
+        passage: the passage.
+        default_grade: the grade that is left out; 1 among the facts, 0 among what was judged irrelevant.
+    """
+    value = placed_value(passage, default_grade=default_grade)
+    if isinstance(value, dict) and {"text", "doc", "start", "end"} <= value.keys():
+        del value["text"]
+    return value
+
+
+def placed_value(passage: Passage, *, default_grade: int = RELEVANT.start) -> str | dict[str, Any]:
+    """Return the JSON value likewise, with the text of a span: it can be read where its document is not at hand."""
+    fields: dict[str, Any] = {
+        "text": passage.text,
+        "chunk": passage.chunk_id,
+        "doc": passage.doc_id,
+        "start": passage.start,
+        "end": passage.end,
+    }
+    value = {name: field for name, field in fields.items() if field is not None}
+    if passage.grade != default_grade:
+        value["grade"] = passage.grade
+    if passage.annotator is not None:
+        value["annotator"] = asdict(passage.annotator)
+    return passage.text if passage.text is not None and value.keys() == {"text"} else value
+
+
+def query_value(query: Query, passage_value: Callable[..., Any] = passage_value) -> dict[str, Any]:
+    """Return the JSON object that `read_queries` reads as a query.
+
+    Args:
+        query: the query.
+        passage_value: what turns a passage into its value, for another form of some of them; it is called as
+            `passage_value(passage, default_grade=0 or 1)`.
+    """
+
+    def fact_value(fact: Fact) -> Any:
+        values = [passage_value(passage, default_grade=RELEVANT.start) for passage in fact.passages]
+        return values[0] if len(values) == 1 else values
+
+    value: dict[str, Any] = {"id": query.id, "query": query.text}
+    value["relevant"] = [fact_value(fact) for fact in query.facts]
+    if query.tags:
+        value["tags"] = list(query.tags)
+    if not query.answerable:
+        value["answerable"] = False
+    if query.judged_irrelevant:
+        value["judged_irrelevant"] = [
+            passage_value(passage, default_grade=IRRELEVANT.start) for passage in query.judged_irrelevant
+        ]
+    if query.annotator is not None:
+        value["annotator"] = asdict(query.annotator)
+    return value
+
+
+def write_queries(
+    queries: Iterable[Query],
+    path: str | os.PathLike[str],
+    documents: Sequence[Document] = (),
+    *,
+    passage_value: Callable[..., Any] | None = None,
+    overwrite: bool = True,
+) -> Path:
+    """Write queries as raglift's own `queries.jsonl`, all of them or nothing.
+
+    `read_queries(path, documents)` gives equal queries back.
+
+    Args:
+        queries: the queries, at least one.
+        path: the file; its folder is made when missing.
+        documents: the source texts. When they are given, every span and document id is resolved in them before
+            anything is written; without them a span is written with its text, and can be read without them.
+        passage_value: what turns a passage into its JSON value, for another form of some of them, as
+            `{"doc", "from", "to"}`; it is called as `passage_value(passage, default_grade=0 or 1)`.
+        overwrite: whether a file that is there may be replaced.
+
+    Returns:
+        The path.
+
+    Raises:
+        DatasetError: a query would not be read back as it is, two have one id, there is none, or the file cannot
+            be written; every fault is listed.
+    """
+    target = user_path(path)
+    faults: list[Fault] = []
+    values = check_queries(queries, documents, faults, passage_value or _default_value(documents))
+    if faults:
+        raise DatasetError(str(target), faults, NOTHING_WRITTEN)
+    with replacing_file(target, overwrite=overwrite) as file:
+        file.writelines(json.dumps(value, ensure_ascii=False) + "\n" for value in values)
+    return target
+
+
+def _default_value(documents: Sequence[Document]) -> Callable[..., Any]:
+    return passage_value if documents else placed_value
+
+
+def check_queries(
+    queries: Iterable[Query],
+    documents: Sequence[Document],
+    faults: list[Fault],
+    passage_value: Callable[..., Any] = passage_value,
+) -> list[dict[str, Any]]:
+    """Return the JSON objects of the queries; what would not be read back as it is becomes a fault.
+
+    Args:
+        queries: the queries.
+        documents: the source texts, if at hand.
+        faults: where what is wrong is noted.
+        passage_value: what turns a passage into its JSON value.
+    """
+    sources = Sources(documents)
+    values: list[dict[str, Any]] = []
+    first: dict[str, int] = {}
+    for index, query in enumerate(queries):
+        place = Place("queries", faults, field=f"[{index}]")
+        value = query_value(query, passage_value)
+        known = len(faults)
+        read = read_query(value, place, sources)
+        if documents and len(faults) == known and read != query:
+            expected = "a query that is read back as it is: do its spans have the text of their documents?"
+            place.fault(f"the query {quoted(query.id)}, which would be read back as another", expected)
+        if query.id in first:
+            (place / "id").fault(f"the id {quoted(query.id)} of queries[{first[query.id]}]", "a unique id")
+        first.setdefault(query.id, index)
+        values.append(value)
+    if not values:
+        Place("queries", faults).fault("no queries", "at least one")
+    return values

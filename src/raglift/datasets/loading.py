@@ -1,0 +1,178 @@
+"""`load_dataset`: labelled queries, and their documents, from a file, a folder or the name of a corpus.
+
+`load_documents`: documents alone.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Unpack
+
+from raglift.base.limits import can_be, is_file, is_folder, is_there, user_path
+from raglift.datasets.corpora.catalogue import QUERIES, Corpus, find_corpus, known_corpora, read_corpus
+from raglift.datasets.corpora.descriptor import DESCRIPTOR
+from raglift.datasets.documents import read_documents
+from raglift.datasets.formats.catalogue import FORMATS, FormatOptions, read_format, recognize_format
+from raglift.datasets.formats.chunking_evaluation import is_chunking_evaluation, read_chunking_evaluation
+from raglift.datasets.formats.own import documents_of
+from raglift.datasets.jsonl import read_queries
+from raglift.errors import ConfigurationError, CorpusError, DatasetError, Fault
+from raglift.records.dataset import Dataset
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from raglift.datasets.documents import DocumentSource
+    from raglift.datasets.formats.catalogue import FormatName
+    from raglift.records.documents import Document
+
+
+_OTHERS = f"or another format, named: format= one of {', '.join(map(repr, list(FORMATS)[1:]))}"
+
+
+def load_dataset(
+    source: str | os.PathLike[str],
+    *,
+    documents: DocumentSource = None,
+    name: str | None = None,
+    format: FormatName | None = None,  # noqa: A002 — what the user calls it
+    **options: Unpack[FormatOptions],
+) -> Dataset:
+    """Load labelled queries and, where they are at hand, the documents they are about.
+
+    What the source is in another format than raglift's own is told by its layout: a BEIR folder, an AutoRAG folder or
+    `qa.parquet`, a SQuAD or LlamaIndex `.json` file, a `.csv` file, TREC qrels with `topics=`. The first line of an
+    error says as what it was read; `docs/datasets.md` says how each format becomes facts.
+
+    Args:
+        source: a `.jsonl` file; a folder that holds `queries.jsonl` and, optionally, `corpus.toml`, a folder
+            `documents` or a file `documents.jsonl`; a file or folder in another format; a folder laid out as Chroma's
+            chunking evaluation (`questions_df.csv` and `corpora`); or the name of a corpus that comes with raglift,
+            as `war_and_peace`.
+        documents: the source texts, in place of those that `source` brings: all that `load_documents` takes. For a
+            corpus that consists of one text, a path to a file is read as that text: under its id, and without what its
+            publisher added.
+        name: a title; by default the name of the file, folder or corpus; of `queries.jsonl` that of its folder.
+        format: what the source is: `jsonl` (raglift's own), `beir`, `trec`, `squad`, `csv`, `autorag` or
+            `llama-index`; None to tell it by the layout.
+        **options: what some formats need besides, as `split`, `topics` or `columns`; see `FormatOptions`.
+
+    Raises:
+        DatasetError: there is no such file, it is malformed, or a label does not resolve; every fault is
+            listed.
+        CorpusError: there is no such folder, and no corpus of that name; or the labels of a corpus do not resolve in
+            the text that is on this machine.
+        ConfigurationError: the source is neither a path nor a name; the format is unknown, or ambiguous, or does not
+            take an option.
+        CorpusMissing: the text of the corpus is not on this machine; the message says how to get it.
+    """
+    if not isinstance(source, (str, os.PathLike)):
+        raise ConfigurationError(
+            f"load_dataset: found a {type(source).__name__}; expected a path or the name of a corpus "
+            "(for labels in a dict: Dataset.from_dict)"
+        )
+    path = user_path(source)
+    if not can_be(path):
+        raise _unusable(path, "a name that no file can have", f"a file, a folder, {_OTHERS}")
+    is_corpus = format in (None, "jsonl") and is_file(path / DESCRIPTOR) and is_file(path / QUERIES)
+    found = None if is_corpus else format or recognize_format(path, options)
+    if found is not None and (is_there(path) or found != "jsonl"):
+        return Dataset(*read_format(found, path, _by_name(documents), options), name or title_of(path))
+    if format is None and is_chunking_evaluation(path):
+        return read_chunking_evaluation(path, documents=_by_name(documents), name=name)
+    if is_file(path):
+        raise _unusable(path, f"a file of type {path.suffix or 'unknown'}", f"a .jsonl file, {_OTHERS}")
+    given = [name for name, value in options.items() if value is not None]
+    if given:
+        raise ConfigurationError(f"load_dataset: found {', '.join(given)} with a corpus of raglift's; expected none")
+    return _load_corpus(read_corpus(path) if is_corpus else _named_corpus(path), documents, name)
+
+
+def load_documents(source: DocumentSource) -> tuple[Document, ...]:
+    """Load documents alone.
+
+    Args:
+        source: the name of a corpus that comes with raglift, as `war_and_peace`; the folder of a dataset, in any format
+            that brings documents; a text file, a `.jsonl` file of documents, or a folder of `*.txt` and `*.md`;
+            records; a mapping from id to text; or None for none. A path that exists comes before a name.
+
+    Raises:
+        DatasetError: they are missing, or cannot be read; every fault is listed.
+        CorpusMissing: the text of the corpus is not on this machine; the message says how to get it.
+    """
+    return read_documents(_by_name(source))
+
+
+def _by_name(source: DocumentSource) -> DocumentSource:
+    """Return the documents that a corpus's name or a dataset's folder means; anything else as it is."""
+    if not isinstance(source, (str, os.PathLike)):
+        return source
+    path = user_path(source)
+    if not is_there(path) and path.parts[:-1] in ((), ("corpora",)):
+        named = [corpus for corpus in known_corpora() if corpus.name == path.name]
+        return named[0].documents() if named else source
+    if not is_folder(path):
+        return source
+    if is_file(path / DESCRIPTOR):
+        return read_corpus(path).documents()
+    if recognize_format(path, {}) == "jsonl":
+        return documents_of(path) or source
+    brings = recognize_format(path, {}) is not None or is_chunking_evaluation(path)
+    return load_dataset(path).documents or source if brings else source
+
+
+def title_of(source: str | os.PathLike[str]) -> str:
+    """Return what `load_dataset` calls the dataset of a source that names none: no path, which would tell of a machine.
+
+    Args:
+        source: a path, or the name of a corpus that comes with raglift.
+    """
+    path = user_path(source)
+    if is_folder(path):
+        return path.resolve().name
+    if not is_there(path):
+        return path.name
+    # Every set could be called queries: the folder says which it is
+    return path.resolve().parent.name or path.stem if path.name == QUERIES else path.stem
+
+
+def _named_corpus(path: Path) -> Corpus:
+    """Return the bundled corpus that `name` or `corpora/name` means where there is no such path."""
+    if path.parts[:-1] in ((), ("corpora",)) and path.suffix == "" and path.name:
+        try:
+            return find_corpus(path.name)
+        except CorpusError as error:
+            if not is_folder(path):
+                raise CorpusError(f"{path}: no such file or folder, and {error}") from error
+    if is_folder(path):
+        raise _unusable(path, f"a folder without {QUERIES}", f"a folder that holds {QUERIES}, {_OTHERS}")
+    raise _unusable(
+        path,
+        "no such file or folder",
+        f"a .jsonl file, a folder that holds {QUERIES}, a dataset in another format, or the name of a corpus",
+    )
+
+
+def _load_corpus(corpus: Corpus, documents: DocumentSource, name: str | None) -> Dataset:
+    text = user_path(documents) if isinstance(documents, (str, os.PathLike)) else None
+    if documents is None:
+        given = corpus.documents()
+    elif corpus.text is not None and text is not None and is_file(text):
+        given = corpus.documents(text)
+    else:
+        given = load_documents(documents)
+    try:
+        queries = read_queries(corpus.queries_path, given)
+    except DatasetError as error:
+        if corpus.text is None:
+            raise
+        # The labels were checked when they were written, so the text is to blame
+        raise CorpusError(
+            f"{text or corpus.path}: {len(error.faults)} labels of corpus {corpus.name!r} do not resolve in this text; "
+            f"is it complete, and the right edition? The first: {error.faults[0]}"
+        ) from error
+    return Dataset(queries, given, name or corpus.name)
+
+
+def _unusable(path: Path, found: str, expected: str) -> DatasetError:
+    return DatasetError(str(path), [Fault(str(path), found, expected)])

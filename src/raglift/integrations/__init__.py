@@ -1,1 +1,0 @@
-"""Adapters: from what users have to the stages of a system, and back."""

@@ -1,0 +1,434 @@
+"""Many prompts, each asked once, from the cache first, within a limit of cost."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from pydantic import BaseModel
+
+from raglift.adapters.embeddings import count_tokens
+from raglift.base.cache import content_key, default_cache
+from raglift.base.progress import track
+from raglift.base.threads import LOOK_UP, WorkerPool
+from raglift.errors import ConfigurationError, CostLimitReached, ModelOutputError, ModelUnavailable
+from raglift.llm.providers import chat_price_of, dollars_in_short
+from raglift.llm.replies import Usage
+from raglift.llm.retrying import stopped_by
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator, Mapping
+
+    from raglift.base.cache import Cache
+    from raglift.llm.language_models import LanguageModel
+    from raglift.llm.replies import FilledPrompt
+
+
+# What asking costs: guessed before it is sent, counted as it is billed.
+
+
+_TOKENS_OF_A_CHAT = 12
+_TOKENS_OF_A_TEXT = 60
+_TOKENS_OF_A_SHORT_VALUE = 3
+_ITEMS_OF_A_LIST = 3
+_PUNCTUATION = 4
+
+
+class GuessedUsage:
+    """Guesses what one request is billed.
+
+    Of the input, the tokens of the prompt and of the form's JSON schema are counted. Of the output, each field of the
+    form counts its name and 4 tokens of punctuation, with 3 tokens for a number, a truth value or a choice, 60 for a
+    text, and three items for a list.
+
+    Args:
+        form: what the answer must be.
+    """
+
+    def __init__(self, form: type[BaseModel]) -> None:
+        schema = form.model_json_schema()
+        self._schema = count_tokens(json.dumps(schema))
+        self._output = _tokens_of(schema, schema)
+        self._counted: dict[str, int] = {}
+
+    def of(self, prompt: FilledPrompt) -> Usage:
+        """Return the tokens of one prompt and its answer."""
+        if prompt.system not in self._counted:  # the same in most prompts
+            self._counted[prompt.system] = count_tokens(prompt.system)
+        asked = self._counted[prompt.system] + count_tokens(prompt.user)
+        return Usage(asked + self._schema + _TOKENS_OF_A_CHAT, self._output)
+
+
+class Ledger:
+    """What was spent, and what is under way, against a limit.
+
+    Args:
+        max_cost: US dollars; None for no limit.
+        price: US dollars per million input and output tokens; None where it is not known.
+    """
+
+    def __init__(self, max_cost: float | None, price: tuple[float, float] | None) -> None:
+        self.usage = Usage()
+        """What was billed so far; as guessed where the provider does not say."""
+        self._max_cost = max_cost
+        self._price = price
+        self._underway: list[Usage] = []
+        self._longest = 0
+
+    @property
+    def dollars(self) -> float | None:
+        """What was spent so far, in US dollars; None where the price is not known."""
+        return None if self._price is None else dollars_for(self.usage, self._price)
+
+    def allows(self, guess: Usage) -> bool:
+        """Whether one more request stays within the limit, if all that are under way are as long as any was so far."""
+        if self._max_cost is None or self._price is None:
+            return True
+        expected = (Usage(one.input, max(one.output, self._longest)) for one in (*self._underway, guess))
+        return dollars_for(sum(expected, self.usage), self._price) <= self._max_cost
+
+    def begin(self, guess: Usage) -> None:
+        """Count a request as under way."""
+        self._underway.append(guess)
+
+    def end(self, guess: Usage, billed: Usage) -> None:
+        """Count a request as done."""
+        self._underway.remove(guess)
+        self._longest = max(self._longest, billed.output)
+        self.usage += billed
+
+    def limit_reached(self, answered: int, left: int, guess: Usage) -> CostLimitReached:
+        """Return the error that says where asking stopped, and what it would take to go on."""
+        price = self._price or (0.0, 0.0)
+        spent, more = dollars_for(self.usage, price), dollars_for(guess, price)
+        return CostLimitReached(
+            f"max_cost: the next request might cost more than US$ {self._max_cost or 0:g} in all. {answered:,} prompts "
+            f"were answered now, for US$ {dollars_in_short(spent)}, and their answers are kept; {left:,} remain, for "
+            f"about US$ {dollars_in_short(more)}: run again with --max-cost {dollars_in_short(more * 1.2)} or more",
+            spent=spent,
+            more=more,
+        )
+
+
+def dollars_for(usage: Usage, price: tuple[float, float]) -> float:
+    """Return US dollars for tokens, at a price per million input and output tokens."""
+    return (usage.input * price[0] + usage.output * price[1]) / 1e6
+
+
+def _tokens_of(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int = 0) -> int:
+    """Return how many tokens a value of a JSON schema is guessed to have."""
+    if "$ref" in schema and depth < 9:
+        return _tokens_of(root["$defs"][schema["$ref"].rpartition("/")[2]], root, depth + 1)
+    if "enum" in schema or "const" in schema:
+        return _TOKENS_OF_A_SHORT_VALUE
+    for key in ("anyOf", "oneOf", "allOf"):
+        if key in schema:
+            return max(_tokens_of(inner, root, depth + 1) for inner in schema[key])
+    kind = schema.get("type")
+    if kind == "array":
+        return _PUNCTUATION + _ITEMS_OF_A_LIST * _tokens_of(schema.get("items", {}), root, depth + 1)
+    if kind == "object" or "properties" in schema:
+        fields = schema.get("properties", {}).items()
+        values = (count_tokens(name) + _PUNCTUATION + _tokens_of(inner, root, depth + 1) for name, inner in fields)
+        return _PUNCTUATION + sum(values)
+    return _TOKENS_OF_A_TEXT if kind == "string" else _TOKENS_OF_A_SHORT_VALUE
+
+
+# Answers as the cache keeps them: each with the day on which it came.
+
+
+Form = TypeVar("Form", bound=BaseModel)
+
+
+def today() -> str:
+    """Return the day that answers of now are dated, as `2026-11-21`."""
+    return datetime.now(UTC).date().isoformat()
+
+
+@dataclass(frozen=True)
+class DatedAnswer(Generic[Form]):
+    """An answer, and the day it came: both are kept."""
+
+    value: Form
+    day: str
+
+    def to_bytes(self) -> bytes:
+        """Return what the cache keeps: the day on a line, and the answer as JSON."""
+        return f"{self.day}\n{self.value.model_dump_json(by_alias=True)}".encode()
+
+    @classmethod
+    def from_bytes(cls, content: bytes, form: type[Form]) -> DatedAnswer[Form]:
+        """Return what was kept.
+
+        Raises:
+            ValueError: it is damaged, or no longer of the form.
+        """
+        day, _, answer = content.decode().partition("\n")
+        return cls(form.model_validate_json(answer), date.fromisoformat(day).isoformat())
+
+
+def kept_answers(keys: Sequence[bytes], form: type[Form], cache: Cache) -> dict[bytes, DatedAnswer[Form]]:
+    """Return the answers that are in the cache; what is damaged or no longer of the form is forgotten."""
+    values: dict[bytes, DatedAnswer[Form]] = {}
+    damaged: list[bytes] = []
+    for key, content in cache.get_many(keys).items():
+        try:
+            values[key] = DatedAnswer.from_bytes(content, form)
+        except ValueError:  # pydantic's ValidationError is one
+            damaged.append(key)
+    if damaged:
+        cache.remove_many(damaged)
+    return values
+
+
+# Many prompts to one model: each distinct one once, cached, a few at a time, within a limit of cost.
+
+
+_HOPELESS = 10
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How a model is asked: how many requests at a time, and for how much money at most."""
+
+    concurrency: int = 8
+    """The most requests under way at a time."""
+    max_cost: float | None = None
+    """US dollars; None for no limit."""
+    price: tuple[float, float] | None = None
+    """US dollars per million input and output tokens, before the list prices."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.concurrency, bool) or not isinstance(self.concurrency, int) or self.concurrency < 1:
+            raise ConfigurationError(f"concurrency: found {self.concurrency!r}; expected an integer, 1 or more")
+        if self.max_cost is not None and not _are_dollars([self.max_cost]):
+            raise ConfigurationError(f"max_cost: found {self.max_cost!r}; expected US dollars, 0 or more, or None")
+        if self.price is not None and not (
+            isinstance(self.price, Sequence) and len(self.price) == 2 and _are_dollars(self.price)
+        ):
+            raise ConfigurationError(
+                f"price: found {self.price!r}; expected US dollars per million input and output tokens, 0 or more, as "
+                "(0.15, 0.60)"
+            )
+
+
+def _are_dollars(values: Sequence[object]) -> bool:
+    return all(
+        isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf for value in values
+    )
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What asking would cost; nothing is sent to tell."""
+
+    prompts: int
+    """How many distinct prompts there are."""
+    cached: int
+    """How many of them are answered in the cache already, and cost nothing."""
+    usage: Usage
+    """Tokens of the others: of the prompts as counted, of the answers as guessed."""
+    dollars: float | None
+    """US dollars; None where the model's price is not known."""
+    notes: tuple[str, ...] = ()
+    """What is worth knowing before anything is paid for."""
+
+    def __str__(self) -> str:
+        kept = f" ({self.cached:,} of them answered in the cache)" if self.cached else ""
+        if self.cached == self.prompts:
+            return f"{self.prompts:,} prompts{kept}, nothing to pay"
+        tokens = f"about {self.usage.input:,} tokens to read and {self.usage.output:,} to write"
+        cost = "price not known" if self.dollars is None else f"about US$ {dollars_in_short(self.dollars)}"
+        return f"{self.prompts:,} prompts{kept}, {tokens}, {cost}"
+
+
+@dataclass(frozen=True)
+class NoAnswer:
+    """Why a prompt was not answered."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Answers(Generic[Form]):
+    """What came back: one entry a prompt, in order."""
+
+    values: tuple[Form | NoAnswer, ...]
+    days: tuple[str, ...]
+    """When each was answered, as `2026-11-21`, be it now or by an earlier call; empty where there is no answer."""
+    asked: int
+    """How many prompts were sent in this call."""
+    usage: Usage
+    """What they were billed."""
+    dollars: float | None
+    """US dollars at the known price; None where there is none."""
+
+    @property
+    def last_day(self) -> str:
+        """When the latest answer came; today where there is none."""
+        return max(self.days, default="") or today()
+
+
+def estimate(
+    model: LanguageModel,
+    prompts: Sequence[FilledPrompt],
+    form: type[Form],
+    limits: Limits | None = None,
+    *,
+    cache: Cache | None = None,
+) -> Estimate:
+    """Return what asking would cost.
+
+    Tokens are those of cl100k_base; where it is not on this machine, a third of the bytes. The answer is guessed from
+    its form: see `raglift.judging.batch`.
+    """
+    price = _price_of(model, limits or Limits())
+    keys = _keys(model, prompts, form)
+    cached = kept_answers(keys, form, default_cache() if cache is None else cache)
+    usage = sum((task.guess for task in _tasks(keys, prompts, form, cached)), Usage())
+    return Estimate(len(set(keys)), len(cached), usage, None if price is None else dollars_for(usage, price))
+
+
+def ask_all(
+    model: LanguageModel,
+    prompts: Sequence[FilledPrompt],
+    form: type[Form],
+    limits: Limits | None = None,
+    *,
+    label: str = "asking",
+    cache: Cache | None = None,
+    progress: bool | None = None,
+) -> Answers[Form]:
+    """Return the answers to all prompts; each one is cached as it comes, so a stopped call goes on where it was.
+
+    A prompt that gets no usable answer is a NoAnswer, and is asked again by the next call. Ctrl-C stops at once.
+
+    Args:
+        model: who is asked.
+        prompts: any number; equal ones are asked once.
+        form: what each answer must be.
+        limits: how many at a time, and for how much money.
+        label: what is being done, for the display of progress.
+        cache: where answers are kept; by default the cache that all runs of this user share.
+        progress: whether to show it; None decides by the terminal.
+
+    Raises:
+        CostLimitReached: the next request might pass the limit. What was answered is in the cache.
+        ModelUnavailable: the provider would answer no other prompt either; none of the first ten was answered counts
+            as that.
+        ConfigurationError: there is a limit of cost, and the model's price is not known.
+    """
+    limits = limits or Limits()
+    cache = default_cache() if cache is None else cache
+    ledger = Ledger(limits.max_cost, _price_of(model, limits))
+    keys = _keys(model, prompts, form)
+    values: dict[bytes, DatedAnswer[Form] | NoAnswer] = dict(kept_answers(keys, form, cache))
+    waiting = _tasks(keys, prompts, form, values)
+    with track(label, len(waiting), "prompts", show=progress) as advance:
+        for task, outcome in _asked(model, waiting, form, limits.concurrency, ledger, cache):
+            values[task.key] = NoAnswer(str(outcome)) if isinstance(outcome, ModelOutputError) else outcome
+            advance(1)
+    found = [values[key] for key in keys]
+    return Answers(
+        values=tuple(each if isinstance(each, NoAnswer) else each.value for each in found),
+        days=tuple("" if isinstance(each, NoAnswer) else each.day for each in found),
+        asked=len(waiting),
+        usage=ledger.usage,
+        dollars=ledger.dollars,
+    )
+
+
+def _asked(
+    model: LanguageModel, waiting: Sequence[_Task], form: type[Form], concurrency: int, ledger: Ledger, cache: Cache
+) -> Iterator[tuple[_Task, DatedAnswer[Form] | ModelOutputError]]:
+    """Yield each task with its answer or its failure as they come, never more under way than the limits allow."""
+
+    def ask(task: _Task) -> tuple[DatedAnswer[Form], Usage]:
+        with stopped_by(pool.stopping):
+            reply = model.ask(task.prompt, form)
+        answer = DatedAnswer(reply.value, today())
+        cache.put_many({task.key: answer.to_bytes()})
+        return answer, reply.usage
+
+    left = deque(waiting)
+    answered = failed = 0
+    under_way: dict[Future[tuple[DatedAnswer[Form], Usage]], _Task] = {}
+    # When asking ends, by Ctrl-C or otherwise, what is under way is not waited for
+    with WorkerPool(concurrency, "raglift-ask") as pool:
+        while left or under_way:
+            while left and len(under_way) < concurrency and ledger.allows(left[0].guess):
+                ledger.begin(left[0].guess)
+                task = left.popleft()
+                under_way[pool.submit(ask, task)] = task
+            if not under_way:
+                raise ledger.limit_reached(answered, len(left), sum((task.guess for task in left), Usage()))
+            for done in wait(under_way, LOOK_UP, FIRST_COMPLETED).done:
+                task, failure = under_way.pop(done), done.exception()
+                if isinstance(failure, ModelOutputError):
+                    failed += 1
+                    ledger.end(task.guess, failure.usage or Usage())
+                    _stop_if_hopeless(failure, answered, failed, len(left) + len(under_way))
+                    yield task, failure
+                else:
+                    answer, usage = done.result()
+                    answered += 1
+                    ledger.end(task.guess, usage if usage != Usage() else task.guess)
+                    yield task, answer
+
+
+def _stop_if_hopeless(failure: ModelOutputError, answered: int, failed: int, left: int) -> None:
+    """Do not go on where every other prompt would fail too.
+
+    Raises:
+        ModelUnavailable: the failure is of the provider, or there were only failures so far.
+    """
+    if isinstance(failure, ModelUnavailable):
+        kept = f". {answered:,} prompts were answered before, and their answers are kept" if answered else ""
+        raise ModelUnavailable(f"{failure}{kept}")
+    if not answered and failed >= _HOPELESS and left:
+        raise ModelUnavailable(f"none of the first {failed} prompts was answered ({left:,} more remain): {failure}")
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A distinct prompt that has no answer yet."""
+
+    prompt: FilledPrompt
+    key: bytes
+    guess: Usage
+
+
+def _keys(model: LanguageModel, prompts: Sequence[FilledPrompt], form: type[BaseModel]) -> list[bytes]:
+    """Return each prompt's key in the cache: of everything that decides the answer."""
+    identity, schema = model.identity, json.dumps(form.model_json_schema(), sort_keys=True)
+    return [content_key("answer", identity, prompt.version, prompt.system, prompt.user, schema) for prompt in prompts]
+
+
+def _tasks(
+    keys: Sequence[bytes], prompts: Sequence[FilledPrompt], form: type[BaseModel], answered: Container[bytes]
+) -> list[_Task]:
+    """Return the distinct prompts that have no answer yet."""
+    guess = GuessedUsage(form)
+    distinct = dict(zip(keys, prompts, strict=True))
+    return [_Task(prompt, key, guess.of(prompt)) for key, prompt in distinct.items() if key not in answered]
+
+
+def _price_of(model: LanguageModel, limits: Limits) -> tuple[float, float] | None:
+    """Return US dollars per million input and output tokens.
+
+    Raises:
+        ConfigurationError: there is a limit of cost, and no price.
+    """
+    price = limits.price or chat_price_of(model.name)
+    if price is None and limits.max_cost is not None:
+        raise ConfigurationError(
+            f"max_cost: found {limits.max_cost:g}, but the price of {model.name} is not known; expected its US dollars "
+            "per million input and output tokens besides: --price IN,OUT, or Limits(price=(in, out))"
+        )
+    return price

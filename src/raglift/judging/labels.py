@@ -1,0 +1,194 @@
+"""Grades to labels: which graded chunks are passages of one fact, and which were judged irrelevant."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from raglift.base.display import encodable
+from raglift.base.normalization import normalize
+from raglift.judging.pooling import label_grades
+from raglift.matching.provenance import Provenance
+from raglift.records.dataset import Dataset
+from raglift.records.labels import Fact, Passage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from raglift.judging.pooling import Pool, PooledQuery
+    from raglift.matching.rule import MatchRule
+    from raglift.records.documents import Chunk, Document
+    from raglift.records.labels import Annotator, Query
+
+
+def labelled_queries(
+    pool: Pool,
+    grades: Sequence[Sequence[int | None]],
+    annotator: Annotator,
+    *,
+    days: Sequence[Sequence[str]] | None = None,
+    relevant_from: int = 1,
+) -> tuple[Query, ...]:
+    """Return the pool's queries with these grades as their labels, and no others.
+
+    A query of which no chunk is relevant has no facts: it is unlabelled, and enters no mean. One that is marked as
+    unanswerable stays so, and gets no facts.
+
+    Args:
+        pool: the pairs.
+        grades: of each pair, query by query; None for one that was not graded, which becomes no label.
+        annotator: who graded.
+        days: when each grade was given; by default the annotator's day.
+        relevant_from: the lowest grade that makes a passage of a fact; lower ones are judged irrelevant.
+    """
+    found = []
+    for entry, of_query, annotators in zip(pool.queries, grades, _annotators(pool, annotator, days), strict=True):
+        relevant, irrelevant = _passages(entry, of_query, annotators, relevant_from)
+        facts = facts_of(relevant) if entry.query.answerable else ()
+        found.append(replace(entry.query, facts=facts, judged_irrelevant=irrelevant))
+    return tuple(found)
+
+
+def filled_queries(
+    pool: Pool,
+    grades: Sequence[Sequence[int | None]],
+    annotator: Annotator,
+    *,
+    days: Sequence[Sequence[str]] | None = None,
+    relevant_from: int = 1,
+    rule: MatchRule | None = None,
+) -> tuple[Query, ...]:
+    """Return the pool's queries with the labels that they have, and grades of chunks of which these say nothing.
+
+    A relevant chunk that holds the same evidence as a passage of a fact becomes an alternative of that fact, others
+    become facts. A query that is marked as unanswerable gets no facts.
+
+    Args:
+        pool: the pairs; the labels are those of its queries.
+        grades: of each pair, query by query; None for one that was not graded.
+        annotator: who graded.
+        days: when each grade was given; by default the annotator's day.
+        relevant_from: the lowest grade that makes a passage of a fact.
+        rule: what counts as a match with a label; containment by default.
+    """
+    known = label_grades(pool, [entry.query for entry in pool.queries], rule)
+    found = []
+    everything = zip(pool.queries, grades, known, _annotators(pool, annotator, days), strict=True)
+    for entry, of_query, by_label, annotators in everything:
+        new = [grade if label is None else None for grade, label in zip(of_query, by_label, strict=True)]
+        relevant, irrelevant = _passages(entry, new, annotators, relevant_from)
+        query = entry.query
+        facts = _joined(query.facts, relevant) if query.answerable else ()
+        found.append(replace(query, facts=facts, judged_irrelevant=(*query.judged_irrelevant, *irrelevant)))
+    return tuple(found)
+
+
+def _annotators(
+    pool: Pool, annotator: Annotator, days: Sequence[Sequence[str]] | None
+) -> Sequence[Sequence[Annotator]]:
+    """Return who gave each grade, and when."""
+    if days is None:
+        return [[annotator] * len(entry.chunks) for entry in pool.queries]
+    return [[replace(annotator, date=day or annotator.date) for day in of_query] for of_query in days]
+
+
+def _passages(
+    entry: PooledQuery, grades: Sequence[int | None], annotators: Sequence[Annotator], relevant_from: int
+) -> tuple[list[Passage], tuple[Passage, ...]]:
+    """Return the graded chunks of a query as passages: the relevant ones, and the others with the grade 0."""
+    relevant, irrelevant = [], []
+    for each, grade, annotator in zip(entry.chunks, grades, annotators, strict=True):
+        if grade is not None and grade >= relevant_from:
+            relevant.append(passage_of(each.chunk, grade, annotator))
+        elif grade is not None:
+            irrelevant.append(passage_of(each.chunk, 0, annotator))
+    return relevant, tuple(irrelevant)
+
+
+def placed(pool: Pool, documents: Sequence[Document]) -> Pool:
+    """Return a pool in which each chunk's document is one of these, and its place one where its words stand.
+
+    Args:
+        pool: the pairs.
+        documents: the source texts; without any, the pool is returned as it is.
+    """
+    provenance = Provenance(Dataset((), tuple(documents)))
+    queries = [
+        replace(
+            entry,
+            chunks=tuple(replace(each, chunk=provenance.check_chunk(each.chunk)) for each in entry.chunks),
+        )
+        for entry in pool.queries
+    ]
+    return replace(pool, queries=tuple(queries)) if documents else pool
+
+
+def passage_of(chunk: Chunk, grade: int, annotator: Annotator) -> Passage:
+    """Return a chunk as a passage: with its place where that is known and true of its length, else its text alone."""
+    placed = (
+        chunk.doc_id is not None
+        and chunk.start is not None
+        and chunk.end is not None
+        and chunk.start >= 0
+        and chunk.end - chunk.start == len(chunk.text)
+    )
+    start, end = (chunk.start, chunk.end) if placed else (None, None)
+    return Passage(encodable(chunk.text), chunk.doc_id, start, end, grade=grade, annotator=annotator)
+
+
+def facts_of(passages: Sequence[Passage]) -> tuple[Fact, ...]:
+    """Return passages of one query as facts: those that hold the same evidence are alternatives of one.
+
+    The best passage not yet in a fact makes one (the highest grade, of these the shortest, of these the first), and is
+    joined by all that hold the same evidence as it does. So an alternative shares at least half of its words, or of
+    the first passage's, with the first passage of its fact; a document of overlapping chunks does not become one fact
+    through a chain of neighbours. The order in which passages are given makes no difference.
+    """
+    groups: list[list[Passage]] = []
+    for passage in _ordered(passages):
+        for group in groups:
+            if same_evidence(group[0], passage):
+                group.append(passage)
+                break
+        else:
+            groups.append([passage])
+    return tuple(Fact(tuple(group)) for group in groups)
+
+
+def _ordered(passages: Sequence[Passage]) -> list[Passage]:
+    """Return the passages with the best first, whatever order they came in."""
+
+    def key(passage: Passage) -> tuple[int, int, str, int, str]:
+        text = passage.text or ""
+        return -passage.grade, len(text), passage.doc_id or "", -1 if passage.start is None else passage.start, text
+
+    return sorted(passages, key=key)
+
+
+def _joined(facts: Sequence[Fact], passages: Sequence[Passage]) -> tuple[Fact, ...]:
+    """Return facts with what is the same evidence as alternatives, and what is not as facts after them."""
+    joining: list[list[Passage]] = [[] for _ in facts]
+    new: list[Passage] = []
+    for passage in passages:
+        of_it = (
+            number for number, fact in enumerate(facts) if any(same_evidence(known, passage) for known in fact.passages)
+        )
+        number = next(of_it, None)
+        (new if number is None else joining[number]).append(passage)
+    old = [Fact((*fact.passages, *_ordered(more))) for fact, more in zip(facts, joining, strict=True)]
+    return (*old, *facts_of(new))
+
+
+def same_evidence(one: Passage, other: Passage) -> bool:
+    """Whether two passages are spans of a document that share half of the shorter, or equal texts when normalized."""
+    if (
+        one.doc_id == other.doc_id
+        and one.start is not None
+        and one.end is not None
+        and other.start is not None
+        and other.end is not None
+    ):
+        shared = min(one.end, other.end) - max(one.start, other.start)
+        if 2 * shared >= min(one.end - one.start, other.end - other.start):
+            return True
+    return one.text is not None and other.text is not None and normalize(one.text) == normalize(other.text)

@@ -1,0 +1,2 @@
+from .language_models import language_model as language_model
+from .replies import FilledPrompt as FilledPrompt

@@ -1,0 +1,164 @@
+"""LlamaIndex's LLMs as language models."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from raglift.base.display import describe_error, encodable
+from raglift.base.retrying import BadReply, RetryPolicy
+from raglift.llm.replies import (
+    CUT,
+    FilledPrompt,
+    Form,
+    Reply,
+    Said,
+    Usage,
+    ask_in_form,
+    check_end,
+    settings_of,
+    stream_with_retries,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+# What a damaged reply makes LlamaIndex raise while it reads it
+_NOT_READ = (ValueError, TypeError, KeyError, AttributeError, IndexError, AssertionError)
+_heard: ContextVar[list[Any] | None] = ContextVar("raglift replies of LlamaIndex", default=None)
+
+
+class LlamaIndexModel:
+    """A LlamaIndex LLM as a LanguageModel; the LLM is used as it is, and not changed.
+
+    Args:
+        llm: the LLM. What it asks again by itself, it goes on asking.
+        retry_policy: how often a request is made again, and how long is waited before.
+    """
+
+    def __init__(self, llm: Any, retry_policy: RetryPolicy) -> None:
+        self._llm = llm
+        self._retry_policy = retry_policy
+
+    def __repr__(self) -> str:
+        return f"LlamaIndexModel({self.name})"
+
+    @property
+    def name(self) -> str:
+        """As `openai:gpt-4o-mini`: the package, or else the class, and the model."""
+        parts = type(self._llm).__module__.split(".")
+        provider = parts[2] if parts[:2] == ["llama_index", "llms"] else type(self._llm).__name__
+        return f"{provider}:{self._llm.metadata.model_name}"
+
+    @property
+    def identity(self) -> str:
+        """The class, the model, the settings that decide an answer, and the server; never a secret."""
+        return f"llama_index {type(self._llm).__name__} {self.name} ({settings_of(self._llm)})"
+
+    def ask(self, prompt: FilledPrompt, form: type[Form]) -> Reply[Form]:
+        """Return the answer in a form, by LlamaIndex's `structured_predict`.
+
+        Raises:
+            ModelOutputError: no usable answer came.
+        """
+        return ask_in_form(lambda: self._asked(prompt, form), form, self._llm, self.name, self._retry_policy)
+
+    def stream(self, prompt: FilledPrompt) -> Iterator[str]:
+        """Yield a free text piece by piece.
+
+        Raises:
+            ModelOutputError: the stream failed or broke off; what was yielded before stays good.
+        """
+        return stream_with_retries(lambda: self._pieces(prompt), self._llm, self.name, self._retry_policy)
+
+    def _asked(self, prompt: FilledPrompt, form: type[Form]) -> Said:
+        from llama_index.core.llms import ChatMessage
+        from llama_index.core.prompts import ChatPromptTemplate
+
+        # The texts are filled in, and not part of the template, where a brace in them would be a variable
+        template = ChatPromptTemplate([ChatMessage("{task}", role="system"), ChatMessage("{data}", role="user")])
+        texts = {"task": encodable(prompt.system), "data": encodable(prompt.user)}
+        with _listening() as heard:
+            try:
+                value = self._llm.structured_predict(form, template, **texts)
+            except _NOT_READ as error:
+                if hasattr(error, "status_code"):
+                    raise
+                value, reason = None, describe_error(error)
+        choice = _choice(heard[-1]) if heard else None
+        refusal = getattr(getattr(choice, "message", None), "refusal", None)
+        ended = getattr(choice, "finish_reason", None)
+        usage = sum(map(_usage, heard), Usage())
+        if value is None and not refusal and ended not in CUT:
+            if not heard:
+                raise BadReply(f"the reply is not what was asked for ({reason})")
+            return Said(str(getattr(heard[-1].message, "content", "") or ""), usage)
+        return Said("" if value is None else value, usage, refusal, ended)
+
+    def _pieces(self, prompt: FilledPrompt) -> Iterator[str]:
+        from llama_index.core.llms import ChatMessage
+
+        messages = [
+            ChatMessage(encodable(prompt.system), role="system"),
+            ChatMessage(encodable(prompt.user), role="user"),
+        ]
+        ended, said, refusal = None, "", ""
+        for reply in self._llm.stream_chat(messages):
+            choice = _choice(reply)
+            ended = getattr(choice, "finish_reason", None) or ended
+            refusal += getattr(getattr(choice, "delta", None), "refusal", None) or ""
+            said = said or reply.delta or ""
+            yield reply.delta or ""
+        check_end(ended, said, self.name, refusal)
+
+
+@contextmanager
+def _listening() -> Iterator[list[Any]]:
+    """Yield the replies that LLMs give in the block: what LlamaIndex hands back has no usage and no refusal."""
+    with _attaching:  # the cache alone would let several first calls at once attach one each
+        _attach_listener()
+    heard: list[Any] = []
+    token = _heard.set(heard)
+    try:
+        yield heard
+    finally:
+        _heard.reset(token)
+
+
+@lru_cache(maxsize=1)
+def _attach_listener() -> None:
+    """Hear LlamaIndex's events from now on; those outside of `_listening` are let pass."""
+    from llama_index.core import instrumentation
+    from llama_index.core.instrumentation.event_handlers import BaseEventHandler
+    from llama_index.core.instrumentation.events.llm import LLMChatEndEvent, LLMCompletionEndEvent
+
+    class Listener(BaseEventHandler):
+        def handle(self, event: Any, **_: Any) -> None:
+            heard = _heard.get()
+            if heard is not None and isinstance(event, (LLMChatEndEvent, LLMCompletionEndEvent)) and event.response:
+                heard.append(event.response)
+
+    dispatcher: Any = instrumentation
+    dispatcher.get_dispatcher().add_event_handler(Listener())
+
+
+def _choice(reply: Any) -> Any:
+    choices = getattr(reply.raw, "choices", None) or [None]
+    return choices[0]
+
+
+def _usage(reply: Any) -> Usage:
+    """Return what a reply says to have been billed, in OpenAI's or Anthropic's words."""
+    raw = reply.raw
+    said = raw.get("usage") if isinstance(raw, dict) else getattr(raw, "usage", None)
+    found = said if isinstance(said, dict) else vars(said) if hasattr(said, "__dict__") else {}
+    tokens = [found.get(f"{one}_tokens") or found.get(f"{other}_tokens") or 0 for one, other in _SIDES]
+    return Usage(*tokens)
+
+
+_attaching = threading.Lock()
+_SIDES = (("prompt", "input"), ("completion", "output"))

@@ -1,0 +1,238 @@
+"""What a language model is told and what comes back, whoever's client asks it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from raglift.base.display import describe_error
+from raglift.base.retrying import BadReply, RetryPolicy
+from raglift.base.validation import faults_of
+from raglift.errors import ModelOutputError
+from raglift.llm.providers import address_of, is_secret, secrets_of, server_of
+from raglift.llm.retrying import ask_with_retries, describe_failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+Form = TypeVar("Form", bound=BaseModel)
+
+FILTERED = frozenset({"refusal", "content_filter", "SAFETY"})
+"""How providers say that an answer was stopped for what it says."""
+
+CUT = frozenset({"length", "max_tokens", "MAX_TOKENS"})
+"""How providers say that an answer reached its limit of tokens."""
+
+_SETTINGS = (
+    "temperature",
+    "top_p",
+    "top_k",
+    "seed",
+    "n",
+    "max_tokens",
+    "max_output_tokens",
+    "frequency_penalty",
+    "presence_penalty",
+    "logit_bias",
+    "stop",
+    "reasoning",
+    "reasoning_effort",
+    "verbosity",
+    "service_tier",
+    "system_prompt",
+    "model_kwargs",
+    "additional_kwargs",
+    "extra_body",
+)
+_ADDRESSES = ("openai_api_base", "api_base", "base_url", "azure_endpoint", "anthropic_api_url", "endpoint")
+
+
+@dataclass(frozen=True)
+class FilledPrompt:
+    """What a model is told once: its task, and the data that it is about."""
+
+    version: str
+    """Name and hash of the template, as `relevance@3f9a1c07`."""
+    system: str
+    """The task, in raglift's words or the user's."""
+    user: str
+    """The data, delimited."""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens that were, or would be, billed."""
+
+    input: int = 0
+    output: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(self.input + other.input, self.output + other.output)
+
+
+@dataclass(frozen=True)
+class Reply(Generic[Form]):
+    """A model's answer in the form that was asked for."""
+
+    value: Form
+    usage: Usage
+    """As the provider said, over all attempts; zeros where it did not say."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What came back from one request, not yet looked at."""
+
+    content: str | Mapping[str, Any] | BaseModel
+    usage: Usage = Usage()
+    refusal: str | None = None
+    ended: str | None = None
+    """Why the answer ended, as the provider says it."""
+
+
+def ask_in_form(
+    request: Callable[[], Said], form: type[Form], client: Any, name: str, retry_policy: RetryPolicy
+) -> Reply[Form]:
+    """Return an answer in a form, asking again while it is worth it.
+
+    Args:
+        request: asks once.
+        form: what the answer must be.
+        client: what asks, for the keys that it holds.
+        name: the model, for messages.
+        retry_policy: how often is asked again, and how long is waited before.
+
+    Raises:
+        ModelOutputError: no usable answer came; its `usage` says what was billed.
+    """
+    spent = Usage()
+
+    def ask() -> Form:
+        nonlocal spent
+        said = request()
+        spent += said.usage
+        return _checked(said, form, name)
+
+    try:
+        value = ask_with_retries(ask, retry_policy, name, kind="language model", secrets=secrets_of(client))
+    except ModelOutputError as failure:
+        failure.usage = spent
+        raise
+    return Reply(value, spent)
+
+
+def stream_with_retries(
+    request: Callable[[], Iterator[str]], client: Any, name: str, retry_policy: RetryPolicy
+) -> Iterator[str]:
+    """Yield a text piece by piece; what fails before the first piece is asked again.
+
+    Raises:
+        ModelOutputError: no text came, or it broke off.
+    """
+    secrets = secrets_of(client)
+
+    def begin() -> tuple[str, Iterator[str]]:
+        pieces = request()
+        for piece in pieces:
+            if piece:
+                return piece, pieces
+        raise BadReply("no text came, as when a model refuses")
+
+    piece: str | None
+    piece, rest = ask_with_retries(begin, retry_policy, name, kind="language model", secrets=secrets)
+    characters = 0
+    reason = ""
+    while piece is not None:
+        characters += len(piece)
+        if piece:
+            yield piece
+        try:
+            piece = next(rest, None)
+        except Exception as error:  # noqa: BLE001 — the client, its HTTP library and the server raise what they like
+            reason = describe_failure(error, secrets)
+            break
+    if reason:
+        raise ModelOutputError(f"the answer of {name} broke off after {characters:,} characters: {reason}")
+
+
+def check_end(ended: str | None, text: str, name: str, refusal: str = "") -> None:
+    """Check that a stream which the provider ended gave a whole text.
+
+    Args:
+        ended: why it ended, as the provider says it; None where it does not say.
+        text: what came, or the beginning of it.
+        name: the model, for messages.
+        refusal: the model's own words of why it does not answer, where the client hands them on.
+
+    Raises:
+        ModelOutputError: the model refused; asked again, it would again.
+        BadReply: the text is cut off.
+    """
+    if refusal:
+        raise refused(name, refusal)
+    if ended in CUT:
+        raise BadReply("it reached its limit of tokens")
+    if ended is not None and not text:
+        raise ModelOutputError(f"the language model {name} gave no text, as when it refuses to answer")
+    if ended in FILTERED:
+        raise BadReply("the provider's content filter stopped it")
+
+
+def refused(name: str, words: str) -> ModelOutputError:
+    """Return the error that says in a model's own words why it does not answer."""
+    said = describe_error(Exception(words)).removeprefix("Exception: ")
+    return ModelOutputError(f"the language model {name} refused to answer: {said!r}")
+
+
+def settings_of(client: Any) -> str:
+    """Return the settings of a client that decide its answers, and the server that it asks; never a secret."""
+    found = [(name, getattr(client, name, None)) for name in _SETTINGS]
+    settings = [f"{name}={_without_secrets(value)}" for name, value in found if value not in (None, {}, [], "")]
+    addresses = [str(getattr(client, name, None) or "") for name in _ADDRESSES]
+    servers = [address_of(url) for url in addresses if url] or [server_of(client)]
+    return ", ".join(settings) + "".join(f" at {server}" for server in servers if server)
+
+
+def is_of(model: Any, package: str, name: str) -> bool:
+    """Whether an object is of a framework's class, without importing the framework."""
+    return any(cls.__name__ == name and cls.__module__.split(".")[0] == package for cls in type(model).__mro__)
+
+
+def _checked(said: Said, form: type[Form], name: str) -> Form:
+    """Return what was said in its form.
+
+    Raises:
+        ModelOutputError: the model refused.
+        BadReply: the answer is cut off, or not of the form.
+    """
+    if said.refusal:
+        raise refused(name, said.refusal)
+    if said.ended in CUT:
+        raise BadReply("the answer was cut off at its limit of tokens")
+    try:
+        return form.model_validate_json(_as_json(said.content))
+    except ValidationError as error:
+        reasons = "; ".join(map(str, faults_of(error, TypeAdapter(form))[:3]))
+    except (ValueError, TypeError) as error:
+        reasons = describe_error(error)
+    raise BadReply(f"the answer is not what was asked for ({reasons})")
+
+
+def _as_json(content: str | Mapping[str, Any] | BaseModel) -> str:
+    """Return an answer as the JSON that it is kept as: what cannot be kept is no answer."""
+    if isinstance(content, BaseModel):
+        return content.model_dump_json(by_alias=True)
+    return content if isinstance(content, str) else json.dumps(content)
+
+
+def _without_secrets(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {
+            key: _without_secrets(value[key]) for key in sorted(value, key=str) if not is_secret(str(key), value[key])
+        }
+    return value

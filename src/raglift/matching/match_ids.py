@@ -1,0 +1,235 @@
+"""Rankings that are nothing but ids, against labels that are nothing but ids: no texts, and no object for a hit.
+
+The judgements are those that `judge` makes of chunk-id labels of one passage a fact, straight from the lists. Where
+there are a million hits, touching each of them is what costs: each is looked up once, by the interpreter's own code,
+and only those that match are seen again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import chain, compress, count
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from raglift.base.validation import Place, shown
+from raglift.errors import DatasetError, Fault
+from raglift.matching.matches import (
+    Direction,
+    FactTable,
+    HitPlaces,
+    Judgements,
+    Matches,
+    PassageTable,
+    satisfactions_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from numpy.typing import NDArray
+
+
+# 2 to the power of the highest is still a float, which exponential gain needs
+_HIGHEST_GRADE = 1000
+_IDS = "a list of ids"
+_RANKING = "a list of ids, best first"
+
+
+def judge_ids(
+    rankings: Mapping[str, Sequence[str]], relevant: Mapping[str, Mapping[str, int] | Iterable[str]]
+) -> Judgements:
+    """Match rankings of chunk ids to labels by chunk id: each id with a grade of 1 or more is one fact.
+
+    Args:
+        rankings: for each query, the ids that came back, best first. A query that is not among them came back empty.
+        relevant: for each query, the ids that are relevant, or the grade of each; 0 is judged irrelevant, and less was
+            in the pool and not judged, which only the measures of judged ids tell from it.
+
+    Returns:
+        The judgements of the queries of `relevant`, in its order; those without a relevant id have no facts. They
+        hold no `rankings`.
+
+    Raises:
+        DatasetError: an id that is not a text, a grade that is not an integer, or something else than a list where a
+            ranking is wanted; every fault is listed.
+    """
+    faults: list[Fault] = []
+    grades = _read_labels(relevant, Place("relevant", faults))
+    place = Place("rankings", faults)
+    found = _read_queries(rankings, place, _RANKING)
+    checked = (_read_ids(query, found.get(query, ()), place, _RANKING, in_order=True) for query in grades)
+    hits, label, rank, repeating, repeated = _matching(checked, grades.values())
+    if faults:
+        raise DatasetError("rankings of ids", faults, "nothing was scored")
+    facts, query_of, is_fact = _fact_table(grades.values())
+    proves = is_fact[label]
+    fact = (np.cumsum(is_fact) - 1)[label[proves]]
+    matches = _matches(fact, rank[proves], facts)
+    unjudged = np.fromiter(_grades(grades.values()), dtype=np.int64, count=len(query_of)) < 0
+    in_pool = unjudged[label]
+    rows, nothing = np.arange(len(facts.query)), (None,) * len(facts.query)
+    return Judgements(
+        queries=len(grades),
+        hits=hits,
+        rankings=(),
+        facts=facts,
+        passages=PassageTable(rows, nothing, nothing, facts.ideal_grade, rows),
+        matches=matches,
+        pieces=matches,
+        satisfied=satisfactions_of(facts, matches),
+        irrelevant=HitPlaces(query_of[label[~proves]], rank[~proves]),
+        pooled=HitPlaces(query_of[label[in_pool]], rank[in_pool]),
+        judged_irrelevant=np.bincount(query_of[~is_fact & ~unjudged], minlength=len(grades)),
+        repeats=HitPlaces(repeating, repeated),
+        query_ids=tuple(grades),
+    )
+
+
+def _matching(rankings: Iterable[Sequence[str]], labels: Iterable[Mapping[str, int]]) -> tuple[NDArray[np.int64], ...]:
+    """Return the hits of each query; label and rank of each hit that has a label; query and rank of each repeat.
+
+    Rows are sorted by query, then rank; labels are numbered through, query after query.
+    """
+    hits: list[int] = []
+    found: list[int] = []
+    ranks: list[int] = []
+    repeating: list[int] = []
+    repeated: list[int] = []
+    first_label = 0
+    # One ranking after the other is checked and looked up, while its ids are still in the processor's cache
+    for query, (ids, of_query) in enumerate(zip(rankings, labels, strict=True)):
+        hits.append(len(ids))
+        if len(set(ids)) < len(ids):
+            again = _repeats(ids)
+            repeating += [query] * len(again)
+            repeated += again
+        labelled = list(compress(count(1), map(of_query.__contains__, ids)))
+        if labelled:
+            number = dict(zip(of_query, count(first_label)))
+            found += [number[ids[rank - 1]] for rank in labelled]
+            ranks += labelled
+        first_label += len(of_query)
+    return tuple(np.array(column, dtype=np.int64) for column in (hits, found, ranks, repeating, repeated))
+
+
+def _repeats(ids: Sequence[str]) -> list[int]:
+    """Return the ranks at which an id comes back again."""
+    seen: set[str] = set()
+    again = []
+    for rank, name in enumerate(ids, start=1):
+        if name in seen:
+            again.append(rank)
+        seen.add(name)
+    return again
+
+
+def _fact_table(
+    labels: Collection[Mapping[str, int]],
+) -> tuple[FactTable, NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the facts, whose each label is, and which of them are facts: what was judged irrelevant is none."""
+    lengths = np.fromiter(map(len, labels), dtype=np.int64, count=len(labels))
+    query = np.repeat(np.arange(len(labels)), lengths)
+    grade = np.fromiter(_grades(labels), dtype=np.int64, count=len(query))
+    is_fact = grade >= 1
+    grade = grade[is_fact]
+    return FactTable(query[is_fact], grade, np.ones_like(grade)), query, is_fact
+
+
+def _grades(labels: Iterable[Mapping[str, int]]) -> Iterable[int]:
+    return chain.from_iterable(of_query.values() for of_query in labels)
+
+
+def _matches(fact: NDArray[np.int64], rank: NDArray[np.int64], facts: FactTable) -> Matches:
+    repeated = np.ones(len(fact), dtype=np.bool_)
+    repeated[np.unique(fact, return_index=True)[1]] = False  # the first of each fact, which has one id
+    nothing = np.zeros_like(fact)
+    return Matches(
+        query=facts.query[fact],
+        rank=rank,
+        fact=fact,
+        passage=nothing,
+        grade=facts.ideal_grade[fact],
+        direction=np.full(len(fact), Direction.SAME_ID, dtype=np.int8),
+        start=nothing,
+        end=nothing,
+        normalized_start=nothing,
+        normalized_end=nothing,
+        repeated=repeated,
+        relevant=np.ones(len(fact), dtype=np.bool_),
+    )
+
+
+def _read_labels(relevant: object, place: Place) -> dict[str, Mapping[str, int]]:
+    """Return the grades of the labels of each query."""
+    expected = f"{_IDS}, or a mapping from id to grade"
+    labels = {
+        query: given
+        if isinstance(given, (dict, Mapping))  # a dict is told at once
+        else dict.fromkeys(_read_ids(query, given, place, expected), 1)
+        for query, given in _read_queries(relevant, place, expected).items()
+    }
+    are_integers = set(map(type, _grades(labels.values()))) <= {int}
+    if not _are_texts(chain.from_iterable(labels.values())) or not are_integers:
+        labels = {query: _checked(query, of_query, place) for query, of_query in labels.items()}
+    if max(map(abs, _grades(labels.values())), default=0) > _HIGHEST_GRADE:
+        labels = {query: _within_range(query, of_query, place) for query, of_query in labels.items()}
+    return labels
+
+
+def _checked(query: str, given: Mapping[Any, Any], place: Place) -> dict[str, int]:
+    """Return the grades of one query as plain integers; what is none is noted."""
+    here = place / shown(query)
+    _read_ids(query, list(given), place, _IDS)
+    for name, grade in given.items():
+        if isinstance(grade, bool) or not isinstance(grade, Integral):
+            (here / shown(name)).fault(shown(grade), "a grade: an integer, 0 for what was judged irrelevant")
+    return {name: int(grade) for name, grade in given.items() if isinstance(grade, Integral)}
+
+
+def _within_range(query: str, grades: Mapping[str, int], place: Place) -> dict[str, int]:
+    """Return the grades of one query; one that is too high is noted."""
+    for name, grade in grades.items():
+        if grade > _HIGHEST_GRADE:
+            (place / shown(query) / shown(name)).fault(f"the grade {grade}", f"grades up to {_HIGHEST_GRADE}")
+    return {name: min(max(grade, -1), _HIGHEST_GRADE) for name, grade in grades.items()}
+
+
+def _read_queries(given: object, place: Place, of_each: str) -> Mapping[str, Any]:
+    """Return what is given for each query; nothing, and a fault, where that is no mapping from query ids."""
+    if not isinstance(given, Mapping):
+        place.fault(f"an object of type {type(given).__name__}", f"a mapping from query id to {of_each}")
+        return {}
+    for query in () if _are_texts(given) else given:
+        if not isinstance(query, str):
+            place.fault(f"the query id {shown(query)}", "a text")
+    return given
+
+
+def _read_ids(query: str, given: Any, place: Place, expected: str, *, in_order: bool = False) -> Sequence[str]:
+    """Return the ids of one query; none, and a fault, where they are not ids."""
+    if isinstance(given, (list, tuple)):
+        ids: Sequence[Any] = given
+    else:
+        unordered = in_order and isinstance(given, (Mapping, AbstractSet))
+        if unordered or isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+            found = shown(given) if isinstance(given, (str, bytes)) else f"an object of type {type(given).__name__}"
+            (place / shown(query)).fault(found, expected)
+            return ()
+        ids = list(given)
+    if not _are_texts(ids):
+        number, wrong = next((number, name) for number, name in enumerate(ids) if not isinstance(name, str))
+        (place / shown(query) / number).fault(shown(wrong), "an id, which is a text")
+        return ()
+    return ids
+
+
+def _are_texts(names: Iterable[object]) -> bool:
+    try:
+        "".join(names)  # type: ignore[arg-type]  # the fastest look at the type of each
+    except TypeError:
+        return False
+    return True

@@ -1,0 +1,259 @@
+"""What matching hands to the metrics: one stage, all queries, as flat arrays.
+
+Rows are sorted by query, then rank. A rank is 1 for the first hit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.base.tokens import TokenCounts
+from raglift.records.rankings import Ranking
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+class Direction:
+    """How a hit matched a passage; the values of `Matches.direction`."""
+
+    CHUNK_CONTAINS_PASSAGE = 0
+    PASSAGE_CONTAINS_CHUNK = 1
+    SAME_ID = 2
+    OVERLAP = 3
+    NAMES = ("chunk contains passage", "passage contains chunk", "same id", "chunk overlaps passage")
+
+
+@dataclass(frozen=True, eq=False)
+class FactTable:
+    """The facts of all queries, in dataset order: one entry a fact."""
+
+    query: NDArray[np.int64]
+    """Which query needs it, ascending."""
+    ideal_grade: NDArray[np.int64]
+    """The highest grade among its passages."""
+    passages: NDArray[np.int64]
+    """How many alternatives it has."""
+
+    def first_of_query(self, query: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the row of the first fact of each of some queries."""
+        return np.searchsorted(self.query, query).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class PassageTable:
+    """The passages of all facts, fact after fact: one entry a passage."""
+
+    first: NDArray[np.int64]
+    """For each fact, the row of its first alternative."""
+    texts: tuple[str | None, ...]
+    """The words; None for a chunk-id label."""
+    places: tuple[tuple[str, int] | None, ...]
+    """The document and the offset of the first character, where they are known."""
+    grades: NDArray[np.int64]
+    """How good each is as evidence."""
+    same_as: NDArray[np.int64]
+    """The row of the first passage of the same query that is the same label: the same chunk id, or the same words at
+    the same place. For most it is their own row."""
+    ids: tuple[str | None, ...] | None = None
+    """The chunk id of a chunk-id label, None for another; None altogether where each passage is another chunk."""
+
+    def rows(self, fact: NDArray[np.int64], passage: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the rows of alternatives of facts."""
+        return np.asarray(self.first[fact] + passage, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Matches:
+    """Which hit matched, or covers a part of, which passage: one row a pair."""
+
+    query: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    fact: NDArray[np.int64]
+    """A row of the fact table."""
+    passage: NDArray[np.int64]
+    """Which alternative of the fact."""
+    grade: NDArray[np.int64]
+    """The passage's grade."""
+    direction: NDArray[np.int8]
+    """One of the values of `Direction`."""
+    start: NDArray[np.int64]
+    """The covered part, in characters of the passage's own text: first covered, …"""
+    end: NDArray[np.int64]
+    """… and one past the last; both 0 for a chunk-id label."""
+    normalized_start: NDArray[np.int64]
+    """The covered part in characters of the passage's normalized text, which is what coverage counts: first covered,
+    …"""
+    normalized_end: NDArray[np.int64]
+    """… and one past the last; both 0 for a chunk-id label."""
+    repeated: NDArray[np.bool_]
+    """Whether an earlier hit of the same ranking has the same id."""
+    relevant: NDArray[np.bool_]
+    """Whether the pair makes the hit relevant; where it does not, the hit only covers a part."""
+
+    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Matches:
+        """Return some of the rows."""
+        return Matches(*(getattr(self, column.name)[rows] for column in fields(self)))
+
+
+@dataclass(frozen=True, eq=False)
+class Satisfactions:
+    """At which rank a fact is satisfied, and with what grade: one row each time its grade gets better."""
+
+    fact: NDArray[np.int64]
+    """A row of the fact table; sorted by fact, then rank."""
+    rank: NDArray[np.int64]
+    grade: NDArray[np.int64]
+    """Rising within a fact."""
+    passage: NDArray[np.int64]
+    """The alternative of the fact that is matched there; of several with that grade, the first."""
+
+    def take(self, rows: NDArray[np.bool_]) -> Satisfactions:
+        """Return some of the rows."""
+        return Satisfactions(*(getattr(self, column.name)[rows] for column in fields(self)))
+
+
+@dataclass(frozen=True, eq=False)
+class FirstSatisfactions:
+    """The facts that are satisfied at all, sorted by query, then rank, then higher grade first."""
+
+    fact: NDArray[np.int64]
+    query: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    grade: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class HitPlaces:
+    """Where some of the hits stand: one row a hit."""
+
+    query: NDArray[np.int64]
+    rank: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[int, int]]) -> HitPlaces:
+        """Return pairs of query and rank as columns."""
+        table = np.array(rows, dtype=np.int64).reshape(-1, 2)
+        return cls(table[:, 0], table[:, 1])
+
+    def take(self, rows: NDArray[np.bool_]) -> HitPlaces:
+        """Return some of the rows."""
+        return HitPlaces(self.query[rows], self.rank[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """What retrieving exactly the chunks that touch a passage would give: one entry a query."""
+
+    covered: NDArray[np.int64]
+    """Characters of its passages that these chunks cover, each once."""
+    passages: NDArray[np.int64]
+    """Characters of its passages, each once."""
+    chunks: NDArray[np.int64]
+    """Characters of these chunks, each character of the source once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judgements:
+    """Everything a metric may look at, for one stage and all queries."""
+
+    queries: int
+    """How many queries there are, those without labels included."""
+    hits: NDArray[np.int64]
+    """How many hits each query's ranking has."""
+    rankings: Sequence[Ranking]
+    """What was judged: one ranking a query."""
+    facts: FactTable
+    passages: PassageTable
+    matches: Matches
+    """The pairs that make a hit relevant."""
+    pieces: Matches
+    """All pairs in which a hit covers any part of a passage; those of `matches` are among them."""
+    satisfied: Satisfactions
+    irrelevant: HitPlaces = field(default_factory=lambda: HitPlaces.of(()))
+    """The hits that are, or lie inside, what was judged irrelevant, whatever they match; none where nothing was."""
+    pooled: HitPlaces = field(default_factory=lambda: HitPlaces.of(()))
+    """The hits that the labels name without a judgement, by a grade below 0: in the pool, as trec_eval's infAP has it.
+    They are among the irrelevant ones too, as ir_measures counts them as judged."""
+    judged_irrelevant: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """How many labels of each query say that something is irrelevant; empty where none of any query does."""
+    repeats: HitPlaces = field(default_factory=lambda: HitPlaces.of(()))
+    """The hits whose id an earlier hit of the same ranking has; those of labelled queries at least."""
+    by_text_alone: int = 0
+    """Matches of passages anchored to a document with hits whose document is not known."""
+    reach: Reach | None = None
+    """What the chunks of the index allow, where they are known."""
+    query_ids: Sequence[str] = ()
+    """The ids of the queries, where they are known."""
+    highest_grade_of_dataset: int | None = None
+    """The highest grade of the dataset, where these are some of its queries only."""
+    counter: TokenCounts = field(default_factory=TokenCounts)
+    """Counts tokens; the stages of an evaluation share one."""
+    whole: Judgements | None = None
+    """The whole rankings, where these are only their beginnings."""
+    beginnings: dict[int, Judgements] = field(default_factory=dict, init=False)
+    """What was judged at the token budgets that were asked for, kept since."""
+
+    def cut(self, lengths: NDArray[np.int64]) -> Judgements:
+        """Return what was judged of the first hits of each ranking: so many for each query."""
+        found, pieces, satisfied = self.matches, self.pieces, self.satisfied
+        irrelevant, pooled, repeats = self.irrelevant, self.pooled, self.repeats
+        early = satisfied.rank <= lengths[self.facts.query[satisfied.fact]]
+        return replace(
+            self,
+            hits=np.minimum(self.hits, lengths),
+            rankings=[Ranking(ranking.hits[:n]) for ranking, n in zip(self.rankings, lengths.tolist(), strict=True)],
+            matches=found.take(found.rank <= lengths[found.query]),
+            pieces=pieces.take(pieces.rank <= lengths[pieces.query]),
+            satisfied=satisfied.take(early),
+            irrelevant=irrelevant.take(irrelevant.rank <= lengths[irrelevant.query]),
+            pooled=pooled.take(pooled.rank <= lengths[pooled.query]),
+            repeats=repeats.take(repeats.rank <= lengths[repeats.query]),
+            whole=self.whole or self,
+        )
+
+    @property
+    def highest_grade(self) -> int:
+        """The highest grade that a passage of the dataset has; 1 where there is none."""
+        if self.highest_grade_of_dataset is not None:
+            return self.highest_grade_of_dataset
+        return int(self.facts.ideal_grade.max(initial=1))
+
+    @cached_property
+    def tokens(self) -> NDArray[np.int64]:
+        """The tokens of each hit, query after query, in the order of rank; counted when first asked for."""
+        return self.counter.of([hit.chunk.text for ranking in self.rankings for hit in ranking.hits])
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """The characters of each hit, query after query, in the order of rank; counted when first asked for."""
+        return np.array([len(hit.chunk.text) for ranking in self.rankings for hit in ranking.hits], dtype=np.int64)
+
+    @cached_property
+    def first(self) -> FirstSatisfactions:
+        """When each satisfied fact is first satisfied, and with what grade; most metrics start from it."""
+        satisfied = self.satisfied
+        first = np.ones(len(satisfied.fact), dtype=bool)
+        first[1:] = satisfied.fact[1:] != satisfied.fact[:-1]
+        fact, rank, grade = satisfied.fact[first], satisfied.rank[first], satisfied.grade[first]
+        query = self.facts.query[fact]
+        order = np.lexsort((-grade, rank, query))
+        return FirstSatisfactions(fact[order], query[order], rank[order], grade[order])
+
+
+def satisfactions_of(facts: FactTable, matches: Matches) -> Satisfactions:
+    """Return when each fact is satisfied where one match is enough: at its first match, and at each better one."""
+    order = np.lexsort((matches.passage, -matches.grade, matches.rank, matches.fact))
+    fact, rank, grade = matches.fact[order], matches.rank[order], matches.grade[order]
+    # A running maximum within each fact: lift each fact above all grades of the facts before it.
+    lift = fact * (int(facts.ideal_grade.max(initial=0)) + 1)
+    best = np.maximum.accumulate(grade + lift) if len(grade) else grade
+    better = np.ones(len(fact), dtype=bool)
+    better[1:] = best[1:] > best[:-1]
+    return Satisfactions(fact[better], rank[better], grade[better], matches.passage[order][better])

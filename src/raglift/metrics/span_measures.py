@@ -1,0 +1,131 @@
+"""Metrics on characters of the source: how much of the passages came back, and how much else with it.
+
+After Chroma's chunking evaluation (Smith and Troynikov 2024). They count what each hit covers of a passage, whatever
+the match rule: by offsets where both have them, else told from the texts. With alternatives, a fact counts by the one
+that is covered best (the first of these in the label). Chunk-id labels have no characters: a query that has no others
+is left out.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.errors import ConfigurationError
+from raglift.matching.overlap import covered_characters
+from raglift.metrics.custom import metric
+from raglift.metrics.measure import count_by_query, depth, per_query
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from raglift.matching.matches import Judgements
+    from raglift.records.metric import Metric
+
+
+_CHUNKING = "Smith and Troynikov 2024 (Chroma), Evaluating Chunking Strategies for Retrieval"
+
+
+@metric(
+    "span_recall",
+    title="SpanRecall",
+    formula="passage characters covered by the first k hits / passage characters",
+    source=_CHUNKING,
+    aliases=("spanrecall",),
+    needs_text=True,
+    vectorized=True,
+)
+def SpanRecall(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+    """SpanRecall@k = passage characters that the first k hits cover, each once / passage characters. Range [0, 1]."""
+    covered, wanted, _ = _characters(judgements, metric.k)
+    return _left_out(judgements, per_query(covered, wanted), wanted)
+
+
+@metric(
+    "span_precision",
+    title="SpanPrecision",
+    formula="passage characters covered by the first k hits / characters of these hits",
+    source=_CHUNKING,
+    aliases=("spanprecision",),
+    needs_text=True,
+    vectorized=True,
+)
+def SpanPrecision(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+    """SpanPrecision@k = passage characters that the first k hits cover, each once / Σ hit lengths. Range [0, 1].
+
+    What hits share counts twice in the denominator, and so does a hit from another document.
+    """
+    covered, wanted, returned = _characters(judgements, metric.k)
+    # White space that was folded on the way in can make a hit shorter than what it covers
+    return _left_out(judgements, np.minimum(per_query(covered, returned), 1.0), wanted)
+
+
+@metric(
+    "span_iou",
+    title="SpanIoU",
+    formula="passage characters covered / (characters of the first k hits + passage characters not covered)",
+    source=_CHUNKING,
+    aliases=("spaniou",),
+    needs_text=True,
+    vectorized=True,
+)
+def SpanIoU(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+    """SpanIoU@k = covered passage characters / (Σ hit lengths + passage characters not covered). Range [0, 1]."""
+    covered, wanted, returned = _characters(judgements, metric.k)
+    return _left_out(judgements, np.minimum(per_query(covered, returned + wanted - covered), 1.0), wanted)
+
+
+@metric(
+    "span_precision_omega",
+    title="SpanPrecisionOmega",
+    formula="SpanIoU if exactly the chunks that touch a passage had been retrieved",
+    source=_CHUNKING,
+    aliases=("spanprecisionomega",),
+    takes_k=False,
+    is_earned=False,
+    needs_chunks=True,
+    needs_text=True,
+    vectorized=True,
+)
+def SpanPrecisionOmega(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+    """SpanPrecisionOmega = SpanIoU if exactly the chunks that touch a passage had been retrieved. Range [0, 1].
+
+    That is covered passage characters / (characters of these chunks + passage characters that they do not cover), each
+    character of the source once. It says what the chunking costs, whatever is retrieved, so it is the same at every k
+    and stage. Where the places of passages and chunks are known it equals the precision omega of Chroma's
+    `chunking_evaluation` (`BaseEvaluation._full_precision_score`). Its intersection of two ranges may be empty, so a
+    chunk that only abuts a passage, and shares no character with it, counts as touching.
+
+    Raises:
+        ConfigurationError: the chunks of the index are not known.
+    """
+    reach = judgements.reach
+    if reach is None:
+        raise ConfigurationError(
+            f"{metric}: found a system whose chunks are not known; expected them, as evaluate(..., chunks=chunks)"
+        )
+    covered, wanted, chunks = (part.astype(np.float64) for part in (reach.covered, reach.passages, reach.chunks))
+    return _left_out(judgements, np.minimum(per_query(covered, chunks + wanted - covered), 1.0), wanted)
+
+
+def _left_out(judgements: Judgements, values: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Put NaN where a query has facts and none of them has a text."""
+    return np.where((wanted == 0) & (count_by_query(judgements.facts.query, judgements) > 0), np.nan, values)
+
+
+def _characters(judgements: Judgements, k: int | None) -> tuple[NDArray[np.float64], ...]:
+    """Return, for each query, covered passage characters, passage characters, and characters of the first k hits."""
+    within = np.flatnonzero(judgements.pieces.rank <= depth(k))
+    found = judgements.pieces.take(within)
+    rows = judgements.passages.rows(found.fact, found.passage)
+    pieces: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for row, start, end in zip(rows.tolist(), found.start.tolist(), found.end.tolist(), strict=True):
+        pieces[row].append((start, end))
+    covered, wanted = covered_characters(judgements.queries, judgements.facts, judgements.passages, pieces)
+    query = np.repeat(np.arange(judgements.queries), judgements.hits)
+    first = np.cumsum(judgements.hits) - judgements.hits
+    early = np.arange(len(query)) - first[query] < depth(k)
+    returned = np.bincount(query[early], weights=judgements.lengths[early], minlength=judgements.queries)
+    return covered.astype(np.float64), wanted.astype(np.float64), returned.astype(np.float64)

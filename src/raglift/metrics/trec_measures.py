@@ -1,0 +1,349 @@
+"""What trec_eval has besides: measures of sets, of the recall-precision curve, and of normalized gain.
+
+To all of them every label is a document, alternatives too, and the first hit that matches it retrieves it, as under
+`profile="trec"`: R is the number of labels of the query, and a hit found when it is the first to match one. At a depth
+each is that of the first k hits, as with trec_eval's `-M k`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.metrics.custom import metric
+from raglift.metrics.measure import Choice, Number, count_by_query, per_query, sum_by
+from raglift.metrics.profiles.hits import RelevantHits, first_matches, labels, labels_found, recall_of_labels, returned
+from raglift.metrics.profiles.trec import average_precision
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from raglift.matching.matches import Judgements
+    from raglift.records.metric import Metric
+
+    Values = NDArray[np.float64]
+
+
+RECALL = Number("recall", 0, 1, default=0.0)
+"""From which recall on the best precision is looked for."""
+ROUNDING = Choice("rounding", ("up", "nearest"))
+"""How recall · R becomes a number of documents: trec_eval 9 adds 0.9 and cuts, trec_eval 10 rounds."""
+MULTIPLE = Number("multiple", 0, 100, default=1.0, is_open=True)
+"""At which multiple of R the precision is taken."""
+WEIGHT = Number("x", 0, 1000, default=1.0)
+"""How much more recall counts than precision."""
+FOUND = Number("found", -1000, 1000, default=1.0)
+"""What a relevant hit is worth."""
+OTHER = Number("other", -1000, 1000, default=-1.0)
+"""What any other hit is worth."""
+_RECALLS = tuple(tenth / 10 for tenth in range(11))
+_EXPERIMENTAL = "trec_eval, Buckley 2008, experimental"
+
+
+def _relevant(judgements: Judgements) -> Values:
+    """Return how many labels each query has."""
+    return count_by_query(labels(judgements)[0], judgements)
+
+
+def _found(judgements: Judgements, metric: Metric) -> Values:
+    """Return how many hits are the first to match a label."""
+    return count_by_query(first_matches(judgements, metric).query, judgements)
+
+
+@metric(
+    "set_precision",
+    title="SetPrecision",
+    formula="relevant hits / hits that came back",
+    source="trec_eval's set_P",
+    aliases=("setprecision", "set_p"),
+    vectorized=True,
+)
+def SetPrecision(judgements: Judgements, metric: Metric) -> Values:
+    """SetPrecision@k = relevant hits among the first k / hits among the first k. Range [0, 1].
+
+    Other than Precision@k, a short ranking is not less precise.
+    """
+    return per_query(_found(judgements, metric), returned(judgements, metric))
+
+
+@metric(
+    "set_relative_precision",
+    title="SetRelativePrecision",
+    formula="relevant hits / the most that there could be among so many hits",
+    source="trec_eval's set_relative_P",
+    aliases=("setrelativeprecision", "set_relative_p"),
+    vectorized=True,
+)
+def SetRelativePrecision(judgements: Judgements, metric: Metric) -> Values:
+    """SetRelativePrecision@k = relevant hits among the first k / min(hits among the first k, R). Range [0, 1]."""
+    return per_query(_found(judgements, metric), np.minimum(returned(judgements, metric), _relevant(judgements)))
+
+
+@metric(
+    "relative_precision",
+    title="RelativePrecision",
+    formula="relevant hits among the first k / min(k, R)",
+    source="trec_eval's relative_P",
+    aliases=("relativeprecision", "relative_p"),
+    needs_k=True,
+    vectorized=True,
+)
+def RelativePrecision(judgements: Judgements, metric: Metric) -> Values:
+    """RelativePrecision@k = relevant hits among the first k / min(k, R): of the precision that is possible. [0, 1]."""
+    assert metric.k is not None, "checked by compute()"  # noqa: S101
+    return per_query(_found(judgements, metric), np.minimum(_relevant(judgements), metric.k))
+
+
+@metric(
+    "set_ap",
+    title="SetAP",
+    formula="SetPrecision · recall",
+    source="trec_eval's set_map",
+    aliases=("setap", "set_map"),
+    vectorized=True,
+)
+def SetAP(judgements: Judgements, metric: Metric) -> Values:
+    """SetAP@k = SetPrecision@k · labels that the first k hits match / R. Range [0, 1]. The order does not matter."""
+    both = _found(judgements, metric) * labels_found(judgements, metric)
+    return per_query(both, returned(judgements, metric) * _relevant(judgements))
+
+
+@metric(
+    "set_f",
+    title="SetF",
+    formula="(x + 1) P R / (x P + R), with P the SetPrecision and R the recall",
+    source="van Rijsbergen 1979, trec_eval's set_F",
+    settings=(WEIGHT,),
+    aliases=("setf",),
+    vectorized=True,
+)
+def SetF(judgements: Judgements, metric: Metric) -> Values:
+    """SetF(x)@k = (x + 1) P R / (x P + R) of SetPrecision@k and the share of labels that come back. Range [0, 1].
+
+    x says how much more recall counts than precision; unless given it is 1, and SetF the harmonic mean.
+    """
+    x = WEIGHT.of(metric) or 0.0
+    precision = per_query(_found(judgements, metric), returned(judgements, metric))
+    recall = recall_of_labels(judgements, metric)
+    return per_query((x + 1) * precision * recall, x * precision + recall)
+
+
+@metric(
+    "utility",
+    title="Utility",
+    formula="found · relevant hits + other · other hits",
+    source="trec_eval's utility",
+    settings=(FOUND, OTHER),
+    is_bounded=False,
+    vectorized=True,
+)
+def Utility(judgements: Judgements, metric: Metric) -> Values:
+    """Utility@k = found · (relevant hits) + other · (other hits) among the first k; found is 1 and other −1.
+
+    trec_eval's further two weights, of documents that did not come back, are 0 there unless given, and not here.
+    """
+    found = _found(judgements, metric)
+    others = returned(judgements, metric) - found
+    return (FOUND.of(metric) or 0.0) * found + (OTHER.of(metric) or 0.0) * others
+
+
+@metric(
+    "gm_map",
+    title="GMAP",
+    formula="average precision; its mean over queries is geometric",
+    source="Robertson 2006, trec_eval's gm_map",
+    aliases=("gmap",),
+    mean="geometric",
+    vectorized=True,
+)
+def GMAP(judgements: Judgements, metric: Metric) -> Values:
+    """GMAP@k = (1/R) Σ over relevant hits of the precision there; the mean over queries is geometric. Range [0, 1].
+
+    One bad query lowers it more than a good one raises it. Values below 0.00001 count as that.
+    """
+    return average_precision(judgements, metric)
+
+
+@metric(
+    "yaap",
+    title="YAAP",
+    formula="log((1 + S) / (1 + R − S)), with S the sum of the precisions at relevant hits",
+    source="Robertson 2012, trec_eval's yaap",
+    is_earned=False,
+    is_bounded=False,
+    vectorized=True,
+)
+def YAAP(judgements: Judgements, metric: Metric) -> Values:
+    """YAAP@k = log((1 + S) / (1 + R − S)), with S the sum over relevant hits of the precision there. Unbounded.
+
+    It orders the rankings of one query as average precision does, and spreads what is near 0 or 1. A ranking without
+    hits has log(1 / (1 + R)), and not 0.
+    """
+    hits = first_matches(judgements, metric)
+    total = sum_by(hits.query, hits.found_so_far / hits.rank, judgements.queries)
+    return np.asarray(np.log((1 + total) / (1 + _relevant(judgements) - total)), dtype=np.float64)
+
+
+@metric(
+    "r_precision_mult",
+    title="RPrecisionMult",
+    formula="relevant hits among the first multiple · R / as many",
+    source="trec_eval's Rprec_mult",
+    settings=(MULTIPLE,),
+    aliases=("rprecisionmult",),
+    takes_k=False,
+    vectorized=True,
+)
+def RPrecisionMult(judgements: Judgements, metric: Metric) -> Values:
+    """RPrecisionMult(multiple) = relevant hits among the first multiple · R, rounded up / as many. Range [0, 1].
+
+    Rounded as trec_eval does, which adds 0.9 and cuts. The multiple is 1 unless given.
+    """
+    last = ((MULTIPLE.of(metric) or 0.0) * _relevant(judgements) + 0.9).astype(np.int64)
+    hits = first_matches(judgements, metric)
+    return per_query(count_by_query(hits.query[hits.rank <= last[hits.query]], judgements), last.astype(np.float64))
+
+
+@metric(
+    "iprec",
+    title="IPrec",
+    formula="highest precision at any rank from which on a share of the labels has come back",
+    source="trec_eval's iprec_at_recall",
+    settings=(RECALL, ROUNDING),
+    vectorized=True,
+)
+def IPrec(judgements: Judgements, metric: Metric) -> Values:
+    """IPrec(recall)@k = the highest precision at any rank ≤ k by which recall · R labels have come back. Range [0, 1].
+
+    0 where fewer come back. With rounding=up, the default, recall · R is rounded as in trec_eval 9, which adds 0.9 and
+    cuts; with rounding=nearest as in trec_eval 10.
+    """
+    return _interpolated(judgements, first_matches(judgements, metric), RECALL.of(metric) or 0.0, metric)
+
+
+@metric(
+    "eleven_point_avg",
+    title="ElevenPointAvg",
+    formula="mean of IPrec at recall 0, 0.1, …, 1",
+    source="trec_eval's 11pt_avg",
+    settings=(ROUNDING,),
+    aliases=("elevenpointavg", "11pt_avg"),
+    vectorized=True,
+)
+def ElevenPointAvg(judgements: Judgements, metric: Metric) -> Values:
+    """ElevenPointAvg@k = the mean of IPrec(recall)@k over recall 0, 0.1, …, 1. Range [0, 1]."""
+    hits, total = first_matches(judgements, metric), np.zeros(judgements.queries)
+    for recall in reversed(_RECALLS):  # in trec_eval's order, for the same last bits
+        total += _interpolated(judgements, hits, recall, metric)
+    return total / len(_RECALLS)
+
+
+def _interpolated(judgements: Judgements, hits: RelevantHits, recall: float, metric: Metric) -> Values:
+    share = recall * _relevant(judgements)
+    rounded = np.floor(share + 0.5) if ROUNDING.of(metric) == "nearest" else np.floor(share + 0.9)
+    far = hits.found_so_far >= rounded[hits.query]
+    values = np.zeros(judgements.queries)
+    np.maximum.at(values, hits.query[far], hits.found_so_far[far] / hits.rank[far])
+    return values
+
+
+@metric(
+    "bin_g",
+    title="BinG",
+    formula="(1/R) Σ over relevant hits of 1 / log2(2 + other hits before it)",
+    source=_EXPERIMENTAL,
+    aliases=("bing",),
+    vectorized=True,
+)
+def BinG(judgements: Judgements, metric: Metric) -> Values:
+    """BinG@k = (1/R) Σ over relevant hits of 1 / log2(2 + hits before it that are not relevant). Range [0, 1]."""
+    hits = first_matches(judgements, metric)
+    terms = 1 / np.log2(2 + hits.rank - hits.found_so_far)
+    return per_query(sum_by(hits.query, terms, judgements.queries), _relevant(judgements))
+
+
+@metric(
+    "g",
+    title="G",
+    formula="Σ over hits of gain / log2(2 + gain of the ideal ranking so far − gain so far), / gain of all labels",
+    source=_EXPERIMENTAL,
+    vectorized=True,
+)
+def G(judgements: Judgements, metric: Metric) -> Values:
+    """G@k = Σ over relevant hits of grade / log2(2 + ideal − gained), / the grades of all labels. Range [0, 1].
+
+    gained is the sum of the grades of the hits up to and with this one; ideal that of as many hits in the best order,
+    in which a hit after the last label counts 1.
+    """
+    values = np.zeros(judgements.queries)
+    for query, hits, ideal in _gains(judgements, metric):
+        best = np.cumsum(ideal)
+        at_rank = best[np.minimum(hits.rank, len(ideal)) - 1] + np.maximum(hits.rank - len(ideal), 0)
+        values[query] = np.cumsum(hits.grade / np.log2(2 + at_rank - np.cumsum(hits.grade)))[-1] / best[-1]
+    return values
+
+
+@metric(
+    "ndcg_rel",
+    title="NDCGRel",
+    formula="mean over labels of the NDCG at the rank where it comes back; at the end for one that does not",
+    source=_EXPERIMENTAL,
+    aliases=("ndcgrel",),
+    vectorized=True,
+)
+def NDCGRel(judgements: Judgements, metric: Metric) -> Values:
+    """NDCGRel@k = the mean over the labels of the NDCG at the rank of its hit. Range [0, 1].
+
+    One that does not come back among the first k has the DCG of these, / the ideal DCG of all labels. Gain is linear.
+    """
+    values = np.zeros(judgements.queries)
+    for query, hits, ideal in _gains(judgements, metric):
+        gained, best = _cumulated(hits.grade, hits.rank), _cumulated(ideal, np.arange(1, len(ideal) + 1))
+        total = np.cumsum(gained / best[np.minimum(hits.rank, len(ideal)) - 1])[-1]
+        total += (len(ideal) - len(gained)) * gained[-1] / best[-1]
+        values[query] = total / len(ideal)
+    return values
+
+
+@metric(
+    "rndcg",
+    title="RNDCG",
+    formula="mean of the NDCG at the ranks where the grade of the ideal ranking falls, and at the end",
+    source=_EXPERIMENTAL,
+    vectorized=True,
+)
+def RNDCG(judgements: Judgements, metric: Metric) -> Values:
+    """RNDCG@k = the mean of the NDCG at each rank where the ideal ranking's grade falls. Range [0, 1].
+
+    Of 5 labels of grade 3 and 10 of grade 1 these are ranks 5 and 15; the end of the first k hits is one more where
+    more than R + 1 came back. Gain is linear.
+    """
+    values = np.zeros(judgements.queries)
+    length = returned(judgements, metric)
+    for query, hits, ideal in _gains(judgements, metric):
+        best = _cumulated(ideal, np.arange(1, len(ideal) + 1))
+        gained = np.concatenate(([0.0], _cumulated(hits.grade, hits.rank)))
+        ends = np.append(np.flatnonzero(np.diff(ideal)) + 1, len(ideal))
+        shares = gained[np.searchsorted(hits.rank, ends, side="right")] / best[ends - 1]
+        if length[query] > len(ideal) + 1:
+            shares = np.append(shares, gained[-1] / best[-1])
+        values[query] = np.cumsum(shares)[-1] / len(shares)
+    return values
+
+
+def _gains(judgements: Judgements, metric: Metric) -> Iterator[tuple[int, RelevantHits, NDArray[np.int64]]]:
+    """Yield each query of which a label came back, with its relevant hits and the grades of its labels, best first."""
+    hits = first_matches(judgements, metric)
+    owner, grades = labels(judgements)
+    queries = np.arange(judgements.queries + 1)
+    first, ideal = np.searchsorted(hits.query, queries).tolist(), np.searchsorted(owner, queries).tolist()
+    for query in np.unique(hits.query).tolist():
+        own, theirs = slice(first[query], first[query + 1]), slice(ideal[query], ideal[query + 1])
+        yield query, RelevantHits(hits.query[own], hits.rank[own], hits.grade[own]), grades[theirs]
+
+
+def _cumulated(grade: NDArray[np.int64], rank: NDArray[np.int64]) -> Values:
+    return np.asarray(np.cumsum(grade / np.log2(rank + 1)), dtype=np.float64)

@@ -1,0 +1,313 @@
+"""Results as pandas frames, CSV and Parquet."""
+
+from __future__ import annotations
+
+import csv
+import math
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from raglift.base.display import encodable
+from raglift.base.limits import is_there, user_path
+from raglift.base.replacing import beside
+from raglift.errors import ConfigurationError, RunError
+from raglift.metrics.computing import mean_title
+from raglift.metrics.registry import MEASURES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from raglift.analysis.records import ComparisonRecord, EvaluationRecord, LiftRecord, TagSlicesRecord, TradeoffRecord
+    from raglift.records.labels import LabelSources
+    from raglift.records.metric import Metric
+    from raglift.stats.intervals import Interval
+    from raglift.stats.paired_tests import PairedDifference
+
+
+# Evaluations as pandas frames.
+
+
+def evaluation_frame(evaluation: EvaluationRecord) -> pd.DataFrame:
+    """Return one row a metric and depth.
+
+    Columns: `metric` (the family, as MRR), `k`, `tokens` (the budget; one of these two is missing, or both), `before`,
+    `after` and `lift` (missing for a system of one stage, and lift where there is no fair pair), `n` and `n_after`
+    (queries that the two means are over; they differ only where a profile leaves queries out), `truncated` (whether the
+    depth is more than a stage could return), and one column `stage:<name>` a stage.
+    """
+    import pandas as pd
+
+    scores = evaluation.scores
+    one_stage = len(scores.stages) == 1
+    rows = []
+    for metric in scores.metrics:
+        lift = evaluation.mean_lift(metric)
+        row = {
+            "metric": mean_title(metric).partition("@")[0],
+            "k": metric.k,
+            "tokens": None if metric.budget is None else metric.budget.most,
+            "before": scores.mean(evaluation.before, metric),
+            "after": np.nan if one_stage else scores.mean(evaluation.after, metric),
+            "lift": np.nan if lift is None else lift,
+            "n": scores.n(evaluation.before, metric),
+            "n_after": scores.n(evaluation.after, metric),
+            "truncated": any(evaluation.is_truncated(stage, metric) for stage in scores.stages),
+        }
+        rows.append(row | {f"stage:{stage}": scores.mean(stage, metric) for stage in scores.stages})
+    return pd.DataFrame(rows).astype({"k": "Int64", "tokens": "Int64"})
+
+
+def per_query_frame(evaluation: EvaluationRecord) -> pd.DataFrame:
+    """Return one row a query, metric and stage.
+
+    Columns: `query_id`, `query`, `tags`, `metric` (as `ndcg@10`), `stage`, `value` (NaN for a query that is left out),
+    `hits` (how many the stage returned), `seconds`, `error`.
+    """
+    import pandas as pd
+
+    scores, traces = evaluation.scores, evaluation.run.traces
+    stages, metrics, _ = scores.values.shape
+    queries = evaluation.dataset.queries
+    finished = [{done.stage: done for done in trace.stages} for trace in traces]
+    done = [[by_name.get(stage) for stage in scores.stages] for by_name in finished]
+
+    def a_query(texts: list[str | None]) -> NDArray[np.object_]:
+        told = [None if text is None else encodable(text) for text in texts]  # pandas keeps texts as UTF-8
+        return np.repeat(np.array([*told, None], dtype=object)[:-1], stages * metrics)
+
+    return pd.DataFrame(
+        {
+            "query_id": a_query([query.id for query in queries]),
+            "query": a_query([query.text for query in queries]),
+            "tags": a_query([",".join(query.tags) for query in queries]),
+            "metric": np.tile(
+                np.array([str(metric) for metric in scores.metrics], dtype=object), len(queries) * stages
+            ),
+            "stage": np.tile(np.repeat(np.array(scores.stages, dtype=object), metrics), len(queries)),
+            "value": scores.values.transpose(2, 0, 1).ravel(),
+            "hits": np.repeat([len(trace.ranking) if trace else 0 for row in done for trace in row], metrics),
+            "seconds": np.repeat([trace.seconds if trace else np.nan for row in done for trace in row], metrics),
+            "error": a_query([trace.error for trace in traces]),
+        }
+    )
+
+
+def per_query_frames(evaluations: Mapping[str, EvaluationRecord], named: str) -> pd.DataFrame:
+    """Return the rows of `per_query_frame` of several systems, one system after the other.
+
+    Args:
+        evaluations: what was measured, by name.
+        named: the first column, which holds the names.
+    """
+    import pandas as pd
+
+    frames = [per_query_frame(evaluation) for evaluation in evaluations.values()]
+    for name, frame in zip(evaluations, frames, strict=True):
+        frame.insert(0, named, pd.Series([name] * len(frame), dtype=object))
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame({named: []})
+
+
+# Comparisons as pandas frames.
+
+
+def comparison_frame(comparison: ComparisonRecord) -> pd.DataFrame:
+    """Return one row a metric and system, the primary metric first.
+
+    Columns: `metric` (as `ndcg@10`), `system`, `stage`, `n`, `mean`, `mean_low`, `mean_high`, `baseline_mean`,
+    `difference`, `low`, `high`, `p`, `p_holm`, `wins`, `ties`, `losses`, `effect_size`, `detectable`, `verdict`,
+    `exploratory`, `truncated`. What a row does not have (the baseline a difference, an exploratory metric `p_holm`) is
+    missing.
+    """
+    stages = comparison.stages
+    rows = [
+        {"metric": str(row.metric), "system": row.system, "stage": stages[row.system], "n": row.n, "mean": row.mean}
+        | _bounds("mean_", row.interval)
+        | {"baseline_mean": row.baseline_mean}
+        | _difference(row.difference, row.metric)
+        | {
+            "p_holm": _or_nan(row.p_holm),
+            "detectable": _or_nan(row.detectable),
+            "verdict": row.verdict,
+            "exploratory": row.exploratory,
+            "truncated": row.truncated,
+        }
+        for row in comparison.rows
+    ]
+    return _frame(rows)
+
+
+def lift_frame(lift: LiftRecord) -> pd.DataFrame:
+    """Return one row a metric, the primary one first.
+
+    Columns: `metric`, `n`, `before`, `before_low`, `before_high`, `after`, `after_low`, `after_high`, `difference`,
+    `low`, `high`, `p`, `wins`, `ties`, `losses`, `effect_size`, `detectable`, `verdict`, `exploratory`, `truncated`.
+    """
+    rows = [
+        {"metric": str(row.metric), "n": row.n, "before": row.before}
+        | _bounds("before_", row.before_interval)
+        | {"after": row.after}
+        | _bounds("after_", row.after_interval)
+        | _difference(row.difference, row.metric)
+        | {
+            "detectable": _or_nan(row.detectable),
+            "verdict": row.verdict,
+            "exploratory": row.exploratory,
+            "truncated": row.truncated,
+        }
+        for row in lift.rows
+    ]
+    return _frame(rows)
+
+
+def slices_frame(slices: TagSlicesRecord) -> pd.DataFrame:
+    """Return one row a tag and system.
+
+    Columns: `tag` (missing for queries without any), `system`, `n`, `few`, `mean`, `mean_low`, `mean_high`,
+    `baseline_mean`, `difference`, `low`, `high`, `p`, `wins`, `ties`, `losses`, `effect_size`.
+    """
+    rows = [
+        {"tag": one.tag, "system": one.system, "n": one.n, "few": one.few, "mean": one.mean}
+        | _bounds("mean_", one.interval)
+        | {"baseline_mean": _or_nan(one.baseline_mean)}
+        | _difference(one.difference, slices.metric)
+        for one in slices.slices
+    ]
+    return _frame(rows)
+
+
+def tradeoff_frame(tradeoff: TradeoffRecord) -> pd.DataFrame:
+    """Return one row a system: `system`, `quality`, each cost, `on_front`, `beaten_by`, `left_out` (why)."""
+    import pandas as pd
+
+    rows = [
+        {"system": one.system, "quality": one.quality}
+        | {cost: one.costs.get(cost, math.nan) for cost in tradeoff.costs}
+        | {"on_front": one.on_front, "beaten_by": one.beaten_by, "left_out": one.left_out}
+        for one in tradeoff.systems
+    ]
+    return pd.DataFrame(rows)
+
+
+def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(rows).astype(dict.fromkeys(("wins", "ties", "losses"), "Int64") if rows else {})
+
+
+def _bounds(prefix: str, interval: Interval | None) -> dict[str, float]:
+    low, high = (math.nan, math.nan) if interval is None else interval
+    return {f"{prefix}low": low, f"{prefix}high": high}
+
+
+def _difference(found: PairedDifference | None, metric: Metric) -> dict[str, Any]:
+    """Return the columns of a difference; missing values where there is none.
+
+    Wins and losses are missing too where more is no win, as of tokens.
+    """
+    counted = None if MEASURES[metric.name].is_neutral else found
+    return {
+        "difference": math.nan if found is None else found.mean,
+        "low": math.nan if found is None else found.low,
+        "high": math.nan if found is None else found.high,
+        "p": math.nan if found is None else found.p,
+        "wins": None if counted is None else counted.wins,
+        "ties": None if counted is None else counted.ties,
+        "losses": None if counted is None else counted.losses,
+        "effect_size": math.nan if found is None else found.effect_size,
+    }
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+# Results as CSV and Parquet, for other programs.
+
+
+_SUFFIXES = (".csv", ".parquet")
+_QUERIES = ".queries"
+
+
+class Tabular(Protocol):
+    """What can be exported: an evaluation, a comparison, or the result of a sweep."""
+
+    @property
+    def label_sources(self) -> LabelSources:
+        """Who gave the labels that its figures rest on."""
+        ...
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a metric."""
+        ...
+
+    def per_query(self) -> pd.DataFrame:
+        """Return one row a query and metric."""
+        ...
+
+
+def export(found: Tabular, path: str | Path, *, overwrite: bool = False) -> tuple[Path, Path]:
+    """Write the table to `path`, and one row a query and metric beside it: `results.csv`, `results.queries.csv`.
+
+    Numbers are written in full, and what is missing is empty. Texts are written as they are, lone surrogates as �: a
+    question that begins with `=` is a formula to a spreadsheet, so open what strangers wrote with something else. Where
+    models had a part in the labels, a last column `labels` says whose they are, in every row.
+
+    Args:
+        found: an evaluation, a comparison, or the result of a sweep.
+        path: where; the ending says what is written, `.csv` or `.parquet`. Its parents are made when missing.
+        overwrite: replace files that are already there.
+
+    Returns:
+        The two files.
+
+    Raises:
+        ConfigurationError: another ending.
+        RunError: a file is there already, or cannot be written; then nothing was changed.
+    """
+    target = user_path(path)
+    suffix = target.suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise ConfigurationError(f"{target}: found the ending {target.suffix!r}; expected {' or '.join(_SUFFIXES)}")
+    targets = (target, target.with_name(f"{target.stem}{_QUERIES}{target.suffix}"))
+    taken = [str(file) for file in targets if is_there(file) or file.is_symlink()]
+    if taken and not overwrite:
+        raise RunError(f"{taken[0]}: found a file; expected a free name, or overwrite=True (--overwrite) to replace it")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with beside(target) as temporary:
+            written = [temporary / str(number) for number in range(len(targets))]
+            for file, frame in zip(written, (found.to_frame(), found.per_query()), strict=True):
+                _write(_clean(_signed(frame, found.label_sources)), file, suffix)
+            for file, place in zip(written, targets, strict=True):
+                file.replace(place)
+    except OSError as error:
+        raise RunError(
+            f"{target}: cannot be written: {error.strerror or error}; expected a place to write to"
+        ) from error
+    return targets
+
+
+def _signed(frame: pd.DataFrame, sources: LabelSources) -> pd.DataFrame:
+    """Return a frame that says in each row whose labels it rests on, where models had a part in them."""
+    return frame.assign(labels=str(sources)) if sources.by_model else frame
+
+
+def _write(frame: pd.DataFrame, file: Path, suffix: str) -> None:
+    if suffix == ".csv":
+        # Every text in quotes: without them a carriage return in one would end its row
+        frame.to_csv(file, index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC, encoding="utf-8")
+    else:
+        frame.to_parquet(file, index=False)
+
+
+def _clean(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame whose texts UTF-8 can write, and whose columns of texts are such also where they are empty."""
+    texts = frame.select_dtypes(include=["object", "string"])
+    return frame.assign(
+        **{str(name): column.map(encodable, na_action="ignore").astype("string") for name, column in texts.items()}
+    )

@@ -1,0 +1,320 @@
+"""Failures by cause, as tables and lines."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from raglift.analysis.failure_analysis import failures_of, loss_breakdown
+from raglift.analysis.paired_statistics import interval_of
+from raglift.base.display import counted
+from raglift.metrics.computing import mean_title
+from raglift.rendering.document import Cell, Table
+from raglift.report.format import decimals_of, level, outcome_text, p_text, signed
+
+if TYPE_CHECKING:
+    from raglift.analysis.failure_analysis import Loss, LossBreakdownRecord
+    from raglift.analysis.records import Compared, ComparisonRecord, EvaluationRecord, LiftRecord, Method
+    from raglift.records.metric import Metric
+    from raglift.stats.paired_tests import PairedDifference
+
+
+# What was found, in sentences: whether a difference is more than noise, and where recall is lost.
+
+
+EXPLORATORY = "Exploratory: no p-value is corrected, and a query of several tags counts in each."
+ON_THE_FRONT = "On the front: no other system is as good in every column and better in one."
+_OFTEN = "four times in five"
+"""The power that the smallest detectable difference is given for."""
+
+
+def detectable_words(size: str, what: str = "a true difference", who: str = "so many queries") -> str:
+    """Return which difference would be found with a power of 80 %."""
+    return f"{who} show {what} of {size} {_OFTEN}"
+
+
+def detectable_sentence(size: str, what: str) -> str:
+    """Return which difference would be found, and what becomes of smaller ones, as a sentence."""
+    return f"{detectable_words(size, what, 'So many queries')}; a smaller one often goes unseen."
+
+
+def evaluation_sentence(
+    evaluation: EvaluationRecord, lift: LiftRecord | None, primary: Metric, confidence: float = 0.95
+) -> str:
+    """Return what was found of one system: what the reranker did, and where recall is lost.
+
+    Args:
+        evaluation: what was measured.
+        lift: what its reranker changed; None for a system of one stage.
+        primary: the metric that decides.
+        confidence: of the interval where there is no lift.
+    """
+    first = one_stage_sentence(evaluation, primary, confidence) if lift is None else lift_sentence(lift)
+    losses = loss_breakdown(evaluation, depth_of_loss(evaluation, primary))
+    return " ".join(filter(None, [first, loss_sentence(losses), failure_sentence(evaluation)]))
+
+
+def lift_sentence(lift: LiftRecord) -> str:
+    """Return what reranking did to the primary metric, and whether that is more than noise."""
+    row, name = lift.row(), mean_title(lift.primary)
+    found = row.difference
+    if row.n == 0:
+        return _nothing_counts(name)
+    if found is None or not found.n:
+        return (
+            f"{name} before and after reranking is no fair pair, because {_shallow(lift.evaluation, lift.primary)}: "
+            "nothing is said about the lift."
+        )
+    decimals = decimals_of(lift.primary)
+    before, after = f"{row.before:.{decimals}f}", f"{row.after:.{decimals}f}"
+    if not found.wins and not found.losses:
+        return f"Reranking changed {name} of no query: it stays at {before} on {counted(found.n, 'query')}."
+    told = _difference(found, lift.method, found.p, decimals)
+    if row.verdict == "not told apart":
+        moved = f"moved {name} from {before} to {after}" if before != after else f"left {name} at {after} on average"
+        return f"Reranking {moved} ({told}): not told apart from noise on {_seen(found.n, row.detectable)}."
+    verb = "raised" if row.verdict == "better" else "lowered"
+    return f"Reranking {verb} {name} from {before} to {after} ({told}): more than noise on {counted(found.n, 'query')}."
+
+
+def one_stage_sentence(evaluation: EvaluationRecord, metric: Metric, confidence: float = 0.95) -> str:
+    """Return the mean of a metric after the only stage, with its interval."""
+    name, decimals = mean_title(metric), decimals_of(metric)
+    values = evaluation.scores.of(evaluation.after, metric)
+    n, mean = evaluation.scores.n(evaluation.after, metric), evaluation.scores.mean(evaluation.after, metric)
+    if not n:
+        return _nothing_counts(name)
+    interval = interval_of(metric, values, confidence)
+    between = ""
+    if interval is not None:
+        low, high = f"{interval.low:.{decimals}f}", f"{interval.high:.{decimals}f}"
+        between = f" ({confidence * 100:g} % interval {low} to {high})"
+    return f"{name} is {mean:.{decimals}f}{between} on {counted(n, 'query')}; there is no reranker to judge."
+
+
+def loss_sentence(losses: LossBreakdownRecord, system: str = "") -> str:
+    """Return how many facts are found, and what became of most of the others; empty where there is no fact.
+
+    Args:
+        losses: what became of each fact.
+        system: whose, where there are several.
+    """
+    if not losses.facts:
+        return ""
+    found, by_rank = losses.of("found").facts, f"found by rank {losses.k}"
+    whose = f"With {system}, " if system else ""
+    if found == losses.facts:
+        every = "the only fact is" if found == 1 else f"all {found:,} facts are"
+        return _sentence(f"{whose}{every} {by_rank}")
+    lost = sorted((loss for loss in losses.losses if loss.facts and loss.outcome != "found"), key=lambda x: -x.facts)
+    if losses.facts == 1:
+        return _sentence(f"{whose}the only fact is not {by_rank}: it is {_fate(lost[0], losses.k)}")
+    are_found = f"{found:,} {'is' if found == 1 else 'are'}" if found else "none is"
+    return _sentence(f"{whose}of {losses.facts:,} facts {are_found} {by_rank}; {_others(lost, losses, found)}")
+
+
+def failure_sentence(evaluation: EvaluationRecord) -> str:
+    """Return how many queries failed; empty where none did."""
+    failed = sum(trace.error is not None for trace in evaluation.run.traces)
+    if not failed:
+        return ""
+    of, counts = len(evaluation.dataset), "counts" if failed == 1 else "count"
+    if failed == of:
+        return f"{'The only query' if of == 1 else f'All {of:,} queries'} failed and {counts} 0."
+    return f"{failed:,} of {counted(of, 'query')} failed and {counts} 0."
+
+
+def comparison_sentence(comparison: ComparisonRecord) -> str:
+    """Return which systems differ from the baseline in the primary metric, and whether that is more than noise."""
+    name = mean_title(comparison.primary)
+    told = [row for row in comparison.of(comparison.primary) if row.verdict is not None]
+    if not told:
+        why = _nothing_counts(name) if not comparison.row(comparison.baseline).n else ""
+        return (
+            why or f"No system has a fair pair with {comparison.baseline} on {name}: nothing is said of a difference."
+        )
+    if len(comparison.others) == 1:
+        return _pair_sentence(told[0], comparison)
+    counts = [(verdict, sum(row.verdict == verdict for row in told)) for verdict in _VERDICTS]
+    parts = [f"{count:,} {'is' if count == 1 else 'are'} {verdict}" for verdict, count in counts if count]
+    unfair = len(comparison.others) - len(told)
+    parts += [f"{unfair:,} {'has' if unfair == 1 else 'have'} no fair pair"] if unfair else []
+    first = f"Of {len(comparison.others):,} systems beside {comparison.baseline}, {_listed(parts)} in {name}."
+    best = best_of(comparison)
+    row = comparison.row(best)
+    if best == comparison.baseline:
+        return f"{first} {comparison.baseline} itself has the highest mean, {_mean(row)}."
+    return f"{first} The highest mean is that of {best}: {_against(row, comparison)}."
+
+
+def held_out_sentence(comparison: ComparisonRecord) -> str:
+    """Return what became of the best system on queries that had no part in choosing it; empty where not asked for."""
+    held = comparison.held_out
+    if held is None:
+        return ""
+    told = _difference(held.difference, comparison.method, held.difference.p)
+    return (
+        f"The best of the others on one half of the queries, {held.system}, was measured on the other "
+        f"{len(held.held_out):,}: {held.mean:.3f} against {held.baseline_mean:.3f} of {comparison.baseline} ({told}), "
+        f"{_verdict(held.verdict)}."
+    )
+
+
+def best_of(comparison: ComparisonRecord) -> str:
+    """Return the system with the highest mean of the primary metric, of those that can be compared."""
+    rows = [row for row in comparison.of(comparison.primary) if not row.truncated and row.n]
+    if not rows:
+        return comparison.baseline
+    return max(rows, key=lambda row: (row.mean, row.system == comparison.baseline)).system  # of equal ones the baseline
+
+
+def depth_of_loss(evaluation: EvaluationRecord, primary: Metric) -> int | None:
+    """Return the depth at which a fact counts as found beside a metric; None for the deepest that was scored."""
+    k = primary.k
+    return k if k is not None and k <= int(evaluation.run.spec["candidates"]) else None
+
+
+_VERDICTS = ("better", "worse", "not told apart")
+
+
+def _pair_sentence(row: Compared, comparison: ComparisonRecord) -> str:
+    name, other = mean_title(comparison.primary), comparison.baseline
+    if row.verdict == "not told apart":
+        return f"{row.system} is not told apart from {other} in {name}: {_against(row, comparison)}."
+    word = "higher" if row.verdict == "better" else "lower"
+    return f"{row.system} has a {word} {name} than {other}: {_against(row, comparison)}."
+
+
+def _against(row: Compared, comparison: ComparisonRecord) -> str:
+    """Return a system's mean beside the baseline's, the difference, and what it is worth."""
+    if row.difference is None or row.p_holm is None:
+        return _mean(row)
+    corrected = " after Holm's correction" if len(comparison.others) > 1 else ""
+    decimals = decimals_of(row.metric)
+    told = _difference(row.difference, comparison.method, row.p_holm, decimals) + corrected
+    if not row.difference.wins and not row.difference.losses:
+        return f"both have {_mean(row)} on average, and {_no_other(row.n)}"
+    means = f"{_mean(row)} against {row.baseline_mean:.{decimals}f}"
+    if row.verdict == "not told apart":
+        return f"{means} ({told}), which may be noise on {_seen(row.n, row.detectable)}"
+    return f"{means} ({told}), more than noise on {counted(row.n, 'query')}"
+
+
+def _no_other(n: int) -> str:
+    return "the only query has the same value" if n == 1 else f"each of {n:,} queries has the same value"
+
+
+def _mean(row: Compared) -> str:
+    return f"{row.mean:.{decimals_of(row.metric)}f}"
+
+
+def _verdict(verdict: str) -> str:
+    return "not told apart from noise" if verdict == "not told apart" else f"{verdict}, by more than noise"
+
+
+def _difference(found: PairedDifference, method: Method, p: float, decimals: int = 3) -> str:
+    """Return a difference with its interval and p-value, as it stands in brackets."""
+    parts = [signed(found.mean, decimals)]
+    if not math.isnan(found.low):
+        parts.append(f"{level(method)} interval {signed(found.low, decimals)} to {signed(found.high, decimals)}")
+    value = p_text(p)
+    return f"{', '.join(parts)}; p {f'< {value[1:]}' if value.startswith('<') else f'= {value}'}"
+
+
+def _seen(n: int, detectable: float | None) -> str:
+    """Return so many queries, and what these could show."""
+    if detectable is None:
+        return counted(n, "query")
+    return f"{counted(n, 'query')} ({detectable_words(f'{detectable:.3f}', who='so many')})"
+
+
+def _nothing_counts(name: str) -> str:
+    return f"No query has labels that count, so nothing is said about {name}."
+
+
+def _shallow(evaluation: EvaluationRecord, metric: Metric) -> str:
+    cut = [stage for stage in evaluation.scores.stages if evaluation.is_truncated(stage, metric)]
+    if not cut:
+        return "no query has a value on both sides"
+    return f"{cut[0]} returned no more than {counted(evaluation.truncated[cut[0]], 'hit')}, whatever was asked"
+
+
+def _others(lost: list[Loss], losses: LossBreakdownRecord, found: int) -> str:
+    """Say what became of the facts that are not found."""
+    rest = losses.facts - found
+    first = lost[0]
+    if len(lost) == 1:
+        the = "they" if not found else "the other one" if rest == 1 else f"the other {rest:,}"
+        return f"{the} {'is' if rest == 1 and found else 'are'} {_fate(first, losses.k)}"
+    if 2 * first.facts > rest:
+        return f"most of {'the rest' if found else 'them'} ({first.facts:,}) are {_fate(first, losses.k)}"
+    parts = [f"{loss.facts:,} {_fate(loss, losses.k)}" for loss in lost]
+    parts[0] = parts[0].replace(" ", " is " if first.facts == 1 else " are ", 1)
+    return f"of {'the rest' if found else 'them'}, {'; '.join(parts)}"
+
+
+def _fate(loss: Loss, k: int) -> str:
+    if loss.outcome != "failed":
+        return outcome_text(loss, k)
+    return "of a query that failed" if len(loss.query_ids) == 1 else "of queries that failed"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _listed(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+# Failures by cause, as tables and lines.
+
+
+_CAUSES_SHOWN = 8
+_QUERIES_NAMED = 3
+
+
+def failures_table(evaluation: EvaluationRecord, *, most: int | None = None) -> Table | None:
+    """Return causes, how many queries each took, and which; None where no query failed.
+
+    Args:
+        evaluation: what was measured.
+        most: how many queries are named a cause; None for all.
+    """
+    found = failures_of(evaluation.run)
+    if not found:
+        return None
+    rows = tuple(
+        (
+            Cell(failure.cause),
+            Cell(f"{len(failure.query_ids):,}"),
+            Cell(failure.first),
+            Cell(_named(failure.query_ids, most)),
+        )
+        for failure in found
+    )
+    caption = "Why queries failed"
+    return Table(
+        caption, ("cause", "queries", "the first error", "which"), rows, words=(0, 2, 3), rests_on_labels=False
+    )
+
+
+def failures_lines(evaluation: EvaluationRecord) -> list[str]:
+    """Return a line a cause, the commonest first; none where all queries failed of one cause, or none failed."""
+    found = failures_of(evaluation.run)
+    if len(found) < 2:
+        return []
+    width = len(f"{len(found[0].query_ids):,}")
+    lines = [
+        f"  {len(failure.query_ids):>{width},}  {failure.cause}: {_named(failure.query_ids, _QUERIES_NAMED)}"
+        for failure in found[:_CAUSES_SHOWN]
+    ]
+    rest = sum(len(failure.query_ids) for failure in found[_CAUSES_SHOWN:])
+    more = [f"  {rest:>{width},}  of {len(found) - _CAUSES_SHOWN:,} other causes"] if rest else []
+    return ["Why queries failed:", *lines, *more]
+
+
+def _named(ids: tuple[str, ...], most: int | None) -> str:
+    shown = ids if most is None else ids[:most]
+    more = f" and {len(ids) - len(shown):,} more" if len(ids) > len(shown) else ""
+    return ", ".join(shown) + more

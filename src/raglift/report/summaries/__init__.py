@@ -1,0 +1,1 @@
+"""Short forms of results, for Markdown and notebooks."""

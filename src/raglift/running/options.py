@@ -1,0 +1,197 @@
+"""What is asked of an evaluation, and what is recorded of its machine and versions."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import os
+import platform
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from functools import cache
+from numbers import Integral
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+from raglift.adapters.base import packages
+from raglift.adapters.stages import Policy
+from raglift.errors import ConfigurationError
+from raglift.metrics.computing import DEFAULT_METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from raglift.components.models import Dtype
+    from raglift.records.dataset import Dataset
+    from raglift.records.metric import Metric
+
+
+# On what a run was made: the machine, and the versions of what decides its figures.
+
+
+_VERSIONED = (
+    "raglift",
+    "numpy",
+    "torch",
+    "sentence-transformers",
+    "transformers",
+    "faiss-cpu",
+    "model2vec",
+    "tiktoken",
+)
+
+
+def environment(packages: Iterable[str] = ()) -> dict[str, str]:
+    """Return Python's version, the machine and its processor, and the versions of installed packages.
+
+    Args:
+        packages: distributions besides those that raglift itself computes with, as the frameworks of systems.
+    """
+    found = {
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "system": platform.system(),
+        "processor": _processor(),
+        "cores": str(_cores()),
+    }
+    versions = {name: _version(name) for name in (*_VERSIONED, *packages)}
+    return found | {name: version for name, version in versions.items() if version is not None}
+
+
+@cache
+def _version(name: str) -> str | None:
+    """Return a package's version, read once: it takes longer than the scores of a small evaluation."""
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _processor() -> str:
+    """Return the processor's model: what `platform.processor()` does not know on Linux."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.processor()
+
+
+def _cores() -> int:
+    """Return how many processor cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+# The settings of `evaluate()`: their defaults, and what they are checked for.
+
+
+DEFAULT_KS = (1, 3, 5, 10)
+"""The depths at which metrics are taken unless others are asked for."""
+
+
+class Options(TypedDict, total=False):
+    """The less common settings of `evaluate`, all optional."""
+
+    metrics: Sequence[Metric | str]
+    """Measures to take, at each of `ks` where they name no depth of their own; a measure that divides by k is
+    taken at a token budget in none of them."""
+    chunks: Sequence[Any] | None
+    """All chunks of the index, as Chunks, LangChain documents, LlamaIndex nodes or texts, for a system that does not
+    tell them: then the evaluation knows which facts the chunks allow at all."""
+    as_deployed: bool
+    """Keep the rerankers' own top_n instead of raising it to the number of candidates."""
+    doc_key: str | None
+    """The metadata key of the hits that holds the ids of the dataset's documents."""
+    dtype: Dtype
+    """What a reranker given by name computes in."""
+    concurrency: int
+    """How many queries may be under way at once, for systems that take one query at a time. Default 1."""
+    timeout: float | None
+    """The most seconds for one query. Default: no limit."""
+    retries: int
+    """How often a call that failed for a passing reason is made again. Default 2."""
+    on_error: Literal["keep", "raise"]
+    """`keep` (default) counts a failed query as 0; `raise` stops at the first."""
+    progress: bool | None
+    """Show progress: True, False, or None (default) for when standard error is a terminal."""
+    latency: int | None
+    """Over how many queries to measure latency, each alone and without the cache, after the run; 50 is usual. Every
+    model is asked (and a provider paid) again. 0 or None (default) for none."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """`Options` with their defaults."""
+
+    metrics: Sequence[Metric | str] = DEFAULT_METRICS
+    chunks: Sequence[Any] | None = None
+    as_deployed: bool = False
+    doc_key: str | None = None
+    dtype: Dtype = "auto"
+    concurrency: int = 1
+    timeout: float | None = None
+    retries: int = 2
+    on_error: Literal["keep", "raise"] = "keep"
+    progress: bool | None = None
+    latency: int | None = None
+
+    @classmethod
+    def of(cls, options: Options) -> Config:
+        """Return the options, with the defaults of those that are not given.
+
+        Raises:
+            ConfigurationError: an option that does not exist.
+        """
+        known = [field.name for field in fields(cls)]
+        unknown = sorted(set(options) - set(known))
+        if unknown:
+            raise ConfigurationError(f"evaluate: found the option {unknown[0]!r}; expected one of {', '.join(known)}")
+        return cls(**options)
+
+    @property
+    def policy(self) -> Policy:
+        """How the system is asked."""
+        return Policy(self.concurrency, self.timeout, self.retries, self.on_error, self.progress)
+
+
+def positive(name: str, value: object) -> int:
+    """Return an integer of 1 or more.
+
+    Raises:
+        ConfigurationError: it is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise ConfigurationError(f"{name}: found {value!r}; expected an integer, 1 or more")
+    return int(value)
+
+
+# What was asked of a system, and where, as a run remembers it.
+
+
+def spec_of(dataset: Dataset, config: Config, depth: int) -> dict[str, Any]:
+    """Return what was asked of the system, and where; never what could be secret."""
+    return {
+        "candidates": depth,
+        "as_deployed": config.as_deployed,
+        "doc_key": config.doc_key,
+        "dtype": config.dtype,
+        "dataset": {"name": dataset.name, "queries": len(dataset), "hash": dataset_hash(dataset)},
+        "concurrency": config.concurrency,
+        "timeout": config.timeout,
+        "retries": config.retries,
+        "latency": config.latency or 0,
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "environment": environment(packages()),
+    }
+
+
+def dataset_hash(dataset: Dataset) -> str:
+    """Return a hash of the queries, the labels and the documents."""
+    digest = hashlib.sha256()
+    for document in dataset.documents:
+        digest.update(f"{document.id}\x00{document.text}\x00".encode("utf-8", "surrogatepass"))
+    # What repr(dataset.queries) is, in pieces: the whole is as large as the labels
+    for number, query in enumerate(dataset.queries):
+        digest.update(f"{', ' if number else '('}{query!r}".encode("utf-8", "surrogatepass"))
+    digest.update(b",)" if len(dataset) == 1 else b")")
+    return digest.hexdigest()[:16]

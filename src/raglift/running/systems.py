@@ -1,0 +1,150 @@
+"""A whole retrieval system from a dataset's documents, for the command line, the demo and the walkthrough."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from raglift.adapters.embeddings import embedder_by_name
+from raglift.base.display import describe_error
+from raglift.base.validation import quoted
+from raglift.components.chunkers import Chunker, RecursiveChunker
+from raglift.components.embedding import build_index
+from raglift.components.http.client import is_http_address, perhaps_address, shown_address
+from raglift.components.http.retriever import HttpRetriever
+from raglift.components.models import EMBEDDED_MODEL, Dtype
+from raglift.components.retrievers import BM25Retriever, DenseRetriever, HybridRetriever, parse_retriever
+from raglift.errors import ConfigurationError
+from raglift.llm.providers import load_dot_env
+
+if TYPE_CHECKING:
+    from raglift.records.dataset import Dataset
+    from raglift.records.documents import Chunk
+
+
+# Users' systems by reference: `module:name`, or the address of an HTTP service.
+
+
+def load_system(given: Any, mapping: str | os.PathLike[str] | None = None) -> Any:
+    """Return a system: what a reference names, or an object as it is.
+
+    A function or class that can be called without arguments is called, to make the system.
+
+    Args:
+        given: `module:name`, where the module is in the working folder or installed; the address of an HTTP service;
+            or an object.
+        mapping: the file that says what is sent to an HTTP service, and where its hits are in the answer.
+
+    Raises:
+        ConfigurationError: the reference leads nowhere, the function that makes the system failed, or a mapping is
+            given for what is no HTTP service.
+        MappingError: the mapping is not described as it must be; every fault is listed.
+        MissingKey: an environment variable that the mapping names is not set.
+    """
+    if isinstance(given, str) and is_http_address(given):
+        load_dot_env()
+        return HttpRetriever(given, mapping)
+    if isinstance(given, str) and perhaps_address(given):
+        raise ConfigurationError(
+            f"system: found {quoted(shown_address(given))}; expected the address of a service with http:// or https:// "
+            "before it, as http://localhost:8000/search; or module:name, as my_rag:retriever"
+        )
+    if mapping is not None:
+        found = repr(given) if isinstance(given, str) else f"a {type(given).__name__}" if given is not None else "none"
+        raise ConfigurationError(
+            f"mapping: found {os.fspath(mapping)!r} with the system {found}; expected it with the address of an HTTP "
+            "service, as --system http://localhost:8000/search"
+        )
+    found = _imported(given) if isinstance(given, str) else given
+    if not is_factory(found):
+        return found
+    name = given if isinstance(given, str) else getattr(found, "__name__", "the system")
+    try:
+        return found()
+    except (Exception, SystemExit) as error:  # a script that ends itself is no reason to end ours
+        raise ConfigurationError(f"system: {name}() failed: {describe_error(error)}") from error
+
+
+def _imported(reference: str) -> Any:
+    module_name, _, name = reference.partition(":")
+    if not module_name or not name:
+        raise ConfigurationError(f"system: found {reference!r}; expected module:name, as my_rag:retriever")
+    here = os.getcwd()  # noqa: PTH109 — sys.path holds texts
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        module = importlib.import_module(module_name)
+    except (ImportError, TypeError, ValueError) as error:  # a relative or ill-formed name is no ImportError
+        raise ConfigurationError(
+            f"system: the module {module_name!r} cannot be imported: {error}; "
+            "expected a module in this folder or installed"
+        ) from error
+    except (Exception, SystemExit) as error:
+        raise ConfigurationError(f"system: the module {module_name!r} failed: {describe_error(error)}") from error
+    if not hasattr(module, name):
+        public = [known for known in vars(module) if not known.startswith("_")]
+        raise ConfigurationError(f"system: {module_name} has no {name!r}; expected one of {', '.join(public)}")
+    return getattr(module, name)
+
+
+def is_factory(found: Any) -> bool:
+    """Whether something is a function that can be called without arguments, and so makes a system."""
+    if not (inspect.isfunction(found) or inspect.isclass(found)):
+        return False
+    try:
+        inspect.signature(found).bind()
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+# A whole retrieval system from a dataset's documents, for the command line, the demo and the walkthrough.
+
+
+@dataclass(frozen=True)
+class LocalSystem:
+    """What a system of raglift's own parts is made of."""
+
+    retriever: str = "dense"
+    """One of `RETRIEVERS`, a hybrid one with its weights where they differ: `hybrid(dense=0.7,bm25=0.3)`."""
+    chunker: Chunker = field(default_factory=RecursiveChunker)
+    """How documents are split."""
+    embedding: str = EMBEDDED_MODEL
+    """The embedding model of a dense or hybrid retriever."""
+    dtype: Dtype = "auto"
+    """What the embedding model computes in."""
+
+
+def chunks_of(dataset: Dataset, chunker: Chunker) -> tuple[Chunk, ...]:
+    """Split a dataset's documents.
+
+    Raises:
+        ConfigurationError: the dataset has no documents.
+    """
+    if not dataset.documents:
+        raise ConfigurationError(
+            f"{dataset.name}: found no documents to index; expected a dataset folder with documents, "
+            "or --documents PATH, or a system of your own (--system module:name)"
+        )
+    return chunker.split(dataset.documents)
+
+
+def build_retriever(dataset: Dataset, parts: LocalSystem, *, progress: bool | None = None) -> Any:
+    """Split, embed and index a dataset's documents.
+
+    Raises:
+        ConfigurationError: an unknown retriever, or a dataset without documents.
+    """
+    spec = parse_retriever(parts.retriever)
+    chunks = chunks_of(dataset, parts.chunker)
+    if not spec.needs_embedding:
+        return BM25Retriever(chunks)
+    embedder = embedder_by_name(parts.embedding, dtype=parts.dtype)
+    dense = DenseRetriever(build_index(chunks, embedder, progress=progress))
+    if spec.kind == "dense":
+        return dense
+    return HybridRetriever([dense, BM25Retriever(chunks)], spec.weights, constant=spec.constant)

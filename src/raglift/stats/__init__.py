@@ -1,0 +1,5 @@
+"""Paired tests, intervals, multiple comparisons and power. Knows no metric."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,13 @@
+from .intervals import CONFIDENCE as CONFIDENCE
+from .intervals import Interval as Interval
+from .intervals import difference_interval as difference_interval
+from .intervals import mean_interval as mean_interval
+from .paired_tests import FEW_QUERIES as FEW_QUERIES
+from .paired_tests import TIED as TIED
+from .paired_tests import PairedDifference as PairedDifference
+from .paired_tests import SignFlipTest as SignFlipTest
+from .paired_tests import holm as holm
+from .paired_tests import paired_difference as paired_difference
+from .paired_tests import paired_differences as paired_differences
+from .paired_tests import sign_flip_test as sign_flip_test
+from .power import detectable_difference as detectable_difference

@@ -1,0 +1,237 @@
+"""The forms in which records are saved, as pydantic checks them: strictly, so that `"1"` and `true` are no numbers.
+
+A record is saved as an object of its own fields: `Saved` reads it by the types and defaults of its dataclass, so that a
+record is written down once. What is saved otherwise has a model here: the header, `run.json`, and a line of the traces.
+`run.json` and its spec may have fields that no model lists: what a later raglift adds is no damage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    FailFast,
+    Field,
+    InstanceOf,
+    PlainValidator,
+    Strict,
+    TypeAdapter,
+)
+from pydantic_core import core_schema
+
+from raglift.base.validation import Expected, shown, wrong
+from raglift.matching.rule import MatchRule
+from raglift.metrics.profiles.registry import PROFILES
+from raglift.records.documents import Chunk
+from raglift.records.labels import Fact, Passage, Query
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import CoreSchema
+
+    from raglift.records.rankings import Cost, StageInfo
+
+
+T = TypeVar("T")
+
+_MOST = 10**18
+"""As in labels, an integer has at most 18 digits: what is larger fits into no array."""
+_NOT_FINITE = ("nan", "inf", "-inf")
+"""How numbers are saved that JSON has none of."""
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number as it is saved: NaN and infinities are texts."""
+    return abs(value) < _MOST if type(value) is int else isinstance(value, float) or value in _NOT_FINITE
+
+
+def _number(value: Any) -> float:
+    if not is_number(value):
+        raise wrong(shown(value), "a number")
+    return float(value)
+
+
+def is_place(value: Any) -> bool:
+    """Whether a value can be saved as a place in a text."""
+    return type(value) is int and abs(value) < _MOST
+
+
+def whole(place: Any) -> Any:
+    """Return a place in a document, 10.0 as 10; None for a number that is none."""
+    if not isinstance(place, float):
+        return place
+    return int(place) if place.is_integer() else None
+
+
+def of_older(line: Any) -> Any:
+    """Return a chunk's line as it is written now: an older raglift kept a system's numbers for ids and places."""
+    if not isinstance(line, dict):
+        return line
+    ids = {name: str(line[name]) for name in ("id", "doc_id") if type(line.get(name)) in (int, float)}
+    return line | ids | {name: whole(line[name]) for name in ("start", "end") if type(line.get(name)) is float}
+
+
+# Not pydantic's own texts: a saved text may hold half a character, as what a system returned may
+Text = Annotated[str, InstanceOf(), Expected("a text")]
+Flag = Annotated[bool, Strict(), Expected("true or false")]
+Integer = Annotated[int, Field(strict=True, gt=-_MOST, lt=_MOST), Expected("an integer of at most 18 digits")]
+Count = Annotated[int, Field(strict=True, ge=0, lt=_MOST), Expected("an integer, 0 or more")]
+AtLeastOne = Annotated[int, Field(strict=True, ge=1, lt=_MOST), Expected("an integer, 1 or more")]
+Number = Annotated[float, PlainValidator(_number), Expected("a number")]
+Object = Annotated[dict[str, Any], InstanceOf(), Expected("an object")]
+TextOrInteger = Annotated[Text | Integer, Expected("a text or a number")]
+# JSON has lists alone; the first fault of a damaged one is enough
+Several = Annotated[tuple[T, ...], Strict(strict=False), FailFast()]
+
+
+class Saved:
+    """For `Annotated`: a record, read from the object of its fields that it is saved as."""
+
+    def __get_pydantic_core_schema__(self, record: type[Any], handler: GetCoreSchemaHandler) -> CoreSchema:
+        hints = get_type_hints(record, localns={"Mapping": Mapping})
+        known = {
+            field.name: core_schema.typed_dict_field(
+                handler.generate_schema(_OTHERWISE.get((record, field.name)) or _saved_as(hints[field.name])),
+                required=field.default is MISSING and field.default_factory is MISSING,
+            )
+            for field in fields(record)
+            if field.compare  # a framework's own object, which no two records are told apart by, is not saved
+        }
+        form = core_schema.typed_dict_schema(known, extra_behavior="forbid", strict=True)
+        # The record's own constructor: what pydantic would fill in by itself takes more memory
+        return core_schema.no_info_after_validator_function(lambda given: record(**given), form)
+
+
+def _saved_as(hint: Any) -> Any:
+    """Return the form in which a value of a record's field is saved."""
+    parts = get_args(hint)
+    if get_origin(hint) is UnionType:
+        return _saved_as(parts[0]) | None
+    if get_origin(hint) is tuple:
+        return Several[_saved_as(parts[0])]  # type: ignore[misc]
+    if get_origin(hint) is Mapping:
+        return Object if parts[1] is Any else dict[Text, _saved_as(parts[1])]  # type: ignore[misc]
+    return Annotated[hint, Saved()] if is_dataclass(hint) else _PLAIN[hint]
+
+
+_PLAIN: Mapping[type, Any] = {str: Text, bool: Flag, int: Count, float: Number}
+# A system may say of a chunk that it begins at -1
+_OTHERWISE: Mapping[tuple[type, str], Any] = {
+    **{(record, name): Integer | None for record in (Chunk, Passage) for name in ("start", "end")},
+    (Fact, "passages"): Annotated[Several[Annotated[Passage, Saved()]], Field(min_length=1)],
+}
+"""The fields whose types do not say all."""
+
+
+class SavedModel(BaseModel):
+    """What is saved in another form than a record's; fields that are not listed are left alone."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+
+
+class _SavedStage(SavedModel):
+    model_config = ConfigDict(extra="forbid")
+
+    stage: Text
+    seconds: Number
+    hits: Annotated[list[Any], InstanceOf(), Expected("a list")]
+    """Number of the chunk and score of each; there are many, and what reads them checks them."""
+
+
+class SavedTrace(SavedModel):
+    """A line of the traces."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    query_id: Text
+    stages: Several[_SavedStage]
+    error: Text | None
+
+
+class SavedInventory(SavedModel):
+    """What is known of an index's chunks; each is saved as its number."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    chunks: Count
+    touching: Several[Integer]
+    touches: Several[
+        Annotated[tuple[Integer, Integer, Integer, Integer], Strict(strict=False), Expected("a list of four integers")]
+    ]
+    minimum_length: Count
+    unicode_folding: Flag
+    abutting: Flag = False
+
+
+class _Relabelled(SavedModel):
+    dataset: dict[Text, TextOrInteger]
+    unlabelled: Count
+    ignored: Count
+
+
+class _SweepMark(SavedModel):
+    name: Text = ""
+    read_in_part: Count = 0
+    models: dict[Text, Text] = {}
+
+
+def _match_rule(settings: dict[str, Any]) -> dict[str, Any]:
+    MatchRule(**settings)  # raises where what counted as a match is no rule: it could not be matched again
+    return settings
+
+
+class _Spec(SavedModel):
+    """What reports, comparisons and rescoring take from what was asked."""
+
+    candidates: AtLeastOne
+    match: Annotated[Object, AfterValidator(_match_rule)]
+    as_deployed: Flag = False
+    profile: Text = ""
+    ks: Several[AtLeastOne] = ()
+    dataset: dict[Text, TextOrInteger] = {}
+    environment: dict[Text, Text] = {}
+    # These may be missing, but not null
+    relabelled: _Relabelled = Field(default=None)  # type: ignore[assignment]
+    sweep: _SweepMark = Field(default=None)  # type: ignore[assignment]
+
+
+def _profile(name: str) -> str:
+    if name not in PROFILES:
+        raise wrong(shown(name), f"one of {', '.join(PROFILES)}")
+    return name
+
+
+def _names(stages: tuple[StageInfo, ...]) -> tuple[StageInfo, ...]:
+    names = [stage.name for stage in stages]
+    if len(set(names)) < len(names):
+        raise wrong(", ".join(map(shown, names)), "each name once")
+    return stages
+
+
+class Header(SavedModel):
+    """`run.json`, besides its format; what is missing in older runs has a default."""
+
+    stages: Annotated[Several[Annotated[StageInfo, Saved()]], Field(min_length=1), AfterValidator(_names)]
+    dataset: Text
+    spec: _Spec
+    run_notes: Several[Text]
+    profile: Annotated[Text, AfterValidator(_profile)]
+    metrics: Several[Text]
+    truncated: dict[Text, Count]
+    truncated_tokens: dict[Text, Count] = {}
+    notes: Several[Text]
+    inventory: SavedInventory | None = None
+    cost: Annotated[Cost, Saved()] | None = None
+    own_metrics: dict[Text, Object] = {}
+
+
+CHUNK: TypeAdapter[Chunk] = TypeAdapter(Annotated[Chunk, Saved()])
+QUERY: TypeAdapter[Query] = TypeAdapter(Annotated[Query, Saved()])
+TRACE: TypeAdapter[SavedTrace] = TypeAdapter(SavedTrace)
+HEADER: TypeAdapter[Header] = TypeAdapter(Header)

@@ -1,0 +1,149 @@
+"""JSON and JSON Lines on disk: whatever a framework put into a record is written, and a damaged line is named."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from raglift.base.display import excerpt, printable
+from raglift.base.validation import WrongKind
+from raglift.errors import RagliftError, RunError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    import pandas as pd
+
+    from raglift.records.metric import Metric
+
+
+# Evaluations on disk: plain files in one folder, never a pickle. run.json what was asked and measured: spec, stages,
+# notes, versions, dataset hash; the format's version queries.jsonl the queries with their labels, as they were
+# resolved chunks.jsonl each distinct chunk that was returned or that touches a passage, once traces.jsonl one line a
+# query: for each stage the hits (chunk number, score) and seconds, or the error scores.parquet one row a query, stage
+# and metric
+
+
+FORMAT = 1
+"""The version of the files; a folder with a higher one was written by a newer raglift."""
+
+RUN, QUERIES, CHUNKS, TRACES, SCORES = (
+    "run.json",
+    "queries.jsonl",
+    "chunks.jsonl",
+    "traces.jsonl",
+    "scores.parquet",
+)
+CHUNK_FIELDS = ("id", "doc_id", "start", "end", "text")
+
+
+def score_keys(query_ids: tuple[str, ...], stages: tuple[str, ...], metrics: tuple[Metric, ...]) -> pd.DataFrame:
+    """Return what each row of the scores is about, in the order of the values.
+
+    Parquet holds UTF-8 alone: of half a character in an id, the backslash form.
+    """
+    import pandas as pd
+
+    texts = [str(metric) for metric in metrics]
+    of_stage = np.repeat(np.array(texts, dtype=object), len(query_ids))
+    return pd.DataFrame(
+        {
+            "query_id": np.tile(np.array([*map(_utf8, query_ids)], dtype=object), len(stages) * len(texts)),
+            "stage": np.repeat(np.array([*map(_utf8, stages)], dtype=object), len(of_stage)),
+            "metric": np.tile(of_stage, len(stages)),
+        },
+        dtype=object,
+    )
+
+
+def _utf8(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+# JSON and JSON Lines on disk: whatever a framework put into a record is written, and a damaged line is named.
+
+
+T = TypeVar("T")
+_LONGEST_WORDS = 501
+DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, RagliftError)
+"""What reading a record raises when a file is not what was written."""
+
+
+def told(error: Exception) -> str:
+    """Return what an error of `DAMAGE` says, on one line; one that no check has worded comes with its kind."""
+    said = printable(excerpt(str(error), _LONGEST_WORDS))
+    return said if isinstance(error, (WrongKind, RagliftError)) else f"{type(error).__name__}: {said}"
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON can hold it: NumPy's numbers as Python's; NaN, infinities and anything unknown as text."""
+    # What there is most of comes first, and is told at once: a run has many hits
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else str(float(value))
+    if isinstance(value, (list, tuple)):
+        return [plain(part) for part in value]
+    if isinstance(value, (dict, Mapping)):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return plain(float(value))
+    return plain(value.tolist()) if isinstance(value, np.ndarray) else str(value)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write one value."""
+    # A lone surrogate has no UTF-8, but its backslash form is JSON's own
+    text = json.dumps(plain(value), ensure_ascii=False, indent=2) + "\n"
+    path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+
+
+def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    """Write one record a line."""
+    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+        file.writelines(json.dumps(plain(record), ensure_ascii=False) + "\n" for record in records)
+
+
+def read_json(path: Path) -> Any:
+    """Read one value.
+
+    Raises:
+        RunError: the file cannot be read, or is not JSON.
+    """
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise RunError(f"{path}: cannot be read: {told(error)}; run the evaluation again") from error
+
+
+def read_lines(path: Path, build: Callable[[Any], T]) -> list[T]:
+    """Read one record a line.
+
+    Args:
+        path: the file.
+        build: makes the record from the line's value.
+
+    Raises:
+        RunError: the file cannot be read, or a line is not what was written; the message names it.
+    """
+    records = []
+    number = 0
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):  # noqa: B007 — for the message
+                records.append(build(json.loads(line)))
+    except OSError as error:
+        raise RunError(f"{path}: cannot be read: {error}; run the evaluation again") from error
+    except DAMAGE as error:
+        raise RunError(f"{path}:{number}: damaged: {told(error)}; run the evaluation again") from error
+    return records

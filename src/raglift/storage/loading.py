@@ -1,0 +1,224 @@
+"""An evaluation from a folder, checked."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from raglift.analysis.records import EvaluationRecord
+from raglift.base.limits import LARGEST_SCORE, allowed, is_file, is_folder, is_there, most_bytes, user_path
+from raglift.base.validation import WrongKind, quoted, read_as, shown
+from raglift.errors import RunError
+from raglift.metrics.computing import Scores
+from raglift.metrics.parsing import read_metric
+from raglift.records.dataset import Dataset
+from raglift.records.rankings import Hit, Inventory, Ranking, Run, StageTrace, Trace
+from raglift.storage.forms import CHUNK, HEADER, QUERY, TRACE, is_number, of_older
+from raglift.storage.layout import (
+    CHUNKS,
+    DAMAGE,
+    FORMAT,
+    QUERIES,
+    RUN,
+    SCORES,
+    TRACES,
+    read_json,
+    read_lines,
+    score_keys,
+    told,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
+    from raglift.records.documents import Chunk
+    from raglift.records.labels import Query
+    from raglift.records.metric import Metric
+    from raglift.storage.forms import SavedInventory
+
+
+def read_evaluation(folder: str | Path) -> EvaluationRecord:
+    """Read an evaluation that was saved.
+
+    The documents are not saved with it, so they are not in the dataset that comes back.
+
+    Raises:
+        RunError: the folder is missing, damaged, or from a newer version; the message names the file and line.
+    """
+    source = user_path(folder)
+    try:
+        if not is_file(source / RUN):
+            raise RunError(_no_run(source))
+    except OSError as error:
+        raise RunError(f"{source}: cannot be read: {told(error)}; expected the right to look into it") from error
+    head = read_json(source / RUN)
+    if not isinstance(head, dict) or type(head.get("format")) is not int:
+        raise RunError(f"{source / RUN}: found no format number; expected the {RUN} of a saved evaluation")
+    if head["format"] > FORMAT:
+        raise RunError(
+            f"{source / RUN}: found format {head['format']}; expected {FORMAT} or lower: "
+            "it was written by a newer raglift; upgrade with pip install -U raglift"
+        )
+    chunks = read_lines(source / CHUNKS, _chunk)
+    queries = tuple(read_lines(source / QUERIES, partial(read_as, QUERY)))
+    traces = tuple(read_lines(source / TRACES, partial(_trace, chunks)))
+    if [trace.query_id for trace in traces] != [query.id for query in queries]:
+        raise _damaged(source / TRACES, f"found other queries than in {QUERIES}")
+    try:
+        return _evaluation(source, head, chunks, queries, traces)
+    except RunError:
+        raise
+    except DAMAGE as error:
+        raise _damaged(source / RUN, told(error)) from error
+
+
+def _no_run(source: Path) -> str:
+    """Return why a path is no saved evaluation."""
+    if not is_there(source):
+        return f"{source}: found nothing there; expected the folder of a saved evaluation: check the path"
+    found = f"a folder without {RUN}" if is_folder(source) else "a file"
+    return f"{source}: found {found}; expected the folder of a saved evaluation, as evaluation.save or --save writes it"
+
+
+def _damaged(path: Path, found: str) -> RunError:
+    return RunError(f"{path}: damaged: {found}; run the evaluation again")
+
+
+def _check_size(path: Path, rows: int) -> None:
+    """Raise unless a file has as many rows as there are scores, and unpacks to no more than is taken into memory.
+
+    Raises:
+        RunError: it has other rows, or too much in them.
+        OSError: it cannot be read.
+    """
+    from pyarrow import parquet
+
+    metadata = parquet.read_metadata(path)
+    if metadata.num_rows != rows:
+        raise _damaged(path, f"found {metadata.num_rows:,} rows; expected {rows:,}, one a query, stage and metric")
+    size = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
+    if size > most_bytes():
+        raise RunError(f"{path}: found what unpacks to {size:,} bytes; expected {allowed()}")
+
+
+def _read_scores(
+    path: Path, query_ids: tuple[str, ...], stages: tuple[str, ...], metrics: tuple[Metric, ...]
+) -> Scores:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        _check_size(path, len(query_ids) * len(stages) * len(metrics))
+        keys = score_keys(query_ids, stages, metrics)
+        names = list(keys.columns)
+        # As numbers of a dictionary, texts that are equal take no room of their own. What pandas wrote about its own
+        # types is not looked at: it is as untrusted as the rest
+        table = parquet.read_table(path, columns=[*names, "value"], partitioning=None, read_dictionary=names)
+        table.validate(full=True)  # a damaged file may hold texts that are no UTF-8
+        frame = table.to_pandas(ignore_metadata=True)
+        of_them = not any(table.column(name).null_count for name in names) and all(
+            _is_same(frame[name], keys[name]) for name in names
+        )
+        values = frame["value"].to_numpy(dtype=np.float64)
+    except RunError:
+        raise
+    except FileNotFoundError as error:  # pyarrow's says the path alone
+        raise RunError(f"{path}: missing; run the evaluation again") from error
+    except (*DAMAGE, OSError, pa.ArrowException, MemoryError) as error:  # a damaged size can be that of any memory
+        raise RunError(f"{path}: cannot be read: {told(error)}; run the evaluation again") from error
+    if (np.abs(values) > LARGEST_SCORE).any():
+        raise _damaged(path, f"found a score larger than {LARGEST_SCORE:g}")
+    if not of_them:
+        raise _damaged(path, "found other queries, stages or metrics than in the other files")
+    return Scores(query_ids, stages, metrics, values.reshape(len(stages), len(metrics), len(query_ids)).copy())
+
+
+def _is_same(found: pd.Series[Any], expected: pd.Series[Any]) -> bool:
+    """Return whether a column is as expected, compared as it holds it: Python's texts take many times the memory."""
+    known = getattr(found.dtype, "categories", None)
+    if known is not None and not expected.isin(known).all():
+        return False
+    return bool(found.equals(expected.astype(found.dtype)))
+
+
+def _evaluation(
+    source: Path, head: dict[str, Any], chunks: list[Chunk], queries: tuple[Query, ...], traces: tuple[Trace, ...]
+) -> EvaluationRecord:
+    header = read_as(HEADER, head)
+    names = tuple(stage.name for stage in header.stages)
+    _check_stages(source, names, traces)
+    metrics = tuple(read_metric(metric, header.own_metrics) for metric in header.metrics)
+    inventory = None if header.inventory is None else _inventory(header.inventory, chunks, queries)
+    return EvaluationRecord(
+        # the spec as it stands, with what a later raglift has added to it
+        run=Run(header.stages, traces, head["spec"], header.run_notes, inventory, header.cost),
+        dataset=Dataset(queries, name=header.dataset),
+        scores=_read_scores(source / SCORES, tuple(query.id for query in queries), names, metrics),
+        profile=header.profile,
+        truncated=header.truncated,
+        truncated_tokens=header.truncated_tokens,
+        notes=header.notes,
+    )
+
+
+def _inventory(saved: SavedInventory, chunks: list[Chunk], queries: tuple[Query, ...]) -> Inventory:
+    """Return what was known of all chunks of an index; its numbers must be those of what is saved."""
+    unknown = next((number for number in saved.touching if not 0 <= number < len(chunks)), None)
+    if unknown is not None:
+        raise _no_chunk(unknown, chunks)
+    touching = tuple(chunks[number] for number in saved.touching)
+    facts = [len(fact.passages) for query in queries if query.is_labelled for fact in query.facts]
+    for touch in saved.touches:
+        query, fact, alternative, number = touch
+        known = 0 <= query < len(queries) and 0 <= fact < len(facts) and 0 <= alternative < facts[fact]
+        if not known or not 0 <= number < len(touching):
+            raise WrongKind(f"inventory.touches: found the touch {list(touch)}; expected numbers of what is saved")
+    looked_for = saved.minimum_length, saved.unicode_folding, saved.abutting
+    return Inventory(saved.chunks, touching, saved.touches, *looked_for)
+
+
+def _check_stages(source: Path, names: tuple[str, ...], traces: tuple[Trace, ...]) -> None:
+    """Raise unless each query went through the stages in order."""
+    for number, trace in enumerate(traces, start=1):
+        done = tuple(stage.stage for stage in trace.stages)
+        if done != names[: len(done)]:
+            told_stages = f"found the stages {', '.join(map(quoted, done))}; expected them as in {RUN}"
+            raise RunError(f"{source / TRACES}:{number}: damaged: {told_stages}; run the evaluation again")
+
+
+def _chunk(line: Any) -> Chunk:
+    try:
+        return read_as(CHUNK, line)
+    except WrongKind:
+        return read_as(CHUNK, of_older(line))
+
+
+def _trace(chunks: list[Chunk], line: Any) -> Trace:
+    saved = read_as(TRACE, line)
+    stages = tuple(StageTrace(stage.stage, _ranking(chunks, stage.hits), stage.seconds) for stage in saved.stages)
+    return Trace(saved.query_id, stages, saved.error)
+
+
+def _ranking(chunks: list[Chunk], saved: list[Any]) -> Ranking:
+    """Return the hits of a stage, checked here and not by pydantic: there may be millions."""
+    hits = []
+    for rank, hit in enumerate(saved, start=1):
+        if type(hit) is not list or len(hit) != 2:
+            raise WrongKind(f"hits: found {shown(hit)}; expected the number of a chunk and a score")
+        number, score = hit
+        if type(score) is not float and score is not None:
+            if not is_number(score):
+                raise WrongKind(f"hits: found the score {shown(score)}; expected a number or null")
+            score = float(score)
+        if type(number) is not int or not 0 <= number < len(chunks):
+            raise _no_chunk(number, chunks)
+        hits.append(Hit(chunks[number], rank, score))
+    return Ranking(tuple(hits))
+
+
+def _no_chunk(number: Any, chunks: list[Chunk]) -> WrongKind:
+    return WrongKind(f"found the chunk {shown(number)}; expected one of the {len(chunks)} in {CHUNKS}")

@@ -1,0 +1,317 @@
+"""Labels as other tools take them: ids with grades, whatever the labels of a dataset are about."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from raglift.analysis.upper_bound import judgements_of, rule_of, serves
+from raglift.matching.coverage import is_enough
+from raglift.matching.match import judge
+from raglift.matching.rule import Text
+from raglift.records.rankings import Ranking
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from raglift.analysis.records import EvaluationRecord
+    from raglift.matching.matches import Judgements
+    from raglift.matching.rule import MatchRule
+    from raglift.records.documents import Chunk
+    from raglift.records.labels import Query
+    from raglift.records.rankings import Inventory
+
+
+# Where tools that know ids alone compute other values than raglift, and why.
+
+
+_SEVERAL_CHUNKS = "facts that more than one chunk stands for (there each of these is a relevant item of its own)"
+_SEVERAL_FACTS = "chunks that stand for more than one fact (there each is one item, with its highest grade)"
+_LOWER_GRADE = "facts of which only an alternative of a lower grade is known (there the ideal ranking is poorer)"
+_IN_PART = "facts that other chunks cover in part (there these count for nothing)"
+_OTHERWISE = "hits that are judged otherwise than their id (there ids alone decide)"
+_REPEATED = "hits that repeat an id of their ranking (they are left out, so later ones move up)"
+_REASONS = (_SEVERAL_CHUNKS, _SEVERAL_FACTS, _LOWER_GRADE, _IN_PART, _OTHERWISE, _REPEATED)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One reason for which other tools compute other values for some queries."""
+
+    reason: str
+    """What differs, and what other tools make of it."""
+    count: int
+    """How many of what the sentence is about."""
+    query_ids: tuple[str, ...]
+    """For which queries."""
+
+    def __str__(self) -> str:
+        queries = len(self.query_ids)
+        return f"{self.reason}: {self.count:,}, in {queries:,} {'query' if queries == 1 else 'queries'}"
+
+
+def differences_of(
+    queries: Sequence[Query],
+    proofs: Mapping[int, Mapping[str, int]],
+    in_part: Mapping[int, int] | None,
+    grades: Mapping[str, Mapping[str, int]],
+    stages: Sequence[Judgements],
+) -> tuple[Difference, ...]:
+    """Return why other tools compute other values from ids, for which queries.
+
+    For all other queries, whose facts and ids go one to one, the values of HitRate, Precision, Recall, F1, RR, AP and
+    NDCG by the default conventions are the same.
+
+    Args:
+        queries: with their facts.
+        proofs: for each fact, numbered among all facts of labelled queries, the ids that stand for it, with grades.
+        in_part: by coverage, for each fact, how many chunks cover a part of it without standing for it; else None.
+        grades: for each labelled query, what is told of each id.
+        stages: what matched.
+    """
+    found: dict[str, dict[str, int]] = {reason: defaultdict(int) for reason in _REASONS}
+    first = 0
+    for query in queries:
+        if not query.is_labelled:
+            continue
+        facts = range(first, first + len(query.facts))
+        first += len(query.facts)
+        ids = [each for fact in facts for each in proofs.get(fact, ())]
+        found[_SEVERAL_CHUNKS][query.id] += sum(len(proofs.get(fact, ())) > 1 for fact in facts)
+        found[_SEVERAL_FACTS][query.id] += len({each for each in ids if ids.count(each) > 1})
+        found[_LOWER_GRADE][query.id] += sum(
+            max(proofs[number].values()) < fact.ideal_grade
+            for number, fact in zip(facts, query.facts, strict=True)
+            if proofs.get(number)
+        )
+        found[_IN_PART][query.id] += sum(bool((in_part or {}).get(fact)) for fact in facts)
+    for judged in stages:
+        _look_at_hits(queries, judged, grades, found, by_coverage=in_part is not None)
+    return tuple(
+        Difference(reason, sum(counts.values()), tuple(query for query, count in counts.items() if count))
+        for reason, counts in found.items()
+        if any(counts.values())
+    )
+
+
+def _look_at_hits(
+    queries: Sequence[Query],
+    judged: Judgements,
+    grades: Mapping[str, Mapping[str, int]],
+    found: Mapping[str, dict[str, int]],
+    *,
+    by_coverage: bool,
+) -> None:
+    """Note the hits that are judged otherwise than their id, and those that repeat an id.
+
+    By coverage, those that match without standing for a fact are noted as covering it in part.
+    """
+    matched: dict[int, set[int]] = defaultdict(set)
+    for number, rank in zip(judged.matches.query.tolist(), judged.matches.rank.tolist(), strict=True):
+        matched[number].add(rank)
+    for number, (query, ranking) in enumerate(zip(queries, judged.rankings, strict=True)):
+        if not query.is_labelled:
+            continue
+        of_query = grades[query.id]
+        ids = [hit.chunk.id for hit in ranking.hits]
+        relevant = {rank for rank, each in enumerate(ids, start=1) if of_query.get(each, 0) > 0}
+        found[_OTHERWISE][query.id] += len(relevant - matched[number] if by_coverage else relevant ^ matched[number])
+        found[_REPEATED][query.id] += len(ids) - len(set(ids))
+
+
+# Labels as other tools take them: ids with grades, whatever the labels of a dataset are about. Other tools know of
+# ids alone. So a label that is a text or a place becomes the ids of the chunks that are known to prove it: those of
+# all hits and, where the index was looked through, those that touch a passage. A fact that no known chunk proves
+# becomes an id that no hit has, so that it counts as missed there too.
+
+
+UNFOUND = "raglift-unfound"
+"""What the id of a fact begins with that no known chunk proves: `raglift-unfound:QUERY:NUMBER`."""
+
+
+class Subtopic(NamedTuple):
+    """Which id stands for which fact."""
+
+    query_id: str
+    number: int
+    """Of the fact in its query, from 1."""
+    id: str
+    grade: int
+
+
+@dataclass(frozen=True, eq=False)
+class IdLabels:
+    """The labels of a dataset as ids."""
+
+    grades: Mapping[str, Mapping[str, int]]
+    """For each labelled query, each id with its grade; 0 for what was judged irrelevant."""
+    subtopics: tuple[Subtopic, ...]
+    """Which id stands for which fact."""
+    unfound: int
+    """Facts that no known chunk proves, which have an id of their own."""
+    unlabelled: tuple[str, ...]
+    """The queries without labels, or that the corpus does not answer: other tools are told nothing of them."""
+    of_this_run: bool
+    """Whether chunks are known from this run's hits alone, so that others may prove a fact too."""
+    differences: tuple[Difference, ...]
+    """Why other tools compute other values for some queries."""
+
+    def __len__(self) -> int:
+        return sum(map(len, self.grades.values()))
+
+    @property
+    def irrelevant(self) -> int:
+        """How many labels say that something does not help."""
+        return sum(grade < 1 for grades in self.grades.values() for grade in grades.values())
+
+    @property
+    def differing(self) -> tuple[str, ...]:
+        """The queries for which other tools compute other values."""
+        among = {query for difference in self.differences for query in difference.query_ids}
+        return tuple(query for query in self.grades if query in among)
+
+
+def labels_of(evaluation: EvaluationRecord) -> IdLabels:
+    """Return the labels of an evaluation as ids of the chunks that are known.
+
+    A chunk has the highest grade among the passages that it proves by the evaluation's match rule. By coverage, each
+    chunk that covers enough of a passage by itself stands for its fact; where none does, those that do together.
+    """
+    queries, rule, inventory = evaluation.dataset.queries, rule_of(evaluation), evaluation.run.inventory
+    stages = judgements_of(evaluation)
+    known = [*stages, *_judged_inventory(queries, inventory, rule)]
+    pieces = [piece for judged in known for piece in _pieces(judged)]
+    in_part: dict[int, int] | None
+    if rule.by_coverage:
+        proofs, in_part = _proofs_by_coverage(queries, pieces, rule)
+    else:
+        proofs, in_part = _proofs_by_match(pieces), None
+    _add_named_ids(queries, proofs)
+    grades, subtopics, unfound = _grades(queries, proofs)
+    _add_irrelevant(queries, known, grades)
+    by_id = all(passage.chunk_id is not None for query in queries for fact in query.facts for passage in fact.passages)
+    return IdLabels(
+        grades=grades,
+        subtopics=tuple(subtopics),
+        unfound=unfound,
+        unlabelled=tuple(query.id for query in queries if not query.is_labelled),
+        of_this_run=not by_id and (inventory is None or not serves(inventory, rule)),
+        differences=differences_of(queries, proofs, in_part, grades, stages),
+    )
+
+
+_Proofs = dict[int, dict[str, int]]
+"""For each fact, numbered among all facts of labelled queries: the ids that stand for it, with their grades."""
+
+
+class _Piece(NamedTuple):
+    """Which part of a passage a known chunk covers, in characters of the passage's normalized text."""
+
+    fact: int
+    alternative: int
+    id: str
+    grade: int
+    start: int
+    end: int
+    relevant: bool
+
+
+def _pieces(judged: Judgements) -> Iterator[_Piece]:
+    of = judged.pieces
+    columns = (of.query, of.rank, of.fact, of.passage, of.grade, of.normalized_start, of.normalized_end, of.relevant)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    for query, rank, fact, alternative, grade, start, end, relevant in rows:
+        chunk = judged.rankings[query].hits[rank - 1].chunk
+        yield _Piece(fact, alternative, chunk.id, grade, start, end, relevant)
+
+
+def _judged_inventory(queries: Sequence[Query], inventory: Inventory | None, rule: MatchRule) -> list[Judgements]:
+    """Return what the chunks match that touch a passage, hit or not, as if each query had got those that touch its."""
+    if inventory is None:
+        return []
+    touching: dict[int, dict[int, Chunk]] = defaultdict(dict)
+    for query, _, _, number in inventory.touches:
+        touching[query][number] = inventory.touching[number]
+    got = [Ranking.of((chunk, None) for chunk in touching[number].values()) for number in range(len(queries))]
+    return judge(queries, [got], rule)
+
+
+def _proofs_by_match(pieces: Sequence[_Piece]) -> _Proofs:
+    proofs: _Proofs = defaultdict(dict)
+    for piece in pieces:
+        if piece.relevant:
+            proofs[piece.fact][piece.id] = max(piece.grade, proofs[piece.fact].get(piece.id, 0))
+    return proofs
+
+
+def _proofs_by_coverage(
+    queries: Sequence[Query], pieces: Sequence[_Piece], rule: MatchRule
+) -> tuple[_Proofs, dict[int, int]]:
+    """Return the ids that stand for each fact; and for each, how many other chunks cover a part of it."""
+    passages = [fact.passages for query in queries if query.is_labelled for fact in query.facts]
+    text = Text(rule)
+    covering: dict[int, list[_Piece]] = defaultdict(list)
+    for piece in dict.fromkeys(pieces):
+        covering[piece.fact].append(piece)
+    proofs: _Proofs = {}
+    in_part: dict[int, int] = {}
+    for fact, of_fact in covering.items():
+        texts = [None if passage.text is None else text(passage.text) for passage in passages[fact]]
+        proving = [piece for piece in of_fact if _is_covered(texts[piece.alternative], [piece], rule)]
+        if not proving:
+            for alternative, wanted in enumerate(texts):
+                together = [piece for piece in of_fact if piece.alternative == alternative]
+                if together and _is_covered(wanted, together, rule):
+                    proving += [piece for piece in together if piece.relevant] or together
+        proofs.update(_proofs_by_match([piece._replace(relevant=True) for piece in proving]))
+        in_part[fact] = len({piece.id for piece in of_fact} - proofs.get(fact, {}).keys())
+    return proofs, in_part
+
+
+def _is_covered(text: str | None, pieces: Sequence[_Piece], rule: MatchRule) -> bool:
+    """Whether chunks together cover enough of a passage; of a chunk-id label, which has no text, its chunk does."""
+    return text is None or is_enough([(piece.start, piece.end) for piece in pieces], text, rule)
+
+
+def _add_named_ids(queries: Sequence[Query], proofs: _Proofs) -> None:
+    """Add the ids that labels name, whether or not a chunk with such an id is known."""
+    number = 0
+    for query in queries:
+        for fact in query.facts if query.is_labelled else ():
+            for passage in fact.passages:
+                if passage.chunk_id is not None:
+                    found = proofs.setdefault(number, {})
+                    found[passage.chunk_id] = max(passage.grade, found.get(passage.chunk_id, 0))
+            number += 1
+
+
+def _grades(queries: Sequence[Query], proofs: _Proofs) -> tuple[dict[str, dict[str, int]], list[Subtopic], int]:
+    """Return what is told of each id, which fact it stands for, and how many facts have an id of their own."""
+    grades: dict[str, dict[str, int]] = {}
+    subtopics: list[Subtopic] = []
+    number = unfound = 0
+    for query in queries:
+        if not query.is_labelled:
+            continue
+        of_query = grades[query.id] = {}
+        for place, fact in enumerate(query.facts, start=1):
+            found = proofs.get(number) or {f"{UNFOUND}:{query.id}:{place}": fact.ideal_grade}
+            unfound += not proofs.get(number)
+            number += 1
+            for each, grade in found.items():
+                of_query[each] = max(grade, of_query.get(each, 0))
+                subtopics.append(Subtopic(query.id, place, each, grade))
+    return grades, subtopics, unfound
+
+
+def _add_irrelevant(queries: Sequence[Query], known: Sequence[Judgements], grades: dict[str, dict[str, int]]) -> None:
+    """Add what was judged irrelevant and proves nothing, with the grade 0."""
+    for query in queries:
+        for passage in query.judged_irrelevant if query.is_labelled else ():
+            if passage.chunk_id is not None:
+                grades[query.id].setdefault(passage.chunk_id, 0)
+    for judged in known:
+        rows = zip(judged.irrelevant.query.tolist(), judged.irrelevant.rank.tolist(), strict=True)
+        for number, rank in rows:
+            grades[queries[number].id].setdefault(judged.rankings[number].hits[rank - 1].chunk.id, 0)

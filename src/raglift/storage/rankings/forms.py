@@ -1,0 +1,65 @@
+"""The forms that rankings and labels have in files: their names, their columns, and how a form is recognized.
+
+`trec`: rankings as `query Q0 id rank score tag`, labels as `query iteration id relevance`.
+`jsonl`: rankings as `{"query_id", "hits": [{"id", "score"}, …]}` per query or `{"query_id", "id", "score"}` per hit,
+labels as `{"query_id", "id", "grade"}`.
+`parquet`: one row per hit (`query_id`, `id`, optionally `score`, `rank`) or per label (`query_id`, `id`, `grade`).
+
+Any of the texts may be compressed with gzip, and then ends with `.gz`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from raglift.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+Form = Literal["trec", "jsonl", "parquet"]
+"""What a file of rankings or labels is written in."""
+
+FORMS: tuple[Form, ...] = ("trec", "jsonl", "parquet")
+"""The forms, as an option names them."""
+
+QUERY_ID, ID, SCORE, RANK, GRADE = "query_id", "id", "score", "rank", "grade"
+"""Fields in JSON Lines and columns in Parquet; a rank is counted from 1."""
+HITS = "hits"
+"""In JSON Lines, the list of one query's hits, best first: objects with `id` and `score`, or bare ids."""
+
+RUN_COLUMNS = ("query", "Q0", "id", "rank", "score", "tag")
+"""What the columns of a TREC run are called in messages."""
+QRELS_COLUMNS = ("query", "iteration", "id", "relevance")
+"""What the columns of TREC qrels are called in messages."""
+LITERAL_Q0, ITERATION = "Q0", "0"
+"""What TREC files have in the columns that nobody reads."""
+
+COMPRESSED = ".gz"
+"""How the name of a compressed file ends."""
+_ENDINGS: dict[str, Form] = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+
+
+def form_of(path: Path, form: str | None = None) -> Form:
+    """Return a file's form: what is asked for, else what its ending says, else TREC, whose files end with anything.
+
+    Args:
+        path: the file; `run.jsonl.gz` is JSON Lines.
+        form: "trec", "jsonl" or "parquet".
+
+    Raises:
+        ConfigurationError: there is no such form.
+    """
+    if form is None:
+        name = path.name.lower().removesuffix(COMPRESSED)
+        return next((found for ending, found in _ENDINGS.items() if name.endswith(ending)), "trec")
+    for known in FORMS:
+        if form == known:
+            return known
+    raise ConfigurationError(f"form: found {form!r}; expected one of {', '.join(FORMS)}")

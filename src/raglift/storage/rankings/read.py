@@ -1,0 +1,234 @@
+"""`read_run`: the rankings in a file, of any of the forms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from raglift.base.limits import is_file, is_folder, user_path
+from raglift.base.strict_files import lines_of
+from raglift.base.validation import Place
+from raglift.datasets.formats.judged_documents import judged_document
+from raglift.datasets.loading import load_dataset
+from raglift.errors import DatasetError
+from raglift.records.parsing import read_string
+from raglift.storage.rankings.forms import QUERY_ID, form_of
+from raglift.storage.rankings.read_json_lines import first_object, read_json_labels, read_json_run
+from raglift.storage.rankings.read_parquet import read_parquet_labels, read_parquet_run
+from raglift.storage.rankings.read_tables import LONGEST_ROW, Hits, Labels, enough, grade_of, opened, ranked, read_grade
+from raglift.storage.rankings.read_trec import read_trec_qrels, read_trec_run
+
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+    from raglift.errors import Fault
+    from raglift.records.dataset import Dataset
+    from raglift.records.labels import Passage
+
+
+# `read_qrels`: which ids are relevant to which query, from qrels or from a dataset whose labels are ids.
+
+
+_BEIR_HEADER = ["query-id", "corpus-id", "score"]
+_OTHER_DATASETS = (".csv", ".json")
+
+
+def read_qrels(
+    path: str | os.PathLike[str], *, form: str | None = None, trec_eval: int = 9
+) -> dict[str, dict[str, int]]:
+    """Read which ids are relevant to which query, and how much: for each query id, the grade of each judged id.
+
+    A grade of 1 or more is relevant, and 0 or less was judged irrelevant.
+
+    Args:
+        path: TREC qrels, a BEIR file of qrels, JSON Lines with `query_id`, `id` and `grade`, or Parquet with these
+            columns. Anything else that `rl.load_dataset` reads (a folder, a `.jsonl` file of queries, the name of a
+            corpus) will do where each label is one id of a chunk or one whole document.
+        form: "trec", "jsonl" or "parquet"; by default what the file's ending says, and "trec" for any other ending.
+        trec_eval: as which version reads TREC qrels: 10 leaves out lines that begin with `#`, 9 has no comments.
+
+    Raises:
+        DatasetError: the labels cannot be read or are malformed, or are not ids; every fault is listed, up to 1,000.
+        ConfigurationError: there is no such form.
+    """
+    given, path = path, user_path(path)
+    chosen = form_of(path, form)
+    if form is None and _is_dataset(path):
+        return ids_of(load_dataset(given))
+    faults: list[Fault] = []
+    place = Place(path.name or str(path), faults)
+    if chosen == "jsonl":
+        labels = read_json_labels(path, place)
+    elif chosen == "parquet":
+        labels = read_parquet_labels(path, place)
+    elif _is_from_beir(path):
+        labels = _read_beir_qrels(path, place)
+    else:
+        labels = read_trec_qrels(path, place, trec_eval)
+    if labels is None:
+        raise DatasetError(str(path), faults)
+    return labels
+
+
+def _is_dataset(path: Path) -> bool:
+    if not is_file(path):
+        return is_folder(path) or not (path.suffix or path.parent.name)
+    if path.suffix.lower() in _OTHER_DATASETS:
+        return True
+    first = first_object(path) if form_of(path) == "jsonl" else {}
+    return bool(first) and QUERY_ID not in first
+
+
+def ids_of(dataset: Dataset) -> dict[str, dict[str, int]]:
+    """Return the grade of each judged id of each query of a dataset whose labels are ids or whole documents.
+
+    Queries that nobody labelled, or that the corpus does not answer, are left out.
+
+    Raises:
+        DatasetError: a label is something else, or a fact has alternatives; every such query is listed.
+    """
+    faults: list[Fault] = []
+    place = Place(dataset.name or "labels", faults)
+    found = {}
+    for query in dataset.queries:
+        passages = [*(fact.passages for fact in query.facts), *((passage,) for passage in query.judged_irrelevant)]
+        if not query.answerable or not passages:
+            continue
+        ids = [_id_of(of_fact[0], dataset) if len(of_fact) == 1 else None for of_fact in passages]
+        if None in ids:
+            wrong = passages[ids.index(None)]
+            what = "a text or a part of a document" if len(wrong) == 1 else f"a fact with {len(wrong)} alternatives"
+            (place / query.id).fault(
+                what, "labels that are one id each; raglift evaluate and rescore match texts and alternatives"
+            )
+        found[query.id] = {id_: of_fact[0].grade for id_, of_fact in zip(ids, passages, strict=True) if id_ is not None}
+    if faults:
+        raise DatasetError(dataset.name or "labels", faults, "nothing was scored")
+    return found
+
+
+def _id_of(passage: Passage, dataset: Dataset) -> str | None:
+    return passage.chunk_id if passage.chunk_id is not None else judged_document(passage, dataset.document_by_id)
+
+
+def _is_from_beir(path: Path) -> bool:
+    ignored = Place(path.name, [])
+    with opened(path, ignored) as file:
+        for _, line in lines_of(file, ignored, longest=LONGEST_ROW) if file is not None else ():
+            return line.split() == _BEIR_HEADER
+    return False
+
+
+def _read_beir_qrels(path: Path, place: Place) -> dict[str, dict[str, int]] | None:
+    found = Labels()
+    expected = f"3 columns with tabs between them: {', '.join(_BEIR_HEADER)}"
+    with opened(path, place) as file:
+        for here, line in lines_of(file, place, longest=LONGEST_ROW) if file is not None else ():
+            columns = line.split("\t")
+            if line.split() == _BEIR_HEADER:
+                continue
+            if len(columns) != len(_BEIR_HEADER):
+                here.fault(f"{len(columns)} columns", expected)
+            else:
+                _add_judgement(columns, here, found)
+            if enough(here, expected):
+                break
+    return None if place.faults else found.grades
+
+
+def _add_judgement(columns: list[str], here: Place, found: Labels) -> None:
+    query, id_ = (read_string(columns[number], here / _BEIR_HEADER[number]) for number in (0, 1))
+    grade = read_grade(grade_of(columns[2].strip()), here / _BEIR_HEADER[2])
+    if query is not None and id_ is not None and grade is not None:
+        found.add(here, query, id_, grade)
+
+
+# `read_run`: the rankings in a file, of any of the forms.
+
+
+class FileRankings(Mapping[str, list[str]]):
+    """The rankings of a file: for each query id the ids that came back, best first.
+
+    It holds a number for each hit, and makes the list of a query when that is asked for: of 1,000,000 hits only those
+    of one query are texts at a time.
+
+    Attributes:
+        path: the file.
+        tag: what a TREC run calls itself on its last line; for other forms the file's name without its ending.
+        hits: how many hits there are in all.
+    """
+
+    def __init__(self, path: Path, tag: str, hits: Hits) -> None:
+        self.path = path
+        self.tag = tag
+        self.hits = len(hits.id)
+        self._names = hits.names
+        self._ids, bounds = ranked(hits)
+        ends = bounds.tolist()
+        self._place: dict[str, tuple[int, int]] = dict(zip(hits.queries, pairwise(ends), strict=True))
+
+    def __getitem__(self, query_id: str) -> list[str]:
+        """Return the ids of a query, best first.
+
+        Raises:
+            KeyError: the file says nothing of the query.
+        """
+        begin, end = self._place[query_id]
+        ids: list[str] = self._names[self._ids[begin:end]].tolist()
+        return ids
+
+    def length(self, query_id: str) -> int:
+        """Return how many hits a query has; 0 where the file says nothing of it."""
+        begin, end = self._place.get(query_id, (0, 0))
+        return end - begin
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._place)
+
+    def __len__(self) -> int:
+        return len(self._place)
+
+    def __contains__(self, query_id: object) -> bool:
+        return query_id in self._place
+
+    def __repr__(self) -> str:
+        return f"FileRankings({self.path.name!r}: {len(self):,} queries, {self.hits:,} hits)"
+
+
+def read_run(path: str | os.PathLike[str], *, form: str | None = None, trec_eval: int = 9) -> FileRankings:
+    """Read the rankings in a file, to be scored by `rl.score_rankings`.
+
+    In a TREC run the order of a query's hits is that of their scores, and where these are equal in 32 bits that of the
+    ids, descending, as trec_eval has it; the rank column is not looked at. In JSON Lines a list of hits is in its own
+    order, and objects of one hit each in that of their scores. In Parquet it is that of the column `rank`, else of
+    `score`, else of the rows.
+
+    Args:
+        path: the file; it may be compressed with gzip, except for Parquet.
+        form: "trec", "jsonl" or "parquet"; by default what the file's ending says, and "trec" for any other ending.
+        trec_eval: as which version reads a TREC run: 10 compares scores in 64 bits, and leaves out lines that begin
+            with `#` and what follows the tag.
+
+    Raises:
+        DatasetError: the file cannot be read or is malformed; every fault is listed, up to 1,000.
+        ConfigurationError: there is no such form.
+    """
+    path = user_path(path)
+    faults: list[Fault] = []
+    place = Place(path.name or str(path), faults)
+    tag = path.name.split(".")[0] or path.name
+    hits: Hits | None = None
+    match form_of(path, form):
+        case "trec":
+            found = read_trec_run(path, place, trec_eval)
+            if found is not None:
+                hits, tag = found
+        case "jsonl":
+            hits = read_json_run(path, place)
+        case "parquet":
+            hits = read_parquet_run(path, place)
+    if hits is None:
+        raise DatasetError(str(path), faults)
+    return FileRankings(path, tag, hits)

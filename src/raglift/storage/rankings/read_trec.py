@@ -1,0 +1,142 @@
+"""TREC runs, `query Q0 id rank score tag`, and qrels, `query iteration id relevance`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.base.validation import quoted
+from raglift.records.parsing import RELEVANT
+from raglift.storage.rankings.forms import QRELS_COLUMNS, RUN_COLUMNS
+from raglift.storage.rankings.read_tables import (
+    Gathered,
+    Hits,
+    Labels,
+    bulk_table,
+    coded,
+    grade_of,
+    has_duplicates,
+    labels_of,
+    opened,
+    read_grade,
+    rows,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import IO
+
+    from numpy.typing import NDArray
+
+    from raglift.base.validation import Place
+
+
+_NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE)
+_QUERY, _, _ID, _, _SCORE, _TAG = RUN_COLUMNS
+_RELEVANCE = QRELS_COLUMNS[3]
+_OF_SUBTOPICS = "; qrels whose second column is a subtopic are for measures of diversity, as ndeval's"
+
+
+def read_trec_run(path: Path, place: Place, trec_eval: int = 9) -> tuple[Hits, str] | None:
+    """Return the hits of a TREC run, and the tag of its last line; None, and faults, where it is malformed.
+
+    Scores are rounded to 32 bits, as trec_eval 9 and pytrec_eval keep them, so what differs beyond that is a tie.
+    trec_eval 10 keeps all of their 64 bits, and leaves out comments and what follows the tag. The rank column is not
+    looked at.
+    """
+    found = None
+    with opened(path, place) as file:
+        found = None if file is None else _in_bulk(file, trec_eval)
+    if place.faults:
+        return None
+    if found is None or has_duplicates(found[0]):
+        with opened(path, place) as file:
+            found = None if file is None else _line_by_line(file, place, trec_eval)
+    return None if place.faults else found
+
+
+def _in_bulk(file: IO[bytes], trec_eval: int) -> tuple[Hits, str] | None:
+    import pyarrow as pa
+
+    text = pa.dictionary(pa.int32(), pa.string())
+    table = bulk_table(file, RUN_COLUMNS, {_QUERY: text, _ID: text, _SCORE: pa.float64(), _TAG: text})
+    if table is None:
+        return None
+    score = np.concatenate([_kept(chunk.to_numpy(), trec_eval) for chunk in table.column(_SCORE).chunks])
+    if np.isnan(score).any():
+        return None
+    query, queries = coded(table.column(_QUERY))
+    if trec_eval >= 10 and any(name.startswith("#") for name in queries.tolist()):  # a comment of six words
+        return None
+    id_, names = coded(table.column(_ID))
+    tag = table.column(_TAG)[-1].as_py()
+    return Hits(tuple(queries.tolist()), names, query, id_, score), tag
+
+
+def _line_by_line(file: IO[bytes], place: Place, trec_eval: int) -> tuple[Hits, str]:
+    """Return what a run says, reading it line by line; note every fault."""
+    found = Gathered(place)
+    tag = ""
+    lines = rows(file, RUN_COLUMNS, place, comments=trec_eval >= 10, may_go_on=trec_eval >= 10)
+    for here, (query, _, id_, _, score, tag) in lines:  # noqa: B007 — the last one's counts
+        if _NUMBER.fullmatch(score) is None:
+            (here / _SCORE).fault(quoted(score), "a number, as 12.34")
+        else:
+            found.add(here, query, id_, float(score))
+    hits = found.hits()
+    return replace(hits, score=_kept(hits.score, trec_eval)), tag
+
+
+def _kept(score: NDArray[np.float64] | None, trec_eval: int) -> NDArray[np.float32] | NDArray[np.float64]:
+    """Return scores with the bits that trec_eval keeps."""
+    if trec_eval >= 10:
+        return np.asarray(score, dtype=np.float64)
+    with np.errstate(over="ignore"):  # as in C, what is too large for 32 bits is infinite
+        return np.asarray(score, dtype=np.float32)
+
+
+def read_trec_qrels(path: Path, place: Place, trec_eval: int = 9) -> dict[str, dict[str, int]] | None:
+    """Return the grade of each judged id of each query; None, and faults, where the qrels are malformed.
+
+    The iteration column is not looked at. The same judgement again changes nothing. trec_eval 10 leaves out comments.
+    """
+    found = None
+    with opened(path, place) as file:
+        found = None if file is None else _qrels_in_bulk(file)
+    if place.faults:
+        return None
+    if found is None or (trec_eval >= 10 and any(query.startswith("#") for query in found)):
+        with opened(path, place) as file:
+            found = None if file is None else _qrels_line_by_line(file, place, comments=trec_eval >= 10)
+    return None if place.faults else found
+
+
+def _qrels_in_bulk(file: IO[bytes]) -> dict[str, dict[str, int]] | None:
+    import pyarrow as pa
+
+    text = pa.dictionary(pa.int32(), pa.string())
+    query_column, _, id_column, grade_column = QRELS_COLUMNS
+    table = bulk_table(file, QRELS_COLUMNS, {query_column: text, id_column: text, grade_column: text})
+    if table is None:
+        return None
+    grade, texts = coded(table.column(grade_column))
+    known = [grade_of(each) for each in texts]
+    if not all(isinstance(each, int) and each < RELEVANT.stop for each in known):
+        return None
+    grades = np.array(known, dtype=np.int64)[grade]
+    query, queries = coded(table.column(query_column))
+    id_, names = coded(table.column(id_column))
+    labels = labels_of(queries, names, query, id_, grades)
+    return labels if sum(map(len, labels.values())) == len(grades) else None
+
+
+def _qrels_line_by_line(file: IO[bytes], place: Place, *, comments: bool) -> dict[str, dict[str, int]]:
+    """Return what qrels say, reading them line by line; note every fault."""
+    found = Labels()
+    for here, (query, iteration, id_, relevance) in rows(file, QRELS_COLUMNS, place, comments=comments):
+        if (grade := read_grade(grade_of(relevance), here / _RELEVANCE)) is not None:
+            found.add(here, query, id_, grade, "" if iteration == "0" else _OF_SUBTOPICS)
+    return found.grades

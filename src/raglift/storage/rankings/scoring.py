@@ -1,0 +1,280 @@
+"""`score_files`: the rankings of one or more files, scored by the labels of another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isnan, nan
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.analysis.paired_statistics import within_reach
+from raglift.base.display import printable
+from raglift.base.limits import user_path
+from raglift.base.validation import quoted
+from raglift.errors import ConfigurationError
+from raglift.metrics.computing import RankingScores, has_differences, mean_title, score_rankings, title
+from raglift.stats.paired_tests import FEW_QUERIES, PairedDifference, holm, paired_differences
+from raglift.storage.rankings.read import read_qrels, read_run
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from raglift.records.metric import Metric
+    from raglift.storage.rankings.read import FileRankings
+
+
+# Whether runs by the same labels differ: each against the first, query by query.
+
+
+@dataclass(frozen=True)
+class RunDifference:
+    """How one run differs from the first in one metric."""
+
+    run: str
+    """The run."""
+    first: str
+    """What it is compared with."""
+    metric: Metric
+    """What is compared."""
+    paired: PairedDifference
+    """The difference, run minus first, over the queries that count in both; its interval ends at what is possible."""
+    p: float
+    """The p-value of no difference, corrected by Holm for all that are shown together."""
+
+
+def differences_from_first(
+    runs: Mapping[str, Mapping[Metric, Mapping[str, float]]], metrics: Sequence[Metric], *, seed: int = 0
+) -> tuple[RunDifference, ...]:
+    """Compare each run with the first, in each metric; none where there is one run.
+
+    Args:
+        runs: for each run, each metric's value for each query; NaN where a query does not count.
+        metrics: the metrics; those whose mean is geometric are left out, as they have no differences query by query.
+        seed: draws the signs of the permutation test.
+    """
+    first, *others = runs
+    metrics = [metric for metric in metrics if has_differences(metric)]
+    if not others or not metrics:
+        return ()
+    queries = [query for query in runs[first][metrics[0]] if all(query in runs[run][metrics[0]] for run in others)]
+    pairs = [(run, metric) for run in others for metric in metrics]
+    columns = [_column(runs[run][metric], queries) - _column(runs[first][metric], queries) for run, metric in pairs]
+    found = paired_differences(np.stack(columns, axis=1), seed=seed)
+    corrected = holm([paired.p for paired in found]).tolist()
+    return tuple(
+        RunDifference(run, first, metric, within_reach(metric, paired), p)
+        for (run, metric), paired, p in zip(pairs, found, corrected, strict=True)
+    )
+
+
+def _column(values: Mapping[str, float], queries: Sequence[str]) -> NDArray[np.float64]:
+    return np.array([values[query] for query in queries], dtype=np.float64)
+
+
+# `score_files`: the rankings of one or more files, scored by the labels of another.
+
+
+DEFAULT_METRICS = ("hit_rate@10", "precision@10", "recall@10", "rr@10", "ap@10", "ndcg@10")
+"""What is computed unless something else is asked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunScores:
+    """The values of one file's rankings."""
+
+    name: str
+    """What the file is called in tables."""
+    path: Path
+    """The file."""
+    hits: int
+    """How many hits are in it."""
+    scores: RankingScores
+    """The values, one a query and metric."""
+    left_out: int
+    """Labelled queries without a ranking that are left out of the means, because that was asked for."""
+
+    def by_query(self) -> dict[Metric, dict[str, float]]:
+        """Return each metric's value for each query; NaN where the query is left out."""
+        scores = self.scores
+        return {metric: dict(zip(scores.query_ids, scores.of(metric), strict=True)) for metric in scores.metrics}
+
+
+@dataclass(frozen=True, eq=False)
+class FileScores:
+    """The values of one or more files' rankings by the same labels."""
+
+    qrels: Path
+    """Where the labels are from."""
+    runs: tuple[RunScores, ...]
+    """One for each file, in the order given."""
+    metrics: tuple[Metric, ...]
+    """What was computed, in the order asked for."""
+
+    def __str__(self) -> str:
+        rows = [["", *(run.name for run in self.runs)]]
+        rows += [
+            [mean_title(metric), *(f"{run.scores.mean(metric):.4f}" for run in self.runs)] for metric in self.metrics
+        ]
+        first = self.metrics[0]
+        rows.append(["queries (n)", *(f"{run.scores.n(first):,}" for run in self.runs)])
+        counts = {
+            "without a ranking, count 0": [run.scores.empty for run in self.runs],
+            "without a ranking, left out": [run.left_out for run in self.runs],
+            "rankings without labels": [run.scores.unlabelled for run in self.runs],
+        }
+        rows += [[name, *(f"{count:,}" for count in found)] for name, found in counts.items() if any(found)]
+        return "\n".join([*aligned(rows), *self._differences_in_words()])
+
+    def _differences_in_words(self) -> list[str]:
+        found = [each for each in self.differences() if each.paired.n]
+        if not found:
+            return []
+        rows = [[f"minus {found[0].first}", "", "difference", "95% interval", "p (Holm)", "+", "=", "-"]]
+        for each in found:
+            paired = each.paired
+            interval = "-" if isnan(paired.low) else f"{paired.low:+.4f} to {paired.high:+.4f}"
+            counts = (f"{count:,}" for count in (paired.wins, paired.ties, paired.losses))
+            rows.append([each.run, mean_title(each.metric), f"{paired.mean:+.4f}", interval, f"{each.p:.4f}", *counts])
+        few = min(each.paired.n for each in found) < FEW_QUERIES
+        return ["", *aligned(rows, texts=2), *([f"fewer than {FEW_QUERIES} queries: this says little"] if few else [])]
+
+    def differences(self, *, seed: int = 0) -> tuple[RunDifference, ...]:
+        """Return how each run differs from the first in each metric, over the queries that count in both.
+
+        The test is that of `raglift compare`: signs of paired differences are turned around.
+
+        Args:
+            seed: draws the signs.
+        """
+        return differences_from_first({run.name: run.by_query() for run in self.runs}, self.metrics, seed=seed)
+
+    def per_query(self) -> str:
+        """Return a table of one row a query and metric, and one column a file; `-` where a query is left out."""
+        rows = [["query", "", *(run.name for run in self.runs)]]
+        columns = [run.by_query() for run in self.runs]
+        for query in dict.fromkeys(query for run in self.runs for query in run.scores.query_ids):
+            for metric in self.metrics:
+                values = [of_run[metric].get(query, nan) for of_run in columns]
+                if not all(map(isnan, values)):
+                    shown = ["-" if isnan(value) else f"{value:.4f}" for value in values]
+                    rows.append([query, title(metric), *shown])
+        return "\n".join(aligned(rows, texts=2))
+
+
+def aligned(rows: Sequence[Sequence[str]], *, texts: int = 1) -> list[str]:
+    """Return rows as lines whose columns stand below each other: texts to the left, numbers to the right."""
+    safe = [[printable(cell).replace("\n", "�") for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*safe, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if place < texts else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in safe
+    ]
+
+
+def score_files(
+    runs: Sequence[str | os.PathLike[str]] | str | os.PathLike[str],
+    qrels: str | os.PathLike[str],
+    metrics: Sequence[Metric | str] = DEFAULT_METRICS,
+    *,
+    profile: str = "default",
+    answered_only: bool = False,
+    names: Sequence[str] | None = None,
+    form: str | None = None,
+) -> FileScores:
+    """Score the rankings in files by the labels in a file.
+
+        from raglift.run_files import score_files
+
+        print(score_files(["bm25.trec", "dense.parquet"], "qrels.txt", ["ndcg@10", "map"]))
+
+    Every labelled query counts: one without a ranking counts 0, as with `trec_eval -c`.
+
+    Args:
+        runs: the files, as `read_run` reads them; or one.
+        qrels: the labels, as `read_qrels` reads them.
+        metrics: what to compute, as "ndcg@10" or `NDCG @ 10`.
+        profile: whose metric conventions: "default", "tutorial", "autorag", "trec", "llamaindex" or "ragas".
+        answered_only: leave labelled queries without a ranking out of the means, as trec_eval does without `-c`.
+        names: what to call the files in tables; by default their names without what all of them end with.
+        form: "trec", "jsonl" or "parquet" for all of the runs; by default what each file's ending says.
+
+    Raises:
+        DatasetError: a file cannot be read or is malformed; every fault of it is listed.
+        ConfigurationError: no file, an unknown metric, profile or form, a metric that ids are not enough for, or a
+            run and labels that have no query in common, or no relevant id.
+    """
+    paths, titles = names_of(runs, names)
+    labels = read_qrels(qrels)
+    found = []
+    for path, called in zip(paths, titles, strict=True):
+        rankings = read_run(path, form=form)
+        kept = answered(rankings, labels, qrels)
+        missing = sum(any(grade > 0 for grade in labels[query].values()) for query in labels.keys() - kept.keys())
+        counted = kept if answered_only else labels
+        _require_relevant(counted, qrels, f"that {path} answers" if answered_only else "")
+        scores = score_rankings(rankings, counted, metrics, profile=profile)
+        found.append(RunScores(called, path, rankings.hits, scores, missing if answered_only else 0))
+    return FileScores(Path(qrels), tuple(found), found[0].scores.metrics)
+
+
+def names_of(
+    runs: Sequence[str | os.PathLike[str]] | str | os.PathLike[str], names: Sequence[str] | None
+) -> tuple[list[Path], list[str]]:
+    """Return the files and what they are called.
+
+    Raises:
+        ConfigurationError: no file, or another number of names, or one of them twice.
+    """
+    import os
+
+    paths = [user_path(run) for run in ([runs] if isinstance(runs, (str, os.PathLike)) else runs)]
+    if not paths:
+        raise ConfigurationError("runs: found none; expected at least one file with rankings")
+    if names is None:
+        for titles in ([path.name.split(".")[0] for path in paths], [path.name for path in paths], map(str, paths)):
+            chosen = list(titles)
+            if len(set(chosen)) == len(paths) and all(chosen):
+                return paths, chosen
+        raise ConfigurationError("runs: found the same file twice; expected each once, or names of their own")
+    if len(names) != len(paths) or len(set(names)) != len(paths):
+        raise ConfigurationError(
+            f"names: found {', '.join(map(quoted, names))}; expected {len(paths)} different ones, one for each run"
+        )
+    return paths, list(names)
+
+
+def answered(
+    rankings: FileRankings, labels: Mapping[str, Mapping[str, int]], qrels: str | os.PathLike[str]
+) -> dict[str, Mapping[str, int]]:
+    """Return the labels of the queries that have hits.
+
+    Raises:
+        ConfigurationError: there is no such query.
+    """
+    kept = {query: of_query for query, of_query in labels.items() if rankings.length(query)}
+    if not kept:
+        theirs, ours = next(iter(labels), None), next(iter(rankings), None)
+        raise ConfigurationError(
+            f"{rankings.path}: found rankings of {'no query' if ours is None else f'queries as {quoted(ours)}'} and "
+            f"labels in {qrels} of {'no query' if theirs is None else f'queries as {quoted(theirs)}'}; expected at "
+            "least one query in both"
+        )
+    return kept
+
+
+def _require_relevant(labels: Mapping[str, Mapping[str, int]], qrels: str | os.PathLike[str], which: str) -> None:
+    """Refuse labels by which no query counts: every mean would be no number."""
+    if not any(grade > 0 for of_query in labels.values() for grade in of_query.values()):
+        queries = f"{len(labels):,} quer{'y' if len(labels) == 1 else 'ies'}" + (f" {which}" if which else "")
+        raise ConfigurationError(
+            f"{qrels}: found nothing relevant to any of {queries}; expected at least one label with a grade of 1 or "
+            "more"
+        )

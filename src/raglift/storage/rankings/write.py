@@ -1,0 +1,340 @@
+"""Rankings as other tools take them: ids with scores, each id once."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from raglift.base.validation import Place, quoted
+from raglift.storage.rankings.forms import COMPRESSED, GRADE, HITS, ID, ITERATION, LITERAL_Q0, QUERY_ID, RANK, SCORE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from raglift.errors import Fault
+    from raglift.records.rankings import Run
+    from raglift.storage.rankings.export_labels import Subtopic
+    from raglift.storage.rankings.forms import Form
+
+
+# Scores that bring hits into raglift's order wherever they are sorted by score. trec_eval sorts by score, which it
+# reads in single precision, and orders equal scores by id. So what is written descends strictly in single precision:
+# then every tool has the same order, whatever it does about ties.
+
+
+# Smaller numbers than this some programs take for 0
+_SMALLEST = np.finfo(np.float32).smallest_normal
+
+
+class Descending(NamedTuple):
+    """Scores that descend strictly in single precision."""
+
+    scores: list[float]
+    lowered: int
+    """How many equalled the one before them, and so were lowered by the smallest step."""
+
+
+def descending(scores: Sequence[float | None]) -> Descending | None:
+    """Return a ranking's own scores so that they descend strictly in single precision.
+
+    A score that is equal to the one before it is lowered by the smallest step that single precision has; all others
+    stay as they are.
+
+    Args:
+        scores: in the order of the ranking, as the stage gave them.
+
+    Returns:
+        The scores; None where they do not tell the order: one is missing, is not finite, or is above the one before it.
+    """
+    given = np.array(scores, dtype=np.float64)  # None becomes NaN
+    with np.errstate(over="ignore", under="ignore"):
+        single = given.astype(np.float32)
+    single[np.abs(single) < _SMALLEST] = 0
+    if not np.isfinite(single).all() or (single[1:] > single[:-1]).any():
+        return None
+    if (single[1:] < single[:-1]).all():
+        return Descending(given.tolist(), 0)
+    lowered = single.copy()
+    for place in range(1, len(lowered)):
+        if lowered[place] >= lowered[place - 1]:
+            lowered[place] = _below(lowered[place - 1])
+    if not np.isfinite(lowered).all():
+        return None
+    changed = lowered != single
+    return Descending(np.where(changed, lowered.astype(np.float64), given).tolist(), int(changed.sum()))
+
+
+def by_rank(hits: int) -> list[float]:
+    """Return scores that say nothing but the order: as many as there are hits, down to 1."""
+    return list(map(float, range(hits, 0, -1)))
+
+
+def _below(score: np.float32) -> np.float32:
+    """Return the next lower score that is no subnormal number."""
+    with np.errstate(over="ignore", under="ignore"):
+        below: np.float32 = np.nextafter(score, np.float32(-np.inf))
+    if abs(below) < _SMALLEST:
+        return np.float32(0) if score > 0 else -_SMALLEST
+    return below
+
+
+# Rankings and labels as ids, written: TREC files, JSON Lines, Parquet; query by query, never whole in memory.
+
+
+# trec_eval divides lines at ASCII white space, Python's readers at any other too; U+FEFF begins no file
+_TREC = re.compile("[\\s\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
+_PARQUET = re.compile("[\ud800-\udfff]")
+_ESCAPED = re.compile(f"{_TREC.pattern}|%")
+_ROWS = 65_536
+"""How many rows of a Parquet file are in memory at a time."""
+
+
+def escaped(name: str) -> str:
+    """Return an id without white space or control characters: they and `%` are written as in a URL, as `%20`."""
+    return _ESCAPED.sub(
+        lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "surrogatepass")), name
+    )
+
+
+def faults_of_ids(names: Iterable[tuple[str, Iterable[str]]], form: Form, *, source: str) -> list[Fault]:
+    """Return what a form cannot hold of ids, each id once.
+
+    Args:
+        names: query ids, each with ids of its rankings or labels.
+        form: what is to be written.
+        source: what is exported, for messages.
+    """
+    faults: list[Fault] = []
+    unfit = {"trec": _TREC, "parquet": _PARQUET}.get(form)
+    if unfit is None:
+        return faults
+    expected = (
+        "an id without white space and control characters: escape them (--escape-ids, escape_ids=True), or write "
+        "JSON Lines"
+        if form == "trec"
+        else "an id that UTF-8 can hold, or JSON Lines"
+    )
+    told: set[str] = set()
+    place = Place(source, faults)
+
+    def check(name: str, here: Place) -> None:
+        if name not in told and (not name or unfit.search(name)):
+            told.add(name)
+            here.fault(f"the id {quoted(name)}", expected)
+
+    for query, ids in names:
+        check(query, place / "query id")
+        every = list(ids)
+        if not all(every) or unfit.search("".join(every)):
+            for name in every:
+                check(name, place / quoted(query))
+    return faults
+
+
+def write_rankings(rankings: IdRankings, path: Path, form: Form, *, escape: bool = False) -> None:
+    """Write rankings.
+
+    Args:
+        rankings: what to write; a query without hits has a line in JSON Lines alone.
+        path: the file.
+        form: "trec", "jsonl" or "parquet".
+        escape: in TREC files, write white space, control characters and `%` of ids as in a URL.
+    """
+    if form == "parquet":
+        _write_parquet(path, {QUERY_ID: "string", ID: "string", SCORE: "float64", RANK: "int32"}, _run_rows(rankings))
+    elif form == "jsonl":
+        _write_text(path, map(_json_line, rankings))
+    else:
+        # The tag is a word of this file alone, so it needs no way back
+        _write_text(path, _run_lines(rankings, escaped(rankings.name) or "raglift", escape=escape))
+
+
+def write_labels(grades: Mapping[str, Mapping[str, int]], path: Path, form: Form, *, escape: bool = False) -> None:
+    """Write the grade of each id for each query.
+
+    Args:
+        grades: for each query id, the grade of each id; 0 for what was judged irrelevant.
+        path: the file.
+        form: "trec", "jsonl" or "parquet".
+        escape: in TREC files, write white space, control characters and `%` of ids as in a URL.
+    """
+    rows = ((query, each, grade) for query, of_query in grades.items() for each, grade in of_query.items())
+    if form == "parquet":
+        _write_parquet(path, {QUERY_ID: "string", ID: "string", GRADE: "int32"}, rows)
+    elif form == "jsonl":
+        _write_text(path, (_json({QUERY_ID: query, ID: each, GRADE: grade}) for query, each, grade in rows))
+    else:
+        shown = escaped if escape else str
+        _write_text(path, (f"{shown(query)} {ITERATION} {shown(each)} {grade}\n" for query, each, grade in rows))
+
+
+def write_subtopics(subtopics: Iterable[Subtopic], path: Path, *, escape: bool = False) -> None:
+    """Write which id stands for which fact, as TREC's diversity qrels: `query number id grade`."""
+    shown = escaped if escape else str
+    _write_text(path, (f"{shown(each.query_id)} {each.number} {shown(each.id)} {each.grade}\n" for each in subtopics))
+
+
+def write_json(record: Mapping[str, Any], path: Path) -> None:
+    """Write one object."""
+    _write_text(path, [json.dumps(record, ensure_ascii=False, indent=2), "\n"])
+
+
+def _run_lines(rankings: IdRankings, tag: str, *, escape: bool) -> Iterator[str]:
+    shown = escaped if escape else str
+    for query, ids, scores in rankings:
+        head = f"{shown(query)} {LITERAL_Q0} "
+        ranked = zip(map(shown, ids), range(1, len(ids) + 1), scores, strict=True)
+        yield "".join([f"{head}{each} {rank} {score!r} {tag}\n" for each, rank, score in ranked])
+
+
+def _run_rows(rankings: IdRankings) -> Iterator[tuple[str, str, float, int]]:
+    for query, ids, scores in rankings:
+        yield from zip([query] * len(ids), ids, scores, range(1, len(ids) + 1), strict=True)
+
+
+def _json_line(ranking: ScoredIds) -> str:
+    hits = [{ID: each, SCORE: score} for each, score in zip(ranking.ids, ranking.scores, strict=True)]
+    return _json({QUERY_ID: ranking.query_id, HITS: hits})
+
+
+def _json(record: Mapping[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def _write_text(path: Path, lines: Iterable[str]) -> None:
+    # A lone surrogate has no UTF-8, but its backslash form is JSON's own; TREC files hold none
+    opened = gzip.open if path.suffix == COMPRESSED else open
+    with opened(path, "wt", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+        file.writelines(lines)
+
+
+def _write_parquet(path: Path, columns: Mapping[str, str], rows: Iterator[tuple[Any, ...]]) -> None:
+    from itertools import islice
+
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    schema = pa.schema([(name, pa.type_for_alias(kind)) for name, kind in columns.items()])
+    with parquet.ParquetWriter(path, schema) as writer:
+        while some := list(islice(rows, _ROWS)):
+            arrays = [
+                pa.array(column, type=field.type) for column, field in zip(zip(*some, strict=True), schema, strict=True)
+            ]
+            writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+
+
+# Rankings as other tools take them: ids with scores, each id once.
+
+
+class ScoredIds(NamedTuple):
+    """One query's ranking."""
+
+    query_id: str
+    ids: Sequence[str]
+    """Best first, each once."""
+    scores: Sequence[float]
+    """Strictly descending in single precision."""
+
+
+_Given = tuple[str, list[str], "list[float | None] | None"]
+"""A query's id, the ids in order, and their scores; None for no scores at all. Where they come from is walked through
+more than once, so that no other form of them is whole in memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class _OfStage:
+    run: Run
+    stage: str
+
+    def __iter__(self) -> Iterator[_Given]:
+        for trace in self.run.traces:
+            hits = next((done.ranking.hits for done in trace.stages if done.stage == self.stage), ())
+            yield trace.query_id, [hit.chunk.id for hit in hits], [hit.score for hit in hits]
+
+
+@dataclass(frozen=True, eq=False)
+class _OfIds:
+    rankings: Mapping[str, Iterable[str]]
+    scores: Mapping[str, Iterable[float]] | None
+
+    def __iter__(self) -> Iterator[_Given]:
+        for query, ids in self.rankings.items():
+            yield query, list(ids), None if self.scores is None else list(self.scores.get(query, ()))
+
+
+@dataclass(frozen=True, eq=False)
+class IdRankings:
+    """What one stage returned, as ids with scores that descend strictly; iterated query by query.
+
+    An id that a ranking holds more than once stands at its first place alone. The stage's own scores are taken where
+    they tell the order of every ranking; else, for all of its rankings, scores that count down to 1.
+    """
+
+    name: str
+    """The stage; the tag of a TREC run."""
+    source: Iterable[_Given]
+    own_scores: bool
+    """Whether the scores are the stage's own."""
+    lowered: int
+    """How many of its own scores were lowered by the smallest step, because they equalled the one before."""
+    queries: int
+    hits: int
+    """How many there are, without the repeated ones."""
+    repeated: Mapping[str, int]
+    """For each query whose ranking held an id more than once: how many hits are left out."""
+    empty: tuple[str, ...]
+    """The queries with no hits."""
+
+    @classmethod
+    def of_stage(cls, run: Run, stage: str) -> IdRankings:
+        """Return what a stage of a run returned."""
+        return cls._surveyed(stage, _OfStage(run, stage))
+
+    @classmethod
+    def of_ids(
+        cls, rankings: Mapping[str, Iterable[str]], scores: Mapping[str, Iterable[float]] | None, name: str
+    ) -> IdRankings:
+        """Return rankings that are lists of ids, with their scores if there are any."""
+        return cls._surveyed(name, _OfIds(rankings, scores))
+
+    @classmethod
+    def _surveyed(cls, name: str, source: Iterable[_Given]) -> IdRankings:
+        queries = hits = lowered = 0
+        own_scores = True
+        repeated: dict[str, int] = {}
+        empty = []
+        for query, ids, scores in source:
+            kept, kept_scores = _each_once(ids, scores)
+            queries += 1
+            hits += len(kept)
+            if not kept:
+                empty.append(query)
+            if len(kept) < len(ids):
+                repeated[query] = len(ids) - len(kept)
+            found = descending(kept_scores) if own_scores and kept_scores is not None else None
+            if found is not None:
+                lowered += found.lowered
+            elif kept:
+                own_scores = False
+        return cls(name, source, own_scores, lowered if own_scores else 0, queries, hits, repeated, tuple(empty))
+
+    def __iter__(self) -> Iterator[ScoredIds]:
+        for query, ids, scores in self.source:
+            kept, kept_scores = _each_once(ids, scores)
+            found = descending(kept_scores or ()) if self.own_scores else None
+            yield ScoredIds(query, kept, by_rank(len(kept)) if found is None else found.scores)
+
+
+def _each_once(ids: list[str], scores: list[float | None] | None) -> tuple[list[str], list[float | None] | None]:
+    if len(set(ids)) == len(ids):
+        return ids, scores
+    first: dict[str, int] = {}
+    for place, each in enumerate(ids):
+        first.setdefault(each, place)
+    return list(first), None if scores is None else [scores[place] for place in first.values()]

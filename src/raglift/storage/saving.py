@@ -1,0 +1,209 @@
+"""An evaluation to a folder, all of it or nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from raglift.base.limits import can_be, is_folder, is_there, user_path
+from raglift.base.replacing import beside, put_folder, unwritable
+from raglift.errors import RunError
+from raglift.metrics.parsing import describe_own
+from raglift.records.labels import Passage, Query
+from raglift.storage.forms import is_place, whole
+from raglift.storage.layout import (
+    CHUNK_FIELDS,
+    CHUNKS,
+    FORMAT,
+    QUERIES,
+    RUN,
+    SCORES,
+    TRACES,
+    plain,
+    score_keys,
+    write_json,
+    write_lines,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from raglift.analysis.records import EvaluationRecord
+    from raglift.records.documents import Chunk
+    from raglift.records.rankings import Inventory, Trace
+
+
+def save_evaluation(evaluation: EvaluationRecord, folder: str | Path, *, overwrite: bool = False) -> Path:
+    """Write an evaluation to a folder; all of it or nothing.
+
+    Args:
+        evaluation: what to write.
+        folder: where; its parents are made when missing.
+        overwrite: replace an evaluation that is already there.
+
+    Returns:
+        The folder.
+
+    Raises:
+        RunError: the folder exists (and is not an evaluation, and nothing but one, to be overwritten), or cannot be
+            written.
+    """
+    target = user_path(folder)
+    try:
+        check_free(target, overwrite=overwrite)
+        place = Path(os.path.realpath(target))  # where a link leads to
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with beside(place) as temporary:
+            written = temporary / "run"
+            written.mkdir()
+            _write(evaluation, written)
+            check_free(target, overwrite=overwrite)  # whoever came meanwhile was first
+            put_folder(written, place, overwrite=overwrite)
+    except (OSError, TypeError, ValueError, RecursionError) as error:
+        raise RunError(f"{target}: cannot be written: {error}; nothing was changed there") from error
+    return target
+
+
+def check_free(folder: Path, *, overwrite: bool) -> None:
+    """Raise unless an evaluation can be saved to a folder without destroying anything else.
+
+    Args:
+        folder: where it would be saved.
+        overwrite: whether an evaluation that is already there may be replaced.
+
+    Raises:
+        RunError: the folder holds something, where an evaluation counts as something unless it may be replaced; or
+            there is no right to write there.
+    """
+    folder = user_path(folder)
+    if not can_be(folder):
+        raise RunError(f"{folder}: found a name that no folder can have here; expected a shorter one")
+    if Path(os.path.realpath(folder)) == Path.cwd():
+        raise RunError(f"{folder}: found the folder that this runs in; expected a new or empty folder: choose another")
+    try:
+        occupied = is_there(folder) and (not is_folder(folder) or any(folder.iterdir()))
+    except OSError as error:
+        raise RunError(f"{folder}: cannot be written: {error}; choose another folder") from error
+    if occupied and not (overwrite and _is_evaluation(folder)):
+        found, hint = "something there already", "choose another folder"
+        if _is_evaluation(folder):
+            found, hint = "an evaluation there already", f"{hint}, or replace it (overwrite=True, or --overwrite)"
+        elif overwrite:
+            found = "something there already that is not a saved evaluation alone, and so is not overwritten"
+        raise RunError(f"{folder}: found {found}; expected a new or empty folder: {hint}")
+    above = unwritable(Path(os.path.realpath(folder)))
+    if above is not None:
+        raise RunError(f"{folder}: cannot be written: found no right to write in {above}; choose another folder")
+
+
+def _is_evaluation(folder: Path) -> bool:
+    """Whether a folder holds a saved evaluation and nothing else that replacing it would destroy."""
+    names = {path.name for path in folder.iterdir()} if is_folder(folder) else set()
+    return RUN in names and names <= {RUN, QUERIES, CHUNKS, TRACES, SCORES}
+
+
+def _write(evaluation: EvaluationRecord, folder: Path) -> None:
+    run = evaluation.run
+    chunks = _Chunks()
+    write_lines(folder / TRACES, (_trace_line(trace, chunks) for trace in run.traces))
+    inventory = None if run.inventory is None else _inventory_line(run.inventory, chunks)
+    write_lines(folder / CHUNKS, chunks.lines())
+    write_lines(folder / QUERIES, (_without_defaults(asdict(query)) for query in evaluation.dataset.queries))
+    head = {
+        "format": FORMAT,
+        "dataset": evaluation.dataset.name,
+        "spec": run.spec,
+        "stages": [asdict(stage) for stage in run.stages],
+        "run_notes": run.notes,
+        "profile": evaluation.profile,
+        "metrics": [str(metric) for metric in evaluation.scores.metrics],
+        "truncated": evaluation.truncated,
+        "truncated_tokens": evaluation.truncated_tokens,
+        "notes": evaluation.notes,
+        "inventory": inventory,
+        "cost": None if run.cost is None else asdict(run.cost),
+    }
+    if own := describe_own(evaluation.scores.metrics):
+        head["own_metrics"] = own
+    write_json(folder / RUN, head)
+    scores = evaluation.scores
+    frame = score_keys(scores.query_ids, scores.stages, scores.metrics)
+    frame.assign(value=scores.values.ravel()).to_parquet(folder / SCORES, index=False)
+
+
+class _Chunks:
+    """The chunks that are saved: each distinct one once, under a number."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[Any, ...], int] = {}
+        self._of_object: dict[int, int] = {}
+
+    def number(self, chunk: Chunk) -> int:
+        """Return the number of a chunk; a new one is added."""
+        # The stages of a run share their chunks, and so do the queries of some systems
+        known = self._of_object.get(id(chunk))
+        if known is None:
+            metadata = json.dumps(plain(chunk.metadata), sort_keys=True) if chunk.metadata else "{}"
+            key = (*(getattr(chunk, name) for name in CHUNK_FIELDS), metadata)
+            known = self._of_object[id(chunk)] = self._numbers.setdefault(key, len(self._numbers))
+        return known
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """Yield the chunks by number."""
+        for *values, metadata in self._numbers:
+            yield _readable(dict(zip(CHUNK_FIELDS, values, strict=True)) | {"metadata": json.loads(metadata)})
+
+
+def _readable(chunk: dict[str, Any]) -> dict[str, Any]:
+    """Return a chunk as it can be read back: a system's own chunks may hold numbers for ids, or places of no text."""
+    for name in ("id", "doc_id", "text"):
+        if chunk[name] is not None:
+            chunk[name] = str(chunk[name])
+    for name in ("start", "end"):
+        place = whole(plain(chunk[name]))
+        chunk[name] = place if is_place(place) else None
+    if not isinstance(chunk["metadata"], dict):
+        chunk["metadata"] = {"metadata": chunk["metadata"]}
+    return chunk
+
+
+def _inventory_line(inventory: Inventory, chunks: _Chunks) -> dict[str, Any]:
+    return {
+        "chunks": inventory.chunks,
+        "touching": [chunks.number(chunk) for chunk in inventory.touching],
+        "touches": inventory.touches,
+        "minimum_length": inventory.minimum_length,
+        "unicode_folding": inventory.unicode_folding,
+        "abutting": inventory.abutting,
+    }
+
+
+def _trace_line(trace: Trace, chunks: _Chunks) -> dict[str, Any]:
+    stages = [
+        {
+            "stage": stage.stage,
+            "seconds": stage.seconds,
+            "hits": [[chunks.number(hit.chunk), hit.score] for hit in stage.ranking],
+        }
+        for stage in trace.stages
+    ]
+    return {"query_id": trace.query_id, "stages": stages, "error": trace.error}
+
+
+_DEFAULTS = {field.name: field.default for record in (Passage, Query) for field in fields(record)}
+
+
+def _without_defaults(value: Any) -> Any:
+    """Leave out what a record would have anyway, so that the file reads like labels."""
+    if isinstance(value, dict):
+        return {
+            key: _without_defaults(part)
+            for key, part in value.items()
+            if key not in _DEFAULTS or part != _DEFAULTS[key]
+        }
+    if isinstance(value, (list, tuple)):
+        return [_without_defaults(part) for part in value]
+    return value

@@ -1,0 +1,41 @@
+"""A sweep from a YAML file: read strictly, every fault listed with its line."""
+
+from __future__ import annotations
+
+import os
+
+from raglift.base.limits import user_path
+from raglift.base.strict_files import NotYaml, YamlFields
+from raglift.errors import ConfigurationError, SweepError
+from raglift.sweep.specification.record import DEFAULTS, Sweep
+from raglift.sweep.specification.validation import checked
+
+
+def load_sweep(path: str | os.PathLike[str]) -> Sweep:
+    """Read a sweep from a YAML file; docs/sweeps.md describes it.
+
+    The fields are those of `Sweep`, each value in its text form. Relative paths are relative to the folder of the file.
+    Nothing is run or imported, and no model is loaded.
+
+    Args:
+        path: the file.
+
+    Raises:
+        SweepError: the file is not there, is not YAML, or does not describe a sweep; every fault is listed.
+        ConfigurationError: `path` is not a path.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise ConfigurationError(f"load_sweep: found a {type(path).__name__}; expected the path of a YAML file")
+    file = user_path(path)
+    reading = YamlFields(file.name, "the fields of a sweep, as dataset: lighthouse")
+    try:
+        given = reading.read(file)
+    except NotYaml as error:
+        raise SweepError(file.name, [error.fault]) from None
+    try:
+        values = checked(given, DEFAULTS, reading.locate, folder=file.resolve().parent)
+    except SweepError as error:
+        reading.faults += [(reading.lines_said.get(fault.where, 0), fault) for fault in error.faults]
+    if reading.faults:
+        raise SweepError(str(path), [fault for _, fault in sorted(reading.faults, key=lambda each: each[0])])
+    return Sweep(**values)

@@ -1,0 +1,208 @@
+"""What a sweep will do, counted before it is done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from raglift.base.display import describe_error
+from raglift.components.embedding import missing_texts
+from raglift.errors import ModelError
+from raglift.sweep.measuring import parts_of, source_of
+from raglift.sweep.specification.cells import NO_RERANKER, Cell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from raglift.components.rerankers import Pair
+    from raglift.sweep.measuring import Parts
+
+
+@dataclass(frozen=True)
+class ChunkingPlan:
+    """One way to split the documents."""
+
+    chunker: str
+    chunks: int = 0
+    distinct: int = 0
+    """Distinct texts among the chunks."""
+    error: str | None = None
+    """Why it cannot be used."""
+
+
+@dataclass(frozen=True)
+class EmbeddingPlan:
+    """What one model has to embed."""
+
+    model: str
+    texts: int = 0
+    """Distinct texts of all chunkings that it embeds."""
+    missing: int | None = None
+    """How many of them the cache lacks; None where it cannot be told without fetching the model."""
+    queries: int = 0
+    """Distinct queries."""
+    missing_queries: int | None = None
+    tokens: int | None = None
+    """What a paid provider will count for what is missing."""
+    dollars: float | None = None
+    """What a paid provider will take for it, where its price is known."""
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class RerankingPlan:
+    """What one reranker has to score."""
+
+    reranker: str
+    pairs: int = 0
+    """Distinct pairs of a query and a text."""
+    is_exact: bool = False
+    """Whether these are the pairs; else they are at most so many, because the candidates are not known yet."""
+    missing: int | None = None
+    """How many of them the cache lacks; None where it cannot be told yet."""
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A sweep before it is run."""
+
+    title: str
+    dataset: str
+    queries: int
+    documents: int
+    candidates: int
+    cells: tuple[Cell, ...]
+    """All cells of the sweep."""
+    excluded: int
+    """How many cells of the grid are left out."""
+    finished: int
+    """How many cells are done already."""
+    sources: tuple[Cell, ...]
+    """What is to be retrieved: the distinct cells without their rerankers."""
+    chunkings: tuple[ChunkingPlan, ...]
+    embeddings: tuple[EmbeddingPlan, ...]
+    rerankings: tuple[RerankingPlan, ...]
+
+    def __str__(self) -> str:
+        from raglift.sweep.terminal import plan_text
+
+        return plan_text(self)
+
+
+def make_plan(parts: Parts, finished: AbstractSet[str] = frozenset(), *, exact: bool = False) -> Plan:
+    """Count what a sweep has to do. Documents are split; no model is loaded and nothing is paid for.
+
+    Args:
+        parts: the sweep's parts.
+        finished: the keys of cells that are done already.
+        exact: where everything for a retrieval is in the cache, retrieve, so that pairs are counted and not estimated.
+    """
+    sweep = parts.sweep
+    cells = sweep.cells()
+    todo = [cell for cell in cells if cell.key not in finished]
+    sources = tuple(dict.fromkeys(source_of(cell) for cell in todo))
+    needed = tuple(dict.fromkeys(part for source in sources for part in (*parts_of(source), source)))
+    chunkings = tuple(_chunking(parts, name) for name in _distinct(source.chunker for source in sources))
+    unusable = {entry.chunker for entry in chunkings if entry.error is not None}
+    cut = [source for source in needed if source.chunker not in unusable]
+    embeddings = tuple(_embedding(parts, name, cut) for name in _distinct(source.embedding for source in needed))
+    ready = {entry.model for entry in embeddings if entry.missing == 0 and entry.missing_queries == 0}
+    names = _distinct(cell.reranker for cell in todo if cell.reranker != NO_RERANKER)
+    return Plan(
+        title=sweep.title,
+        dataset=parts.dataset.name,
+        queries=len(parts.dataset),
+        documents=len(parts.dataset.documents),
+        candidates=sweep.candidates,
+        cells=cells,
+        excluded=len(sweep.grid()) - sum(cell in cells for cell in sweep.grid()),
+        finished=len(cells) - len(todo),
+        sources=sources,
+        chunkings=chunkings,
+        embeddings=embeddings,
+        rerankings=tuple(
+            _reranking(parts, name, [source_of(c) for c in todo if c.reranker == name], ready if exact else None)
+            for name in names
+        ),
+    )
+
+
+def pairs_of(queries: Sequence[str], texts: Iterable[Iterable[str]]) -> set[Pair]:
+    """Return the distinct pairs of each query with its candidates' texts."""
+    return {(query, text) for query, found in zip(queries, texts, strict=True) for text in found}
+
+
+def _distinct(names: Iterable[str | None]) -> list[str]:
+    return list(dict.fromkeys(name for name in names if name is not None))
+
+
+def _chunking(parts: Parts, chunker: str) -> ChunkingPlan:
+    try:
+        chunks = parts.chunks(chunker)
+    except Exception as error:  # noqa: BLE001 — a chunker that fails takes its cells with it, not the sweep
+        return ChunkingPlan(chunker, error=describe_error(error))
+    return ChunkingPlan(chunker, len(chunks), len({chunk.text for chunk in chunks}))
+
+
+def _embedding(parts: Parts, model: str, sources: Sequence[Cell]) -> EmbeddingPlan:
+    texts = list(dict.fromkeys(_texts(parts, model, sources)))
+    queries = list(dict.fromkeys(parts.queries))
+    try:
+        embedder = parts.embedder(model)
+        missing = missing_texts(embedder, texts, "document", parts.cache)
+        missing_queries = missing_texts(embedder, queries, "query", parts.cache)
+    except ModelError:  # a hub model that is not here: it is looked for when it is run
+        return EmbeddingPlan(model, len(texts), None, len(queries), None)
+    except Exception as error:  # noqa: BLE001 — a model that fails takes its cells with it, not the sweep
+        return EmbeddingPlan(model, len(texts), None, len(queries), None, error=describe_error(error))
+    estimate = getattr(embedder, "estimate", None)
+    cost = estimate([*missing, *missing_queries]) if callable(estimate) else None
+    return EmbeddingPlan(
+        model,
+        len(texts),
+        len(missing),
+        len(queries),
+        len(missing_queries),
+        tokens=None if cost is None else cost.tokens,
+        dollars=None if cost is None else cost.dollars,
+    )
+
+
+def _texts(parts: Parts, model: str, sources: Sequence[Cell]) -> Iterable[str]:
+    for chunker in _distinct(source.chunker for source in sources if source.embedding == model):
+        yield from (chunk.text for chunk in parts.chunks(chunker))
+
+
+def _reranking(parts: Parts, name: str, sources: Sequence[Cell], ready: AbstractSet[str] | None) -> RerankingPlan:
+    known = [source for source in sources if source.system is None and source.embedding in {*(ready or ()), None}]
+    try:
+        reranker = parts.reranker(name)
+        if ready is not None and len(known) == len(sources):
+            pairs: set[Pair] = set()
+            for source in known:
+                rankings = parts.retriever(source).retrieve(parts.queries, parts.depth)
+                pairs |= pairs_of(parts.queries, ([chunk.text for chunk in ranking.chunks] for ranking in rankings))
+            return RerankingPlan(name, len(pairs), is_exact=True, missing=len(reranker.missing(sorted(pairs))))
+        # Candidates of different retrievers over the same chunks overlap; how much is not known yet
+        most = _most_pairs(parts, sources)
+    except Exception as error:  # noqa: BLE001 — a reranker that fails takes its cells with it, not the sweep
+        return RerankingPlan(name, error=describe_error(error))
+    return RerankingPlan(name, most)
+
+
+def _most_pairs(parts: Parts, sources: Sequence[Cell]) -> int:
+    """Return how many pairs there are at most: candidates over the same chunks are no more than the chunks."""
+    by_chunker: dict[str | None, list[int]] = {}
+    for source in sources:
+        by_chunker.setdefault(source.chunker, []).append(min(parts.depth, _chunks(parts, source)))
+    most = sum(
+        sum(depths) if chunker is None else min(sum(depths), len(parts.chunks(chunker)))
+        for chunker, depths in by_chunker.items()
+    )
+    return most * len(set(parts.queries))
+
+
+def _chunks(parts: Parts, source: Cell) -> int:
+    return parts.depth if source.chunker is None else len(parts.chunks(source.chunker))

@@ -1,0 +1,113 @@
+"""A sweep's fields, checked: every fault of every field, and of what the fields say together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from raglift.base.validation import faults_of, path_text
+from raglift.errors import Fault, SweepError
+from raglift.records.dataset import Dataset
+from raglift.sweep.specification.models import SweepModel, note_disagreements
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from raglift.base.validation import Keys
+    from raglift.sweep.specification.models import Note
+
+
+Locate = Callable[["Keys"], str]
+"""Says where a value is."""
+
+_SWEEP = TypeAdapter(SweepModel)
+_REQUIRED = {
+    "dataset": "the name of a corpus, or a path",
+    "splitter": "a splitter, as recursive or langchain.RecursiveCharacterTextSplitter",
+    "hybrid": "the weights, as hybrid: {dense: 0.7, bm25: 0.3}",
+    "system": "module:name, as my_rag:retriever",
+}
+
+
+def checked(
+    given: Mapping[str, Any],
+    defaults: Mapping[str, Any],
+    locate: Locate | None = None,
+    *,
+    source: str = "Sweep",
+    folder: Path | None = None,
+) -> dict[str, Any]:
+    """Return the fields of a sweep, checked and in their shortest form.
+
+    Args:
+        given: what was written for each field.
+        defaults: what a field is that was left out.
+        locate: says where a value is; by default by its path in the record.
+        source: what the whole is called in an error.
+        folder: what relative paths are relative to, and then returned in full; None leaves them as they are, relative
+            to the working folder.
+
+    Raises:
+        SweepError: something that raglift cannot use; every fault is listed.
+    """
+    faults: list[tuple[list[int], Fault]] = []
+
+    def note(keys: Keys, found: str, expected: str) -> None:
+        at = _within(given, keys)
+        where = path_text(at) if locate is None else locate(at)
+        faults.append((_position(given, at), Fault(where, found, expected)))
+
+    values, faulty = _fields(given, defaults, folder, note)
+    note_disagreements(values, faulty, note)
+    if faults:
+        raise SweepError(source, [fault for _, fault in sorted(faults, key=lambda each: each[0])])
+    return values
+
+
+def _fields(
+    given: Mapping[str, Any], defaults: Mapping[str, Any], folder: Path | None, note: Note
+) -> tuple[dict[str, Any], set[str]]:
+    """Return the values of the fields that are right, and the names of those that are not."""
+    try:
+        return _validated({**defaults, **given}, folder), set()
+    except ValidationError as error:
+        faulty = set()
+        for keys, found, expected in faults_of(error, _SWEEP, yaml=True, missing=_REQUIRED):
+            faulty.add(str(keys[0]))
+            note(keys, found, expected)
+    right = {name: value for name, value in given.items() if name not in faulty}
+    return _validated({**defaults, "dataset": Dataset((), (), ""), **right}, folder), faulty
+
+
+def _validated(given: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
+    model = _SWEEP.validate_python(dict(given), context={"folder": folder})
+    return {name: getattr(model, name) for name in SweepModel.model_fields}
+
+
+def _within(given: Any, keys: Keys) -> Keys:
+    """Return a path without the list places that only reading a single value as a list has added."""
+    kept: list[str | int] = []
+    for key in keys:
+        if isinstance(key, str) and isinstance(given, Mapping):
+            kept.append(key)
+            given = given.get(key)
+        elif isinstance(key, int) and isinstance(given, (list, tuple, range)) and key < len(given):
+            kept.append(key)
+            given = given[key]
+    return tuple(kept)
+
+
+def _position(given: Any, keys: Keys) -> list[int]:
+    """Return what sorts paths in the order in which their values were written; what was left out goes last."""
+    position = []
+    for key in keys:
+        if isinstance(key, int):
+            position.append(key)
+            given = given[key]
+        else:
+            names = list(given)
+            position.append(names.index(key) if key in names else len(names))
+            given = given.get(key)
+    return position

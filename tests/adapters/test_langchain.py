@@ -1,0 +1,300 @@
+"""LangChain retrievers as stages, with real retrievers over a real (small) text."""
+
+import copy
+import subprocess
+import sys
+import warnings
+
+import pytest
+
+from raglift.adapters.langchain import is_langchain, retriever_stages
+from raglift.errors import UnsupportedSystem
+from raglift.records.documents import Chunk
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # langchain-community announces its end at import
+    from langchain_classic.retrievers import (
+        ContextualCompressionRetriever,
+        EnsembleRetriever,
+        MergerRetriever,
+        MultiQueryRetriever,
+        ParentDocumentRetriever,
+        RePhraseQueryRetriever,
+        TimeWeightedVectorStoreRetriever,
+    )
+    from langchain_classic.retrievers.document_compressors import EmbeddingsFilter
+    from langchain_community.retrievers import BM25Retriever
+    from langchain_community.vectorstores import FAISS
+from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.language_models import FakeListLLM
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import ConfigurableField, RunnableBranch, RunnableLambda
+from langchain_core.stores import InMemoryStore
+from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_text_splitters import CharacterTextSplitter
+from pydantic import PrivateAttr
+
+TEXT = """Well, Prince, so Genoa and Lucca are now just family estates of the Buonapartes.
+It was in July, 1805, and the speaker was the well-known Anna Pavlovna Scherer.
+With these words she greeted Prince Vasili, a man of high rank and importance.
+Anna Pavlovna had had a cough for some days and was suffering from la grippe.
+All her invitations without exception were written in French that morning.
+Heavens, what a virulent attack, replied the prince, not in the least disconcerted.
+He spoke in that refined French in which our grandfathers not only spoke but thought.
+He kissed her hand, presenting his bald, scented, and shining head.
+First of all, dear friend, tell me how you are, said he without altering his tone.
+Can one be well while suffering morally, said Anna Pavlovna.
+And the fete at the English ambassador's, said the prince, today is Wednesday.
+Prince Vasili always spoke languidly, like an actor repeating a stale part."""
+DOCUMENTS = [
+    Document(page_content=line, id=f"line-{number}", metadata={"source": "war.txt", "part": number % 2})
+    for number, line in enumerate(TEXT.splitlines())
+]
+QUERY = "Which words did Prince Vasili speak?"
+EMBEDDING = DeterministicFakeEmbedding(size=16)
+
+
+@pytest.fixture(scope="module")
+def store():
+    return FAISS.from_documents(DOCUMENTS, EMBEDDING)
+
+
+@pytest.fixture
+def bm25():
+    return BM25Retriever.from_documents(DOCUMENTS, k=2)
+
+
+@pytest.fixture
+def dense(store):
+    return store.as_retriever(search_kwargs={"k": 3})
+
+
+class FirstLines(BaseRetriever):
+    """A retriever of the user's own, whose depth nobody can set."""
+
+    def _get_relevant_documents(self, query, *, run_manager):
+        return DOCUMENTS[:3]
+
+
+class Routed(BaseRetriever):
+    """A retriever of the user's own, around others."""
+
+    by_topic_retrievers: dict[str, BaseRetriever]
+
+    def _get_relevant_documents(self, query, *, run_manager):
+        return self.by_topic_retrievers["war"].invoke(query)
+
+
+class Reranked(BaseRetriever):
+    """A retriever of the user's own that reranks by itself."""
+
+    k: int = 2
+    top_n: int = 1
+
+    def _get_relevant_documents(self, query, *, run_manager):
+        return DOCUMENTS[: self.k][: self.top_n]
+
+
+def only_stage(system, **options):
+    (stage,) = retriever_stages(system, **options)
+    return stage
+
+
+def retrieve(system, k=10, **options):
+    return only_stage(system, **options).retriever.retrieve_one(QUERY, k)
+
+
+def texts(documents):
+    return [document.page_content for document in documents]
+
+
+@pytest.mark.slow
+def test_importing_the_adapter_imports_no_langchain():
+    code = (
+        "import sys, raglift.integrations.langchain; "
+        "print([name for name in sys.modules if name.startswith('langchain')])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_langchain_objects_are_told_by_their_classes(bm25, store):
+    assert all(is_langchain(obj) for obj in (bm25, store, FirstLines(), RunnableLambda(str)))
+    assert not any(is_langchain(obj) for obj in (print, "text", Chunk("text"), BM25Retriever))
+
+
+@pytest.mark.parametrize("thing", [EMBEDDING, "a retriever", None, DOCUMENTS[0]])
+def test_what_cannot_retrieve_is_refused_by_name(thing):
+    with pytest.raises(UnsupportedSystem, match=rf"found {type(thing).__name__}; expected a LangChain retriever"):
+        retriever_stages(thing)
+
+
+@pytest.mark.parametrize(
+    ("search_type", "arguments", "scored"),
+    [
+        ("similarity", {}, True),
+        ("similarity", {"filter": {"part": 1}}, True),
+        ("similarity_score_threshold", {"score_threshold": -9.0}, True),
+        ("mmr", {"lambda_mult": 0.3}, False),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Relevance scores must be between")
+def test_a_vector_search_gives_what_the_retriever_itself_gives(store, search_type, arguments, scored):
+    retriever = store.as_retriever(search_type=search_type, search_kwargs={"k": 6} | arguments)
+    ranking = retrieve(retriever, k=6)
+    expected = retriever.invoke(QUERY)
+    assert [chunk.id for chunk in ranking.chunks] == [document.id for document in expected]
+    assert all((hit.score is not None) == scored for hit in ranking)
+
+
+def test_a_vector_store_is_asked_for_scores(store):
+    expected = [(document.id, score) for document, score in store.similarity_search_with_score(QUERY, k=5)]
+    stage = only_stage(store)
+    assert stage.system == "FAISS"
+    assert [(hit.chunk.id, hit.score) for hit in stage.retriever.retrieve_one(QUERY, 5)] == expected
+
+
+def test_a_store_that_changed_only_its_plain_search_is_asked_for_that():
+    class Reversed(InMemoryVectorStore):
+        def similarity_search(self, query, k=4, **kwargs):
+            return super().similarity_search(query, k, **kwargs)[::-1]
+
+    store = Reversed.from_documents(DOCUMENTS, EMBEDDING)
+    ranking = retrieve(store, k=4)
+    assert [chunk.text for chunk in ranking.chunks] == texts(store.similarity_search(QUERY, k=4))
+    assert ranking[0].score is None
+
+
+def test_a_store_without_scores_is_asked_without():
+    class Scoreless(InMemoryVectorStore):
+        def similarity_search_with_score(self, query, k=4, **kwargs):
+            raise NotImplementedError
+
+        def similarity_search(self, query, k=4, **kwargs):
+            return DOCUMENTS[:k]
+
+    assert len(retrieve(Scoreless(EMBEDDING), k=4)) == 4
+
+
+def test_mmr_and_filters_fetch_enough_to_reach_the_depth(store):
+    store = FAISS.from_texts([f"{n} {line}" for n in range(4) for line in TEXT.splitlines()], EMBEDDING)
+    assert len(retrieve(store.as_retriever(search_type="mmr"), k=40)) == 40
+    everything = store.as_retriever(search_kwargs={"filter": lambda metadata: True})
+    assert len(retrieve(everything, k=40)) == 40
+
+
+def test_depth_is_raised_on_copies_of_nested_retrievers_only(bm25, dense):
+    ensemble = EnsembleRetriever(retrievers=[bm25, dense], weights=[0.5, 0.5])
+    before = copy.deepcopy((bm25.k, dense.search_kwargs, ensemble.weights))
+    stage = only_stage(ensemble)
+    assert len(stage.retriever.retrieve_one(QUERY, 12)) == 12
+    assert (bm25.k, dense.search_kwargs, ensemble.weights) == before
+    assert ensemble.retrievers[0] is bm25
+    assert ensemble.retrievers[1] is dense
+    assert stage.system == "EnsembleRetriever(BM25Retriever + VectorStoreRetriever(FAISS))"
+    assert stage.depth_fixed == ()
+
+
+def test_depth_is_never_lowered_and_the_ranking_is_cut(bm25, dense):
+    deep = EnsembleRetriever(retrievers=[bm25.model_copy(update={"k": 12}), dense.model_copy()])
+    assert [chunk.text for chunk in retrieve(deep, k=3).chunks] == texts(deep.invoke(QUERY)[:3])
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda bm25: bm25.with_retry(),
+        lambda bm25: bm25.with_config(tags=["tagged"]),
+        lambda bm25: bm25.with_fallbacks([FirstLines()]),
+        lambda bm25: RunnableBranch((lambda query: True, bm25), FirstLines()),
+        lambda bm25: RunnableBranch((lambda query: False, FirstLines()), bm25) | list,
+        lambda bm25: MergerRetriever(retrievers=[bm25, bm25]),
+        lambda bm25: RePhraseQueryRetriever.from_llm(bm25, FakeListLLM(responses=["Prince"])),
+        lambda bm25: MultiQueryRetriever.from_llm(bm25, FakeListLLM(responses=["Prince\nFrench"])),
+        lambda bm25: bm25.configurable_fields(k=ConfigurableField(id="k")).with_config(configurable={"k": 1}),
+        lambda bm25: bm25.configurable_fields(k=ConfigurableField(id="k")).with_retry(),
+        lambda bm25: Routed(by_topic_retrievers={"war": bm25}),
+    ],
+)
+def test_wrappers_let_the_depth_through(bm25, wrap):
+    assert len(retrieve(wrap(bm25), k=9)) == 9
+    assert bm25.k == 2
+
+
+def test_a_way_whose_depth_is_fixed_is_named_by_its_branch(bm25):
+    stage = only_stage(RunnableBranch((lambda query: True, FirstLines()), bm25))
+    assert stage.depth_fixed == ("RunnableBranch.branches[0]: FirstLines",)
+    assert stage.system == "RunnableBranch(FirstLines + BM25Retriever)"
+
+
+def test_a_bound_k_is_raised_too(dense):
+    assert len(retrieve(dense.bind(k=1), k=9)) == 9
+
+
+def test_a_private_retriever_is_reached_as_well(store):
+    class Careful(BaseRetriever):
+        k: int = 2
+        _inner: BaseRetriever = PrivateAttr()
+
+        def model_post_init(self, context):
+            self._inner = store.as_retriever(search_kwargs={"k": self.k})
+
+        def _get_relevant_documents(self, query, *, run_manager):
+            return self._inner.invoke(query)
+
+    careful = Careful()
+    assert len(retrieve(careful, k=9)) == 9
+    assert careful._inner.search_kwargs == {"k": 2}
+
+
+def test_parents_are_found_through_more_children_and_their_number_is_said_to_be_unset():
+    parents = ParentDocumentRetriever(
+        vectorstore=InMemoryVectorStore(EMBEDDING),
+        docstore=InMemoryStore(),
+        child_splitter=CharacterTextSplitter(separator=" ", chunk_size=30, chunk_overlap=0),
+    )
+    parents.add_documents(DOCUMENTS)
+    assert len(retrieve(parents, k=30)) > len(parents.invoke(QUERY))
+    assert parents.search_kwargs == {}
+    assert only_stage(parents).depth_fixed == ("ParentDocumentRetriever (k counts child chunks)",)
+
+
+def test_a_retriever_that_writes_into_its_documents_writes_into_copies():
+    timed = TimeWeightedVectorStoreRetriever(vectorstore=FAISS.from_texts(["start"], EMBEDDING))
+    timed.add_documents(DOCUMENTS)
+    before = copy.deepcopy(timed.memory_stream)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the fake embedding's relevance scores are out of range
+        assert len(retrieve(timed, k=9)) == 9
+    assert timed.memory_stream == before
+
+
+def test_parts_whose_depth_cannot_be_set_are_named(bm25):
+    function = RunnableLambda(lambda query: DOCUMENTS[:2])
+    assert only_stage(function).depth_fixed == ("RunnableLambda",)
+    assert only_stage(function.with_retry()).depth_fixed == ("RunnableLambda",)
+    nested = EnsembleRetriever(retrievers=[bm25, MergerRetriever(retrievers=[FirstLines()]), function])
+    assert only_stage(nested).depth_fixed == (
+        "EnsembleRetriever.retrievers[1].retrievers[0]: FirstLines",
+        "EnsembleRetriever.retrievers[2]: RunnableLambda",
+    )
+
+
+def test_a_compressor_inside_an_ensemble_makes_room_unless_as_deployed(bm25):
+    narrow = ContextualCompressionRetriever(
+        base_retriever=bm25, base_compressor=EmbeddingsFilter(embeddings=EMBEDDING, k=1)
+    )
+    ensemble = EnsembleRetriever(retrievers=[narrow])
+    assert len(retrieve(ensemble, k=9)) == 9
+    assert len(retrieve(ensemble, k=9, as_deployed=True)) == 1
+    assert only_stage(ensemble).depth_fixed == ()
+    assert only_stage(ensemble, as_deployed=True).depth_fixed == (
+        "EnsembleRetriever.retrievers[0].base_compressor: EmbeddingsFilter (k as deployed)",
+    )
+
+
+def test_a_top_n_beside_a_k_is_a_rerankers():
+    assert len(retrieve(Reranked(), k=9)) == 9
+    assert len(retrieve(Reranked(), k=9, as_deployed=True)) == 1
+    assert only_stage(Reranked(), as_deployed=True).depth_fixed == ("Reranked (top_n as deployed)",)

@@ -1,0 +1,318 @@
+"""LangChain compressors and transformers as stages: composites are opened, and chunks keep their identity."""
+
+import asyncio
+import warnings
+
+import pytest
+
+from raglift.adapters.langchain import reranker_stages, retriever_stages
+from raglift.adapters.langchain_documents import chunk_of
+from raglift.components.rerankers import AsyncQueryReranker, QueryReranker
+from raglift.errors import UnsupportedSystem
+from raglift.records.documents import Chunk
+from raglift.records.rankings import Ranking
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # langchain-community announces its end at import
+    from langchain_classic.retrievers import ContextualCompressionRetriever
+    from langchain_classic.retrievers.document_compressors import (
+        CrossEncoderReranker,
+        DocumentCompressorPipeline,
+        EmbeddingsFilter,
+        LLMChainExtractor,
+        LLMListwiseRerank,
+    )
+    from langchain_community.cross_encoders import HuggingFaceCrossEncoder
+    from langchain_community.document_transformers import EmbeddingsRedundantFilter, LongContextReorder
+    from langchain_community.retrievers import BM25Retriever
+from langchain_core.documents import BaseDocumentCompressor, BaseDocumentTransformer, Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.language_models import FakeListLLM
+from langchain_core.runnables import RunnableLambda
+from langchain_text_splitters import CharacterTextSplitter
+
+LINES = [
+    "Anna Pavlovna had had a cough for some days.",
+    "She was suffering from la grippe.",
+    "All her invitations were written in French.",
+    "The prince spoke in that refined French.",
+    "He kissed her hand and sat down on the sofa.",
+    "Today is Wednesday, and I must put in an appearance.",
+]
+DOCUMENTS = [
+    Document(page_content=line, id=f"line-{number}", metadata={"source": "war.txt", "start_index": number * 60})
+    for number, line in enumerate(LINES)
+]
+CANDIDATES = Ranking.of((chunk_of(document), None) for document in DOCUMENTS)
+QUERY = "Who spoke French?"
+EMBEDDING = DeterministicFakeEmbedding(size=16)
+
+
+@pytest.fixture
+def cross_encoder(tiny_cross_encoder):
+    return HuggingFaceCrossEncoder(model_name=str(tiny_cross_encoder))
+
+
+class Rebuilding(BaseDocumentCompressor):
+    """Reverses the order in new documents, as rerankers behind an API do."""
+
+    top_n: int | None = 2
+    keep_metadata: bool = True
+
+    def compress_documents(self, documents, query, callbacks=None):
+        kept = list(documents)[::-1][: self.top_n]
+        return [
+            Document(
+                page_content=document.page_content,
+                metadata=({**document.metadata} if self.keep_metadata else {}) | {"relevance_score": 1 / rank},
+            )
+            for rank, document in enumerate(kept, start=1)
+        ]
+
+
+class Passing(BaseDocumentTransformer):
+    """Passes on what a function makes of the documents."""
+
+    def __init__(self, change):
+        self.change = change
+
+    def transform_documents(self, documents, **kwargs):
+        return self.change(documents)
+
+
+def rerank(part, ranking=CANDIDATES, **options):
+    (stage,) = reranker_stages(part, **options)
+    return stage.reranker.rerank_one(QUERY, ranking)
+
+
+def ids(ranking):
+    return [chunk.id for chunk in ranking.chunks]
+
+
+def test_a_cross_encoder_reorders_all_candidates_by_its_own_scores(cross_encoder):
+    reranker = CrossEncoderReranker(model=cross_encoder, top_n=3)
+    (stage,) = reranker_stages(reranker)
+    reranked = stage.reranker.rerank_one(QUERY, CANDIDATES)
+    scores = cross_encoder.score([(QUERY, line) for line in LINES])
+    assert ids(reranked) == [f"line-{place}" for place in sorted(range(6), key=lambda at: -scores[at])]
+    assert all(chunk in CANDIDATES.chunks for chunk in reranked.chunks)
+    assert stage.system == "CrossEncoderReranker(HuggingFaceCrossEncoder)"
+    assert reranker.top_n == 3
+    assert len(rerank(reranker, as_deployed=True)) == 3
+
+
+@pytest.mark.parametrize(("given", "kept"), [(2, 6), (50, 6), (None, 6)])
+def test_top_n_is_raised_and_never_lowered(given, kept):
+    reranker = Rebuilding(top_n=given)
+    assert len(rerank(reranker)) == kept
+    assert reranker.top_n == given
+
+
+def test_top_n_is_raised_on_a_copy_of_a_plain_class_too():
+    class Head(BaseDocumentTransformer):
+        top_n = 2
+
+        def transform_documents(self, documents, **kwargs):
+            return documents[: self.top_n]
+
+    head = Head()
+    assert len(rerank(head)) == 6
+    assert head.top_n == 2
+
+
+def test_a_limit_that_is_none_stays_none():
+    part = EmbeddingsFilter(embeddings=EMBEDDING, k=None, similarity_threshold=-1.0)
+    assert len(rerank(part)) == 6
+    assert len(rerank(EmbeddingsFilter(embeddings=EMBEDDING, k=2))) == 6
+    assert len(rerank(EmbeddingsFilter(embeddings=EMBEDDING, k=2), as_deployed=True)) == 2
+
+
+def test_an_embeddings_filter_gives_its_similarity_as_the_score():
+    scores = [hit.score for hit in rerank(EmbeddingsFilter(embeddings=EMBEDDING))]
+    assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize("keep_metadata", [True, False])
+def test_rebuilt_documents_are_the_chunks_they_came_from(keep_metadata):
+    reranked = rerank(Rebuilding(keep_metadata=keep_metadata))
+    assert reranked.chunks == CANDIDATES.chunks[::-1]
+    assert [hit.score for hit in reranked] == [1 / rank for rank in range(1, 7)]
+    assert all("_raglift_chunk" not in chunk.metadata for chunk in reranked.chunks)
+    assert all("_raglift_chunk" not in chunk.origin.metadata for chunk in reranked.chunks)
+
+
+@pytest.mark.parametrize("keep_metadata", [True, False])
+def test_two_chunks_with_one_text_stay_apart(keep_metadata):
+    twins = Ranking.of([(Chunk("the same text", id="a"), None), (Chunk("the same text", id="b"), None)])
+    assert sorted(ids(rerank(Rebuilding(keep_metadata=keep_metadata), twins))) == ["a", "b"]
+    repeated = Passing(lambda documents: [*documents, *documents])
+    assert ids(rerank(repeated, twins)) == ["a", "b"]
+
+
+def test_an_untouched_chunk_is_the_same_object_and_the_users_documents_are_untouched():
+    before = [document.model_copy(deep=True) for document in DOCUMENTS]
+
+    def spoil(documents):
+        for document in documents:
+            document.metadata.clear()
+            document.page_content = "spoilt"
+        return []
+
+    reordered = rerank(LongContextReorder())
+    assert {id(chunk) for chunk in reordered.chunks} == {id(chunk) for chunk in CANDIDATES.chunks}
+    assert len(rerank(Passing(spoil))) == 0
+    assert before == DOCUMENTS
+
+
+def test_an_old_score_in_the_metadata_is_not_a_new_one():
+    scored = [Document(page_content=line, metadata={"score": 0.5}) for line in LINES]
+    before = Ranking.of((chunk_of(document), 0.5) for document in scored)
+    assert {hit.score for hit in rerank(LongContextReorder(), before)} == {None}
+    assert rerank(Rebuilding(), before)[0].score == 1.0
+
+
+def test_changed_text_keeps_id_and_document_and_has_no_offsets_where_it_is_not_in_the_old_one():
+    extractor = LLMChainExtractor.from_llm(FakeListLLM(responses=["la grippe", "NO_OUTPUT"]))
+    extracted = rerank(extractor)
+    assert ids(extracted) == ["line-0", "line-2", "line-4"]
+    first = extracted.chunks[0]
+    assert (first.text, first.doc_id, first.start, first.end) == ("la grippe", "war.txt", None, None)
+    assert "_raglift_chunk" not in first.metadata
+
+
+def test_pieces_of_one_chunk_get_ids_of_their_own():
+    pieces = rerank(CharacterTextSplitter(separator=" ", chunk_size=24, chunk_overlap=0))
+    assert len(set(ids(pieces))) == len(pieces) > 6
+    assert {chunk.doc_id for chunk in pieces.chunks} == {"war.txt"}
+    assert {chunk.id for chunk in CANDIDATES.chunks} < set(ids(pieces))
+
+
+def test_a_piece_has_offsets_where_it_stands_once_in_its_candidate():
+    pieces = rerank(CharacterTextSplitter(separator=" ", chunk_size=24, chunk_overlap=0)).chunks
+    placed = [chunk for chunk in pieces if chunk.start is not None]
+    assert len(placed) > 6
+    assert all(LINES[chunk.start // 60][chunk.start % 60 :].startswith(chunk.text) for chunk in placed)
+    assert all(chunk.end - chunk.start == len(chunk.text) for chunk in placed)
+    first = rerank(Passing(lambda documents: [documents[0].model_copy(update={"page_content": "had"})])).chunks[0]
+    assert (first.text, first.doc_id, first.start, first.end) == ("had", "war.txt", None, None)
+
+
+def test_the_id_goes_to_the_whole_text_before_a_piece_of_it():
+    def summarize(documents):
+        return [documents[0].model_copy(update={"page_content": "cough"}), documents[0]]
+
+    piece, whole = rerank(Passing(summarize)).chunks
+    assert whole is CANDIDATES.chunks[0]
+    assert piece.id != whole.id
+
+
+def test_a_document_from_elsewhere_is_a_new_chunk():
+    added = rerank(Passing(lambda documents: [Document(page_content="new", metadata={"source": "b.txt"})]))
+    assert (added.chunks[0].text, added.chunks[0].doc_id) == ("new", "b.txt")
+
+
+def test_a_compressor_is_not_called_without_candidates():
+    class Never(Rebuilding):
+        def compress_documents(self, documents, query, callbacks=None):
+            raise AssertionError
+
+    assert rerank(Never(), Ranking()) == Ranking()
+
+
+def test_a_compressor_that_returns_no_documents_is_named():
+    with pytest.raises(UnsupportedSystem, match="Passing: returned NoneType"):
+        rerank(Passing(lambda documents: None))
+
+
+def test_what_cannot_rerank_is_refused_by_name():
+    with pytest.raises(UnsupportedSystem, match="found DeterministicFakeEmbedding"):
+        reranker_stages(EMBEDDING)
+
+
+def test_composites_are_opened_into_their_stages():
+    bm25 = BM25Retriever.from_documents(DOCUMENTS, k=1)
+    pipeline = DocumentCompressorPipeline(
+        transformers=[
+            EmbeddingsRedundantFilter(embeddings=EMBEDDING),
+            EmbeddingsFilter(embeddings=EMBEDDING, k=2),
+            LongContextReorder(),
+        ]
+    )
+    inner = ContextualCompressionRetriever(base_retriever=bm25, base_compressor=pipeline)
+    outer = ContextualCompressionRetriever(base_retriever=inner.with_retry(), base_compressor=Rebuilding())
+    retrieve, *reranks = retriever_stages(outer)
+    assert [stage.system for stage in (retrieve, *reranks)] == [
+        "BM25Retriever",
+        "EmbeddingsRedundantFilter(DeterministicFakeEmbedding)",
+        "EmbeddingsFilter(DeterministicFakeEmbedding)",
+        "LongContextReorder",
+        "Rebuilding",
+    ]
+    ranking = retrieve.retriever.retrieve_one(QUERY, 6)
+    for stage in reranks:
+        ranking = stage.reranker.rerank_one(QUERY, ranking)
+    assert sorted(ids(ranking)) == ids(CANDIDATES)
+
+
+def test_opened_stages_give_what_the_composite_gives_as_deployed(cross_encoder):
+    composite = ContextualCompressionRetriever(
+        base_retriever=BM25Retriever.from_documents(DOCUMENTS, k=6),
+        base_compressor=CrossEncoderReranker(model=cross_encoder, top_n=2),
+    )
+    retrieve, stage = retriever_stages(composite, as_deployed=True)
+    ranking = stage.reranker.rerank_one(QUERY, retrieve.retriever.retrieve_one(QUERY, 6))
+    assert ids(ranking) == [document.id for document in composite.invoke(QUERY)]
+
+
+def test_a_subclass_that_changed_the_composite_is_left_whole():
+    class Own(ContextualCompressionRetriever):
+        def _get_relevant_documents(self, query, *, run_manager):
+            return self.base_retriever.invoke(query)
+
+    base = BM25Retriever.from_documents(DOCUMENTS, k=1)
+    (stage,) = retriever_stages(Own(base_retriever=base, base_compressor=Rebuilding()))
+    assert len(stage.retriever.retrieve_one(QUERY, 5)) == 5
+
+
+def test_any_runnable_can_be_the_base():
+    base = RunnableLambda(lambda query: DOCUMENTS)
+    retrieve, _ = retriever_stages(ContextualCompressionRetriever(base_retriever=base, base_compressor=Rebuilding()))
+    assert retrieve.depth_fixed == ("RunnableLambda",)
+
+
+def test_the_next_compressor_finds_what_the_one_before_noted():
+    def above(documents):
+        return [document for document in documents if document.metadata["relevance_score"] > 0.3]
+
+    pipeline = DocumentCompressorPipeline(transformers=[Rebuilding(), Passing(above)])
+    ranking = CANDIDATES
+    for stage in reranker_stages(pipeline):
+        ranking = stage.reranker.rerank_one(QUERY, ranking)
+    assert ids(ranking) == ["line-5", "line-4", "line-3"]
+
+
+def test_a_listwise_reranker_returns_all_candidates_once():
+    twice = RunnableLambda(lambda asked: [*asked["documents"][::-1], asked["documents"][0]])
+    assert ids(rerank(LLMListwiseRerank(reranker=twice, top_n=2))) == ids(CANDIDATES)[::-1]
+
+
+def test_only_what_is_asynchronous_itself_is_asked_asynchronously():
+    class Native(Rebuilding):
+        async def acompress_documents(self, documents, query, callbacks=None):
+            return documents[:1]
+
+    class Stub(Rebuilding):
+        async def acompress_documents(self, documents, query, callbacks=None):
+            raise NotImplementedError
+
+    for part in (
+        Rebuilding(),
+        EmbeddingsFilter(embeddings=EMBEDDING),
+        EmbeddingsRedundantFilter(embeddings=EMBEDDING),
+    ):
+        assert not isinstance(reranker_stages(part)[0].reranker, AsyncQueryReranker)
+    for part, kept in ((Native(), 1), (Stub(), 6), (LongContextReorder(), 6)):
+        adapter = reranker_stages(part)[0].reranker
+        assert isinstance(adapter, QueryReranker)
+        assert len(asyncio.run(adapter.arerank_one(QUERY, CANDIDATES))) == kept
+        assert asyncio.run(adapter.arerank_one(QUERY, Ranking())) == Ranking()

@@ -1,0 +1,425 @@
+"""Language models through the real clients of LangChain and LlamaIndex, against a server on this machine."""
+
+import itertools
+import json
+import logging
+import time
+import traceback
+from typing import Literal
+
+import httpx
+import pytest
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
+from langchain_openai import ChatOpenAI
+from langchain_openai.chat_models.base import BaseChatOpenAI
+from llama_index.core.llms import MockLLM
+from llama_index.llms.openai import OpenAI
+from pydantic import BaseModel, Field
+
+from raglift.base.retrying import RetryPolicy
+from raglift.errors import ConfigurationError, MissingDependency, MissingKey, ModelOutputError, ModelUnavailable
+from raglift.llm.language_models import DEFAULT_MODEL, language_model
+from raglift.llm.replies import FilledPrompt, Usage
+from raglift.testing.openai_server import Answer, OpenAIServer
+
+pytestmark = pytest.mark.usefixtures("no_openai_settings")
+
+KEY = "sk-test-0123456789abcdef"
+PROMPT = FilledPrompt("relevance@3f9a1c07", "Grade {it}.", 'The {lamp} says {"grade": 1} and {{more}}.')
+QUICK = RetryPolicy(4, 5.0, first_wait=0.01)
+CLIENTS = ("by name", "langchain", "langchain with tools", "llama_index", "llama_index with tools")
+
+
+class Grade(BaseModel):
+    """How well a passage answers a question."""
+
+    grade: Literal[0, 1, 2, 3] = Field(description="0 to 3")
+    reason: str = ""
+
+
+RIGHT = Answer(value={"grade": 3, "reason": "it says so"})
+
+
+@pytest.fixture
+def server(monkeypatch):
+    with OpenAIServer(key=KEY) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        yield server
+
+
+@pytest.fixture
+def made(server):
+    """Make a model by one of the clients, none of which asks again by itself."""
+
+    def make(client, timeout=5.0, retry_policy=QUICK):
+        if client == "by name":
+            return language_model(retry_policy=retry_policy, timeout=timeout)
+        if client.startswith("langchain"):
+            kind = BaseChatOpenAI if client == "langchain with tools" else ChatOpenAI  # the base of other providers'
+            chat = kind(model="gpt-4o-mini", temperature=0, max_retries=0, timeout=timeout)
+            return language_model(chat, retry_policy=retry_policy)
+        name = "gpt-4" if client == "llama_index with tools" else "gpt-4o-mini"
+        settings = {"api_base": server.base_url, "api_key": KEY, "max_retries": 0, "timeout": timeout}
+        return language_model(OpenAI(model=name, temperature=0, **settings), retry_policy=retry_policy)
+
+    return make
+
+
+@pytest.fixture(params=CLIENTS)
+def model(request, made):
+    return made(request.param)
+
+
+def asked(server):
+    return [request.body["messages"] for request in server.requests]
+
+
+# Right answers
+
+
+def test_an_answer_comes_in_its_form_with_what_was_billed(server, model):
+    server.answer_next(RIGHT)
+    reply = model.ask(PROMPT, Grade)
+    assert reply.value == Grade(grade=3, reason="it says so")
+    assert reply.usage == Usage(9, 6)
+
+
+def test_the_prompt_goes_as_it_is(server, model):
+    model.ask(PROMPT, Grade)
+    list(model.stream(PROMPT))
+    for messages in asked(server):
+        assert [(message["role"], message["content"]) for message in messages] == [
+            ("system", PROMPT.system),
+            ("user", PROMPT.user),
+        ]
+
+
+def test_text_without_utf8_is_sent_with_replacements(server, model):
+    model.ask(FilledPrompt("p@1", "Grade.", "lone \ud800 surrogate"), Grade)
+    assert asked(server)[0][1]["content"] == "lone � surrogate"
+
+
+@pytest.mark.parametrize("client", ["by name", "langchain"])
+def test_openai_is_asked_for_the_form_strictly(server, made, client):
+    made(client).ask(PROMPT, Grade)
+    schema = server.requests[0].body["response_format"]["json_schema"]
+    assert schema["strict"] is True
+    assert schema["schema"]["required"] == ["grade", "reason"]
+    assert schema["schema"]["additionalProperties"] is False
+    assert "default" not in json.dumps(schema)
+
+
+def test_a_stream_comes_piece_by_piece(server, model):
+    server.answer_next(Answer(text="The keeper\nlit  it."))
+    assert list(model.stream(PROMPT)) == ["The", " keeper", "\nlit", "  it."]
+
+
+def test_the_first_piece_comes_before_the_last_is_sent(server, made):
+    server.answer_next(Answer(text="one two three four", seconds_per_piece=0.2))
+    stream = made("by name").stream(PROMPT)
+    assert next(stream) == "one"
+    started = time.monotonic()
+    assert "".join(stream) == " two three four"
+    assert time.monotonic() - started > 0.3
+
+
+# Bad days
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(status=429, headers={"Retry-After": "0.05"}),
+        Answer(status=500),
+        Answer(status=503),
+        Answer(status=408),
+        Answer(cut_off=True),
+        Answer(text='{"grade": '),
+        Answer(text='{"grade": 7, "reason": ""}'),
+        Answer(text="I think it is a 3."),
+        Answer(text=r'{"grade": 3, "reason": "no \ud800 UTF-8"}'),
+        Answer(text='{"grade": 3, "rea', finish_reason="length"),
+        Answer(body=b"<html>Bad gateway</html>"),
+        Answer(body={"choices": None}),
+    ],
+    ids=[
+        "429",
+        "500",
+        "503",
+        "408",
+        "cut off",
+        "malformed",
+        "not allowed",
+        "prose",
+        "surrogate",
+        "length",
+        "html",
+        "no choices",
+    ],
+)
+def test_what_passes_is_asked_again(server, model, answer):
+    server.answer_next(answer, RIGHT)
+    assert model.ask(PROMPT, Grade).value == Grade(grade=3, reason="it says so")
+    assert asked(server)[0] == asked(server)[1]
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_slow_answer_is_given_up_and_asked_again(server, made, client):
+    server.answer_next(Answer(seconds=5), RIGHT)
+    assert made(client, timeout=0.3).ask(PROMPT, Grade).value.grade == 3
+    assert len(server.requests) == 2
+
+
+def test_a_rate_limit_is_waited_for_as_long_as_the_server_asks(server, model):
+    server.answer_next(Answer(status=429, headers={"Retry-After": "0.3"}), RIGHT)
+    model.ask(PROMPT, Grade)
+    first, second = (request.at for request in server.requests)
+    assert second - first >= 0.3
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (Answer(text='{"grade": '), "the answer is not what was asked for"),
+        (Answer(text='{"grade": 7, "reason": ""}'), "the answer is not what was asked for"),
+        (Answer(text='{"gra', finish_reason="length"), "the answer was cut off at its limit of tokens"),
+        (Answer(body=b"<html>"), "the reply is not what was asked for"),
+    ],
+    ids=["malformed", "not allowed", "length", "html"],
+)
+def test_an_answer_that_stays_damaged_is_asked_for_three_times(server, model, answer, reason):
+    server.answer_next(*[answer] * 3)
+    with pytest.raises(ModelOutputError, match=f"the language model .* failed after 3 attempts .*: {reason}") as caught:
+        model.ask(PROMPT, Grade)
+    assert len(server.requests) == 3
+    assert not isinstance(caught.value, ModelUnavailable)
+
+
+def test_what_damaged_answers_were_billed_is_counted(server, model):
+    server.answer_next(Answer(text='{"grade": '), Answer(text='{"gra', finish_reason="length"), RIGHT)
+    assert model.ask(PROMPT, Grade).usage == Usage(27, 8)
+    server.answer_next(*[Answer(text="no")] * 3)
+    with pytest.raises(ModelOutputError) as caught:
+        model.ask(PROMPT, Grade)
+    assert caught.value.usage == Usage(27, 3)
+
+
+def test_a_refusal_is_told_in_the_models_words_and_not_asked_again(server, model):
+    server.answer_next(Answer(refusal="I cannot judge \x1b[31mthat."))
+    with pytest.raises(
+        ModelOutputError, match=r"openai:gpt-4.* refused to answer: 'I cannot judge �.31mthat.'"
+    ) as caught:
+        model.ask(PROMPT, Grade)
+    assert len(server.requests) == 1
+    assert caught.value.usage == Usage(9, 4)
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_what_no_other_prompt_would_pass_is_said_at_once(server, model, status):
+    server.answer_next(Answer(status=status))
+    with pytest.raises(ModelUnavailable, match=r"failed: \w+Error: .*\?$"):
+        model.ask(PROMPT, Grade)
+    assert len(server.requests) == 1
+
+
+def test_a_quota_that_is_used_up_is_not_waited_for(server, model):
+    server.answer_next(Answer(status=429, body={"error": {"message": "pay first", "code": "insufficient_quota"}}))
+    with pytest.raises(ModelUnavailable, match="pay first"):
+        model.ask(PROMPT, Grade)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("status", [400, 422])
+def test_what_is_wrong_with_one_prompt_is_not_asked_again(server, model, status):
+    server.answer_next(Answer(status=status))
+    with pytest.raises(ModelOutputError) as caught:
+        model.ask(PROMPT, Grade)
+    assert type(caught.value) is ModelOutputError
+    assert len(server.requests) == 1
+
+
+def test_a_model_that_takes_no_temperature_is_told_how_to_leave_it(server, made):
+    server.answer_next(Answer(status=400, body={"error": {"message": "Unsupported value: 'temperature'"}}))
+    with pytest.raises(ModelOutputError, match="--temperature default"):
+        made("by name").ask(PROMPT, Grade)
+
+
+def test_a_server_that_is_not_there(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    with pytest.raises(ModelUnavailable, match=r"failed after 4 attempts .*refused"):
+        language_model(retry_policy=QUICK).ask(PROMPT, Grade)
+
+
+def test_a_stream_that_fails_before_its_first_piece_is_asked_again(server, model):
+    server.answer_next(Answer(status=500), Answer(status=429, headers={"Retry-After": "0.05"}), Answer(text="Yes."))
+    assert list(model.stream(PROMPT)) == ["Yes."]
+
+
+def test_a_stream_that_breaks_off_says_so_after_what_came(server, model):
+    server.answer_next(Answer(text="one two three four five six seven", cut_off=True))
+    came = []
+    with pytest.raises(ModelOutputError, match=r"broke off after \d+ characters: RemoteProtocolError"):  # noqa: PT012
+        for piece in model.stream(PROMPT):
+            came.append(piece)  # noqa: PERF402
+    assert "".join(came).startswith("one two")
+    assert len(server.requests) == 1
+
+
+def test_a_stream_that_reaches_its_limit_of_tokens_says_so(server, model):
+    server.answer_next(Answer(text="one two", finish_reason="length"))
+    stream = model.stream(PROMPT)
+    assert list(itertools.islice(stream, 2)) == ["one", " two"]
+    with pytest.raises(ModelOutputError, match="broke off after 7 characters: it reached its limit of tokens"):
+        next(stream)
+
+
+def test_a_stream_that_refuses_is_not_asked_again(server, model):
+    server.answer_next(Answer(refusal="I cannot help with that."))
+    with pytest.raises(ModelOutputError, match=r"gave no text, as when it refuses|'I cannot help with that\.'"):
+        list(model.stream(PROMPT))
+    assert len(server.requests) == 1
+
+
+def test_a_stream_that_a_filter_stops_is_not_whole(server, model):
+    server.answer_next(Answer(text="one two", finish_reason="content_filter"))
+    with pytest.raises(ModelOutputError, match="broke off after 7 characters: the provider's content filter"):
+        list(model.stream(PROMPT))
+
+
+@pytest.mark.parametrize("what", ["ask", "stream"])
+def test_ctrl_c_goes_through(server, model, monkeypatch, what):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(httpx.Client, "send", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.ask(PROMPT, Grade) if what == "ask" else list(model.stream(PROMPT))
+    assert server.requests == []
+
+
+# Keys
+
+
+def test_a_key_that_is_missing_names_its_variable_and_where_to_put_it(tmp_path):
+    (tmp_path / ".env").write_text("OPENAI_API_KEY=\n", encoding="utf-8")  # as it is copied
+    with pytest.raises(
+        MissingKey, match=r"openai:gpt-4o-mini needs an API key: set OPENAI_API_KEY .*\.env\.example"
+    ) as caught:
+        language_model()
+    assert caught.value.variable == "OPENAI_API_KEY"
+
+
+def test_the_key_is_read_from_dot_env(monkeypatch, tmp_path):
+    with OpenAIServer(key=KEY) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "to be taken back after the test")
+        monkeypatch.delenv("OPENAI_API_KEY")
+        (tmp_path / ".env").write_text(f"OPENAI_API_KEY={KEY}\n", encoding="utf-8")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        assert language_model(retry_policy=QUICK).ask(PROMPT, Grade).value == Grade(grade=0)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("what", ["ask", "stream"])
+def test_the_key_is_shown_nowhere(server, made, client, what, caplog, capsys, monkeypatch):
+    monkeypatch.setenv("RAGLIFT_PROGRESS", "1")
+    monkeypatch.delenv("OPENAI_API_KEY" if client.startswith("llama") else "NOTHING", raising=False)
+    caplog.set_level(logging.DEBUG)
+    told = {"error": {"message": f"Incorrect API key provided: {KEY}", "code": "invalid_api_key"}}
+    server.answer_next(Answer(status=500, body=told), Answer(status=401, body=told))
+    model = made(client)
+    with pytest.raises(ModelUnavailable) as caught:
+        model.ask(PROMPT, Grade) if what == "ask" else list(model.stream(PROMPT))
+    shown = "".join(traceback.format_exception(caught.value))
+    assert "***" in shown
+    everything = shown + repr(model) + model.identity + model.name + caplog.text + "".join(capsys.readouterr())
+    assert KEY not in everything
+    assert caught.value.__context__ is None
+
+
+def test_a_key_in_a_header_of_the_users_own_is_shown_nowhere(server):
+    header = "plain words that are a secret"
+    chat = ChatOpenAI(model="m", api_key=KEY, default_headers={"X-Gateway": header}, max_retries=0)
+    server.answer_next(Answer(status=400, body={"error": {"message": f"found {header}"}}))
+    with pytest.raises(ModelOutputError, match=r"found \*\*\*"):
+        language_model(chat, retry_policy=QUICK).ask(PROMPT, Grade)
+
+
+# Which model
+
+
+def test_the_default_model():
+    assert DEFAULT_MODEL == "openai:gpt-4o-mini"
+
+
+def test_names_and_identities(server, made):
+    address = server.base_url.removeprefix("http://")
+    assert [made(client).name for client in CLIENTS[:4]] == ["openai:gpt-4o-mini"] * 4
+    assert made("by name").identity == f"langchain ChatOpenAI openai:gpt-4o-mini (temperature=0.0 at {address})"
+    assert made("llama_index").identity == f"llama_index OpenAI openai:gpt-4o-mini (temperature=0.0 at {address})"
+
+
+def test_every_setting_that_decides_an_answer_is_in_the_identity(server):
+    def identity(**settings):
+        return language_model(ChatOpenAI(model="gpt-4o-mini", **settings)).identity
+
+    settings = [{}, {"temperature": 0}, {"temperature": 1}, {"seed": 3}, {"top_p": 0.5}, {"max_tokens": 9}]
+    settings += [{"model_kwargs": {"user": "a"}}, {"base_url": "http://user:secret@127.0.0.1:1/v1"}]
+    identities = [identity(**given) for given in settings]
+    assert len(set(identities)) == len(identities)
+    assert "secret" not in "".join(identities)
+    assert identity(extra_body={"api_key": KEY, "a": 1}).count("'a': 1") == 1
+    assert KEY not in identity(extra_body={"api_key": KEY})
+    assert identity() == identity(timeout=3, max_retries=9)
+
+
+def test_the_settings_reach_the_server(server):
+    language_model("openai:gpt-4.1", temperature=0.5).ask(PROMPT, Grade)
+    language_model("openai:gpt-4.1", temperature=None).ask(PROMPT, Grade)
+    first, second = (request.body for request in server.requests)
+    assert (first["model"], first["temperature"]) == ("gpt-4.1", 0.5)
+    assert "temperature" not in second
+
+
+def test_an_object_is_not_changed(server):
+    chat = ChatOpenAI(model="gpt-4o-mini", max_retries=0)
+    llm = OpenAI(model="gpt-4o-mini", api_base=server.base_url, api_key=KEY)
+    before = repr(chat), llm.model_dump()
+    for model in (chat, llm):
+        language_model(model).ask(PROMPT, Grade)
+        list(language_model(model).stream(PROMPT))
+    assert (repr(chat), llm.model_dump()) == before
+
+
+def test_a_language_model_is_used_as_it_is(server, made):
+    model = made("by name")
+    assert language_model(model) is model
+
+
+@pytest.mark.parametrize("given", ["gpt-4o-mini", "openai:", ":gpt", "", 3, dict], ids=repr)
+def test_what_is_no_model_is_refused(given):
+    with pytest.raises(ConfigurationError, match=r"model: found .*; expected .*provider:model"):
+        language_model(given)
+
+
+def test_a_provider_that_is_not_known_is_told():
+    with pytest.raises(ConfigurationError, match=r"'nobody:model' cannot be used: .*nobody"):
+        language_model("nobody:model")
+
+
+def test_a_provider_whose_package_is_not_installed_is_told_with_its_name():
+    with pytest.raises(MissingDependency, match=r"anthropic:claude.* pip install langchain-anthropic$"):
+        language_model("anthropic:claude-haiku")
+
+
+def test_a_model_that_cannot_answer_in_a_form_is_told():
+    with pytest.raises(ConfigurationError, match="cannot answer in a given form"):
+        language_model(FakeListChatModel(responses=["a"])).ask(PROMPT, Grade)
+
+
+def test_other_models_of_the_frameworks_stream_too():
+    assert "".join(language_model(FakeListChatModel(responses=["a b"])).stream(PROMPT)) == "a b"
+    assert PROMPT.user in "".join(language_model(MockLLM()).stream(PROMPT))

@@ -1,0 +1,163 @@
+"""LlamaIndex retrievers made of others: depth reaches their parts, on copies."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from llama_index.core import Document, Settings, StorageContext, VectorStoreIndex
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.node_parser import HierarchicalNodeParser, get_leaf_nodes
+from llama_index.core.postprocessor import SentenceTransformerRerank
+from llama_index.core.retrievers import (
+    AutoMergingRetriever,
+    QueryFusionRetriever,
+    RecursiveRetriever,
+    RouterRetriever,
+    TransformRetriever,
+)
+from llama_index.core.schema import IndexNode
+from llama_index.core.tools import RetrieverTool
+from llama_index.retrievers.bm25 import BM25Retriever
+
+from raglift.adapters.llama_index import retriever_stages
+
+# LlamaIndex looks for LangChain's embeddings as soon as it is given an embedding model of its own.
+pytestmark = [
+    pytest.mark.usefixtures("offline_llama_index"),
+    pytest.mark.filterwarnings("ignore:.langchain-community. is being sunset:DeprecationWarning"),
+]
+
+QUERY = "Who saw the lantern in the storm?"
+
+
+def retrieve(system, k=5, query=QUERY, **options):
+    stage, *rest = retriever_stages(system, **options)
+    assert rest == []
+    return stage.retriever.retrieve_one(query, k)
+
+
+def ids(ranking):
+    return [chunk.id for chunk in ranking.chunks]
+
+
+@pytest.mark.parametrize("mode", ["simple", "reciprocal_rerank", "relative_score", "dist_based_score"])
+def test_fusion_deepens_its_parts_too(index, nodes, mode, state):
+    bm25 = BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=2)
+    fusion = QueryFusionRetriever(
+        [index.as_retriever(similarity_top_k=1), bm25],
+        num_queries=1,
+        similarity_top_k=3,
+        use_async=False,
+        mode=mode,
+    )
+    before = state(fusion)
+    (stage,) = retriever_stages(fusion)
+
+    assert len(stage.retriever.retrieve_one(QUERY, 8)) == 8
+    assert (stage.system, stage.depth_fixed) == (
+        "QueryFusionRetriever(VectorIndexRetriever + BM25Retriever)",
+        (),
+    )
+    assert state(fusion) == before
+    assert Settings.llm.calls == 0
+
+
+def test_fusion_that_runs_its_own_event_loop_works_in_a_thread(index):
+    fusion = QueryFusionRetriever([index.as_retriever()], num_queries=1, use_async=True)
+    with ThreadPoolExecutor(1) as pool:
+        ranking = pool.submit(retrieve, fusion).result()
+
+    assert len(ranking) == 5
+
+
+@pytest.mark.slow
+def test_auto_merging(texts, state):
+    text = " ".join(f"{sentence} It was sentence number {at}." for at, sentence in enumerate(texts * 6))
+    parser = HierarchicalNodeParser.from_defaults(chunk_sizes=[512, 128, 32], chunk_overlap=0)
+    parsed = parser.get_nodes_from_documents([Document(text=text, id_="the-document")])
+    storage = StorageContext.from_defaults()
+    storage.docstore.add_documents(parsed)
+    base = VectorStoreIndex(get_leaf_nodes(parsed), storage_context=storage).as_retriever(similarity_top_k=2)
+    retriever = AutoMergingRetriever(base, storage)
+    before = state(base)
+    ranking = retrieve(retriever, k=12)
+
+    assert len(ranking) > 2
+    assert {chunk.doc_id for chunk in ranking.chunks} == {"the-document"}
+    assert state(base) == before
+    assert retriever_stages(retriever)[0].system == "AutoMergingRetriever(VectorIndexRetriever)"
+
+
+def test_recursive_follows_links_at_depth(nodes, state):
+    links = [IndexNode(text=nodes[at * 5].text, index_id=f"part-{at}") for at in range(2)]
+    parts = {f"part-{at}": VectorStoreIndex(nodes[at * 5 : at * 5 + 5]).as_retriever() for at in range(2)}
+    root = VectorStoreIndex(links).as_retriever(similarity_top_k=1)
+    retriever = RecursiveRetriever("root", {"root": root, **parts})
+    before = state(retriever)
+
+    assert sorted(ids(retrieve(retriever, k=10))) == [node.node_id for node in nodes]
+    assert state(retriever) == before
+    assert retriever_stages(retriever)[0].system == "RecursiveRetriever(VectorIndexRetriever ×3)"
+
+
+def test_an_engine_that_answers_inside_a_retriever_keeps_its_depth(index, nodes):
+    engine = index.as_query_engine(similarity_top_k=2)
+    root = VectorStoreIndex([IndexNode(text="harbour", index_id="engine")]).as_retriever()
+    retriever = RecursiveRetriever("root", {"root": root}, query_engine_dict={"engine": engine})
+    (stage,) = retriever_stages(retriever)
+
+    assert len(stage.retriever.retrieve_one(QUERY, 10)) == 1  # the answer is the one node
+    assert stage.retriever._at_depth(10)._query_engine_dict["engine"] is engine
+
+
+def test_objects_behind_index_nodes_are_deepened(nodes):
+    inner = VectorStoreIndex(nodes).as_retriever(similarity_top_k=1)
+    outer = VectorStoreIndex(objects=[IndexNode(text="all", index_id="all", obj=inner)]).as_retriever()
+
+    assert len(outer.retrieve(QUERY)) == 1
+    assert len(retrieve(outer, k=6)) == 6
+    assert inner._similarity_top_k == 1
+
+
+@pytest.mark.parametrize("places", [(0,), (0, 1)])
+def test_router(nodes, places, always_pick, state):
+    halves = [VectorStoreIndex(nodes[:5]).as_retriever(), VectorStoreIndex(nodes[5:]).as_retriever()]
+    tools = [RetrieverTool.from_defaults(half, description="a half") for half in halves]
+    router = RouterRetriever(always_pick(*places), tools)
+    before = state(router)
+
+    assert len(retrieve(router, k=10)) == 5 * len(places)
+    assert state(router) == before
+
+
+def test_transform_retriever(index, ask_for):
+    transformed = TransformRetriever(index.as_retriever(similarity_top_k=1), ask_for("ferry winter"))
+
+    assert ids(retrieve(transformed, k=4)) == ids(retrieve(index, k=4, query="ferry winter"))
+
+
+def test_a_retriever_of_the_users_own_is_entered(index, tiny_cross_encoder):
+    class Own(BaseRetriever):
+        def __init__(self, base, reranker):
+            self.base, self.reranker = base, reranker
+            super().__init__()
+
+        def _retrieve(self, query_bundle):
+            return self.reranker.postprocess_nodes(self.base.retrieve(query_bundle), query_bundle)
+
+    own = Own(index.as_retriever(), SentenceTransformerRerank(model=str(tiny_cross_encoder), top_n=1))
+
+    assert len(retrieve(own, k=6)) == 6
+    assert len(retrieve(own, k=6, as_deployed=True)) == 1
+    assert (own.base._similarity_top_k, own.reranker.top_n) == (2, 1)
+
+
+def test_a_retriever_that_holds_itself_is_copied_once(index):
+    retriever = index.as_retriever()
+    retriever.object_map["itself"] = retriever
+    (stage,) = retriever_stages(retriever)
+    deep = stage.retriever._at_depth(9)
+
+    assert deep.object_map["itself"] is deep
+    assert retriever.object_map["itself"] is retriever

@@ -1,0 +1,158 @@
+"""A sweep on Ray gives what a local one gives, and work that is lost with a worker is done again.
+
+In processes of their own: Ray starts servers, and warns in ways that pytest would take for errors.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from raglift.errors import MissingDependency
+from raglift.running.systems import load_system
+from raglift.sweep.ray import RayWorkers, _applied, _knock
+
+SAME = """
+import sys
+import numpy as np
+from raglift.sweep.specification.record import Sweep
+from raglift.sweep.engine import run_sweep
+
+def rankings(evaluation):
+    return [[[(hit.chunk.id, hit.score) for hit in s.ranking] for s in t.stages] for t in evaluation.run.traces]
+
+def main(folder, cache):
+    import os
+    sys.path.insert(0, folder)
+    sweep = Sweep(
+        dataset="lighthouse", chunkers=["recursive:1000/0"], retrievers=["dense", "bm25", "hybrid"], candidates=5,
+        ks=(1, 5), primary="ndcg@5", rerankers=["none", "late-interaction"], systems=["my_system:make"],
+    )
+    os.environ["RAGLIFT_CACHE"] = cache + "/local"
+    local = run_sweep(sweep, folder + "/local", progress=False)
+    os.environ["RAGLIFT_CACHE"] = cache + "/ray"
+    spread = run_sweep(sweep, folder + "/ray", engine="ray", progress=False)
+    assert len(local.finished) == len(spread.finished) == 8, (local, spread)
+    for one, other in zip(local.results, spread.results):
+        assert rankings(one.evaluation) == rankings(other.evaluation), one.cell.name
+        np.testing.assert_array_equal(one.evaluation.scores.values, other.evaluation.scores.values)
+    print("same", len(spread.finished))
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
+"""
+
+MY_SYSTEM = """
+def make():
+    return lambda query: ["The horn gives two blasts.", "The lamp is lit at dusk."]
+"""
+
+LOST = """
+import os, signal, sys, time
+from functools import partial
+from pathlib import Path
+from raglift.sweep.ray import RayWorkers
+
+def work(folder, item):
+    begun = Path(folder) / f"{item}-{os.getpid()}"
+    begun.touch()
+    if item == 1 and len(list(Path(folder).glob("1-*"))) == 1:
+        os.kill(os.getpid(), signal.SIGKILL)  # as when the machine under it goes away
+    return item * item
+
+def fails(item):
+    raise LookupError(f"no {item}")
+
+if __name__ == "__main__":
+    with RayWorkers() as workers:
+        print(sorted(workers.map(partial(work, sys.argv[1]), [0, 1, 2, 3])))
+        print(len(list(Path(sys.argv[1]).glob("1-*"))), "tries")
+        try:
+            list(workers.map(fails, [7]))
+        except LookupError as error:
+            print("raised", error)
+        print(list(workers.map(fails, [])))
+"""
+
+
+def run(tmp_path: Path, script: str, *arguments: str) -> str:
+    file = tmp_path / "script.py"
+    file.write_text(script, encoding="utf-8")
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(tmp_path)}
+    environment.pop("RAY_ADDRESS", None)
+    done = subprocess.run(
+        [sys.executable, str(file), *arguments], env=environment, capture_output=True, text=True, timeout=400
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+@pytest.mark.full
+def test_the_same_rankings_and_scores_as_on_this_machine_alone(tmp_path: Path) -> None:
+    (tmp_path / "my_system.py").write_text(MY_SYSTEM, encoding="utf-8")
+    assert run(tmp_path, SAME, str(tmp_path), str(tmp_path / "cache")) == "same 8\n"
+
+
+@pytest.mark.slow
+def test_what_is_lost_with_a_worker_is_done_again(tmp_path: Path) -> None:
+    (tmp_path / "begun").mkdir()
+    out = run(tmp_path, LOST, str(tmp_path / "begun"))
+    # Above it, Ray says on its own account that a worker died
+    assert out.splitlines()[-4:] == ["[(0, 0), (1, 1), (2, 4), (3, 9)]", "2 tries", "raised no 7", "[]"]
+    assert "Worker IP address: 127.0.0.1" in out
+
+
+def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingDependency, match=r"raglift\[ray\]"):
+        RayWorkers()
+
+
+def test_an_address_where_nothing_listens_is_said_at_once() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound and not listening: nobody else takes it
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        for told in (address, f"ray://{address}"):
+            with pytest.raises(OSError, match="refused"):
+                _knock(told)
+    for elsewhere in (None, "auto", "local"):  # Ray knows where
+        _knock(elsewhere)
+
+
+def test_work_is_done_in_the_folder_of_whoever_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "asked_from").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "asked_from" / "a_module_sent_along.py").write_text(MY_SYSTEM, encoding="utf-8")
+    monkeypatch.setenv("RAGLIFT_PROGRESS", "1")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    system = _applied((load_system, str(tmp_path / "asked_from")), "a_module_sent_along:make")
+    assert system("anything")[0] == "The horn gives two blasts."
+    assert Path.cwd() == tmp_path / "asked_from"
+    # On another machine there may be no such folder: what is installed there is all there is
+    assert _applied((str.upper, str(tmp_path / "nowhere")), "a") == "A"
+
+
+@pytest.mark.full
+def test_a_users_module_is_found_by_workers_of_a_sweep_from_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "my_system.py").write_text(MY_SYSTEM, encoding="utf-8")
+    (tmp_path / "mine.yaml").write_text(
+        "dataset: lighthouse\nsystems: my_system:make\nks: [1]\nprimary: ndcg@1\n", encoding="utf-8"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
+    done = subprocess.run(
+        # As the installed command, whose first place for modules is its own folder and not this one
+        [sys.executable, "-P", "-c", "from raglift.cli import main; main()", "sweep", "mine.yaml", "--engine", "ray"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=400,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "1 of 1 cells measured" in done.stdout

@@ -1,0 +1,119 @@
+"""One index of a real text, asked through raglift, LangChain and LlamaIndex: the same ranking, the same scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import raglift as rl
+from raglift.components.embedding import DenseIndex, SentenceTransformerEmbedder, build_index, embed
+from raglift.records.dataset import Dataset
+from raglift.results.evaluation import Evaluation
+
+pytestmark = pytest.mark.slow
+
+CANDIDATES = 20
+
+
+@pytest.fixture(scope="module")
+def dataset() -> Dataset:
+    return rl.load_dataset("lighthouse")
+
+
+@pytest.fixture(scope="module")
+def index(dataset: Dataset) -> DenseIndex:
+    chunks = rl.RecursiveChunker(600, 60).split(dataset.documents)
+    return build_index(chunks, SentenceTransformerEmbedder(dtype="float32"))
+
+
+@pytest.fixture(scope="module")
+def query_vectors(index: DenseIndex, dataset: Dataset) -> dict[str, list[float]]:
+    """The vectors that raglift itself asks with, so that the frameworks ask with the same."""
+    texts = [query.text for query in dataset]
+    vectors = embed(index.embedder, texts, "query", index.cache).vectors
+    return dict(zip(texts, vectors.tolist(), strict=True))
+
+
+@pytest.fixture(scope="module")
+def own(index: DenseIndex, dataset: Dataset) -> Evaluation:
+    return rl.evaluate(rl.DenseRetriever(index), dataset, candidates=CANDIDATES)
+
+
+@pytest.mark.filterwarnings("ignore:.*langchain-community.*:DeprecationWarning")
+def test_langchain_over_the_same_index_ranks_and_scores_the_same(
+    index: DenseIndex, dataset: Dataset, query_vectors: dict[str, list[float]], own: Evaluation
+) -> None:
+    from langchain_community.docstore.in_memory import InMemoryDocstore
+    from langchain_community.vectorstores import FAISS
+    from langchain_core.documents import Document
+    from langchain_core.embeddings import Embeddings
+
+    class Vectors(Embeddings):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            raise AssertionError("the chunks are embedded already")
+
+        def embed_query(self, text: str) -> list[float]:
+            return query_vectors[text]
+
+    documents = {
+        chunk.id: Document(chunk.text, id=chunk.id, metadata={"source": chunk.doc_id, "start_index": chunk.start})
+        for chunk in index.chunks
+    }
+    numbers = dict(enumerate(documents))
+    store = FAISS(Vectors(), index.faiss_index, InMemoryDocstore(documents), numbers)
+    assert_same(rl.evaluate(store.as_retriever(), dataset, candidates=CANDIDATES), own)
+
+
+@pytest.mark.filterwarnings("ignore:.*langchain-community.*:DeprecationWarning")
+def test_llama_index_over_the_same_index_ranks_and_scores_the_same(
+    index: DenseIndex, dataset: Dataset, query_vectors: dict[str, list[float]], own: Evaluation
+) -> None:
+    from llama_index.core import StorageContext, VectorStoreIndex
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
+    from llama_index.vector_stores.faiss import FaissVectorStore
+
+    vectors = dict(zip((chunk.text for chunk in index.chunks), index.vectors.tolist(), strict=True))
+
+    class Vectors(BaseEmbedding):
+        def _get_query_embedding(self, query: str) -> list[float]:
+            return query_vectors[query]
+
+        async def _aget_query_embedding(self, query: str) -> list[float]:
+            return query_vectors[query]
+
+        def _get_text_embedding(self, text: str) -> list[float]:
+            return vectors[text]
+
+    import faiss
+
+    nodes = [
+        TextNode(
+            id_=chunk.id,
+            text=chunk.text,
+            start_char_idx=chunk.start,
+            end_char_idx=chunk.end,
+            embedding=vector,
+            relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=chunk.doc_id or "")},
+        )
+        for chunk, vector in zip(index.chunks, index.vectors.tolist(), strict=True)
+    ]
+    store = FaissVectorStore(faiss_index=faiss.IndexFlatIP(index.vectors.shape[1]))
+    storage = StorageContext.from_defaults(vector_store=store)
+    vector_index = VectorStoreIndex(nodes, storage_context=storage, embed_model=Vectors())
+    assert_same(rl.evaluate(vector_index.as_retriever(), dataset, candidates=CANDIDATES), own)
+
+
+def assert_same(found: Evaluation, own: Evaluation) -> None:
+    for trace, expected in zip(found.run.traces, own.run.traces, strict=True):
+        assert trace.error is None
+        ranking, wanted = trace.stages[0].ranking, expected.stages[0].ranking
+        assert [place(hit.chunk) for hit in ranking] == [place(hit.chunk) for hit in wanted]
+        assert [hit.chunk.id for hit in ranking] == [hit.chunk.id for hit in wanted]
+        assert [hit.score for hit in ranking] == pytest.approx([hit.score for hit in wanted], abs=1e-6)
+    assert found.scores.values == pytest.approx(own.scores.values, nan_ok=True)
+
+
+def place(chunk: Any) -> tuple[Any, ...]:
+    return chunk.doc_id, chunk.start, chunk.end, chunk.text

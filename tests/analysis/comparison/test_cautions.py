@@ -1,0 +1,149 @@
+"""What the reader of a comparison is warned of."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from raglift.adapters.stages import RetrieveStage
+from raglift.matching.provenance import Provenance
+from raglift.records.dataset import Dataset
+from raglift.records.rankings import Cost, Ranking, StageLatency, StageTrace
+from raglift.results.comparison import compare
+from raglift.running.notes import run_notes
+from raglift.running.scoring import rescore
+
+
+def warnings(*systems, **options):
+    return compare(list(systems), primary="rr@3", **options).warnings
+
+
+def test_there_is_nothing_to_warn_of_where_all_is_alike(ranked):
+    assert warnings(ranked([1, 2] * 15), ranked([2, 1] * 15)) == ()
+
+
+@pytest.mark.parametrize(("count", "text"), [(29, "only 29 queries count"), (1, "only 1 query counts")])
+def test_fewer_than_thirty_queries(ranked, count, text):
+    (warning,) = warnings(ranked([1] * count), ranked([2] * count))
+    assert warning.startswith(text)
+
+
+def test_the_best_of_many_on_the_queries_that_chose_it(ranked):
+    systems = {"a": ranked([2] * 30), "b": ranked([1] * 30), "c": ranked([3] * 30)}
+    (warning,) = compare(systems, primary="rr@3").warnings
+    assert warning.startswith("b is the best of 3 on the queries that it was chosen on")
+    assert compare(systems, primary="rr@3", hold_out=True).warnings == ()
+
+
+def test_failures_that_differ(ranked):
+    down = RuntimeError("down")
+    systems = {"a": ranked([1] * 30), "b": ranked([down, down, *[1] * 28]), "c": ranked([down, *[1] * 29])}
+    found = compare(systems, primary="rr@3", hold_out=True).warnings
+    assert "not the same number of queries failed and count 0: 2 of b; 1 of c; 0 of a" in found
+    assert warnings(ranked([down, *[1] * 29]), ranked([down, *[1] * 29])) == ()
+
+
+def test_a_failure_of_an_unlabelled_query_does_not_matter(ranked):
+    down = RuntimeError("down")
+    assert warnings(ranked([down, *[1] * 30], unlabelled=[0]), ranked([1] * 31, unlabelled=[0])) == ()
+
+
+def test_hits_that_are_much_longer_are_another_prompt(ranked):
+    short = ranked([1] * 30)
+
+    def longer(times):
+        run = short.run
+        chunk = run.traces[0].stages[0].ranking[1].chunk
+        long = dataclasses.replace(chunk, text=chunk.text * times)
+        ranking = Ranking.of([(long, None)] * 3)
+        traces = [dataclasses.replace(t, stages=(StageTrace("retrieve", ranking, 0.0),)) for t in run.traces]
+        return dataclasses.replace(short, run=dataclasses.replace(run, traces=tuple(traces)))
+
+    (warning,) = warnings(short, longer(60), names=["short", "long"])
+    assert warning == (
+        "the same k is not the same prompt: hits are 1,680 characters long in long and 34 in short, on average; look "
+        "at equal budgets too, as rr@tokens(100)"
+    )
+    # precision counts chunks, so it cannot be taken at a budget
+    by_chunks = {"short": short, "long": longer(60)}
+    by_chunks = {name: rescore(one, metrics=["precision"], ks=(3,)) for name, one in by_chunks.items()}
+    (warning,) = (each for each in compare(by_chunks, primary="precision@3").warnings if "prompt" in each)
+    assert warning.endswith("look at equal budgets too, as recall@tokens(100)")
+    assert warnings(longer(2), longer(2)) == ()
+    assert warnings(longer(4), longer(5)) == ()
+
+
+def test_candidates_that_differ(ranked):
+    (warning,) = warnings(ranked([1] * 30), ranked([1] * 30, candidates=5), names=["deep", "flat"])
+    assert warning == "not the same number of candidates were asked for: 6 of deep; 5 of flat"
+
+
+def test_a_system_that_returns_fewer_hits_than_the_primary_metric_looks_at(ranked):
+    (warning,) = warnings(ranked([1, 2, 3] * 10), ranked([1, 2, 3] * 10, top_n=2), names=["whole", "cut"])
+    assert warning.startswith("cut: returned fewer hits than MRR@3 looks at")
+
+
+def test_chunks_that_were_read_in_part_are_passed_on_in_the_words_of_the_evaluation(ranked):
+    class Index:
+        read_in_part = 7
+
+    class Dense:
+        index = Index()
+
+    stage = RetrieveStage(Dense(), "dense")
+    (note,) = run_notes([stage], Provenance(Dataset(())))
+    cut = dataclasses.replace(ranked([1] * 30), notes=(note, "another note"))
+    assert warnings(ranked([1] * 30), cut, cut, hold_out=True, names=["a", "b", "c"]) == (f"b, c: {note}",)
+
+
+def test_latency_of_different_machines(ranked):
+    def timed(processor):
+        one = ranked([1] * 30)
+        cost = Cost(whole=StageLatency("whole", 5, 0.1, 0.2))
+        spec = {**one.run.spec, "environment": {"processor": processor, "cores": "2"}}
+        return dataclasses.replace(one, run=dataclasses.replace(one.run, cost=cost, spec=spec))
+
+    (warning,) = warnings(timed("fast"), timed("slow"), names=["a", "b"])
+    assert warning == ("latency was not measured on the same kind of machine: a on fast (2 cores); b on slow (2 cores)")
+    assert warnings(timed("fast"), timed("fast")) == ()
+    assert warnings(timed("fast"), ranked([1] * 30)) == ()
+
+
+def test_queries_that_a_profile_leaves_out_of_one_system(ranked):
+    """AutoRAG's conventions leave a query out whose retrieval came back empty."""
+    whole = ranked([1, 2] * 20, profile="autorag")
+    values = whole.scores.values.copy()
+    values[:, :, :4] = np.nan
+    empty = dataclasses.replace(whole, scores=dataclasses.replace(whole.scores, values=values))
+    (warning,) = warnings(whole, empty, names=["whole", "empty"])
+    assert warning == "not the same number of queries have a value: 40 of whole; 36 of empty"
+
+
+@pytest.mark.slow
+def test_systems_of_whose_hits_not_as_many_were_judged(ranked, judged_by_model):
+    def systems(judged_lines, **options):
+        irrelevant = dict.fromkeys(range(30), judged_lines)
+        found, later = (judged_by_model(ranked([rank] * 30), labels=30, irrelevant=irrelevant) for rank in (1, 4))
+        return {"found": found, "later": later}
+
+    (warning,) = compare(systems([1, 2]), primary="rr@3").warnings
+    assert warning == (
+        "Judged@3 is 1.000 in found and 0.667 in later: hits that nobody judged count as irrelevant, so later may be "
+        "better than its figures; judge its first hits too"
+    )
+    unscored = {name: rescore(one, metrics=["rr"], ks=(3,)) for name, one in systems([1, 2]).items()}
+    assert compare(unscored, primary="rr@3").warnings == (warning,)
+    assert compare(systems([1, 2, 3]), primary="rr@3").warnings == ()
+
+
+def test_a_small_difference_in_what_was_judged_is_none(ranked, judged_by_model):
+    irrelevant = {number: [1, 2, 3] if number < 28 else [1, 2] for number in range(30)}
+    systems = [judged_by_model(ranked([rank] * 30), labels=30, irrelevant=irrelevant) for rank in (1, 4)]
+    assert warnings(*systems) == ()
+
+
+def test_where_nothing_was_judged_irrelevant_the_difference_is_the_finding(ranked, judged_by_model):
+    systems = [judged_by_model(ranked([rank] * 30), labels=30) for rank in (1, 4)]
+    comparison = compare(dict(zip("ab", systems, strict=True)), primary="rr@3")
+    assert comparison.row("b", "judged@3").mean < comparison.row("a", "judged@3").mean
+    assert comparison.warnings == ()

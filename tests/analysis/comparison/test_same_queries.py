@@ -1,0 +1,141 @@
+"""Who is paired with whom: queries by id, with the same text and labels."""
+
+import dataclasses
+
+import pytest
+
+from raglift.errors import ConfigurationError
+from raglift.metrics.rank_measures import RR
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Document
+from raglift.records.labels import Annotator, Fact, Passage, Query
+from raglift.results.comparison import compare
+from raglift.running.evaluation import evaluate
+from raglift.testing.fakes import FakeRetriever
+
+TEXTS = {f"q{number}": f"the answer to question {number} is long enough" for number in range(5)}
+
+
+def query(key, text=None, **changed):
+    return dataclasses.replace(Query(key, f"What is {key}?", (Fact((Passage(text or TEXTS[key]),)),)), **changed)
+
+
+def measured(*queries, documents=()):
+    table = {one.text: ["nothing to the point", *([TEXTS[one.id]] if one.id in TEXTS else [])] for one in queries}
+    return evaluate(FakeRetriever(table), Dataset(queries, documents), metrics=["rr"], ks=(3,))
+
+
+def test_queries_are_paired_by_id_whatever_their_order():
+    first = measured(query("q0"), query("q1", text="a text that is never found at all"), query("q2"))
+    second = measured(query("q2"), query("q0"), query("q1", text="a text that is never found at all"))
+    comparison = compare([first, second], primary="rr@3")
+    assert comparison.query_ids == ("q0", "q1", "q2")
+    (_, row) = comparison.of(RR @ 3)
+    assert (row.difference.wins, row.difference.ties, row.difference.losses) == (0, 3, 0)
+    assert comparison.notes == ()
+
+
+def test_a_subset_is_compared_on_what_all_share_and_says_so():
+    whole = measured(*map(query, TEXTS))
+    part = measured(query("q3"), query("q1"))
+    other = measured(query("q1"), query("q3"), query("q4"))
+    comparison = compare({"whole": whole, "part": part, "other": other}, primary="rr@3")
+    assert comparison.query_ids == ("q1", "q3")
+    assert comparison.row("whole").n == comparison.row("part").n == 2
+    assert comparison.notes == (
+        "part was not asked 3 queries of whole: q0, q2, q4",
+        "other was not asked 2 queries of whole: q0, q2",
+        "compared on the 2 queries that all systems answered",
+    )
+    turned = compare({"part": part, "whole": whole}, primary="rr@3")
+    assert turned.query_ids == ("q3", "q1")
+    assert turned.notes == (
+        "part was not asked 3 queries of whole: q0, q2, q4",
+        "compared on the 2 queries that all systems answered",
+    )
+
+
+def test_no_query_in_common():
+    with pytest.raises(ConfigurationError, match="'a' and 'b' share no query id: found q0 and q1, q2; expected evalu"):
+        compare({"a": measured(query("q0")), "b": measured(query("q1"), query("q2"))}, primary="rr@3")
+
+
+def test_no_query_that_all_share():
+    systems = {
+        "a": measured(query("q0"), query("q1")),
+        "b": measured(query("q0")),
+        "c": measured(query("q1")),
+    }
+    with pytest.raises(ConfigurationError, match="found no query that all systems answered"):
+        compare(systems, primary="rr@3")
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (
+            query("q1", text="another answer that is long enough"),
+            "the labels of 1 query differ between 'a' and 'b': f",
+        ),
+        (query("q1", answerable=False), "the labels of 1 query differ between 'a' and 'b': found q1"),
+        (query("q1", facts=()), "the labels of 1 query differ"),
+        (query("q1", text="What was it?"), "the labels of 1 query"),
+        (dataclasses.replace(query("q1"), text="What was q1?"), "the text of 1 query differs between 'a' and 'b'"),
+    ],
+)
+def test_changed_labels_are_no_fair_pair(changed, message):
+    with pytest.raises(ConfigurationError, match=message) as caught:
+        compare({"a": measured(query("q0"), query("q1")), "b": measured(query("q0"), changed)}, primary="rr@3")
+    assert "labels by people" not in str(caught.value)  # of both, so that it would tell nothing
+
+
+def test_many_changed_labels_are_counted():
+    changed = [query(key, text=f"another answer, to {key}, of some length") for key in TEXTS]
+    with pytest.raises(
+        ConfigurationError, match=r"the labels of 5 queries differ between.*found q0, q1, q2 and 2 more"
+    ):
+        compare({"a": measured(*map(query, TEXTS)), "b": measured(*changed)}, primary="rr@3")
+
+
+def test_other_tags_and_other_documents_are_noted():
+    first = measured(query("q0", tags=("easy",)))
+    tagged = measured(query("q0", tags=("hard",)))
+    assert compare({"a": first, "b": tagged}, primary="rr@3").notes == (
+        "tags differ between a and b: those of a are used",
+    )
+    documents = measured(query("q0", tags=("easy",)), documents=(Document("d", "another text altogether"),))
+    assert compare({"a": first, "b": documents}, primary="rr@3").notes == (
+        "the documents of the dataset differ between a and b; queries and labels do not",
+    )
+
+
+JUDGE = Annotator("openai:gpt-4o-mini", "relevance@3f9a1c07", "2026-11-21")
+
+
+def judged(key, annotator=JUDGE, **changed):
+    return query(key, **{"facts": (Fact((Passage(TEXTS[key], annotator=annotator),)),)} | changed)
+
+
+def test_the_same_labels_of_another_judge_are_compared_and_noted():
+    comparison = compare({"a": measured(query("q0")), "b": measured(judged("q0"))}, primary="rr@3")
+    assert comparison.notes == (
+        (
+            "the labels are the same, but not who gave them: 'a': labels by people; "
+            "'b': labels: 1 passage judged by openai:gpt-4o-mini (relevance@3f9a1c07)"
+        ),
+    )
+    later = judged("q0", dataclasses.replace(JUDGE, date="2026-11-22"))
+    assert compare([measured(judged("q0")), measured(later)], primary="rr@3").notes == ()
+
+
+def test_other_labels_of_another_judge_are_refused_by_name():
+    other = judged("q0", facts=(Fact((Passage("something else altogether", annotator=JUDGE),)),))
+    with pytest.raises(ConfigurationError, match=r"labels of 1 query differ") as caught:
+        compare({"a": measured(query("q0")), "b": measured(other)}, primary="rr@3")
+    assert "('a': labels by people; 'b': labels: 1 passage judged by openai:gpt-4o-mini" in str(caught.value)
+
+
+def test_what_was_judged_irrelevant_may_differ_but_then_judged_says_nothing():
+    more = judged("q0", judged_irrelevant=(Passage("nothing to the point", grade=0, annotator=JUDGE),))
+    comparison = compare({"a": measured(judged("q0")), "b": measured(more)}, primary="rr@3")
+    assert comparison.notes == ("what was judged irrelevant differs between a and b: do not compare their Judged@k",)

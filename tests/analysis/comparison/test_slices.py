@@ -1,0 +1,102 @@
+"""Means and differences on the queries of each tag."""
+
+import math
+
+import pytest
+
+from raglift.errors import ConfigurationError
+from raglift.metrics.rank_measures import RR
+from raglift.results.comparison import compare
+from raglift.stats.paired_tests import paired_difference
+
+TAGS = [["hard", "typo"], ["hard"], ["hard"], ["easy"], ["easy"], []]
+BASE = [2, 3, None, 1, 2, 1]
+OTHER = [1, 1, None, 2, 2, 1]
+
+
+def test_each_tag_is_a_slice_of_each_system_most_queries_first(ranked):
+    systems = {"base": ranked(BASE, tags=TAGS), "other": ranked(OTHER, tags=TAGS)}
+    slices = compare(systems, primary="rr@3").by_tag()
+    assert (slices.metric, slices.baseline) == (RR @ 3, "base")
+    assert slices.tags == ("hard", "easy", "typo", None)
+    assert [(one.tag, one.system, one.n) for one in slices.slices] == [
+        ("hard", "base", 3),
+        ("hard", "other", 3),
+        ("easy", "base", 2),
+        ("easy", "other", 2),
+        ("typo", "base", 1),
+        ("typo", "other", 1),
+        (None, "base", 1),
+        (None, "other", 1),
+    ]
+    base, other = slices.slices[:2]
+    assert base.mean == pytest.approx((1 / 2 + 1 / 3) / 3)
+    assert (base.baseline_mean, base.difference) == (None, None)
+    assert other.mean == pytest.approx(2 / 3)
+    assert other.baseline_mean == pytest.approx(base.mean)
+    described = paired_difference([1 / 2, 2 / 3, 0], seed=0)
+    assert other.difference.mean == pytest.approx(described.mean)
+    assert (other.difference.p, other.difference.n, other.difference.ties) == (described.p, 3, 1)
+    assert (slices.slices[3].difference.losses, slices.slices[3].difference.mean) == (1, -0.25)
+
+
+def test_small_slices_are_marked(ranked):
+    tags = [["many"]] * 10 + [["few"]] * 9
+    evaluation = ranked([1] * 19, tags=tags)
+    assert [(one.tag, one.few) for one in evaluation.by_tag("rr@3").slices] == [("many", False), ("few", True)]
+
+
+def test_slices_of_one_evaluation_show_its_lift(ranked):
+    slices = ranked(BASE, reranked=OTHER, tags=TAGS).by_tag("rr@3")
+    hard = slices.slices[0]
+    assert (slices.baseline, hard.system, hard.n) == ("retrieve", "rerank", 3)
+    assert hard.baseline_mean == pytest.approx((1 / 2 + 1 / 3) / 3)
+    assert hard.difference.mean == pytest.approx((1 / 2 + 2 / 3) / 3)
+
+
+def test_slices_of_a_system_of_one_stage_are_means_alone(ranked):
+    slices = ranked(BASE, tags=TAGS).by_tag("mrr@3")
+    assert slices.baseline is None
+    assert [(one.baseline_mean, one.difference) for one in slices.slices] == [(None, None)] * 4
+
+
+def test_another_metric_than_the_primary(ranked):
+    comparison = compare([ranked(BASE, tags=TAGS), ranked(OTHER, tags=TAGS)], primary="rr@3")
+    assert str(comparison.by_tag("recall@1").metric) == "recall@1"
+    with pytest.raises(ConfigurationError, match="metric: found ndcg@10, which was not scored"):
+        comparison.by_tag("ndcg@10")
+
+
+def test_unlabelled_queries_are_in_no_slice(ranked):
+    slices = ranked([1, 1, 1], tags=[["a"], ["a"], ["b"]], unlabelled=[1, 2]).by_tag("rr@3")
+    assert [(one.tag, one.n) for one in slices.slices] == [("a", 1)]
+
+
+def test_no_tags_give_one_slice_and_no_labels_none(ranked):
+    assert [(one.tag, one.n) for one in ranked([1, 2]).by_tag("rr@3").slices] == [(None, 2)]
+    nothing = ranked([1], tags=[["a"]], unlabelled=[0]).by_tag("rr@3")
+    assert nothing.slices == ()
+    assert "no labelled query" in str(nothing)
+
+
+def test_there_is_no_difference_without_a_fair_pair(ranked):
+    systems = {"base": ranked(BASE, tags=TAGS), "cut": ranked(OTHER, tags=TAGS, top_n=2)}
+    slices = compare(systems, primary="rr@3").by_tag()
+    assert all(one.difference is None for one in slices.slices)
+    assert all(one.difference is None for one in ranked(OTHER, tags=TAGS, top_n=2).by_tag("rr@3").slices)
+
+
+def test_the_frame_has_a_row_a_slice(ranked):
+    comparison = compare({"base": ranked(BASE, tags=TAGS), "other": ranked(OTHER, tags=TAGS)}, primary="rr@3")
+    frame = comparison.by_tag().to_frame()
+    assert frame["tag"].tolist()[:6] == ["hard", "hard", "easy", "easy", "typo", "typo"]
+    assert frame["tag"].isna().tolist()[6:] == [True, True]
+    assert frame["few"].all()
+    assert frame.loc[1, "difference"] == pytest.approx((1 / 2 + 2 / 3) / 3)
+    assert frame.loc[1, "wins"] == 2
+    assert math.isnan(frame.loc[0, "difference"])
+
+
+def test_by_default_the_metric_that_decides_is_sliced(ranked):
+    evaluation = ranked(BASE, tags=TAGS, metrics=["recall", "rr"])
+    assert str(evaluation.by_tag().metric) == "recall@3"

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from raglift.apps.expectations.collecting import dataset_of_test
+from raglift.datasets.loading import load_dataset
+from raglift.errors import ConfigurationError
+
+Run = Callable[..., pytest.RunResult]
+FORD = "stone number 0 lies at the ford"
+
+
+@pytest.fixture
+def node(project: pytest.Pytester) -> Callable[..., pytest.Item]:
+    """Collect a test in a folder of the project, with a mark."""
+
+    def collect(mark: str, setting: str = "") -> pytest.Item:
+        project.makeini(f"[pytest]\nraglift_dataset = {setting}\n")
+        (project.path / "deep").mkdir(exist_ok=True)
+        path = project.path / "deep" / "test_deep.py"
+        path.write_text(
+            f"import pytest\n\n@pytest.mark.retrieval({mark})\ndef test_it():\n    pass\n", encoding="utf-8"
+        )
+        items, _ = project.inline_genitems(path)
+        return items[0]
+
+    return collect
+
+
+def write_labels(folder: Path, query_id: str) -> None:
+    folder.mkdir(exist_ok=True)
+    line = f'{{"id": "{query_id}", "query": "Where?", "relevant": ["{FORD}"]}}\n'
+    (folder / "labels.jsonl").write_text(line, encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_a_path_starts_beside_the_test_or_else_at_the_root(
+    node: Callable[..., pytest.Item], project: pytest.Pytester
+) -> None:
+    item = node('dataset="labels.jsonl"')
+    assert len(dataset_of_test(item)) == 5
+    write_labels(project.path / "deep", "beside")
+    assert [query.id for query in dataset_of_test(node('dataset="labels.jsonl"'))] == ["beside"]
+
+
+def test_a_name_is_that_of_a_corpus(node: Callable[..., pytest.Item]) -> None:
+    assert dataset_of_test(node('dataset="lighthouse"')).queries == load_dataset("lighthouse").queries
+
+
+@pytest.mark.slow
+def test_the_setting_stands_in_for_the_mark_and_starts_at_the_root(
+    node: Callable[..., pytest.Item], project: pytest.Pytester
+) -> None:
+    write_labels(project.path / "deep", "beside")
+    assert len(dataset_of_test(node("", "labels.jsonl"))) == 5
+    assert len(dataset_of_test(node('dataset="labels.jsonl"', "lighthouse"))) == 1
+
+
+def test_the_setting_starts_at_its_own_file_where_the_root_is_elsewhere(run: Run, project: pytest.Pytester) -> None:
+    project.makeini("[pytest]\nraglift_dataset = labels.jsonl\n")
+    elsewhere = project.mkdir("elsewhere")
+    code = """
+        def test_it(raglift_dataset):
+            assert len(raglift_dataset) == 5
+    """
+    run(code, "-c", "tox.ini", "--rootdir", str(elsewhere)).assert_outcomes(passed=1)
+
+
+def test_a_set_is_loaded_once_in_a_session(node: Callable[..., pytest.Item]) -> None:
+    item = node('dataset="labels.jsonl"')
+    assert dataset_of_test(item) is dataset_of_test(item)
+
+
+def test_without_a_name_anywhere_it_says_where_to_give_one(node: Callable[..., pytest.Item]) -> None:
+    with pytest.raises(
+        ConfigurationError, match=r"test_deep.py::test_it: found no labelled set; expected one in the test's mark"
+    ):
+        dataset_of_test(node(""))
+
+
+def test_where_nothing_is_it_says_where_it_looked(node: Callable[..., pytest.Item]) -> None:
+    with pytest.raises(
+        ConfigurationError, match=r"lables\.jsonl(.|\n)*from the folder of the test's file, or from the project's root"
+    ):
+        dataset_of_test(node('dataset="lables.jsonl"'))
+
+
+@pytest.mark.slow
+def test_a_fixture_of_the_projects_own_stands_in_for_both(run: Run, project: pytest.Pytester) -> None:
+    project.makeconftest(
+        """
+        import pytest
+        import raglift as rl
+
+        @pytest.fixture(scope="session")
+        def raglift_dataset():
+            return rl.load_dataset("labels.jsonl").only(ids=["stone-1", "stone-2"])
+        """
+    )
+    code = """
+        @pytest.mark.retrieval(min={"recall@5": 1.0})
+        def test_search(raglift_evaluate):
+            evaluation = raglift_evaluate(Search())
+            assert len(evaluation.dataset) == 2
+    """
+    run(code).assert_outcomes(passed=1)
+
+
+@pytest.mark.slow
+def test_a_set_is_taken_as_it_is(run: Run) -> None:
+    code = """
+        LABELS = rl.Dataset.from_dict({"Where is stone 0?": ["stone number 0 lies at the ford"]})
+
+        @pytest.mark.retrieval(dataset=LABELS, min={"recall@5": 1.0})
+        def test_search(raglift_evaluate, raglift_dataset):
+            assert raglift_dataset is LABELS
+            assert raglift_evaluate(Search()).dataset is LABELS
+    """
+    run(code).assert_outcomes(passed=1)

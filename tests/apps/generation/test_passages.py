@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from raglift.apps.generation.passages import LEFT_OUT, SentenceChunker, usable_passages
+from raglift.datasets.corpora.catalogue import find_corpus
+from raglift.errors import ConfigurationError
+from raglift.records.documents import Document
+
+PROSE = (
+    "The keeper climbed the stairs at dusk to light the great lamp. He trimmed the wick twice before the fog came in. "
+    "By midnight the horn sounded every ninety seconds, and no boat left the harbour until the next morning."
+)
+
+
+def spans(text: str, size: int) -> list[str]:
+    return [chunk.text for chunk in SentenceChunker(size).split([Document("a.md", text)])]
+
+
+def test_paragraphs_stay_together_as_far_as_they_fit() -> None:
+    assert spans("One is here.\n\nTwo is here.\n\nThree is here.", 30) == [
+        "One is here.\n\nTwo is here.",
+        "Three is here.",
+    ]
+
+
+def test_a_long_paragraph_is_cut_between_sentences() -> None:
+    text = "The first one. “Is this the second?” The third one… And the fourth."
+    assert spans(text, 40) == ["The first one. “Is this the second?”", "The third one… And the fourth."]
+
+
+def test_a_sentence_that_is_too_long_is_cut_at_words() -> None:
+    pieces = spans("word " * 30 + "end.", 40)
+    assert all(len(piece) <= 40 for piece in pieces)
+    assert " ".join(pieces).split() == [*["word"] * 30, "end."]
+
+
+def test_sentences_without_spaces_between_them() -> None:
+    assert spans("灯台は島にある。灯りは夜に見える。", 8) == ["灯台は島にある。", "灯りは夜に見える", "。"]
+
+
+@settings(deadline=None)
+@given(st.text(alphabet="ab .!?…”\n。é\u3000", max_size=300), st.integers(1, 60))
+def test_passages_leave_nothing_out_and_overlap_nowhere(text: str, size: int) -> None:
+    document = Document("a", text)
+    chunks = SentenceChunker(size).split([document])
+    end = 0
+    for chunk in chunks:
+        assert chunk.start is not None
+        assert chunk.end is not None
+        assert text[chunk.start : chunk.end] == chunk.text == chunk.text.strip()
+        assert 0 < len(chunk.text) <= size
+        assert not text[end : chunk.start].strip()
+        end = chunk.end
+    assert not text[end:].strip()
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("The keeper left.", "short"),
+        ("1805 | 17.4 | 20 || 33 % (2) " * 10, "digits or markup"),
+        ("\n".join(f"CHAPTER {number} The keeper goes out to sea" for number in "ABCDEFGH"), "no sentences"),
+        (PROSE + " Copyright 2019 by the Harbour Board. All rights reserved.", "boilerplate"),
+    ],
+)
+def test_what_carries_nothing_is_left_out(text: str, reason: str) -> None:
+    usable = usable_passages([Document("a", text)], 800)
+    assert usable.numbers == ()
+    assert usable.left_out == {reason: 1}
+    assert reason in LEFT_OUT
+
+
+def test_words_that_only_contain_such_phrases_are_no_boilerplate() -> None:
+    text = PROSE + " The catalog in the tower and the blog in the harbour office were kept by hand."
+    assert usable_passages([Document("a", text)], 800).numbers == (0,)
+
+
+def test_what_is_repeated_is_left_out_after_the_first() -> None:
+    footer = PROSE.replace("midnight", "morning")
+    usable = usable_passages([Document("a", PROSE), Document("b", PROSE.upper()), Document("c", footer)], 800)
+    assert usable.numbers == (0,)
+    assert usable.left_out == {"repeated": 2}
+
+
+def test_prose_in_any_script_is_kept() -> None:
+    chinese = "灯塔看守人在黄昏时爬上楼梯点亮大灯。雾来之前他修剪了两次灯芯。到了午夜号角每两分钟响一次。没有船离开。"
+    russian = (
+        "Смотритель поднялся по лестнице в сумерках, чтобы зажечь большую лампу. Ночью рог звучал каждые две минуты."
+    )
+    usable = usable_passages([Document("a", PROSE), Document("b", chinese), Document("c", russian)], 800)
+    assert usable.numbers == (0, 1, 2)
+
+
+def test_a_corpus_with_tables() -> None:
+    documents = find_corpus("lighthouse").documents()
+    usable = usable_passages(documents, 800)
+    assert len(usable.numbers) + sum(usable.left_out.values()) == len(usable.chunks)
+    assert len(usable.numbers) > 100
+
+
+def test_a_size_that_makes_no_sense() -> None:
+    with pytest.raises(ConfigurationError, match="chunk size: found 0"):
+        SentenceChunker(0)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "यह प्रकाशस्तंभ सन अठारह सौ इकहत्तर में ग्रेनाइट से बनाया गया था।",
+        "یہ مینار اٹھارہ سو اکہتر میں گرینائٹ سے بنایا گیا تھا۔",
+        "هل يصدر بوق الضباب صوتا مرتين كل تسعين ثانية؟",
+        "灯塔建于一八七一年，由花岗岩砌成，高三十一米。",
+    ],
+)
+def test_prose_in_other_scripts_is_prose(sentence: str) -> None:
+    assert usable_passages([Document("a.md", " ".join([sentence] * 4))], 800).left_out == {}

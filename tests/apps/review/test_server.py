@@ -1,0 +1,257 @@
+"""Who gets an answer from the server, and which: only the page, only here, only what it asks for properly."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+import threading
+import urllib.parse
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from raglift.apps.review.requests import LOOPBACK, listen
+from raglift.apps.review.server import MOST_BYTES, application, open_review
+from raglift.datasets.jsonl import read_queries, write_queries
+from raglift.errors import ConfigurationError
+from raglift.records.dataset import Dataset
+from raglift.records.labels import Query
+from raglift.results.evaluation import Evaluation
+
+WHO = b'"start": "s", "tab": "t", "version": 0'
+TOKEN = "not-to-be-guessed"  # noqa: S105 — of a test
+
+
+@pytest.fixture
+def labels(evaluations: list[Evaluation], tmp_path: Path) -> Path:
+    return write_queries([Query(query.id, query.text) for query in evaluations[0].dataset], tmp_path / "labels.jsonl")
+
+
+@pytest.fixture
+def base(labels: Path, evaluations: list[Evaluation], lighthouse: Dataset) -> Iterator[str]:
+    """The address of a server in a thread of its own."""
+    import uvicorn
+
+    documents = {document.id: document for document in lighthouse.documents}
+    with listen(0) as listener, open_review(labels, evaluations, documents=lighthouse.documents, depth=5) as (desk, _):
+        port, desk.session.start = listener.getsockname()[1], "s"
+        app = application(desk, documents, token=TOKEN, port=port)
+        config = uvicorn.Config(app, loop="asyncio", http="h11", ws="none", lifespan="off", log_level="error")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        yield f"http://{LOOPBACK}:{port}"
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture
+def client(base: str) -> Iterator[httpx.Client]:
+    """What the page's browser is: it opened the address once, and has the cookie since."""
+    with httpx.Client(base_url=base, headers={"origin": base}, trust_env=False) as client:
+        assert client.get(f"/?token={TOKEN}").status_code == 200
+        yield client
+
+
+def decide(
+    client: httpx.Client, operation: dict[str, Any], version: int = 0, index: int = 0, start: str = "s"
+) -> httpx.Response:
+    return client.post(
+        f"/api/query/{index}", json={"start": start, "tab": "t", "version": version, "operation": operation}
+    )
+
+
+def test_the_address_gives_a_cookie_that_scripts_and_other_sites_cannot_use(base: str) -> None:
+    answer = httpx.get(f"{base}/?token={TOKEN}", trust_env=False)
+    cookie = answer.headers["set-cookie"]
+    assert cookie.startswith(f"raglift-review-{base.rpartition(':')[2]}={TOKEN};")
+    assert "HttpOnly" in cookie
+    assert "SameSite=Strict" in cookie
+
+
+def test_nothing_is_answered_without_the_token(base: str, client: httpx.Client) -> None:
+    paths = ("/", "/?token=", "/?token=wrong", f"/api/overview?token={TOKEN}", "/api/query/0", "/api/changes?since=0")
+    with httpx.Client(base_url=base, trust_env=False) as stranger:
+        for path in paths:
+            answer = stranger.get(path)
+            assert (answer.status_code, list(answer.json())) == (403, ["error"])
+            assert "set-cookie" not in answer.headers
+        for path in ("/api/query/0", "/api/undo", "/api/save", "/api/take-in", f"/?token={TOKEN}"):
+            assert stranger.post(path, json={}, headers={"origin": base}).status_code == 403
+    assert client.get("/api/overview").status_code == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "localhost", "127.0.0.1", "127.0.0.1:1", "[::1]"])
+def test_a_name_that_points_here_gets_no_answer(client: httpx.Client, host: str) -> None:
+    assert client.get("/api/overview", headers={"host": host}).status_code == 403
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://localhost", "https://127.0.0.1", None])
+def test_only_this_page_writes(client: httpx.Client, labels: Path, origin: str | None) -> None:
+    before = labels.read_bytes()
+    body = {
+        "start": "s",
+        "tab": "t",
+        "version": 0,
+        "operation": {"kind": "grade", "chunk": 0, "grade": 2, "seen": None},
+    }
+    request = client.build_request("POST", "/api/query/0", json=body)
+    del request.headers["origin"]
+    if origin is not None:
+        request.headers["origin"] = origin
+    assert client.send(request).status_code == 403
+    assert labels.read_bytes() == before
+
+
+def test_a_form_of_another_page_cannot_write(client: httpx.Client) -> None:
+    answer = client.post("/api/undo", content=b'{"start": "s", "tab": "t"}', headers={"content-type": "text/plain"})
+    assert answer.status_code == 403
+
+
+def test_every_answer_says_what_browsers_may_do_with_it(client: httpx.Client) -> None:
+    page, data = client.get("/"), client.get("/api/overview")
+    refused, missing = client.get("/", headers={"host": "x"}), client.get("/nothing")
+    for answer in (page, data, refused, missing):
+        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["x-frame-options"] == "DENY"
+        assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+    assert missing.status_code == 404
+    policy = page.headers["content-security-policy"]
+    assert "unsafe" not in policy
+    assert re.findall(r"(script|style)-src 'sha256-", policy) == ["script", "style"]
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", page.text)
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (b"", "Invalid JSON"),
+        (b"[]", "Input should be an object"),
+        (b'{WHO, "operation": {"kind": "delete"}}', "operation"),
+        (
+            b'{WHO, "operation": {"kind": "grade", "chunk": 0, "grade": 4, "seen": null}}',
+            "expected 0 to 3",
+        ),
+        (
+            b'{WHO, "operation": {"kind": "grade", "chunk": 999, "grade": 1, "seen": null}}',
+            "number 999",
+        ),
+        (
+            b'{WHO, "operation": {"kind": "grade", "chunk": "0", "grade": 1, "seen": null}}',
+            "valid integer",
+        ),
+        (
+            b'{WHO, "operation": {"kind": "grade", "chunk": 0, "grade": 1, "seen": null, "x": 1}}',
+            "not permitted",
+        ),
+        (
+            b'{WHO, "operation": {"kind": "grade", "chunk": 0, "grade": 1, "seen": 2}}',
+            "found no grade",
+        ),
+        (
+            b'{WHO, "operation": {"kind": "accept", "chunk": 0}}',
+            "no grade by a model",
+        ),
+        (
+            b'{WHO, "operation": {"kind": "set-grade", "fact": 9, "alternative": 0, "grade": 1}}',
+            "fact",
+        ),
+        (
+            b"""{WHO, "operation":
+             {"kind": "words", "chunk": 0, "start": 0, "end": 3, "text": "??", "fact": null}}""",
+            "found others",
+        ),
+    ],
+)
+def test_what_the_page_does_not_send_is_told_and_changes_nothing(
+    client: httpx.Client, labels: Path, body: bytes, told: str
+) -> None:
+    before = labels.read_bytes()
+    answer = client.post(
+        "/api/query/0", content=body.replace(b"WHO", WHO), headers={"content-type": "application/json"}
+    )
+    assert answer.status_code == 422
+    assert told in answer.json()["error"]
+    assert labels.read_bytes() == before
+
+
+def test_a_body_has_a_size_and_a_query_a_number(client: httpx.Client) -> None:
+    big = client.post("/api/undo", content=b" " * (MOST_BYTES + 1), headers={"content-type": "application/json"})
+    assert big.status_code == 413
+    assert client.get("/api/query/6").status_code == 422
+    for number in ("-1", "x", "9" * 5000, "%2e%2e"):
+        assert client.get(f"/api/query/{number}").status_code == 422, number
+    assert client.get("/api/changes?since=x").status_code == 422
+    assert client.get("/api/changes").status_code == 422
+
+
+def test_a_decision_is_saved_and_an_old_one_refused_with_the_newest_state(client: httpx.Client, labels: Path) -> None:
+    answer = decide(client, {"kind": "grade", "chunk": 0, "grade": 3, "seen": None}).json()
+    assert answer["query"]["pool"][0]["grade"] == 3
+    assert answer["saving"]["unsaved"] == 0
+    assert read_queries_of(labels)[0]["relevant"][0]["grade"] == 3
+    stale = decide(client, {"kind": "grade", "chunk": 0, "grade": 0, "seen": 3})
+    assert stale.status_code == 409
+    assert stale.json()["query"]["version"] == 1
+    assert stale.json()["query"]["pool"][0]["grade"] == 3
+    told = client.get("/api/changes?since=0").json()
+    assert [query["index"] for query in told["queries"]] == [0]
+    assert client.post("/api/undo", json={"start": "s", "tab": "t"}).json()["query"]["facts"] == []
+    assert client.post("/api/undo", json={"start": "s", "tab": "t"}).status_code == 422
+    assert client.post("/api/undo", json={"start": "s", "tab": "other"}).status_code == 422
+
+
+def test_a_page_of_an_earlier_start_changes_nothing(client: httpx.Client, labels: Path) -> None:
+    before = labels.read_bytes()
+    old = decide(client, {"kind": "grade", "chunk": 0, "grade": 3, "seen": None}, start="earlier")
+    undone = client.post("/api/undo", json={"start": "earlier", "tab": "t"})
+    for answer in (old, undone):
+        assert (answer.status_code, answer.json()["start"]) == (409, "s")
+        assert "started again" in answer.json()["error"]
+    assert labels.read_bytes() == before
+
+
+def read_queries_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_it_listens_on_the_loopback_address_and_says_when_it_cannot() -> None:
+    with listen(0) as listener:
+        host, port = listener.getsockname()
+        assert host == "127.0.0.1"
+        with pytest.raises(ConfigurationError, match=f"found {port}, where nothing can be served"):
+            listen(port)
+    with pytest.raises(ConfigurationError, match="expected 0"):
+        listen(70000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_it_stops_when_asked_and_says_what_was_saved(
+    serve: Callable[..., Any], runs: list[Path], unlabelled: Path, lighthouse: Dataset, number: int
+) -> None:
+    served = serve(unlabelled, *runs, "--depth", 5)
+    base, _, token = served.url.partition("/?token=")
+    with httpx.Client(base_url=base, headers={"origin": base}, trust_env=False) as client:
+        client.get(f"/?token={token}")
+        start = client.get("/api/overview").json()["start"]
+        decide(client, {"kind": "grade", "chunk": 0, "grade": 1, "seen": None}, start=start)
+        cookie = client.build_request("GET", "/").headers["cookie"]
+        with socket.create_connection((LOOPBACK, urllib.parse.urlsplit(base).port)) as left:  # a tab that is closed
+            head = (f"{name}: {value}" for name, value in {"host": base.partition("//")[2], "cookie": cookie}.items())
+            asked = ["POST /api/undo HTTP/1.1", *head, f"origin: {base}", "content-type: application/json"]
+            left.sendall("\r\n".join([*asked, "content-length: 99", "", "{"]).encode())
+        client.get("/api/overview")
+        said = served.stop(number)
+    assert "Traceback" not in said
+    assert f"stopped: 1 change, saved in {unlabelled}" in said
+    assert served.process.returncode == 0
+    (fact,) = read_queries(unlabelled)[0].facts  # without documents, a span brings its text
+    assert fact.passages[0].start is not None
+    with socket.socket() as probe, pytest.raises(ConnectionRefusedError):
+        probe.connect((LOOPBACK, int(urllib.parse.urlsplit(base).port or 0)))

@@ -1,0 +1,166 @@
+"""Progress: silent where nobody asked, lines where no terminal is, a bar where one is, always with a rate."""
+
+import io
+import os
+import pty
+import re
+import subprocess
+import sys
+
+import pytest
+
+from raglift.base import progress
+from raglift.base.progress import notice, quiet, track
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture(autouse=True)
+def _not_asked(monkeypatch):
+    monkeypatch.delenv("RAGLIFT_PROGRESS", raising=False)
+
+
+def work(total, steps, **options):
+    with track("embed", total, "chunks", **options) as advance:
+        for count in steps:
+            advance(count)
+
+
+def test_silent_without_a_terminal(capsys):
+    work(3, [1, 2])
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("how", ["environment", "argument"])
+def test_lines_without_a_terminal_when_asked(capsys, monkeypatch, how):
+    if how == "environment":
+        monkeypatch.setenv("RAGLIFT_PROGRESS", "1")
+    work(1234, [1000, 234], **({"show": True} if how == "argument" else {}))
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert re.fullmatch(r"embed: 1,234/1,234 chunks \([\d,]+/s\)\n", err)
+
+
+def test_a_notice_is_one_line_where_progress_is_shown(capsys, monkeypatch):
+    notice("waiting 7 s")
+    notice("waiting 8 s", show=True)
+    assert capsys.readouterr() == ("", "waiting 8 s\n")
+    monkeypatch.setenv("RAGLIFT_PROGRESS", "1")
+    notice("waiting 9 s")
+    notice("waiting 10 s", show=False)
+    assert capsys.readouterr() == ("", "waiting 9 s\n")
+    monkeypatch.setattr(sys, "stderr", None)
+    notice("nobody hears", show=True)
+
+
+def test_an_argument_silences_what_the_environment_asks(capsys, monkeypatch):
+    monkeypatch.setenv("RAGLIFT_PROGRESS", "1")
+    work(3, [3], show=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_another_value_of_the_variable_asks_for_nothing(capsys, monkeypatch):
+    monkeypatch.setenv("RAGLIFT_PROGRESS", "0")
+    work(3, [3])
+    assert capsys.readouterr().err == ""
+
+
+def test_a_line_every_few_seconds_with_the_rate(capsys, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: now[0])
+    with track("rerank", 40, "pairs", show=True) as advance:
+        for _ in range(40):
+            now[0] += 1.0 if now[0] < 130 else 0.01
+            advance(1)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "rerank: 5/40 pairs (1.0/s)"
+    assert lines[1] == "rerank: 10/40 pairs (1.0/s)"
+    assert lines[-1] == "rerank: 40/40 pairs (1.3/s)"
+    assert len(lines) == 7
+
+
+def test_a_slow_rate_is_not_rounded_to_nothing(capsys, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: now[0])
+    with track("ask", 2, "queries", show=True) as advance:
+        now[0] = 8.0
+        advance(2)
+    assert capsys.readouterr().err == "ask: 2/2 queries (0.2/s)\n"
+
+
+def test_nothing_to_do_is_nothing_to_show(capsys):
+    work(0, [], show=True)
+    assert capsys.readouterr().err == ""
+
+
+def test_an_error_comes_through(capsys):
+    with pytest.raises(LookupError), track("embed", 3, "chunks", show=True):
+        raise LookupError
+
+
+def test_without_standard_error_the_work_is_done_in_silence(monkeypatch, capsys):
+    """As under pythonw: there is no standard error to write to."""
+    monkeypatch.setattr(sys, "stderr", None)
+    work(3, [3])
+    assert capsys.readouterr().out == ""
+
+
+BAR = """
+from raglift.base.progress import notice, quiet, track
+with track("embed", 50, "chunks") as advance:
+    for _ in range(50):
+        advance(1)
+print("done")
+"""
+
+
+def test_a_bar_with_a_rate_on_a_terminal():
+    leader, follower = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", BAR], stdout=subprocess.PIPE, stderr=follower, env=environment, text=True
+    )
+    os.close(follower)
+    shown = b""
+    while True:
+        try:
+            part = os.read(leader, 4096)
+        except OSError:  # Linux says so when the other side is closed
+            break
+        if not part:
+            break
+        shown += part
+    os.close(leader)
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert out == "done\n"
+    plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode())
+    assert "embed" in plain
+    assert "50/50" in plain
+    assert re.search(r"[\d,]+ chunks/s", plain)
+
+
+def test_no_bar_when_told_so_on_a_terminal(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    work(3, [3], show=False)
+    assert terminal.getvalue() == ""
+
+
+def test_quiet_silences_what_was_asked_for(capsys):
+    with quiet():
+        work(3, [3], show=True)
+    assert capsys.readouterr().err == ""
+    work(3, [3], show=True)
+    assert capsys.readouterr().err.startswith("embed: 3/3 chunks")
+
+
+def test_without_live_a_terminal_gets_lines_too(monkeypatch):
+    """A bar draws from a thread of its own, which takes time from what is being timed."""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    work(3, [1, 2], live=False)
+    assert re.fullmatch(r"embed: 3/3 chunks \([\d,.]+/s\)\n", terminal.getvalue())

@@ -1,0 +1,116 @@
+"""Many queries at a service with a bad day: nothing is lost, every failure has its cause, the order is kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+import raglift as rl
+from raglift.components.http.retriever import HttpRetriever
+from raglift.records.dataset import Dataset
+from raglift.testing.search_server import SearchAnswer, SearchRequest, SearchServer
+
+QUERIES, CONCURRENCY = 300, 32
+RETRY_NOW = {"Retry-After": "0"}
+HANG, TIMEOUT = 60.0, 2.0  # seconds enough for a machine that is busy
+FAULTS = {
+    "HTTP 500": SearchAnswer(status=500, headers=RETRY_NOW, body={"detail": "the index is being rebuilt"}),
+    "HTTP 429": SearchAnswer(status=429, headers=RETRY_NOW),
+    "within 2 s": SearchAnswer(seconds=HANG),
+    "broke off": SearchAnswer(body={"results": [{"text": "half of it"}]}, cut_off=True),
+    "not JSON": SearchAnswer(body=b"<html>We are sorry</html>"),
+    "another shape": SearchAnswer(body={"rows": [{"words": "no results"}]}),
+}
+PASSES = ("HTTP 500", "HTTP 429", "broke off")
+
+
+def fault_of(number: int) -> str | None:
+    """The fault of a query: every fifth has one, the kinds in turn."""
+    return list(FAULTS)[number // 5 % len(FAULTS)] if number % 5 == 0 else None
+
+
+def passes(number: int) -> bool:
+    """Whether the fault of a query passes on the second try."""
+    return fault_of(number) in PASSES and number // 5 // len(FAULTS) % 2 == 0
+
+
+class BadDay:
+    """Answers each query with its own number, but for those that fail."""
+
+    def __init__(self) -> None:
+        self.tries: Counter[int] = Counter()
+
+    def __call__(self, request: SearchRequest) -> object:
+        number = int(request.json["query"].rpartition(" ")[2])
+        self.tries[number] += 1
+        fault = fault_of(number)
+        if fault is None or (passes(number) and self.tries[number] > 1):
+            return {"results": [{"text": f"passage {number}", "id": number}]}
+        return FAULTS[fault]
+
+
+@pytest.fixture(scope="module")
+def measured() -> tuple[rl.Evaluation, SearchServer, BadDay]:
+    dataset = Dataset.from_dict({f"question {n}": [f"passage {n}"] for n in range(QUERIES)})
+    bad_day = BadDay()
+    with SearchServer(bad_day) as server:
+        system = HttpRetriever(server.address, {"timeout": TIMEOUT})
+        evaluation = rl.evaluate(
+            system, dataset, ks=[1], metrics=["hit_rate"], concurrency=CONCURRENCY, retries=1, progress=False
+        )
+    return evaluation, server, bad_day
+
+
+@pytest.mark.slow
+def test_every_query_has_its_own_answer_in_order_or_its_cause(measured) -> None:
+    evaluation, _, _ = measured
+    assert [trace.query_id for trace in evaluation.run.traces] == [f"q{n + 1}" for n in range(QUERIES)]
+    for number, trace in enumerate(evaluation.run.traces):
+        fault = fault_of(number)
+        if fault is None or passes(number):
+            assert trace.error is None
+            assert [hit.chunk.text for hit in trace.stages[0].ranking] == [f"passage {number}"]
+        else:
+            assert fault in trace.error
+            assert ("(tried 2 times)" in trace.error) == (fault in (*PASSES, "within 2 s"))
+
+
+@pytest.mark.slow
+def test_failures_are_listed_by_cause_with_every_query(measured) -> None:
+    evaluation, _, _ = measured
+    wanted: dict[str, list[str]] = {}
+    for number in range(QUERIES):
+        if (fault := fault_of(number)) is not None and not passes(number):
+            wanted.setdefault(fault, []).append(f"q{number + 1}")
+    found = {
+        next(name for name in FAULTS if name in each.cause): list(each.query_ids) for each in evaluation.failures()
+    }
+    assert found == wanted
+    assert len(evaluation.failures()) == len(FAULTS)
+    shown = str(evaluation)
+    for failure in evaluation.failures():
+        assert f"{len(failure.query_ids)}  {failure.cause}: {failure.query_ids[0]}" in shown
+
+
+def test_a_failed_query_counts_0_and_no_other_does(measured) -> None:
+    evaluation, _, _ = measured
+    failed = sum(fault_of(n) is not None and not passes(n) for n in range(QUERIES))
+    assert evaluation.scores.mean("retrieve", "hit_rate@1") == pytest.approx((QUERIES - failed) / QUERIES)
+
+
+def test_no_more_is_under_way_than_was_asked_for_and_connections_are_kept(measured) -> None:
+    _, server, _ = measured
+    lost = sum(fault_of(n) in ("within 2 s", "broke off") for n in range(QUERIES)) * 2
+    hanging = sum(
+        fault_of(n) == "within 2 s" for n in range(QUERIES)
+    )  # the server notices a little later that one left
+    assert server.counts["under way"] <= CONCURRENCY + hanging
+    assert server.counts["connections"] <= CONCURRENCY + lost + QUERIES // 5
+
+
+def test_only_what_may_pass_is_asked_again(measured) -> None:
+    _, _, bad_day = measured
+    for number in range(QUERIES):
+        again = fault_of(number) in (*PASSES, "within 2 s")
+        assert bad_day.tries[number] == (2 if again else 1)

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raglift.components.retrievers import RETRIEVERS, RetrieverSpec, parse_retriever
+from raglift.errors import ConfigurationError
+
+WEIGHTS = st.floats(0, exclude_min=True, allow_infinity=False)
+HYBRIDS = st.builds(RetrieverSpec, st.just("hybrid"), st.tuples(WEIGHTS, WEIGHTS), st.integers(0, 10**12))
+
+
+@given(HYBRIDS | st.sampled_from(RETRIEVERS).map(RetrieverSpec))
+def test_a_retriever_is_read_back_from_its_text(spec: RetrieverSpec) -> None:
+    assert parse_retriever(str(spec)) == spec
+
+
+@pytest.mark.parametrize(
+    ("text", "spec", "shown"),
+    [
+        ("dense", RetrieverSpec(), "dense"),
+        (" bm25 ", RetrieverSpec("bm25"), "bm25"),
+        ("hybrid()", RetrieverSpec("hybrid"), "hybrid"),
+        ("hybrid(dense=1, bm25=1)", RetrieverSpec("hybrid"), "hybrid"),
+        ("hybrid (bm25=0.30)", RetrieverSpec("hybrid", (1, 0.3)), "hybrid(dense=1,bm25=0.3)"),
+        ("hybrid(constant=10)", RetrieverSpec("hybrid", constant=10), "hybrid(constant=10)"),
+    ],
+)
+def test_the_text_form(text: str, spec: RetrieverSpec, shown: str) -> None:
+    assert parse_retriever(text) == spec
+    assert str(spec) == shown
+
+
+def test_only_bm25_needs_no_embedding_model() -> None:
+    assert [kind for kind in RETRIEVERS if not RetrieverSpec(kind).needs_embedding] == ["bm25"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("dens", r"found 'dens' \(did you mean 'dense'\?\); expected one of dense, bm25, hybrid"),
+        ("", "found ''; expected one of"),
+        ("hybrid(dense=0.7", r"found 'hybrid\(dense=0.7'; expected dense, bm25, hybrid, or"),
+        ("hybrid(lexical=1)", "found the setting 'lexical=1'"),
+        ("hybrid(dense=a)", "found the setting 'dense=a'"),
+        ("hybrid(dense=nan)", "found the setting 'dense=nan'"),
+        ("hybrid(dense=1,dense=2)", "found the setting 'dense=2'; .* each setting once"),
+        ("hybrid(dense=0)", r"found \(0.0, 1.0\); expected 2 numbers above 0"),
+        ("hybrid(constant=1.5)", "fusion constant: found 1.5"),
+        ("dense(dense=2)", "found weights for 'dense'; expected them with 'hybrid' alone"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        parse_retriever(text)

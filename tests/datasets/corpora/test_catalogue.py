@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from raglift.datasets.corpora import catalogue
+from raglift.datasets.corpora.catalogue import Corpus, find_corpus, known_corpora
+from raglift.datasets.jsonl import read_queries
+from raglift.errors import CorpusError, CorpusMissing, DatasetError
+from raglift.records.documents import Document
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def test_the_bundled_corpora() -> None:
+    assert [corpus.name for corpus in known_corpora()] == ["lighthouse", "shop_support", "war_and_peace"]
+    for corpus in known_corpora():
+        assert corpus.query_count > 40
+        assert corpus.title
+        assert corpus.description
+        assert corpus.language == "en"
+        assert corpus.licence
+        assert corpus.sources
+
+
+def test_a_corpus_with_documents_is_always_present(cache: Path) -> None:
+    corpus = find_corpus("lighthouse")
+    assert corpus.path == corpus.folder / "documents"
+    assert corpus.status == f"present: {corpus.path}"
+    assert len(corpus.documents()) == 20
+    assert len(read_queries(corpus.queries_path, corpus.documents())) == corpus.query_count
+
+
+def test_an_unknown_name_lists_the_known() -> None:
+    with pytest.raises(
+        CorpusError, match=r'"war_and_pace".*"lighthouse", "shop_support", "war_and_peace"; nearest: "war_and_peace"'
+    ):
+        find_corpus("war_and_pace")
+
+
+def test_where_a_text_is_looked_for(
+    make_corpus: Callable[..., Corpus], cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = make_corpus()
+    own = corpus.folder / "tides.txt"
+    cached = cache / "corpora" / "tides" / "tides.txt"
+    named = tmp_path / "named" / "tides" / "tides.txt"
+    assert corpus.path is None
+    assert corpus.status == "missing: raglift corpus fetch tides"
+    with pytest.raises(CorpusMissing, match="raglift corpus fetch tides") as caught:
+        corpus.documents()
+    assert str(own) in str(caught.value)
+    assert str(cached) in str(caught.value)
+    assert "RAGLIFT_CORPORA" in str(caught.value)
+    monkeypatch.setenv("RAGLIFT_CORPORA", str(tmp_path / "named"))
+    for path in (own, cached, named):  # each goes before the one written before it
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"the text in\r\n{path}\n")
+        assert corpus.path == path
+        assert corpus.documents() == (Document("tides", path.read_text()),)
+        assert corpus.status == f"present: {path}"
+
+
+def test_a_text_that_is_not_text(make_corpus: Callable[..., Corpus]) -> None:
+    corpus = make_corpus()
+    (corpus.folder / "tides.txt").write_bytes(b"fine\nnot fine\xff")
+    with pytest.raises(DatasetError, match=r"tides\.txt:2: found the byte 0xff at byte 13"):
+        corpus.documents()
+
+
+def test_a_wheel_has_the_corpora_inside_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "site-packages" / "raglift"
+    package.mkdir(parents=True)
+    monkeypatch.setattr(catalogue, "_PACKAGE", package)
+    assert known_corpora() == ()
+    with pytest.raises(CorpusError, match="there is none"):
+        find_corpus("lighthouse")
+    monkeypatch.undo()
+    source = find_corpus("lighthouse").folder
+    monkeypatch.setattr(catalogue, "_PACKAGE", package)
+    shutil.copytree(source, package / "_corpora" / "lighthouse")
+    assert find_corpus("lighthouse").folder == package / "_corpora" / "lighthouse"
+    assert len(find_corpus("lighthouse").documents()) == 20
+
+
+def test_a_corpus_with_documents_has_nothing_to_fetch() -> None:
+    with pytest.raises(CorpusError, match="nothing to fetch"):
+        find_corpus("lighthouse").text_to_fetch()

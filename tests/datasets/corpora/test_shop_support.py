@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+import raglift as rl
+from raglift.datasets.corpora.catalogue import find_corpus
+from raglift.records.dataset import Dataset
+from raglift.records.labels import Passage
+from raglift.results.evaluation import Evaluation
+from raglift.running.systems import LocalSystem, build_retriever
+
+LEVELS = {"easy", "hard", "ambiguous"}
+
+
+@cache
+def shop() -> Dataset:
+    return rl.load_dataset("shop_support")
+
+
+@cache
+def by_words() -> Evaluation:
+    """What BM25 finds: it needs no model, so that this is fast."""
+    retriever = build_retriever(shop(), LocalSystem(retriever="bm25"))
+    return rl.evaluate(retriever, shop(), metrics=["ndcg"], ks=[10])
+
+
+def passages() -> list[Passage]:
+    labelled = [passage for query in shop() for fact in query.facts for passage in fact.passages]
+    return labelled + [passage for query in shop() for passage in query.judged_irrelevant]
+
+
+def test_it_is_large_enough_to_rank_retrievers() -> None:
+    assert len(shop().documents) >= 60
+    assert sum(len(document.text.encode()) for document in shop().documents) >= 200_000
+    assert len(shop()) >= 120
+    assert find_corpus("shop_support").query_count == len(shop())
+
+
+@pytest.mark.slow
+def test_the_audit_finds_nothing() -> None:
+    audit = rl.audit(shop(), chunkers=["recursive:1000/100", "recursive:400/40"], embedding=None)
+    assert audit.broken == ()
+    assert audit.warnings == ()
+
+
+def test_every_label_is_a_place_of_readable_length() -> None:
+    texts = {document.id: document.text for document in shop().documents}
+    for passage in passages():
+        assert passage.doc_id is not None
+        assert passage.start is not None
+        assert passage.end is not None
+        assert passage.text == texts[passage.doc_id][passage.start : passage.end]
+        assert 55 <= passage.end - passage.start <= 650, passage.text
+
+
+def test_every_document_answers_something() -> None:
+    used = {passage.doc_id for query in shop() for fact in query.facts for passage in fact.passages}
+    assert {document.id for document in shop().documents} - used == set()
+
+
+def test_the_tags_say_what_a_query_is() -> None:
+    for query in shop():
+        assert len(LEVELS & set(query.tags)) == 1, query.id
+        assert ("multi-fact" in query.tags) == (len(query.facts) >= 2), query.id
+        assert ("unanswerable" in query.tags) == (not query.answerable), query.id
+        assert query.is_labelled == query.answerable, query.id
+
+
+@pytest.mark.slow
+def test_what_the_corpus_does_not_answer_enters_no_mean() -> None:
+    unanswerable = [query.id for query in shop() if not query.answerable]
+    assert len(unanswerable) >= 10
+    evaluation = by_words()
+    scores = evaluation.scores
+    (metric,) = scores.metrics
+    assert scores.n(evaluation.after, metric) == len(shop()) - len(unanswerable)
+    frame = evaluation.per_query()
+    assert set(frame[frame["value"].isna()]["query_id"]) == set(unanswerable)
+    assert f"{len(unanswerable)} queries marked unanswerable and left out of every mean" in evaluation.notes
+
+
+@pytest.mark.slow
+def test_words_alone_find_half_of_it() -> None:
+    assert 0.35 <= by_words().scores.mean(by_words().after, by_words().scores.metrics[0]) <= 0.65
+
+
+def test_words_find_codes_and_part_numbers() -> None:
+    evaluation = by_words()
+    values = evaluation.scores.of(evaluation.after, evaluation.scores.metrics[0])
+    by_code = [value for query, value in zip(shop(), values, strict=True) if "code" in query.tags]
+    assert len(by_code) >= 40
+    assert sum(by_code) / len(by_code) >= 0.75

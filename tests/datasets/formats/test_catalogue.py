@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from raglift.datasets.formats.catalogue import FORMATS, FormatName, recognize_format
+from raglift.datasets.loading import load_dataset
+from raglift.errors import ConfigurationError, DatasetError
+
+
+def test_every_format_has_its_name() -> None:
+    assert tuple(FORMATS) == get_args(FormatName)
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("beir", "beir"),
+        ("trec", "trec"),
+        ("squad/dev-v2.0.json", "squad"),
+        ("csv/labels.csv", "csv"),
+        ("autorag", "autorag"),
+        ("autorag/qa.parquet", "autorag"),
+        ("llama-index/rag_dataset.json", "llama-index"),
+        ("llama-index/qa_dataset.json", "llama-index"),
+        ("beir/queries.jsonl", "jsonl"),
+        ("beir/qrels/test.tsv", None),
+        ("beir/qrels", None),
+        ("nowhere", None),
+    ],
+)
+def test_a_format_is_told_by_its_layout(source: str, name: str | None, fixtures: Path) -> None:
+    assert recognize_format(fixtures / source, {}) == name
+
+
+def test_topics_and_columns_tell_it_too(fixtures: Path) -> None:
+    qrels = fixtures / "beir" / "qrels" / "test.tsv"
+    assert recognize_format(qrels, {"topics": "topics.txt"}) == "trec"
+    assert recognize_format(qrels, {"columns": {"query": "query-id"}}) == "csv"
+
+
+def test_a_folder_with_the_files_of_two_formats(fixtures: Path, tmp_path: Path) -> None:
+    shutil.copytree(fixtures / "beir", tmp_path / "both")
+    shutil.copy(fixtures / "autorag" / "qa.parquet", tmp_path / "both")
+    with pytest.raises(ConfigurationError, match="expected format='beir', format='autorag'"):
+        load_dataset(tmp_path / "both")
+    assert len(load_dataset(tmp_path / "both", format="beir").documents) == 5
+    assert len(load_dataset(tmp_path / "both", format="autorag").documents) == 0
+
+
+def test_json_of_no_known_shape(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text('{"rows": []}', encoding="utf-8")
+    with pytest.raises(DatasetError, match='found an object with "rows"; expected SQuAD'):
+        load_dataset(path)
+
+
+def test_options_belong_to_formats(fixtures: Path) -> None:
+    with pytest.raises(ConfigurationError, match="split= with format 'trec'; expected documents, topics"):
+        load_dataset(fixtures / "trec", split="dev")
+    with pytest.raises(ConfigurationError, match='nearest: "split"'):
+        load_dataset(fixtures / "beir", splits="dev")  # type: ignore[call-arg]
+    with pytest.raises(ConfigurationError, match="found split with a corpus of raglift's"):
+        load_dataset("lighthouse", split="dev")
+    with pytest.raises(ConfigurationError, match=r"format: found 'bier'.*nearest"):
+        load_dataset(fixtures / "beir", format="bier")  # type: ignore[arg-type]
+
+
+def test_an_option_that_is_none_is_not_given(fixtures: Path) -> None:
+    assert load_dataset(fixtures / "trec", split=None)  # type: ignore[arg-type]

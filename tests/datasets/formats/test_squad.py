@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from raglift.datasets.formats.catalogue import write_dataset
+from raglift.datasets.loading import load_dataset
+from raglift.errors import ConfigurationError
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Document
+from raglift.records.labels import Fact, Passage, Query
+
+
+@pytest.fixture
+def source(fixtures: Path) -> Path:
+    return fixtures / "squad" / "dev-v2.0.json"
+
+
+def test_a_file_is_recognized_and_read(source: Path) -> None:
+    dataset = load_dataset(source)
+    assert dataset.name == "dev-v2.0"
+    assert [document.id for document in dataset.documents] == ["Marrow_Light/0", "Marrow_Light/1", "Outer_Skerry/0"]
+    assert dataset.documents[0].metadata == {"title": "Marrow_Light"}
+    first = dataset.query("56ddde6b9a695914005b9628")
+    assert first.facts == (
+        # the alternatives of one question are one fact, each once
+        Fact((Passage("14 October 1861", "Marrow_Light/0", 36, 51), Passage("1861", "Marrow_Light/0", 47, 51))),
+    )
+    assert dataset.query("56ddde6b9a695914005b9629").facts[0].passages[0].text == "12 miles"
+
+
+def test_impossible_questions_are_unanswerable_and_those_without_answers_unlabelled(source: Path) -> None:
+    dataset = load_dataset(source)
+    assert not dataset.query("5ad39d53604f3c001a3fe8d1").answerable
+    unlabelled = dataset.query("56ddde6b9a695914005b9631")
+    assert unlabelled.answerable
+    assert not unlabelled.is_labelled
+
+
+def test_all_of_the_context_as_evidence(source: Path) -> None:
+    dataset = load_dataset(source, evidence="context")
+    context = dataset.documents[0].text
+    fact = dataset.query("56ddde6b9a695914005b9628").facts[0]
+    assert fact.passages == (Passage(context, "Marrow_Light/0", 0, len(context)),)
+    assert not dataset.query("5ad39d53604f3c001a3fe8d1").facts
+
+
+def test_options_that_make_no_sense(source: Path) -> None:
+    with pytest.raises(ConfigurationError, match="expected one of 'answer', 'context'"):
+        load_dataset(source, evidence="sentence")  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="documents= with format 'squad': it brings its own documents"):
+        load_dataset(source, documents={"a": "b"})
+
+
+def squad(folder: Path, *paragraphs: Any, **article: Any) -> Path:
+    path = folder / "squad.json"
+    path.write_text(json.dumps({"data": [{"paragraphs": list(paragraphs), **article}]}, indent=1), encoding="utf-8")
+    return path
+
+
+def paragraph(context: Any = "Rome is old. Rome is big.", **question: Any) -> dict[str, Any]:
+    return {"context": context, "qas": [{"id": "q", "question": "Which city?", "answers": [], **question}]}
+
+
+def answer(text: Any, start: Any) -> list[dict[str, Any]]:
+    return [{"text": text, "answer_start": start}]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (
+            paragraph(answers=answer("Rome", 12)),
+            'answers[0].answer_start: found 12, where the context has " Rom"; expected the offset of "Rome", which stands at 13',  # noqa: E501
+        ),
+        (paragraph(answers=answer("Paris", 0)), 'expected the offset of "Paris", which is not in the context'),
+        (paragraph(answers=answer("Rome", "0")), 'answer_start: found "0"; expected an integer'),
+        (paragraph(answers=answer("Rome", -4)), "answer_start: found -4"),
+        (paragraph(answers=answer("", 0)), "answers[0].text: found an empty text"),
+        (paragraph(answers={"text": ["Rome"]}), "qas[0].answers: found an object"),
+        (paragraph(answers=["Rome"]), 'answers[0]: found "Rome"; expected an object'),
+        (paragraph(answers=answer("Rome", 0), is_impossible=True), "is_impossible: found true, and answers"),
+        (paragraph(is_impossible="no"), 'is_impossible: found "no"; expected true or false'),
+        (paragraph(question=None), "qas[0].question: found null"),
+        (paragraph(id=""), "qas[0].id: found an empty text"),
+        (paragraph(context=3), "data[0].paragraphs[0].context: found 3"),
+        ({"context": "x"}, "data[0].paragraphs[0].qas: found no such field"),
+    ],
+)
+def test_every_fault_has_its_path(given: Any, expected: str, tmp_path: Path, faults: Callable[..., str]) -> None:
+    message = faults(squad(tmp_path, given))
+    assert "squad.json (read as SQuAD): 1 fault" in message
+    assert expected in message
+
+
+def test_ids_must_be_unique(tmp_path: Path, faults: Callable[..., str]) -> None:
+    message = faults(squad(tmp_path, paragraph() | {"document_id": 7}, paragraph() | {"document_id": 7}))
+    assert 'paragraphs[1]: found the document id "7" again' in message
+    assert 'paragraphs[1].qas[0].id: found the id "q" again' in message
+
+
+def test_articles_of_one_title_or_none(tmp_path: Path) -> None:
+    article = {"title": "A", "paragraphs": [{"context": "x", "qas": []}]}
+    nameless = {"paragraphs": [{"context": "y", "qas": [{"id": 1, "question": "?", "answers": answer("y", 0)}]}]}
+    path = tmp_path / "squad.json"
+    path.write_text(json.dumps({"data": [article, article, nameless]}), encoding="utf-8")
+    dataset = load_dataset(path)
+    assert [document.id for document in dataset.documents] == ["A/0", "A/1", "article-2/0"]
+    assert dataset.queries[0].id == "1"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"data": [\n{"paragraphs": ]}', "squad.json:2: column 16"),
+        ('{"data": [1]}', "data[0]: found 1; expected an object"),
+        ('{"data": [], "data": []}', 'the field "data" twice'),
+        ('{"data": []}', "found no queries"),
+        ('{"data": 3}', "expected SQuAD (a list data), or LlamaIndex's"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"data": [{"title": "A"}]}', "data[0].paragraphs: found no such field"),
+    ],
+)
+def test_damaged_files(text: str, expected: str, tmp_path: Path, faults: Callable[..., str]) -> None:
+    path = tmp_path / "squad.json"
+    path.write_text(text, encoding="utf-8")
+    assert expected in faults(path)
+
+
+def test_a_document_without_words_is_written_and_read(tmp_path: Path) -> None:
+    documents = (Document("a", ""), Document("b", " \n"), Document("c", "Rome is old."))
+    dataset = Dataset((Query("q", "Which city?", (Fact((Passage("Rome", "c", 0, 4),)),)),), documents, "rome")
+    path = write_dataset(dataset, tmp_path / "rome.json", format="squad")
+    assert load_dataset(path, name="rome") == dataset

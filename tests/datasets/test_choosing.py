@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raglift.errors import ConfigurationError, DatasetError
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Document
+from raglift.records.labels import Query
+
+TAGS = {"a": ("hard", "ferry"), "b": ("easy",), "c": (), "d": ("ferry",), "e": ("easy", "ferry")}
+DATASET = Dataset(
+    tuple(Query(name, f"Where is {name}?", tags=tags) for name, tags in TAGS.items()),
+    (Document("d1", "the text"),),
+    "five",
+)
+
+
+def ids(dataset: Dataset) -> list[str]:
+    return [query.id for query in dataset]
+
+
+@given(st.integers(1, 5), st.integers())
+def test_a_sample_is_so_many_queries_in_their_order_and_the_same_again(n: int, seed: int) -> None:
+    found = DATASET.sample(n, seed)
+    assert ids(found) == [name for name in TAGS if name in ids(found)]
+    assert len(found) == n
+    assert found == DATASET.sample(n, seed)
+    assert (found.documents, found.name) == (DATASET.documents, "five")
+
+
+def test_seeds_draw_other_samples() -> None:
+    drawn = {tuple(ids(DATASET.sample(2, seed))) for seed in range(100)}
+    assert len(drawn) == 10, "each pair of the five is drawn by some seed"
+
+
+@pytest.mark.parametrize(
+    ("asked", "kept"),
+    [
+        ({"tags": "ferry"}, "ade"),
+        ({"tags": ["hard", "easy"]}, "abe"),
+        ({"ids": ["d", "a"]}, "ad"),
+        ({"ids": "c"}, "c"),
+        ({"tags": ["easy"], "ids": ("a", "e")}, "e"),
+    ],
+)
+def test_what_is_asked_for_is_kept_in_its_order(asked: dict[str, Any], kept: str) -> None:
+    found = DATASET.only(**asked)
+    assert ids(found) == list(kept)
+    assert (found.documents, found.name) == (DATASET.documents, "five")
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({}, "only: found neither tags nor ids; expected one of them"),
+        ({"tags": "fery"}, "tags: found 'fery', which no query has; expected .*nearest: \"ferry\""),
+        ({"tags": "hard", "ids": "b"}, "only: found no query with one of the ids and one of the tags"),
+    ],
+)
+def test_what_keeps_no_query_is_said(asked: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        DATASET.only(**asked)
+
+
+def test_an_id_that_no_query_has_is_said() -> None:
+    with pytest.raises(DatasetError, match="there is no such query"):
+        DATASET.only(ids=["a", "f"])
+
+
+@pytest.mark.parametrize("n", [0, 6, -1, 2.0, True])
+def test_so_many_cannot_be_drawn(n: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"^n: found"):
+        DATASET.sample(n)

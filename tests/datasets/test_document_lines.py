@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import io
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raglift.datasets.documents import read_documents, write_document_lines
+from raglift.datasets.formats.catalogue import write_dataset
+from raglift.errors import DatasetError
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Document
+from raglift.records.labels import Fact, Passage, Query
+
+
+def test_a_jsonl_file_holds_one_document_on_each_line(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.jsonl"
+    path.write_text(
+        '{"_id": 7, "title": "Tides", "text": "High water.", "metadata": {"by": "us"}, "other": 1}\n'
+        '\n{"id": "a", "text": "x\\r\\ny"}\n{"_id": "b", "id": "c", "title": null, "text": ""}\n'
+        '{"_id": "d", "title": "Alone", "text": ""}',
+        encoding="utf-8",
+    )
+    assert read_documents(path) == (
+        Document("7", "Tides High water.", {"by": "us", "title": "Tides"}),
+        Document("a", "x\r\ny"),
+        Document("b", ""),
+        Document("d", "Alone", {"title": "Alone"}),
+    )
+
+
+@pytest.mark.parametrize("number", [-(2**63), 10**18, 2**64 - 1])
+def test_an_integer_has_as_much_room_as_ids_and_hashes_take(tmp_path: Path, number: int) -> None:
+    path = tmp_path / "corpus.jsonl"
+    path.write_text(f'{{"_id": {number}, "text": "x", "metadata": {{"hash": {number}}}}}\n', encoding="utf-8")
+    assert read_documents(path) == (Document(str(number), "x", {"hash": number}),)
+
+
+@pytest.mark.parametrize("number", [-(2**63) - 1, 2**64, 10**400])
+def test_a_larger_integer_is_neither_read_nor_written(tmp_path: Path, number: int) -> None:
+    path = tmp_path / "corpus.jsonl"
+    path.write_text(f'{{"_id": "a", "text": "x", "metadata": {{"n": {number}}}}}\n', encoding="utf-8")
+    with pytest.raises(
+        DatasetError, match=r"corpus\.jsonl:1: found an integer of \d+ digits; expected one that 64 bits"
+    ):
+        read_documents(path)
+    fact = Fact((Passage("x", "a", 0, 1),))
+    dataset = Dataset((Query("q", "What?", (fact,)),), (Document("a", "x", {"n": number}),), "numbers")
+    with pytest.raises(DatasetError, match='"n"'):
+        write_dataset(dataset, tmp_path / "new", format="jsonl")
+
+
+def test_a_file_without_documents(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.jsonl"
+    path.write_text("\n \n", encoding="utf-8")
+    with pytest.raises(DatasetError, match=r"corpus\.jsonl: found no documents"):
+        read_documents(path)
+
+
+def test_a_binary_file(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.jsonl"
+    path.write_bytes(b'{"_id": "a", "text": "b"}\n\0\0\n')
+    with pytest.raises(DatasetError, match=r"corpus\.jsonl:2: found a NUL byte"):
+        read_documents(path)
+
+
+texts = st.text(st.sampled_from("a \n\r\u2028\ufeff") | st.characters(exclude_categories=["Cs"]), max_size=8)
+titles = st.builds(lambda title, rest: (title, f"{title} {rest}"), texts, texts) | st.tuples(texts, texts)
+
+
+@given(st.lists(st.tuples(titles, st.booleans()), min_size=1))
+def test_what_is_written_is_read(given_texts: list[tuple[tuple[str, str], bool]]) -> None:
+    documents = tuple(
+        Document(str(number), text, {"n": number, "title": title} if titled else {})
+        for number, ((title, text), titled) in enumerate(given_texts)
+    )
+    file = io.StringIO()
+    write_document_lines(documents, file)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "documents.jsonl"
+        path.write_text(file.getvalue(), encoding="utf-8", newline="\n")
+        assert read_documents(path) == documents

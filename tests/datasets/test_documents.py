@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from raglift.datasets.documents import read_documents
+from raglift.errors import DatasetError
+from raglift.records.documents import Document
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def fault_of(documents: object) -> str:
+    with pytest.raises(DatasetError) as caught:
+        read_documents(documents)  # type: ignore[arg-type]
+    (fault,) = caught.value.faults
+    return str(fault)
+
+
+def test_none_is_no_documents() -> None:
+    assert read_documents(None) == ()
+
+
+def test_records_and_mappings_are_taken_as_they_are() -> None:
+    records = [Document("b", "B\r\n"), Document("a", "A", {"year": 1805})]
+    assert read_documents(records) == tuple(records)
+    assert read_documents({"b": "B\r\n", "a": "A"}) == (Document("b", "B\r\n"), Document("a", "A"))
+
+
+@pytest.mark.parametrize(
+    ("documents", "message"),
+    [
+        (["text"], r"documents: \[0\]: found an object of type str; expected a raglift Document"),
+        ({"a": 3}, r"documents: \[0\].text: found 3; expected the text of \"a\""),
+        ({7: "x"}, r"documents: \[0\].id: found 7; expected an id"),
+        ([Document("a", "x"), Document("", "y")], r"documents: \[1\].id: found \"\"; expected an id"),
+        (
+            [Document("a", "x"), Document("a", "y")],
+            r"documents: \[1\].id: found the id \"a\" of documents\[0\]",
+        ),
+    ],
+)
+def test_malformed_records(documents: object, message: str) -> None:
+    assert re.match(message, fault_of(documents))
+
+
+def test_a_file_is_one_document(tmp_path: Path) -> None:
+    path = tmp_path / "book.text"
+    path.write_bytes(b"\xef\xbb\xbfone\r\ntwo\rthree\n")
+    assert read_documents(path) == (Document("book.text", "one\ntwo\nthree\n"),)
+    assert read_documents(str(path)) == read_documents(path)
+
+
+def test_a_folder_is_its_texts(tmp_path: Path) -> None:
+    folder = tmp_path / "documents"
+    for name in ["b.md", "a/c.txt", "a/B.TXT", "data.csv", ".hidden.md", ".git/x.md", "a/.x/y.txt"]:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    assert [document.id for document in read_documents(folder)] == ["a/B.TXT", "a/c.txt", "b.md"]
+    assert read_documents(folder)[2].text == "b.md"
+
+
+def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
+    folder, outside = tmp_path / "documents", tmp_path / "outside"
+    folder.mkdir()
+    outside.mkdir()
+    (outside / "secret.txt").write_text("secret")
+    (folder / "inside.txt").write_text("inside")
+    (folder / "link.txt").symlink_to(outside / "secret.txt")
+    (folder / "links").symlink_to(outside)
+    (folder / "loop.txt").symlink_to(folder / "loop.txt")
+    (folder / "alias.txt").symlink_to("inside.txt")
+    assert [document.id for document in read_documents(folder)] == ["alias.txt", "inside.txt"]
+
+
+def test_missing_and_empty(tmp_path: Path) -> None:
+    assert "found no such file or folder" in fault_of(tmp_path / "nowhere")
+    assert "found a folder without documents" in fault_of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ("text".encode("utf-16"), r"a\.txt: found a byte-order mark of UTF-16 or UTF-32"),
+        (b"ab\x00c", r"a\.txt: found a NUL byte at byte 2"),
+        (b"\xef\xbb\xbfab\r\ncd\rx\ne\xe9f", r"a\.txt:4: found the byte 0xe9 at byte 13 of the file"),
+    ],
+)
+def test_other_encodings(tmp_path: Path, data: bytes, message: str) -> None:
+    (tmp_path / "a.txt").write_bytes(data)
+    assert re.match(message, fault_of(tmp_path))
+
+
+def test_every_bad_file_is_reported(tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_bytes(b"\xff")
+    (tmp_path / "c.txt").write_text("fine")
+    with pytest.raises(DatasetError) as caught:
+        read_documents(tmp_path)
+    assert [fault.where for fault in caught.value.faults] == ["a.txt:1", "b.txt:1"]

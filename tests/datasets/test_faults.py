@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+
+from raglift.base.validation import Place, nearest, quoted, shown
+
+
+def test_places_nest() -> None:
+    place = Place("queries.jsonl", [])
+    assert str(place) == "queries.jsonl"
+    assert str(place / "id") == "queries.jsonl: id"
+    assert str(place.at_line(12) / "relevant" / 0 / "grade") == "queries.jsonl:12: relevant[0].grade"
+
+
+def test_faults_of_inner_places_are_noted_together() -> None:
+    place = Place("queries.jsonl", [])
+    (place.at_line(3) / "id").fault("3", "a text")
+    assert [str(fault) for fault in place.faults] == ["queries.jsonl:3: id: found 3; expected a text"]
+
+
+def test_what_a_terminal_would_act_on_is_in_no_fault() -> None:
+    place = Place("a\x1b[31m.txt", [])
+    (place / "b\u202e").fault("what another library says: \x0f", "\ud800")
+    assert [str(fault) for fault in place.faults] == ["a�[31m.txt: b�: found what another library says: �; expected �"]
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (True, "true"),
+        (None, "null"),
+        (1.0, "1.0"),
+        (7, "7"),
+        ([1, [2]], "a list of 2"),
+        ({}, "an object with no fields"),
+        ({"a": 1, "b": 2}, 'an object with "a", "b"'),
+        (
+            {str(n): n for n in range(12)},
+            'an object with "0", "1", "2", "3", "4", "5", "6", "7", "8", "9" and 2 more',
+        ),
+        ("two\nlines", '"two\\nlines"'),
+        ("half \ud800", '"half \\ud800"'),
+        (10**99, "1" + "0" * 59 + "…"),
+    ],
+)
+def test_values_are_shown_on_one_line(value: object, words: str) -> None:
+    assert shown(value) == words
+    words.encode()
+
+
+def test_long_texts_are_cut_in_the_middle() -> None:
+    assert quoted("a" * 50 + "b" * 50) == '"' + "a" * 30 + "…" + "b" * 30 + '"'
+
+
+def test_nearest_first() -> None:
+    assert nearest("relevent", ["query", "relevant"]) == 'one of "query", "relevant"; nearest: "relevant"'
+    assert nearest("zzz", ["query"]) == 'one of "query"'
+    assert nearest("zzz", []) == "nothing: there is none"

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import pytest
+
+from raglift.errors import DatasetError
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Document
+from raglift.records.labels import Fact, Passage, Query
+
+
+def test_the_form_that_tutorials_use() -> None:
+    documents = [Document("d", "text")]
+    dataset = Dataset.from_dict(
+        {"Who?": ["a", ["b1", "b2"]], "Where?": "c", "When?": ("d",), "Why?": []},
+        documents=documents,
+        name="tutorial",
+    )
+    assert dataset == Dataset(
+        (
+            Query("q1", "Who?", (Fact((Passage("a"),)), Fact((Passage("b1"), Passage("b2"))))),
+            Query("q2", "Where?", (Fact((Passage("c"),)),)),
+            Query("q3", "When?", (Fact((Passage("d"),)),)),
+            Query("q4", "Why?"),
+        ),
+        tuple(documents),
+        "tutorial",
+    )
+
+
+def test_every_fault_is_listed() -> None:
+    with pytest.raises(DatasetError) as caught:
+        Dataset.from_dict({" ": ["a"], "Who?": ["a", ["b", ""], 3, b"c"], "Where?": None})  # type: ignore[dict-item, list-item]
+    assert [(fault.where, fault.found) for fault in caught.value.faults] == [
+        ('relevant: " "', 'an empty text " "'),
+        ('relevant: "Who?"[1][1]', 'an empty text ""'),
+        ('relevant: "Who?"[2]', "3"),
+        ('relevant: "Who?"[3]', "b'c'"),
+        ('relevant: "Where?"', "null"),
+    ]
+
+
+@pytest.mark.parametrize(("given", "found"), [({}, "no questions"), (["Who?"], "an object of type list")])
+def test_nothing_to_ask(given: object, found: str) -> None:
+    with pytest.raises(DatasetError) as caught:
+        Dataset.from_dict(given)  # type: ignore[arg-type]
+    assert [fault.found for fault in caught.value.faults] == [found]
+
+
+def test_an_unknown_query_names_the_nearest() -> None:
+    dataset = Dataset((Query("first-lit", "When?"), Query("tower-steps", "How many?")), name="lighthouse")
+    with pytest.raises(DatasetError, match=r'lighthouse.*\n.*found "first-lot".*nearest: "first-lit"'):
+        dataset.query("first-lot")
+    with pytest.raises(DatasetError, match="there is none"):
+        Dataset(()).query("x")
+
+
+@pytest.mark.parametrize("documents", ["a/path", [3], {"": "text"}])
+def test_what_is_no_document_is_refused(documents: object) -> None:
+    with pytest.raises(DatasetError, match="documents"):
+        Dataset.from_dict({"Who?": "a"}, documents=documents)  # type: ignore[arg-type]

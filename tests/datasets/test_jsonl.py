@@ -1,0 +1,398 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from raglift.datasets.jsonl import read_queries
+from raglift.errors import DatasetError, Fault
+from raglift.records.documents import Document
+from raglift.records.labels import Fact, Passage, Query
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DOCUMENTS = (
+    Document("tides.md", "High water is at noon.\nLow water is at six.\nHigh water again\nat midnight."),
+    Document("winds.md", "The wind is from the west."),
+)
+
+
+def write(folder: Path, *lines: str | bytes, end: bytes = b"\n") -> Path:
+    path = folder / "queries.jsonl"
+    path.write_bytes(end.join(line if isinstance(line, bytes) else line.encode() for line in lines) + end)
+    return path
+
+
+def faults_of(path: Path, documents: tuple[Document, ...] = DOCUMENTS) -> tuple[Fault, ...]:
+    with pytest.raises(DatasetError) as caught:
+        read_queries(path, documents)
+    assert str(path) in str(caught.value)
+    assert "nothing was loaded" in str(caught.value)
+    return caught.value.faults
+
+
+def line(**fields: object) -> str:
+    return json.dumps({"id": "q", "query": "When?", **fields}, ensure_ascii=False)
+
+
+def relevant(passage: object) -> str:
+    return line(relevant=[passage])
+
+
+def test_every_form_of_a_label(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        json.dumps(
+            {
+                "id": "tides",
+                "query": "When is high water?",
+                "tags": ["easy", "sea"],
+                "relevant": [
+                    "a literal text",
+                    {"text": "another", "grade": 2},
+                    {"text": "at noon", "doc": "tides.md"},
+                    {"doc": "winds.md", "start": 4, "end": 8, "grade": 3},
+                    [{"doc": "tides.md", "from": "low water", "to": "AT SIX."}, {"chunk": "c7", "grade": 2}],
+                ],
+                "judged_irrelevant": ["no", {"text": "nor this", "grade": 0}],
+            }
+        ),
+        json.dumps({"id": 7, "query": "Unlabelled?"}),
+        json.dumps({"id": "none", "query": "Not there?", "answerable": False, "relevant": []}),
+    )
+    labelled, unlabelled, unanswerable = read_queries(path, DOCUMENTS)
+    assert labelled == Query(
+        "tides",
+        "When is high water?",
+        (
+            Fact((Passage("a literal text"),)),
+            Fact((Passage("another", grade=2),)),
+            Fact((Passage("at noon", "tides.md"),)),
+            Fact((Passage("wind", "winds.md", 4, 8, grade=3),)),
+            Fact((Passage("Low water is at six.", "tides.md", 23, 43), Passage(chunk_id="c7", grade=2))),
+        ),
+        tags=("easy", "sea"),
+        judged_irrelevant=(Passage("no", grade=0), Passage("nor this", grade=0)),
+    )
+    assert unlabelled == Query("7", "Unlabelled?")
+    assert unanswerable == Query("none", "Not there?", answerable=False)
+
+
+FAULTY = {
+    # the object itself
+    "not an object": ("[1, 2]", "", "a list of 2", "a JSON object"),
+    "no JSON": ('{"id": "q", "query": }', "column 22", '"}" (expecting value)', "one JSON object"),
+    "cut off": ('{"id": "q"', "column 11", "the end of the line", "one JSON object"),
+    "two objects": ("{} {}", "column 4", '"{}" (extra data)', "one JSON object"),
+    "NaN": ('{"id": "q", "query": NaN}', "", "NaN", "JSON has no NaN"),
+    "Infinity": ('{"id": "q", "query": -Infinity}', "", "-Infinity", "no Infinity"),
+    "duplicate key": ('{"id": "q", "query": "a", "query": "b"}', "", 'the field "query" twice', "once"),
+    "huge integer": ('{"id": ' + "9" * 5000 + "}", "", "an integer of 5000 digits", "one that 64 bits hold"),
+    "a place beyond all texts": (
+        line(relevant=[{"text": "x", "doc": "d", "start": 10**18, "end": 1}]),
+        "relevant[0].start",
+        "1000000000000000000",
+        "an integer of at most 18 digits: a character offset",
+    ),
+    "deep nesting": ("[" * 100_000, "", "nested too deeply", "alternatives"),
+    # the fields of a query
+    "typo": (line(relevent=["x"]), "relevent", 'unknown field "relevent"', 'nearest: "relevant"'),
+    "no id": ('{"query": "When?"}', "id", "no such field", "'id'"),
+    "id is blank": (line(id=" "), "id", 'an empty text " "', "white space"),
+    "id is a bool": (line(id=True), "id", "true", "a text"),
+    "id is a float": (line(id=1.0), "id", "1.0", "a text"),
+    "no query": ('{"id": "q"}', "query", "no such field", "'query'"),
+    "query is blank": (line(query=" \u3000\t"), "query", "an empty text", "white space"),
+    "query is a number": (line(query=5), "query", "5", "a text"),
+    "lone surrogate": ('{"id": "q", "query": "a\\ud800"}', "query", "surrogate", "valid Unicode"),
+    "relevant is a text": (line(relevant="x"), "relevant", '"x"', "a list of facts"),
+    "relevant is null": (line(relevant=None), "relevant", "null", "a list of facts"),
+    "tags is a text": (line(tags="easy"), "tags", '"easy"', "a list of texts"),
+    "tag is a number": (line(tags=["a", 1]), "tags[1]", "1", "a text"),
+    "answerable is a text": (line(answerable="no"), "answerable", '"no"', "true or false"),
+    "answerable contradicts": (
+        line(answerable=False, relevant=["x"]),
+        "answerable",
+        "false, and",
+        "only one",
+    ),
+    # who judged
+    "annotator is a text": (line(annotator="mini"), "annotator", '"mini"', "an object with model, prompt, date"),
+    "annotator lacks a field": (line(annotator={"model": "m", "prompt": "p"}), "annotator.date", "null", "a text"),
+    "annotator has a blank": (
+        line(relevant=[{"text": "x", "annotator": {"model": " ", "prompt": "p", "date": "d"}}]),
+        "relevant[0].annotator.model",
+        "an empty text",
+        "white space",
+    ),
+    "annotator has a typo": (
+        line(relevant=[["y", {"text": "x", "annotator": {"modle": "m", "prompt": "p", "date": "d"}}]]),
+        "relevant[0][1].annotator.modle",
+        'unknown field "modle"',
+        'nearest: "model"',
+    ),
+    "annotator of what is irrelevant": (
+        line(judged_irrelevant=[{"text": "x", "annotator": [1]}]),
+        "judged_irrelevant[0].annotator",
+        "a list of 1",
+        "an object",
+    ),
+    "irrelevant is nested": (
+        line(judged_irrelevant=[["x"]]),
+        "judged_irrelevant[0]",
+        "a list of 1",
+        "a passage",
+    ),
+    "irrelevant has a grade": (
+        line(judged_irrelevant=[{"text": "x", "grade": 1}]),
+        "judged_irrelevant[0].grade",
+        "1",
+        "no grade, or 0",
+    ),
+    # passages
+    "no alternatives": (relevant([]), "relevant[0]", "an empty list", "at least one passage"),
+    "too deep": (relevant(["a", ["b"]]), "relevant[0][1]", "a list within a list", "a passage"),
+    "passage is a number": (relevant(3), "relevant[0]", "3", "a passage"),
+    "passage is null": (relevant([None]), "relevant[0][0]", "null", "a passage"),
+    "text is blank": (relevant(" \n"), "relevant[0]", "an empty text", "white space"),
+    "text field is blank": (relevant({"text": ""}), "relevant[0].text", "an empty text", "white space"),
+    "text is a list": (relevant({"text": ["a"]}), "relevant[0].text", "a list of 1", "a text"),
+    "passage typo": (relevant({"txt": "a"}), "relevant[0].txt", 'unknown field "txt"', 'nearest: "text"'),
+    "mixed forms": (
+        relevant({"text": "a", "chunk": "c"}),
+        "relevant[0]",
+        "an object with",
+        "doc and from and to",
+    ),
+    "half a span": (
+        relevant({"doc": "winds.md", "start": 1}),
+        "relevant[0]",
+        "an object",
+        "doc and start and end",
+    ),
+    "chunk is a number": (relevant({"chunk": 4}), "relevant[0].chunk", "4", "a text"),
+    "grade is a bool": (
+        relevant({"text": "a", "grade": True}),
+        "relevant[0].grade",
+        "true",
+        "an integer from 1",
+    ),
+    "grade is a float": (relevant({"text": "a", "grade": 1.0}), "relevant[0].grade", "1.0", "an integer"),
+    "grade is a text": (relevant({"text": "a", "grade": "2"}), "relevant[0].grade", '"2"', "an integer"),
+    "grade is negative": (
+        relevant({"text": "a", "grade": -1}),
+        "relevant[0].grade",
+        "-1",
+        "an integer from 1",
+    ),
+    "grade is zero": (relevant({"text": "a", "grade": 0}), "relevant[0].grade", "0", "judged_irrelevant"),
+    "grade is enormous": (
+        relevant({"text": "a", "grade": 10**9}),
+        "relevant[0].grade",
+        "1000000000",
+        "to 1000",
+    ),
+    # places in documents
+    "unknown document": (
+        relevant({"doc": "tide.md", "from": "High", "to": "noon"}),
+        "relevant[0].doc",
+        'unknown document id "tide.md"',
+        'nearest: "tides.md"',
+    ),
+    "unknown document of a text": (
+        relevant({"doc": "wind.md", "text": "x"}),
+        "relevant[0].doc",
+        'unknown document id "wind.md"',
+        'nearest: "winds.md"',
+    ),
+    "doc is a number": (relevant({"doc": 1, "start": 0, "end": 1}), "relevant[0].doc", "1", "a text"),
+    "from is twice": (
+        relevant({"doc": "tides.md", "from": "high WATER", "to": "noon"}),
+        "relevant[0].from",
+        '"high WATER" 2 times in tides.md, at lines 1, 3',
+        "exactly once",
+    ),
+    "from is not there": (
+        relevant({"doc": "tides.md", "from": "Low water is at seven", "to": "noon"}),
+        "relevant[0].from",
+        'not in tides.md, where its beginning "low water is at s" occurs at line 2',
+        "exactly once",
+    ),
+    "to is not after from": (
+        relevant({"doc": "tides.md", "from": "Low water", "to": "noon"}),
+        "relevant[0].to",
+        '"noon", which does not occur at or after "from" in tides.md (line 2)',
+        'at or after "from"',
+    ),
+    "start is a bool": (
+        relevant({"doc": "winds.md", "start": True, "end": 3}),
+        "relevant[0].start",
+        "true",
+        "an integer",
+    ),
+    "end is a float": (
+        relevant({"doc": "winds.md", "start": 1, "end": 3.0}),
+        "relevant[0].end",
+        "3.0",
+        "integer",
+    ),
+    "start is end": (
+        relevant({"doc": "winds.md", "start": 3, "end": 3}),
+        "relevant[0]",
+        "from 3 to 3",
+        "start < end",
+    ),
+    "span is too long": (
+        relevant({"doc": "winds.md", "start": 3, "end": 27}),
+        "relevant[0]",
+        "3 to 27",
+        "≤ 26",
+    ),
+    "start is negative": (
+        relevant({"doc": "winds.md", "start": -1, "end": 3}),
+        "relevant[0]",
+        "-1 to 3",
+        "0 ≤",
+    ),
+    "span is blank": (
+        relevant({"doc": "winds.md", "start": 3, "end": 4}),
+        "relevant[0]",
+        "only white space from 3 to 4",
+        "words",
+    ),
+}
+
+
+@pytest.mark.parametrize("faulty", FAULTY.values(), ids=FAULTY)
+def test_a_malformed_line(tmp_path: Path, faulty: tuple[str, str, str, str]) -> None:
+    text, field, found, expected = faulty
+    path = write(tmp_path, '{"id": "fine", "query": "Fine?"}', text)
+    (fault,) = faults_of(path)
+    assert fault.where == f"queries.jsonl:2: {field}".removesuffix(": ")
+    assert found in fault.found
+    assert expected in fault.expected
+    str(fault).encode()  # printable everywhere
+
+
+def test_all_faults_are_reported_together(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        '{"id": "a", "query": ""}',
+        "{",
+        '{"id": "b", "query": "Fine?"}',
+        '{"id": "a", "query": "Again?", "relevant": [{"text": "x", "grade": 0}, {"text": ""}]}',
+        '{"id": "b", "query": "Again?"}',
+    )
+    assert [fault.where for fault in faults_of(path)] == [
+        "queries.jsonl:1: query",
+        "queries.jsonl:2: column 2",
+        "queries.jsonl:4: relevant[0].grade",
+        "queries.jsonl:4: relevant[1].text",
+        "queries.jsonl:4: id",
+        "queries.jsonl:5: id",
+    ]
+
+
+def test_a_duplicate_id_names_the_first_line(tmp_path: Path) -> None:
+    path = write(tmp_path, '{"id": 1, "query": "a"}', "", '{"id": "1", "query": "b"}')
+    (fault,) = faults_of(path)
+    assert fault == Fault("queries.jsonl:3: id", 'the id "1" of line 1', "a unique id")
+
+
+def test_labels_without_documents_are_one_fault(tmp_path: Path) -> None:
+    anchor = {"doc": "tides.md", "from": "Low", "to": "six"}
+    span = {"doc": "tides.md", "start": 0, "end": 4}
+    path = write(tmp_path, line(id="a"), line(id="b", relevant=["x", anchor]), line(id="c", relevant=[[span, anchor]]))
+    (fault,) = faults_of(path, documents=())
+    assert fault.where == "queries.jsonl:2: relevant[1]"
+    assert fault.found.startswith("no documents for 3 labels")
+    assert "documents=" in fault.expected
+
+
+def test_a_text_with_a_document_needs_no_documents(tmp_path: Path) -> None:
+    path = write(tmp_path, line(relevant=[{"text": "x", "doc": "tides.md"}, {"chunk": "c"}]))
+    (query,) = read_queries(path)
+    assert query.facts[0].passages == (Passage("x", "tides.md"),)
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\r\n \t\n", b"\xef\xbb\xbf"], ids=["empty", "blank lines", "mark"])
+def test_a_file_without_queries(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "queries.jsonl"
+    path.write_bytes(content)
+    (fault,) = faults_of(path)
+    assert fault == Fault("queries.jsonl", "no queries", "one JSON object on each line")
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    (fault,) = faults_of(tmp_path / "queries.jsonl")
+    assert "No such file" in fault.found
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
+def test_line_ends_and_a_byte_order_mark(tmp_path: Path, end: bytes) -> None:
+    path = write(tmp_path, b'\xef\xbb\xbf{"id": "a", "query": "A?"}', "", '{"id": "b", "query": "B?"}', end=end)
+    assert [query.id for query in read_queries(path)] == ["a", "b"]
+    path = write(tmp_path, '{"id": "a", "query": "A?"}', "", "{}", end=end)
+    assert faults_of(path)[0].where == "queries.jsonl:3: id"
+
+
+def test_other_line_separators_do_not_end_a_line(tmp_path: Path) -> None:
+    text = "one\u2028two\u2029three\x85four"
+    path = write(tmp_path, line(relevant=[text]))
+    assert read_queries(path)[0].facts[0].passages[0].text == text
+
+
+def test_surrogate_pairs_are_characters(tmp_path: Path) -> None:
+    path = write(tmp_path, '{"id": "q", "query": "\\ud83d\\ude00"}')
+    assert read_queries(path)[0].text == "😀"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_other_encodings_are_named(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "queries.jsonl"
+    path.write_bytes('{"id": "q", "query": "When?"}'.encode(encoding))
+    (fault,) = faults_of(path)
+    assert "UTF-16" in fault.found
+    assert "UTF-8" in fault.expected
+
+
+def test_bad_bytes_are_located_line_by_line(tmp_path: Path) -> None:
+    path = write(tmp_path, '{"id": "a", "query": "é"}', b'{"id": "\xe9"}', '{"id": "b", "query": "B?"}', b"\xff")
+    first, second = faults_of(path)
+    assert first.where == "queries.jsonl:2"
+    assert first.found == "the byte 0xe9 at byte 35 of the file, which is not UTF-8"
+    assert second.where == "queries.jsonl:4"
+    assert path.read_bytes()[35] == 0xE9
+
+
+NAMES = ["id", "query", "relevant", "tags", "answerable", "judged_irrelevant", "text", "doc", "start", "end"]
+NAMES += ["from", "to", "chunk", "grade", "relevent", "\ud800"]
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(codec=None))
+LEAVES |= st.sampled_from(["tides.md", "High", "midnight."])
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=5),
+)
+
+
+@pytest.mark.slow
+@settings(deadline=None)
+@given(st.lists(st.dictionaries(st.sampled_from(NAMES), VALUES).map(json.dumps).map(str.encode) | st.binary()))
+def test_whatever_a_file_holds_it_loads_or_every_fault_is_printable(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]
+) -> None:
+    path = write(tmp_path_factory.mktemp("fuzz"), *lines)
+    queries: tuple[Query, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    try:
+        queries = read_queries(path, DOCUMENTS)
+    except DatasetError as error:
+        faults = error.faults
+    assert bool(queries) != bool(faults)
+    assert all("\n" not in str(fault) and str(fault).encode() for fault in faults)
+    assert all(query.id and query.text.strip() for query in queries)
+    assert all(fact.passages for query in queries for fact in query.facts)

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from raglift.datasets.corpora.catalogue import find_corpus
+from raglift.datasets.loading import load_dataset, load_documents
+from raglift.errors import CorpusError, CorpusMissing, DatasetError
+from raglift.records.documents import Document
+from raglift.records.labels import Passage
+
+LINE = '{"id": "a", "query": "What?", "relevant": [{"doc": "a.md", "from": "one", "to": "two"}]}\n'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "mine"
+    (folder / "documents").mkdir(parents=True)
+    (folder / "queries.jsonl").write_text(LINE)
+    (folder / "documents" / "a.md").write_text("zero one two")
+    return folder
+
+
+@pytest.fixture
+def no_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that has the text of no corpus, and a working directory without corpora."""
+    monkeypatch.setenv("RAGLIFT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("RAGLIFT_CORPORA", raising=False)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+
+
+def test_a_file(folder: Path) -> None:
+    dataset = load_dataset(folder / "queries.jsonl", documents=folder / "documents")
+    assert dataset.name == folder.name
+    assert (
+        load_dataset((folder / "queries.jsonl").rename(folder / "mine.jsonl"), documents=folder / "documents").name
+        == "mine"
+    )
+    assert dataset.documents == (Document("a.md", "zero one two"),)
+    assert dataset.query("a").facts[0].passages == (Passage("one two", "a.md", 5, 12),)
+
+
+@pytest.mark.parametrize("documents", [{"a.md": "one two"}, [Document("a.md", "one two")]], ids=["mapping", "records"])
+def test_documents_that_are_given(folder: Path, documents: object) -> None:
+    dataset = load_dataset(str(folder / "queries.jsonl"), documents=documents, name="mine")  # type: ignore[arg-type]
+    assert dataset.name == "mine"
+    assert dataset.query("a").facts[0].passages == (Passage("one two", "a.md", 0, 7),)
+
+
+def test_documents_by_the_name_of_a_corpus(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    lighthouse = find_corpus("lighthouse").documents()
+    for name in ("lighthouse", Path("lighthouse"), "corpora/lighthouse"):
+        assert load_documents(name) == lighthouse
+    (folder / "unlabelled.jsonl").write_text('{"id": "a", "query": "What?", "relevant": []}\n')
+    assert load_dataset("unlabelled.jsonl", documents="lighthouse").documents == lighthouse
+    assert load_dataset("lighthouse", documents="lighthouse").documents == lighthouse
+    (folder / "lighthouse").mkdir()
+    (folder / "lighthouse" / "a.md").write_text("a path comes before a name")
+    assert [document.id for document in load_documents("lighthouse")] == ["a.md"]
+
+
+@pytest.mark.usefixtures("no_texts")
+def test_documents_by_a_name_whose_text_is_not_there() -> None:
+    with pytest.raises(CorpusMissing, match="raglift corpus fetch war_and_peace"):
+        load_documents("war_and_peace")
+
+
+def test_documents_by_a_name_that_is_none(folder: Path) -> None:
+    with pytest.raises(DatasetError, match=r"no such file or folder; expected .*the name of a corpus"):
+        load_dataset(folder / "queries.jsonl", documents="lighthose")
+
+
+def test_documents_of_a_dataset(folder: Path) -> None:
+    assert load_documents(folder) == load_documents(folder / "documents") == (Document("a.md", "zero one two"),)
+    assert load_dataset(folder / "queries.jsonl", documents=folder).documents == (Document("a.md", "zero one two"),)
+    fixtures = Path(__file__).parent / "datasets" / "fixtures"
+    assert load_documents(fixtures / "beir") == load_dataset(fixtures / "beir").documents
+    (folder / "queries.jsonl").unlink()
+    assert [document.id for document in load_documents(folder)] == ["documents/a.md"]
+
+
+def test_a_folder(folder: Path, tmp_path: Path) -> None:
+    dataset = load_dataset(folder)
+    assert (dataset.name, len(dataset), len(dataset.documents)) == ("mine", 1, 1)
+    assert load_dataset(folder, documents={"a.md": "one, two"}).documents[0].text == "one, two"
+    shutil.rmtree(folder / "documents")
+    with pytest.raises(DatasetError, match=r"queries\.jsonl:1: relevant\[0\]: found no documents for 1 label"):
+        load_dataset(folder)
+
+
+def test_a_folder_with_a_descriptor(folder: Path) -> None:
+    (folder / "corpus.toml").write_text(
+        'title="t"\ndescription="d"\nlanguage="en"\nlicence="l"\nsources=["s"]\ndocuments="texts"\n'
+    )
+    with pytest.raises(CorpusMissing, match="texts"):
+        load_dataset(folder)
+    (folder / "documents").rename(folder / "texts")
+    assert len(load_dataset(folder).documents) == 1
+    assert load_dataset(folder, documents={"a.md": "one, two"}).documents[0].text == "one, two"
+
+
+@pytest.mark.parametrize("name", ["lighthouse", "corpora/lighthouse"])
+def test_a_bundled_corpus(no_texts: None, name: str) -> None:
+    dataset = load_dataset(name)
+    assert dataset.name == "lighthouse"
+    assert len(dataset) == find_corpus("lighthouse").query_count
+    assert all(passage.start is not None for query in dataset for fact in query.facts for passage in fact.passages)
+
+
+def test_a_corpus_without_its_text(no_texts: None) -> None:
+    with pytest.raises(CorpusMissing, match="raglift corpus fetch war_and_peace"):
+        load_dataset("war_and_peace")
+
+
+def test_a_path_goes_before_a_name(no_texts: None, folder: Path) -> None:
+    shutil.copytree(folder, Path("lighthouse"))
+    assert len(load_dataset("lighthouse")) == 1
+    shutil.rmtree("lighthouse")
+    Path("lighthouse").mkdir()  # holds no queries: some other folder
+    assert len(load_dataset("lighthouse")) > 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["war_and_peace", "corpora/war_and_peace"])
+def test_war_and_peace(
+    no_texts: None, book_path: Path, corpora_folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("RAGLIFT_CORPORA", str(corpora_folder.resolve()))
+    dataset = load_dataset(name)
+    assert len(dataset) == find_corpus("war_and_peace").query_count
+    assert [document.id for document in dataset.documents] == ["war_and_peace"]
+    monkeypatch.delenv("RAGLIFT_CORPORA")
+    assert load_dataset(name, documents=book_path) == dataset
+
+
+def test_nothing_there(no_texts: None, tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="light_house: no such file or folder, and unknown corpus"):
+        load_dataset("light_house")
+    for source in ("nowhere.jsonl", "no/where", tmp_path / "nowhere"):
+        with pytest.raises(DatasetError, match="found no such file or folder"):
+            load_dataset(source)
+    with pytest.raises(DatasetError, match=r"found a folder without queries\.jsonl"):
+        load_dataset(tmp_path)
+    (tmp_path / "queries.docx").touch()
+    with pytest.raises(DatasetError, match=r"found a file of type \.docx; expected a \.jsonl .* one of 'beir'"):
+        load_dataset(tmp_path / "queries.docx")

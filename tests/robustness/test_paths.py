@@ -1,0 +1,141 @@
+"""Names that become paths: whatever stands in them, nothing is read or written outside the folder that was named."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raglift.apps.expectations.expectation import safe_name
+from raglift.datasets.corpora.catalogue import find_corpus, read_corpus
+from raglift.datasets.formats.catalogue import write_dataset
+from raglift.datasets.loading import load_dataset
+from raglift.errors import CorpusError, DatasetError, RagliftError
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Document
+from raglift.records.labels import Fact, Passage, Query
+from raglift.results.evaluation import Evaluation
+from raglift.storage.rankings.exporting import export
+from raglift.sweep.engine import load_sweep_result
+from raglift.sweep.folder import SweepFolder
+from raglift.sweep.specification.cells import Cell
+
+from .conftest import content, make_evaluation
+
+Run = Callable[..., tuple[int, str, str]]
+HOSTILE = [
+    "../../outside",
+    "/etc/passwd",
+    "..",
+    ".",
+    "a/../../b",
+    "..\\..\\outside",
+    "C:\\outside",
+    "nul",
+    "-rf",
+    "a\x00b",
+    "line\nbreak",
+    "x" * 5000,
+    "\ud800",
+    "~/outside",
+    "$HOME",
+]
+NAMES = st.one_of(st.sampled_from(HOSTILE), st.text(max_size=80))
+SAFE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+@given(NAMES)
+def test_a_cell_of_any_name_is_kept_under_a_plain_one(name: str) -> None:
+    assert SAFE.fullmatch(Cell(system=name, reranker=name).key)
+    assert len(Cell(system=name).key) < 100
+
+
+@given(NAMES)
+def test_a_test_of_any_name_has_a_baseline_in_its_folder(name: str) -> None:
+    folder = Path("/project/baselines").joinpath(safe_name(name))
+    assert folder.parent == Path("/project/baselines")
+    assert safe_name(name).strip(".")
+    assert "\x00" not in safe_name(name)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_cell_that_a_strangers_sweep_names_is_looked_for_in_the_sweep_alone(
+    name: str, evaluation: Evaluation, tmp_path: Path
+) -> None:
+    evaluation.save(tmp_path / "outside")
+    cells = [{"system": name, "reranker": "none"}]
+    head = {"format": 1, "title": "t", "primary": "ndcg@5", "seed": 0, "hash": "h", "sweep": {}, "cells": cells}
+    (tmp_path / "sweeps" / "one" / "cells").mkdir(parents=True)
+    (tmp_path / "sweeps" / "one" / "sweep.json").write_text(json.dumps(head), "utf-8")
+    before = content(tmp_path)
+    with suppress(RagliftError):
+        assert not load_sweep_result(tmp_path / "sweeps" / "one").finished
+    place = SweepFolder(tmp_path / "sweeps" / "one").place(Cell(system=name).key, is_cell=True)
+    assert place.parent == tmp_path / "sweeps" / "one" / "cells"
+    assert content(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_documents_of_any_id_are_written_in_the_folder_of_their_dataset(name: str, tmp_path: Path) -> None:
+    texts = [Document(f"{name}.md", "The lamp is lit at dusk."), Document("fog.txt", "The horn gives two blasts.")]
+    dataset = Dataset((Query("q1", "when?", (Fact((Passage("The lamp"),)),)),), tuple(texts))
+    (tmp_path / "inner").mkdir()
+    try:
+        write_dataset(dataset, tmp_path / "inner" / "set")
+    except DatasetError:  # half a surrogate pair has no place in any file
+        assert name == "\ud800"
+    assert {path.partition("/")[0] for path in content(tmp_path)} <= {"inner"}
+    assert {path.name for path in (tmp_path / "inner").iterdir()} <= {"set"}
+    if name != "\ud800":
+        assert {document.text for document in load_dataset(tmp_path / "inner" / "set").documents} == {
+            document.text for document in texts
+        }
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_rankings_of_any_ids_are_exported_to_the_folder_alone(name: str, tmp_path: Path) -> None:
+    evaluation = make_evaluation()
+    queries = (replace(evaluation.dataset.queries[0], id=name), *evaluation.dataset.queries[1:])
+    traces = (replace(evaluation.run.traces[0], query_id=name), *evaluation.run.traces[1:])
+    dataset = replace(evaluation.dataset, queries=queries, name=name)
+    named = replace(evaluation, dataset=dataset, run=replace(evaluation.run, traces=traces))
+    (tmp_path / "inner").mkdir()
+    export(named, tmp_path / "inner" / "out", form="jsonl")
+    assert {path.name for path in (tmp_path / "inner").iterdir()} == {"out"}
+    assert {path.partition("/")[0] for path in content(tmp_path)} == {"inner"}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_corpus_is_one_of_those_that_there_are(name: str) -> None:
+    with pytest.raises(CorpusError, match="unknown corpus"):
+        find_corpus(name)
+
+
+@pytest.mark.parametrize("field", ["documents", "file"])
+@pytest.mark.parametrize("name", ["../outside", "/etc", "..", ".hidden", "a/b", "a\\\\b", "line\\nbreak", "c:outside"])
+def test_a_corpus_names_nothing_outside_its_folder(field: str, name: str, tmp_path: Path) -> None:
+    head = 'title = "t"\ndescription = "d"\nlanguage = "en"\nlicence = "CC0-1.0"\nsources = ["s"]\n'
+    text = f'[text]\ndoc = "d"\nfile = "{name}"\nformat = "plain"\nurls = ["https://example.org/x"]\nmax_bytes = 9\n'
+    (tmp_path / "corpus.toml").write_text(head + (f'documents = "{name}"\n' if field == "documents" else text), "utf-8")
+    with pytest.raises(DatasetError, match="a name in the folder of the corpus, without any path"):
+        read_corpus(tmp_path)
+
+
+@pytest.mark.parametrize("name", [name for name in HOSTILE if "\x00" not in name and "\ud800" not in name])
+def test_what_runs_are_called_is_no_path(name: str, run: Run, tmp_path: Path) -> None:
+    folders = [make_evaluation(score).save(tmp_path / "runs" / str(score)) for score in (0.5, 0.75)]
+    before = content(tmp_path)
+    code, _, err = run(
+        "report", *folders, "--names", f"{name},other", "--format", "csv", "-o", tmp_path / "out" / "t.csv"
+    )
+    assert "Traceback" not in err
+    new = set(content(tmp_path)) - set(before)
+    assert new <= {"out/t.csv", "out/t.queries.csv"}
+    assert code in (0, 2)

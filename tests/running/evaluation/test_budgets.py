@@ -1,0 +1,260 @@
+"""evaluate() and rescore() at budgets of context tokens."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from raglift.base.tokens import Encoding, load_encoding
+from raglift.components.chunkers import RecursiveChunker
+from raglift.datasets.loading import load_dataset
+from raglift.errors import ConfigurationError, MissingDependency
+from raglift.metrics.budgets import ContextTokens, tokens
+from raglift.metrics.graded_measures import NDCG
+from raglift.metrics.rank_measures import RR, HitRate, Recall
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Chunk
+from raglift.records.labels import Fact, Passage, Query
+from raglift.results.evaluation import Evaluation, load_evaluation
+from raglift.running.evaluation import evaluate
+from raglift.running.scoring import rescore
+from raglift.running.systems import LocalSystem, build_retriever
+from raglift.testing.fakes import FakeReranker, FakeRetriever
+
+
+def words(name: str, count: int) -> Chunk:
+    """Return a chunk of so many tokens: each " the" is one."""
+    return Chunk(" the" * count, id=name)
+
+
+def query(name: str, *wanted: str) -> Query:
+    return Query(name, name, tuple(Fact((Passage(chunk_id=chunk),)) for chunk in wanted))
+
+
+# What is wanted comes second, after 3 and 30 tokens, with 5 and 50 more after it
+DATA = Dataset((query("few", "a"), query("many", "b"), Query("unlabelled", "unlabelled")), name="island")
+RESULTS = {
+    "few": [words("x", 3), words("a", 4), words("y", 5)],
+    "many": [words("x", 30), words("b", 40), words("y", 50)],
+    "unlabelled": [words("x", 1), words("y", 1), words("z", 1)],
+}
+WANTED_FIRST = {words("a", 4).text: 2.0, words("b", 40).text: 2.0, words("y", 5).text: 1.0, words("y", 50).text: 1.0}
+
+
+def measure(reranker: object = None, candidates: int = 3, **options: object) -> Evaluation:
+    return evaluate(FakeRetriever(RESULTS), DATA, reranker=reranker, candidates=candidates, **options)  # type: ignore[arg-type]
+
+
+def names(evaluation: Evaluation) -> list[str]:
+    return [str(metric) for metric in evaluation.scores.metrics]
+
+
+def test_depths_are_numbers_of_hits_and_budgets_also_as_texts() -> None:
+    evaluation = measure(ks=("tokens(50)", 2, tokens(7), 1), metrics=["recall", "rr@tokens(9)", "ndcg"])
+    assert names(evaluation) == [
+        *("recall@1", "recall@2", "recall@tokens(7)", "recall@tokens(50)"),
+        "rr@tokens(9)",
+        *("ndcg@1", "ndcg@2", "ndcg@tokens(7)", "ndcg@tokens(50)"),
+    ]
+    assert evaluation.run.spec["ks"] == [1, 2]
+    assert evaluation.run.spec["budgets"] == [7, 9, 50]
+
+
+def test_what_divides_by_k_is_taken_at_numbers_of_hits_alone() -> None:
+    assert [name for name in names(measure(ks=(2, tokens(7)))) if name.startswith(("precision", "f1"))] == [
+        "precision@2",
+        "f1@2",
+    ]
+    assert names(measure(ks=(tokens(7),))) == [
+        f"{name}@tokens(7)" for name in ("hit_rate", "recall", "rr", "ap", "ndcg")
+    ]
+    with pytest.raises(
+        ConfigurationError, match=r"found precision@tokens\(7\); expected precision at a number of hits"
+    ):
+        measure(ks=(tokens(7),), metrics=["recall", "precision"])
+
+
+@pytest.mark.parametrize("ks", ["tokens(5)", tokens(5), ("tokens(0)",), ("5",), (None,)])
+def test_what_is_no_depth_is_refused(ks: object) -> None:
+    with pytest.raises(ConfigurationError, match="ks: found"):
+        measure(ks=ks)
+
+
+def test_lift_at_a_budget_is_of_the_same_candidates_in_another_order() -> None:
+    evaluation = measure(FakeReranker(WANTED_FIRST), ks=(tokens(45),), metrics=["recall", "context_tokens"])
+    assert evaluation.scores.of("retrieve", Recall @ tokens(45))[:2].tolist() == [1, 0]
+    assert evaluation.scores.of("rerank", Recall @ tokens(45))[:2].tolist() == [1, 1]
+    assert evaluation.lift(Recall @ tokens(45))[:2].tolist() == [0, 1]
+    # 3 + 4 + 5, and 30; then 12, and 40
+    assert evaluation.scores.of("retrieve", ContextTokens @ tokens(45))[:2].tolist() == [12, 30]
+    assert evaluation.lift(ContextTokens @ tokens(45))[:2].tolist() == [0, 10]
+    assert np.isnan(evaluation.lift(ContextTokens @ tokens(45))[2])
+
+
+def test_a_reranker_that_cuts_has_lift_only_where_its_hits_fill_the_budget() -> None:
+    evaluation = measure(FakeReranker(WANTED_FIRST, top_n=2), ks=(tokens(9), tokens(10)))
+    # What is left of the first query is 4 + 5 tokens; the one without labels, which has 2, is in no mean
+    assert evaluation.truncated_tokens == {"rerank": 9}
+    assert evaluation.mean_lift(RR @ tokens(9)) == 0.25
+    assert evaluation.mean_lift(RR @ tokens(10)) is None
+    assert evaluation.to_frame().set_index(["metric", "tokens"])["truncated"].to_dict()["MRR", 10]
+    assert "† the budget has more tokens than the hits that the stage returned" in str(evaluation)
+
+
+def test_a_retriever_that_cuts_has_no_lift_at_a_larger_budget() -> None:
+    evaluation = evaluate(
+        lambda text: RESULTS[text], DATA, reranker=FakeReranker(WANTED_FIRST), ks=(tokens(12), tokens(13)), candidates=5
+    )
+    assert evaluation.truncated == {"retrieve": 3}
+    assert evaluation.truncated_tokens == {"retrieve": 12}
+    assert evaluation.mean_lift(RR @ tokens(12)) is not None
+    assert evaluation.mean_lift(RR @ tokens(13)) is None
+
+
+def test_queries_whose_first_hit_is_more_than_the_budget_are_counted() -> None:
+    note = "tokens(29): the first hit of 1 query has more tokens than that, so nothing fits and it counts 0"
+    assert note in measure(ks=(tokens(29), tokens(30)), metrics=["recall"]).notes
+    assert not any("tokens(30): the first hit" in each for each in measure(ks=(tokens(30),)).notes)
+    # what counts is the last ranking, and only queries with labels
+    reranked = measure(FakeReranker(WANTED_FIRST), ks=(tokens(30),), metrics=["recall"])
+    assert "tokens(30): the first hit of 1 query has more tokens" in str(reranked)
+    assert "tokens(2): the first hit of 2 queries has more tokens" in str(measure(ks=(tokens(2),)))
+
+
+def test_candidates_that_end_before_the_budget_are_counted() -> None:
+    note = (
+        "tokens(20): the 3 candidates of 1 query come to fewer than 20 tokens, so their figures are of smaller "
+        "prompts; ask for more candidates"
+    )
+    notes = measure(ks=(tokens(12), tokens(20)), metrics=["recall"]).notes
+    assert [each for each in notes if "candidates of" in each] == [note]
+    assert "the 3 candidates of 2 queries come to fewer than 200 tokens" in str(measure(ks=(tokens(200),)))
+
+
+def test_candidates_that_are_all_there_is_are_not_counted() -> None:
+    assert not any("candidates of" in note for note in measure(ks=(tokens(20),), candidates=4).notes)
+    everything = [chunk for ranking in RESULTS.values() for chunk in ranking]
+    assert any("candidates of" in note for note in measure(ks=(tokens(20),), chunks=everything).notes)
+    assert not any("candidates of" in note for note in measure(ks=(tokens(20),), chunks=everything[:3]).notes)
+
+
+@pytest.fixture
+def without_tiktoken(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    load_encoding.cache_clear()
+    monkeypatch.setitem(sys.modules, "tiktoken", None)
+    yield
+    load_encoding.cache_clear()
+
+
+@pytest.mark.usefixtures("without_tiktoken")
+def test_without_tiktoken_nothing_is_asked() -> None:
+    retriever = FakeRetriever(RESULTS)
+    for options in ({"ks": (tokens(9),)}, {"metrics": ["context_tokens@2"]}):
+        with pytest.raises(MissingDependency, match=r"tiktoken.*raglift\[local\]"):
+            evaluate(retriever, DATA, **options)
+    assert retriever.asked == []
+    evaluation = evaluate(retriever, DATA)
+    with pytest.raises(MissingDependency, match=r"raglift\[local\]"):
+        rescore(evaluation, ks=(tokens(9),))
+
+
+@pytest.mark.slow
+def test_rescored_and_loaded_are_the_same(tmp_path: Path) -> None:
+    options = {"metrics": ["recall", "ndcg", "context_tokens"], "ks": (1, tokens(9), tokens(45))}
+    reranker = FakeReranker(WANTED_FIRST, top_n=2)
+    evaluation = measure(reranker, **options)
+    evaluation.save(tmp_path / "run")
+    loaded = load_evaluation(tmp_path / "run")
+    again = [rescore(measure(reranker, ks=(1,)), **options), rescore(loaded, **options), loaded]  # type: ignore[arg-type]
+    for other in again:
+        np.testing.assert_array_equal(other.scores.values, evaluation.scores.values)
+        assert other.scores.metrics == evaluation.scores.metrics
+        assert (other.notes, other.truncated_tokens) == (evaluation.notes, evaluation.truncated_tokens)
+        assert str(other) == str(evaluation)
+        assert str(other.explain("many")) == str(evaluation.explain("many"))
+
+
+def test_a_run_that_was_saved_without_budgets_has_none(tmp_path: Path) -> None:
+    evaluation = measure(FakeReranker(WANTED_FIRST, top_n=2))
+    assert evaluation.truncated_tokens == {}
+    evaluation.save(tmp_path / "run")
+    head = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
+    del head["truncated_tokens"]
+    (tmp_path / "run" / "run.json").write_text(json.dumps(head), encoding="utf-8")
+    assert load_evaluation(tmp_path / "run").truncated_tokens == {}
+
+
+def test_each_text_is_counted_once_for_all_stages_metrics_and_scorings(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[str] = []
+    counts = Encoding.counts
+    monkeypatch.setattr(Encoding, "counts", lambda self, texts: (counted.extend(texts), counts(self, texts))[1])
+    evaluation = measure(FakeReranker(WANTED_FIRST), ks=(tokens(9), tokens(45)))
+    rescore(evaluation, ks=(tokens(30),)).explain("many")
+    evaluation.explain("few")
+    assert sorted(counted) == sorted({chunk.text for ranking in RESULTS.values() for chunk in ranking})
+
+
+def test_no_token_is_counted_unless_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Encoding, "counts", lambda *_: pytest.fail("tokens were counted"))
+    assert "NDCG@1" in str(measure(FakeReranker(WANTED_FIRST, top_n=2)))
+
+
+def test_loss_and_headroom_look_at_the_candidates_where_only_budgets_were_scored() -> None:
+    evaluation = measure(ks=(tokens(9),))
+    assert (evaluation.loss().k, evaluation.headroom().k) == (3, 3)
+
+
+def test_context_tokens_are_shown_as_what_they_are() -> None:
+    evaluation = measure(FakeReranker(WANTED_FIRST), metrics=["context_tokens", "rr"], ks=(1, tokens(45)))
+    lines = str(evaluation).splitlines()
+    assert next(line.split() for line in lines if line.startswith("ContextTokens@1")) == [
+        *("ContextTokens@1", "16.5", "22.0", "+5.5", "2")
+    ]
+    assert "earned: ContextTokens" not in str(evaluation.explain("many"))
+    assert "earned: RR@1 +1.0000, RR@tokens(45) +1.0000; cost: ContextTokens@1 +40, ContextTokens@tokens(45) +40" in (
+        str(evaluation.explain("many"))
+    )
+    assert "ContextTokens@tokens(45) = 40\n" in str(evaluation.explain("many"))
+    earned = evaluation.explain("few", stage="retrieve").earnings()
+    assert earned["context_tokens@tokens(45)"].tolist() == [3, 4, 5]
+
+
+def test_frames_have_the_budget_beside_k() -> None:
+    frame = measure(metrics=["recall"], ks=(2, tokens(9))).to_frame()
+    assert frame["k"].fillna(0).tolist() == [2, 0]
+    assert frame["tokens"].fillna(0).tolist() == [0, 9]
+
+
+@pytest.mark.slow
+def test_at_an_equal_budget_chunks_of_200_and_of_1000_characters_make_prompts_of_about_the_same_size() -> None:
+    data = load_dataset("lighthouse")
+    found = {}
+    for size in (200, 1000):
+        retriever = build_retriever(data, LocalSystem("bm25", RecursiveChunker(size=size, overlap=0)))
+        evaluation = evaluate(
+            retriever, data, metrics=["recall", "hit_rate", "context_tokens"], ks=(5, tokens(1000)), match="coverage"
+        )
+        assert not any("come to fewer" in note for note in evaluation.notes)
+        assert evaluation.scores.mean("retrieve", HitRate @ tokens(1000)) > 0.5
+        found[size] = [evaluation.scores.mean("retrieve", ContextTokens @ depth) for depth in (5, tokens(1000))]
+    assert found[1000][0] > 4 * found[200][0]
+    assert 800 < found[1000][1] < found[200][1] <= 1000
+    assert found[200][1] < 1.2 * found[1000][1]
+
+
+@pytest.mark.slow
+def test_ndcg_at_a_budget_has_the_same_ideal_for_every_chunk_size() -> None:
+    data = load_dataset("lighthouse")
+    ideals = []
+    for size in (200, 1000):
+        retriever = build_retriever(data, LocalSystem("bm25", RecursiveChunker(size=size, overlap=0)))
+        evaluation = evaluate(retriever, data, metrics=["idcg", "ndcg"], ks=(tokens(300),), match="coverage")
+        ideals.append(evaluation.scores.values[0, 0])
+        ndcg = evaluation.scores.of("retrieve", NDCG @ tokens(300))
+        assert 0 < np.nanmax(ndcg) <= 1
+    np.testing.assert_array_equal(*ideals)

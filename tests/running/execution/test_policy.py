@@ -1,0 +1,207 @@
+"""Which errors are worth another try, how long to wait for it, and how an error is told without its secrets."""
+
+import urllib.error
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from types import SimpleNamespace
+
+import httpx
+import numpy as np
+import pytest
+
+from raglift.adapters.stages import Policy
+from raglift.base.display import describe_error
+from raglift.base.retrying import is_transient
+from raglift.errors import ConfigurationError, ServiceFailed, ServiceUnusable
+
+
+class HTTPError(Exception):
+    """As the clients of model providers raise it."""
+
+    def __init__(self, **attributes):
+        super().__init__("the server said no")
+        self.__dict__.update(attributes)
+
+
+def caused_by(error, cause):
+    error.__cause__ = cause
+    return error
+
+
+TRANSIENT = [
+    ConnectionError("reset"),
+    TimeoutError(),
+    httpx.ConnectError("refused"),
+    httpx.ReadTimeout("slow"),
+    HTTPError(status_code=429),
+    HTTPError(status_code=529),
+    HTTPError(response=SimpleNamespace(status_code=503)),
+    HTTPError(status=502),
+    urllib.error.HTTPError("http://x", 503, "busy", {}, None),
+    caused_by(RuntimeError("the client gave up"), ConnectionResetError()),
+    caused_by(RuntimeError("the client gave up"), httpx.ConnectError("refused")),
+]
+LASTING = [
+    ValueError("no"),
+    KeyError("k"),
+    FileNotFoundError("index.faiss"),
+    PermissionError("index.faiss"),
+    HTTPError(status_code=404),
+    HTTPError(status_code=401),
+    HTTPError(response=SimpleNamespace(status_code=400)),
+    urllib.error.HTTPError("http://x", 404, "not found", {}, None),
+    HTTPError(code="invalid_api_key"),
+    HTTPError(status_code=True),
+    HTTPError(response=None),
+    caused_by(HTTPError(status_code=404), ConnectionError()),
+    caused_by(ConfigurationError("the wrong folder"), OSError()),
+    type("InvalidURL", (OSError, ValueError), {})("no scheme"),  # as requests has it
+]
+
+
+@pytest.mark.parametrize("error", TRANSIENT, ids=repr)
+def test_what_may_pass_is_transient(error):
+    assert is_transient(error)
+
+
+@pytest.mark.parametrize("error", LASTING, ids=repr)
+def test_what_will_not_pass_is_not_transient(error):
+    assert not is_transient(error)
+
+
+def test_the_client_library_httpx2_is_known_too():
+    httpx2 = pytest.importorskip("httpx2")
+    assert is_transient(caused_by(RuntimeError("gave up"), httpx2.ConnectError("refused")))
+
+
+def wait_after(error, attempt=1):
+    outcome = SimpleNamespace(exception=lambda: error)
+    return Policy().retry_policy.seconds_before_next(SimpleNamespace(outcome=outcome, attempt_number=attempt))
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        (httpx.Headers({"Retry-After": "7"}), 7.0),
+        ({"Retry-After": "0.25"}, 0.25),
+        ({"retry-after": 3}, 3.0),
+        ({"Retry-After": "-1"}, 0.0),
+        ({"Retry-After": "86400"}, 30.0),  # nobody waits a day
+    ],
+)
+def test_retry_after_is_honoured(headers, seconds):
+    assert wait_after(HTTPError(response=SimpleNamespace(headers=headers))) == seconds
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        None,
+        {},
+        {"Retry-After": "Fri, 31 Dec 1999 23:59:59 GMT"},
+        {"Retry-After": "nan"},
+        {"Retry-After": "Fri, 31 Dec 2099 23:59:59 +99999999999999999999"},
+        5,
+        [("a", "b")],
+    ],
+)
+def test_without_a_usable_retry_after_the_wait_grows(headers):
+    error = HTTPError(response=SimpleNamespace(headers=headers))
+    assert 0.5 <= wait_after(error) <= 1
+    assert 4 <= wait_after(error, attempt=4) <= 4.5
+    assert 30 <= wait_after(error, attempt=20) <= 30.5
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"concurrency": 0},
+        {"concurrency": True},
+        {"concurrency": 2.0},
+        {"retries": -1},
+        {"timeout": 0},
+        {"timeout": -1.0},
+        {"timeout": "5"},
+        {"timeout": float("nan")},
+        {"timeout": float("inf")},
+        {"on_error": "ignore"},
+    ],
+    ids=repr,
+)
+def test_a_policy_out_of_range_is_refused_by_name(arguments):
+    (name,) = arguments
+    with pytest.raises(ConfigurationError, match=f"^{name}: found .*; expected"):
+        Policy(**arguments)
+
+
+def test_a_policy_takes_what_is_in_range():
+    assert Policy(3, 0.5, 0, "raise", False).timeout == 0.5
+    assert Policy(timeout=5).timeout == 5
+
+
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "MY_TOKEN", "DB_PASSWORD", "cohere_api_key", "CLIENT_SECRET"])
+def test_values_of_secret_variables_are_hidden(monkeypatch, name):
+    monkeypatch.setenv(name, "correct horse battery")
+    error = RuntimeError("rejected: correct horse battery (see docs)")
+    assert describe_error(error) == "RuntimeError: rejected: *** (see docs)"
+
+
+def test_a_secret_that_begins_with_another_is_hidden_whole(monkeypatch):
+    monkeypatch.setenv("A_KEY", "abcdefgh")
+    monkeypatch.setenv("B_KEY", "abcdefghSECRETREST")
+    assert describe_error(ValueError("abcdefghSECRETREST and abcdefgh")) == "ValueError: *** and ***"
+
+
+def test_other_variables_are_not_hidden(monkeypatch):
+    monkeypatch.setenv("INDEX_FOLDER", "/data/index")
+    monkeypatch.setenv("SHORT_KEY", "on")
+    assert describe_error(OSError("no /data/index, so what goes on")) == "OSError: no /data/index, so what goes on"
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("Incorrect API key provided: sk-proj-AbC123_xyz789.", "Incorrect API key provided: ***."),
+        ("key hf_AbCdEfGhIjKlMnOp rejected", "key *** rejected"),
+        ("sent Authorization: Bearer abc.def.ghi", "sent Authorization: ***"),
+        ("postgresql://ann:hunter2@db:5432/rag refused", "postgresql://***@db:5432/rag refused"),
+        ("GET https://api.x.com/v1?q=a&api_key=AIzaSy123 failed", "GET https://api.x.com/v1?q=a&*** failed"),
+        ("the task-force met", "the task-force met"),
+    ],
+)
+def test_what_looks_like_a_secret_is_hidden(message, told):
+    assert describe_error(ValueError(message)) == f"ValueError: {told}"
+
+
+def test_an_error_is_one_short_line():
+    assert describe_error(ValueError("first\n  second\tthird")) == "ValueError: first second third"
+    assert describe_error(ValueError()) == "ValueError"
+    long = describe_error(ValueError("x" * 5000))
+    assert len(long) < 320
+    assert long.endswith("…")
+
+
+def test_an_error_cannot_take_over_the_terminal_or_a_file():
+    told = describe_error(ValueError("\x1b[31mred\x07 \ud800"))
+    assert told == "ValueError: �[31mred� �"
+    told.encode("utf-8")
+
+
+def test_numpy_numbers_in_errors_are_no_statuses():
+    assert not is_transient(HTTPError(code=np.float64(503)))
+
+
+def test_a_date_in_retry_after_is_waited_for() -> None:
+    state = SimpleNamespace(outcome=SimpleNamespace(exception=lambda: error), attempt_number=1)
+    for date, least, most in (
+        (datetime.now(UTC) + timedelta(seconds=20), 15, 20),
+        (datetime.now(UTC) + timedelta(hours=1), 30, 30),
+        (datetime.now(UTC) - timedelta(hours=1), 0.5, 1),
+    ):
+        error = ServiceFailed("HTTP 503", status_code=503, headers={"Retry-After": format_datetime(date, usegmt=True)})
+        assert least <= Policy().retry_policy.seconds_before_next(state) <= most
+
+
+def test_a_service_speaks_for_itself() -> None:
+    assert describe_error(ServiceFailed("HTTP 500 — no index")) == "HTTP 500 — no index"
+    assert describe_error(ServiceUnusable("HTTP 404")) == "HTTP 404"

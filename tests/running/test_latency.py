@@ -1,0 +1,354 @@
+"""What a run costs: each query alone and past the cache, all queries at once, and the index."""
+
+import asyncio
+import math
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raglift.adapters.stages import Policy, RerankStage, RetrieveStage
+from raglift.base.cache import Cache, content_key
+from raglift.components.embedding import SentenceTransformerEmbedder, build_index
+from raglift.components.models import load_sentence_transformer, resolve_dtype
+from raglift.components.rerankers import CrossEncoderReranker, LateInteractionReranker
+from raglift.components.retrievers import BM25Retriever, DenseRetriever
+from raglift.errors import ConfigurationError, QueryFailed
+from raglift.matching.provenance import Provenance
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Chunk
+from raglift.records.labels import Query
+from raglift.records.rankings import Ranking
+from raglift.running import latency as module
+from raglift.running.evaluation import evaluate
+from raglift.running.execution import Outcome
+from raglift.running.latency import CostMeter, OneAtATime, measure_latency
+from raglift.testing.fakes import FakeReranker, FakeRetriever
+
+TEXTS = [
+    "The lamp is lit at dusk.",
+    "Herring were sold by the barrel.",
+    "The horn sounds in fog.",
+    "A keeper rows out.",
+]
+QUESTIONS = ["When is the lamp lit?", "How was herring sold?", "What sounds in fog?", "Who rows out?", "What is new?"]
+CHUNKS = [Chunk(text) for text in TEXTS]
+DATA = Dataset(tuple(Query(f"q{number}", text) for number, text in enumerate(QUESTIONS)))
+ANSWERS = dict.fromkeys(QUESTIONS, TEXTS)
+
+
+def alone(*stages, policy=None, k=4):
+    return OneAtATime(stages, k, policy or Policy(), Provenance(DATA))
+
+
+def retrieve(retriever):
+    return RetrieveStage(retriever, "a retriever")
+
+
+def rerank(reranker):
+    return RerankStage(reranker, "a reranker")
+
+
+@pytest.fixture
+def forward_passes():
+    """The sizes of the batches that go through the embedded model's transformer, whoever asks it."""
+    sizes = []
+    transformer = load_sentence_transformer("minilm", resolve_dtype("auto"))[0]
+    handle = transformer.register_forward_pre_hook(lambda _module, inputs: sizes.append(len(inputs[0]["input_ids"])))
+    yield sizes
+    handle.remove()
+
+
+def local_system(cache):
+    return [
+        retrieve(DenseRetriever(build_index(CHUNKS, SentenceTransformerEmbedder(), cache=cache))),
+        rerank(LateInteractionReranker(cache=cache)),
+    ]
+
+
+def passes_of_each_query(stages, forward_passes):
+    asked = alone(*stages)
+    counts = []
+    for text in QUESTIONS:
+        forward_passes.clear()
+        assert len(asked.seconds(text)) == len(stages)
+        counts.append(sum(forward_passes))
+    return counts
+
+
+@pytest.mark.slow
+def test_the_model_is_asked_for_each_query_whatever_the_cache_holds(forward_passes):
+    cold = passes_of_each_query(local_system(Cache(None)), forward_passes)
+    warm = local_system(Cache(None))
+    evaluate(warm[0].retriever, DATA, reranker=warm[1].reranker, ks=(1,))
+    forward_passes.clear()
+    evaluate(warm[0].retriever, DATA, reranker=warm[1].reranker, ks=(1,))
+    assert not forward_passes, "the cache is not warm"
+    again = passes_of_each_query(warm, forward_passes)
+    # The query, the query's tokens, and the tokens of four texts: at least, where batches are filled up
+    assert min(cold) >= 6
+    assert cold == again
+    assert again == passes_of_each_query(warm, forward_passes), "the pass itself has left something behind"
+
+
+def test_a_cross_encoder_scores_each_pair_again(tiny_cross_encoder, monkeypatch):
+    from sentence_transformers import CrossEncoder
+
+    model = CrossEncoder(str(tiny_cross_encoder))
+    scored, predict = [], model.predict
+    monkeypatch.setattr(model, "predict", lambda pairs, **options: scored.extend(pairs) or predict(pairs, **options))
+    reranker = CrossEncoderReranker(model)
+    evaluate(BM25Retriever(CHUNKS), DATA, reranker=reranker, ks=(1,))
+    before = len(scored)
+    asked = alone(retrieve(FakeRetriever(ANSWERS)), rerank(reranker))
+    for text in [*QUESTIONS, *QUESTIONS]:
+        asked.seconds(text)
+    assert before > 0
+    assert len(scored) - before >= 2 * len(QUESTIONS) * len(TEXTS)
+
+
+@pytest.mark.slow
+def test_the_pass_leaves_nothing_in_the_cache(tmp_path):
+    cache = Cache(tmp_path / "cache.sqlite")
+    stages = local_system(cache)
+    held = cache._connection.execute("SELECT count(*) FROM entries").fetchone()
+    measure_latency(alone(*stages), QUESTIONS, 2)
+    assert cache._connection.execute("SELECT count(*) FROM entries").fetchone() == held
+
+
+class ThroughTheCache:
+    """Counts how often its answer is computed and not taken from a cache; sync, async, or both."""
+
+    def __init__(self):
+        self.cache = Cache(None)
+        self.computed = 0
+
+    def _answer(self, query):
+        key = content_key("answer", query)
+        if not self.cache.get_many([key]):
+            self.computed += 1
+            self.cache.put_many({key: b"answer"})
+        return Ranking.of([(Chunk(query), None)])
+
+
+class Sync(ThroughTheCache):
+    def retrieve_one(self, query, k):
+        return self._answer(query)
+
+
+class Async(ThroughTheCache):
+    async def aretrieve_one(self, query, k):
+        await asyncio.sleep(0)
+        return self._answer(query)
+
+
+class AsyncInThreads(ThroughTheCache):
+    async def aretrieve_one(self, query, k):
+        return await asyncio.get_running_loop().run_in_executor(None, self._answer, query)
+
+
+@pytest.mark.parametrize("system", [Sync, Async, AsyncInThreads])
+@pytest.mark.parametrize("policy", [Policy(), Policy(timeout=30), Policy(concurrency=4)], ids=["", "timeout", "many"])
+def test_the_cache_is_bypassed_on_whatever_thread_the_call_runs(system, policy):
+    retriever = system()
+    asked = alone(retrieve(retriever), policy=policy)
+    for text in [*QUESTIONS, *QUESTIONS]:
+        asked.seconds(text)
+    assert retriever.computed == 2 * len(QUESTIONS)
+    evaluate(retriever, DATA, ks=(1,))
+    evaluate(retriever, DATA, ks=(1,))
+    assert retriever.computed == 3 * len(QUESTIONS), "outside the pass, the cache serves again"
+
+
+def test_one_query_is_under_way_at_a_time_whatever_the_concurrency():
+    under_way, most, lock = 0, [], threading.Lock()
+
+    class Slow:
+        def retrieve_one(self, query, k):
+            nonlocal under_way
+            with lock:
+                under_way += 1
+                most.append(under_way)
+            time.sleep(0.002)
+            with lock:
+                under_way -= 1
+            return Ranking.of([(Chunk(query), None)])
+
+    measure_latency(alone(retrieve(Slow()), policy=Policy(concurrency=4)), QUESTIONS, 5)
+    assert set(most) == {1}
+
+
+def test_percentiles_are_over_the_queries_that_came_through(monkeypatch):
+    """Three of 100 queries fail in the second stage; the others take 1, 2, … milliseconds, and twice as long there."""
+    texts = [f"question {number}" for number in range(100)]
+
+    def answer(stage, inputs, policy, advance):
+        number = int(inputs[0][0].split()[1])
+        if isinstance(stage, RerankStage) and number < 3:
+            return [Outcome(None, 99.0, RuntimeError("no"))]
+        return [Outcome(Ranking(), (number + 1) / 1000 * (2 if isinstance(stage, RerankStage) else 1))]
+
+    monkeypatch.setattr(module, "ask_stage", answer)
+    latencies, whole = measure_latency(alone(retrieve(None), rerank(None)), texts, 100)
+    first, second = latencies
+    assert (first.stage, first.queries, first.failed) == ("retrieve", 100, 0)
+    assert (second.stage, second.queries, second.failed) == ("rerank", 97, 3)
+    assert (whole.queries, whole.failed) == (97, 3)
+    every, through = np.arange(1, 101) / 1000, np.arange(4, 101) / 1000
+    assert (first.p50, first.p95) == pytest.approx((0.0505, np.quantile(every, 0.95)))
+    assert (second.p50, second.p95) == pytest.approx((0.104, 2 * np.quantile(through, 0.95)))
+    assert (whole.p50, whole.p95) == pytest.approx((0.156, 3 * np.quantile(through, 0.95)))
+
+
+def test_a_query_that_fails_is_counted_where_it_failed():
+    answers = {**ANSWERS, QUESTIONS[1]: RuntimeError("cursed")}
+    latencies, whole = measure_latency(alone(retrieve(FakeRetriever(answers)), rerank(FakeReranker({}))), QUESTIONS, 5)
+    assert [(latency.queries, latency.failed) for latency in latencies] == [(4, 1), (4, 0)]
+    assert (whole.queries, whole.failed) == (4, 1)
+
+
+def test_where_nothing_comes_through_there_is_no_figure():
+    broken = FakeRetriever(dict.fromkeys(QUESTIONS, RuntimeError("down")))
+    latencies, whole = measure_latency(alone(retrieve(broken)), QUESTIONS, 2)
+    assert math.isnan(latencies[0].p50)
+    assert math.isnan(whole.p95)
+    assert (latencies[0].queries, latencies[0].failed) == (0, 2)
+
+
+def test_a_failure_stops_the_pass_where_the_policy_says_so():
+    broken = alone(retrieve(FakeRetriever({QUESTIONS[0]: RuntimeError("down")})), policy=Policy(on_error="raise"))
+    with pytest.raises(QueryFailed, match="down"):
+        measure_latency(broken, QUESTIONS[:1], 1)
+
+
+def asked_by(texts, most, seed=0):
+    retriever = FakeRetriever({})
+    measure_latency(alone(retrieve(retriever)), texts, most, seed=seed)
+    return [text for text, _ in retriever.asked]
+
+
+@given(st.lists(st.sampled_from([f"question {number}" for number in range(12)]), min_size=1), st.integers(1, 8))
+def test_distinct_queries_are_asked_once_after_a_few_that_are_not_counted(texts, most):
+    asked = asked_by(texts, most)
+    measured = asked[-min(most, len(set(texts))) :]
+    warm_up = asked[: -len(measured)]
+    assert len(set(measured)) == len(measured)
+    assert set(asked) <= set(texts)
+    assert len(warm_up) == min(3, len(set(texts)))
+    if len(set(texts)) >= most + 3:
+        assert not set(warm_up) & set(measured)
+    assert asked_by(texts[::-1], most) == asked
+
+
+def test_the_seed_decides_which_are_asked():
+    texts = [f"question {number}" for number in range(50)]
+    assert asked_by(texts, 10, seed=1) == asked_by(texts, 10, seed=1)
+    assert asked_by(texts, 10, seed=1) != asked_by(texts, 10, seed=2)
+
+
+def test_evaluate_measures_latency_when_asked():
+    evaluation = evaluate(FakeRetriever(ANSWERS), DATA, reranker=FakeReranker({}), ks=(1,), latency=3)
+    cost = evaluation.run.cost
+    assert [latency.stage for latency in cost.latencies] == ["retrieve", "rerank"]
+    assert [latency.queries for latency in cost.latencies] == [3, 3]
+    assert all(0 < latency.p50 <= latency.p95 for latency in (*cost.latencies, cost.whole))
+    assert cost.throughput.keys() == {"retrieve", "rerank"}
+    assert min(cost.throughput.values()) > 0
+    assert cost.index is None
+    assert evaluation.run.spec["latency"] == 3
+
+
+def test_the_pass_asks_for_the_candidates_of_the_run():
+    retriever = FakeRetriever(ANSWERS)
+    evaluate(retriever, DATA, ks=(1,), candidates=7, latency=2)
+    assert {depth for _, depth in retriever.asked} == {7}
+    assert len(retriever.asked) == 3 + len(QUESTIONS) + 3 + 2
+
+
+@pytest.mark.parametrize("off", [{}, {"latency": 0}, {"latency": None}])
+def test_without_it_no_query_is_asked_twice(off):
+    retriever = FakeRetriever(ANSWERS)
+    assert evaluate(retriever, DATA, ks=(1,), **off).run.cost is None
+    assert len(retriever.asked) == len(QUESTIONS)
+
+
+@pytest.mark.parametrize("wrong", [-1, True, 2.5, "50"])
+def test_what_is_no_number_of_queries_is_told_before_anything_is_asked(wrong):
+    retriever = FakeRetriever(ANSWERS)
+    with pytest.raises(ConfigurationError, match=r"latency: found .*; expected an integer, 1 or more"):
+        evaluate(retriever, DATA, ks=(1,), latency=wrong)
+    assert not retriever.asked
+
+
+def test_what_the_run_could_not_answer_is_not_asked_again():
+    """A system that hangs on a query would be waited for once more."""
+    retriever = FakeRetriever({**ANSWERS, QUESTIONS[0]: RuntimeError("cursed")})
+    evaluation = evaluate(retriever, DATA, ks=(1,), latency=5)
+    assert evaluation.run.cost.latencies[0].queries == 4
+    assert evaluation.run.cost.latencies[0].failed == 0
+
+
+@pytest.mark.slow
+def test_answers_from_the_cache_have_no_throughput():
+    stages = local_system(Cache(None))
+    first = evaluate(stages[0].retriever, DATA, reranker=stages[1].reranker, ks=(1,), latency=1).run.cost
+    again = evaluate(stages[0].retriever, DATA, reranker=stages[1].reranker, ks=(1,), latency=1).run.cost
+    assert min(first.throughput.values()) > 0
+    assert again.throughput == {"retrieve": None, "rerank": None}
+
+
+@pytest.mark.slow
+def test_one_answer_from_the_cache_is_enough_for_no_throughput():
+    stages = local_system(Cache(None))
+    evaluate(stages[0].retriever, Dataset(DATA.queries[:1]), ks=(1,))
+    cost = evaluate(stages[0].retriever, DATA, reranker=stages[1].reranker, ks=(1,), latency=1).run.cost
+    assert cost.throughput["retrieve"] is None
+    assert cost.throughput["rerank"] > 0
+
+
+def test_throughput_counts_the_time_of_all_calls_of_a_stage():
+    class Slow:
+        def retrieve_one(self, query, k):
+            time.sleep(0.05)
+            return Ranking.of([(Chunk(query), None)])
+
+    one = evaluate(Slow(), DATA, ks=(1,), latency=1).run.cost
+    five = evaluate(Slow(), DATA, ks=(1,), latency=1, concurrency=5).run.cost
+    assert one.throughput["retrieve"] <= 20
+    assert one.throughput["retrieve"] < five.throughput["retrieve"] <= 100
+    assert five.latencies[0].p50 >= 0.05
+
+
+def test_a_stage_that_no_query_reached_has_no_throughput():
+    stages = [retrieve(FakeRetriever(ANSWERS)), rerank(FakeReranker({}))]
+    meter = CostMeter(alone(*stages), DATA.queries, 2)
+    broken = FakeRetriever(dict.fromkeys(QUESTIONS, RuntimeError("down")))
+    cost = evaluate(broken, DATA, reranker=FakeReranker({}), ks=(1,), latency=2).run.cost
+    assert cost.throughput == {}
+    assert cost.whole.queries == 0
+    assert meter.cost(evaluate(broken, DATA, ks=(1,)).run.traces).throughput == {}
+
+
+def test_an_index_tells_what_it_cost_without_a_latency_pass():
+    retriever = BM25Retriever(CHUNKS)
+    cost = evaluate(retriever, DATA, ks=(1,)).run.cost
+    assert cost.index == retriever.cost
+    assert (cost.latencies, cost.whole, cost.throughput) == ((), None, {})
+
+
+def test_a_cost_of_the_users_own_kind_is_not_taken_for_an_index():
+    retriever = FakeRetriever(ANSWERS)
+    retriever.cost = 12.5
+    assert evaluate(retriever, DATA, ks=(1,)).run.cost is None
+
+
+@pytest.mark.slow
+def test_the_parts_show_no_progress_while_time_is_taken(capsys, monkeypatch):
+    stages = local_system(Cache(None))
+    monkeypatch.setenv("RAGLIFT_PROGRESS", "1")
+    capsys.readouterr()
+    measure_latency(alone(*stages, policy=Policy(progress=True)), QUESTIONS, 2)
+    assert capsys.readouterr().err.startswith("latency: 2/2 queries")

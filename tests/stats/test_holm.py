@@ -1,0 +1,75 @@
+"""Holm's correction."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from raglift.errors import ConfigurationError
+from raglift.stats.paired_tests import holm
+
+p_values = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=12)
+
+
+def test_the_step_down_by_hand() -> None:
+    # 4 × 0.01, 3 × 0.02 = 0.06, 2 × 0.025 raised to 0.06 by the one before, 1 × 0.5
+    np.testing.assert_allclose(holm([0.02, 0.5, 0.01, 0.025]), [0.06, 0.5, 0.04, 0.06])
+
+
+def test_equal_p_values_are_adjusted_alike_and_none_passes_1() -> None:
+    np.testing.assert_allclose(holm([0.4, 0.4, 0.9]), [1.0, 1.0, 1.0])
+
+
+def test_what_was_not_tested_does_not_count() -> None:
+    np.testing.assert_allclose(holm([np.nan, 0.02, np.nan, 0.04]), [np.nan, 0.04, np.nan, 0.04])
+    assert np.isnan(holm([np.nan])).all()
+    assert len(holm([])) == 0
+
+
+@settings(deadline=None)
+@given(p_values)
+def test_it_lies_between_the_p_value_and_bonferroni(found: list[float]) -> None:
+    adjusted = holm(found)
+    assert (adjusted >= np.array(found)).all()
+    assert (adjusted <= np.minimum(np.array(found) * len(found), 1.0)).all()
+    assert adjusted.min() == min(min(found) * len(found), 1.0)
+
+
+@settings(deadline=None)
+@given(p_values)
+def test_it_keeps_the_order_of_the_p_values(found: list[float]) -> None:
+    order = np.argsort(found, kind="stable")
+    assert (np.diff(holm(found)[order]) >= 0.0).all()
+
+
+@settings(deadline=None)
+@given(p_values, st.floats(0.001, 0.5))
+def test_it_rejects_what_the_step_down_rejects(found: list[float], level: float) -> None:
+    """Holm's own words: go through them from the smallest, and stop at the first above level / what is left."""
+    rejected = 0
+    for number, p in enumerate(sorted(found)):
+        if p * (len(found) - number) > level:
+            break
+        rejected += 1
+    assert (holm(found) <= level).sum() == rejected
+
+
+def test_it_changes_nothing_given() -> None:
+    found = np.array([0.5, 0.01])
+    holm(found)
+    np.testing.assert_array_equal(found, [0.5, 0.01])
+
+
+@pytest.mark.parametrize("wrong", [[0.5, 1.1], [-0.1]])
+def test_what_is_no_p_value_is_refused(wrong: list[float]) -> None:
+    with pytest.raises(ConfigurationError, match=r"p_values: found .*; expected numbers from 0 to 1"):
+        holm(wrong)
+
+
+def test_it_keeps_the_family_wise_error() -> None:
+    drawn = np.random.default_rng(0).random((4000, 5))
+    rejected = np.mean([(holm(row) <= 0.05).any() for row in drawn])
+    # 1 − (1 − 0.05/5)⁵ = 0.049 of families of independent true hypotheses; standard error 0.0034, four are allowed.
+    assert rejected == pytest.approx(0.049, abs=4 * 0.0034)

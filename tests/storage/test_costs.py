@@ -1,0 +1,72 @@
+"""What a run cost, on disk; and runs that were saved before cost was measured."""
+
+import dataclasses
+import json
+import math
+
+import pytest
+
+from raglift.errors import RunError
+from raglift.records.dataset import Dataset
+from raglift.records.rankings import Cost, IndexCost, StageLatency
+from raglift.results.evaluation import load_evaluation
+from raglift.running.evaluation import evaluate
+from raglift.storage.saving import save_evaluation
+from raglift.testing.fakes import FakeRetriever
+
+COST = Cost(
+    latencies=(StageLatency("retrieve", 50, 0.004, 0.006), StageLatency("rerank", 49, 0.2, 0.25, failed=1)),
+    whole=StageLatency("retrieve + rerank", 49, 0.21, 0.26, failed=1),
+    index=IndexCost(1200, 1100, 1100, 3.25, 1_843_200),
+    throughput={"retrieve": 240.5, "rerank": None},
+    tokens_billed=12_345,
+    dollars=0.0025,
+)
+
+
+@pytest.fixture
+def evaluation():
+    data = Dataset.from_dict({"who kept the light?": ["Halvard kept the light"]})
+    return evaluate(FakeRetriever({"who kept the light?": ["Halvard kept the light"]}), data)
+
+
+def with_cost(evaluation, cost):
+    return dataclasses.replace(evaluation, run=dataclasses.replace(evaluation.run, cost=cost))
+
+
+@pytest.mark.parametrize(
+    "cost", [COST, Cost(), Cost(index=IndexCost(3, 3, 0, None, 96)), None], ids=["all", "nothing", "index", "none"]
+)
+def test_a_cost_comes_back_as_it_was(evaluation, tmp_path, cost):
+    folder = save_evaluation(with_cost(evaluation, cost), tmp_path / "run")
+    assert load_evaluation(folder).run.cost == cost
+
+
+def test_a_stage_that_no_query_came_through_comes_back(evaluation, tmp_path):
+    cost = Cost((StageLatency("retrieve", 0, math.nan, math.nan, failed=3),))
+    loaded = load_evaluation(save_evaluation(with_cost(evaluation, cost), tmp_path / "run")).run.cost
+    assert math.isnan(loaded.latencies[0].p50)
+    assert math.isnan(loaded.latencies[0].p95)
+    assert (loaded.latencies[0].queries, loaded.latencies[0].failed) == (0, 3)
+
+
+def test_a_run_saved_before_cost_was_measured_has_none(evaluation, tmp_path):
+    folder = save_evaluation(with_cost(evaluation, COST), tmp_path / "run")
+    head = json.loads((folder / "run.json").read_bytes())
+    del head["cost"]
+    (folder / "run.json").write_text(json.dumps(head), encoding="utf-8")
+    assert load_evaluation(folder).run.cost is None
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [{"whole": 3}, {"throughput": {"retrieve": "fast"}}, {"latencies": [{"stage": "retrieve"}]}, {"index": {}}],
+    ids=["no record", "no number", "fields missing", "empty"],
+)
+def test_a_damaged_cost_is_told(evaluation, tmp_path, damage):
+    folder = save_evaluation(with_cost(evaluation, COST), tmp_path / "run")
+    head = json.loads((folder / "run.json").read_bytes())
+    head["cost"].update(damage)
+    (folder / "run.json").write_text(json.dumps(head), encoding="utf-8")
+    with pytest.raises(RunError, match=r"run\.json: damaged: "):
+        load_evaluation(folder)

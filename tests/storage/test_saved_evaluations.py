@@ -1,0 +1,614 @@
+"""Evaluations on disk: what comes back, what is refused, and what is never left half-written."""
+
+import datetime as dt
+import json
+import math
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from raglift.base import replacing
+from raglift.errors import RunError
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Chunk, Document
+from raglift.records.labels import Fact, Passage, Query
+from raglift.results.evaluation import load_evaluation
+from raglift.running.evaluation import evaluate
+from raglift.running.scoring import rescore
+from raglift.storage import saving
+from raglift.storage.layout import FORMAT
+from raglift.storage.saving import save_evaluation
+from raglift.testing.fakes import FakeReranker, FakeRetriever
+
+FILES = ["chunks.jsonl", "queries.jsonl", "run.json", "scores.parquet", "traces.jsonl"]
+ODD = Chunk("a lone surrogate \ud800 and a line\u2028separator\r\n", id="odd", doc_id="d", start=0, end=5)
+
+
+@pytest.fixture
+def evaluation():
+    """Two stages, a failed query, an unlabelled one, and every kind of label."""
+    facts = (
+        Fact((Passage("Anna Schérer — “так”"), Passage("a span of it", "d", 3, 15, grade=2))),
+        Fact((Passage(chunk_id="c7"),)),
+    )
+    queries = (
+        Query("q1", "Кто? 🙂", facts, tags=("easy", "ру́сский"), judged_irrelevant=(Passage("not that"),)),
+        Query("q2", "fails", (Fact((Passage("never found"),)),)),
+        Query("q3", "unlabelled"),
+        Query("q4", "no answer", answerable=False),
+    )
+    results = {
+        "Кто? 🙂": [
+            (
+                Chunk("so said Anna Schérer — “так”", id="c1", metadata={"page": 3, "deep": {"list": [1, None]}}),
+                0.1 + 0.2,
+            ),
+            (Chunk("text", id="c7"), float("nan")),
+            (ODD, float("-inf")),
+        ],
+        "fails": RuntimeError("no index 🙂 \ud800"),
+        "unlabelled": [("the same", 1e-300), ("the same", None)],
+    }
+    data = Dataset(queries, name="дата")
+    return evaluate(FakeRetriever(results), data, reranker=FakeReranker({"text": 1.0}, top_n=2), ks=(1, 5))
+
+
+def saved(evaluation, folder):
+    return load_evaluation(save_evaluation(evaluation, folder))
+
+
+def same_score(one, other):
+    return one == other or (one is not None and other is not None and math.isnan(one) and math.isnan(other))
+
+
+def test_everything_comes_back(evaluation, tmp_path):
+    loaded = saved(evaluation, tmp_path / "run")
+    assert loaded.dataset == evaluation.dataset
+    assert loaded.run.stages == evaluation.run.stages
+    assert loaded.run.spec == evaluation.run.spec
+    assert loaded.run.notes == evaluation.run.notes
+    assert (loaded.notes, loaded.truncated, loaded.profile) == (
+        evaluation.notes,
+        evaluation.truncated,
+        evaluation.profile,
+    )
+    np.testing.assert_array_equal(loaded.scores.values, evaluation.scores.values)
+    assert loaded.scores.values.dtype == np.float64
+    for field in ("query_ids", "stages", "metrics"):
+        assert getattr(loaded.scores, field) == getattr(evaluation.scores, field)
+    assert str(loaded) == str(evaluation)
+    pd.testing.assert_frame_equal(loaded.to_frame(), evaluation.to_frame())
+    pd.testing.assert_frame_equal(loaded.per_query(), evaluation.per_query())
+
+
+def test_every_hit_comes_back(evaluation, tmp_path):
+    loaded = saved(evaluation, tmp_path / "run")
+    for one, other in zip(loaded.run.traces, evaluation.run.traces, strict=True):
+        assert (one.query_id, one.error) == (other.query_id, other.error)
+        for stage, original in zip(one.stages, other.stages, strict=True):
+            assert (stage.stage, stage.seconds) == (original.stage, original.seconds)
+            assert stage.ranking.chunks == original.ranking.chunks
+            for hit, was in zip(stage.ranking, original.ranking, strict=True):
+                assert hit.rank == was.rank
+                assert same_score(hit.score, was.score)
+    assert loaded.run.traces[0].stages[0].ranking[2].chunk == ODD
+
+
+def test_what_was_loaded_can_be_saved_and_rescored(evaluation, tmp_path):
+    once = saved(evaluation, tmp_path / "one")
+    save_evaluation(once, tmp_path / "two")
+    for name in FILES:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    settings = {"ks": (2,), "metrics": ["ndcg"], "profile": "tutorial"}
+    again, direct = rescore(once, **settings), rescore(evaluation, **settings)
+    np.testing.assert_array_equal(again.scores.values, direct.scores.values)
+    assert str(again) == str(direct)
+
+
+@pytest.fixture
+def with_chunks():
+    """An evaluation that knows the chunks of its index, more of them than it returned."""
+    words = ("the keeper trimmed the wick", "the ferry leaves at nine")
+    queries = (Query("q0", "unlabelled"), Query("q1", "?", tuple(Fact((Passage(text),)) for text in words)))
+    chunks = [f"{words[1]}, they say", words[0], "else"]
+    return evaluate(FakeRetriever({"?": [words[0]]}), Dataset(queries), chunks=chunks, ks=(2,))
+
+
+def test_what_is_known_of_the_chunks_comes_back(with_chunks, tmp_path):
+    loaded = saved(with_chunks, tmp_path / "run")
+    assert loaded.run.inventory == with_chunks.run.inventory
+    assert [loss.facts for loss in loaded.loss().losses] == [0, 1, 0, 1, 0]
+    assert str(loaded.loss()) == str(with_chunks.loss())
+    assert str(loaded.headroom()) == str(with_chunks.headroom())
+    assert str(loaded.explain("q1")) == str(with_chunks.explain("q1"))
+    assert saved(loaded, tmp_path / "again").run == loaded.run
+    assert saved(rescore(loaded, ks=(1,), match="coverage"), tmp_path / "other").loss().chunks_known
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"touching": [9]}, "found the chunk 9; expected one of the 2"),
+        ({"touches": [[1, 0, 0, 7]]}, "found the touch .1, 0, 0, 7.; expected numbers of what is saved"),
+        ({"touches": [[5, 0, 0, 0]]}, "found the touch"),
+        ({"touches": [[1, -1, 0, 0]]}, "found the touch"),
+        ({"touches": [[1, 0]]}, "touches.0.: found a list of 2; expected a list of four integers"),
+        ({"touches": 5}, "inventory.touches: found 5; expected a list"),
+        ({"chunks": "many"}, 'inventory.chunks: found "many"; expected an integer, 0 or more'),
+    ],
+)
+def test_damaged_numbers_of_chunks_are_told(with_chunks, tmp_path, change, message):
+    head = json.loads((with_chunks.save(tmp_path / "run") / "run.json").read_text("utf-8"))
+    head["inventory"] |= change
+    (tmp_path / "run" / "run.json").write_text(json.dumps(head), "utf-8")
+    with pytest.raises(RunError, match=rf"run\.json: damaged: .*{message}"):
+        load_evaluation(tmp_path / "run")
+
+
+def test_the_files_are_plain(evaluation, tmp_path):
+    folder = save_evaluation(evaluation, tmp_path / "run")
+    assert sorted(path.name for path in folder.iterdir()) == FILES
+    for path in folder.glob("*.json*"):
+        text = path.read_bytes().decode("utf-8")  # strictly, and without NaN: other programs read these files too
+        for part in [text] if path.suffix == ".json" else text.removesuffix("\n").split("\n"):
+            json.loads(part, parse_constant=pytest.fail)
+    assert (folder / "scores.parquet").read_bytes()[:4] == b"PAR1"
+    frame = pd.read_parquet(folder / "scores.parquet")
+    assert list(frame.columns) == ["query_id", "stage", "metric", "value"]
+    assert len(frame) == 4 * 2 * len(evaluation.scores.metrics)
+
+
+def test_each_distinct_chunk_is_written_once(evaluation, tmp_path):
+    folder = save_evaluation(evaluation, tmp_path / "run")
+    ids = [json.loads(line)["id"] for line in (folder / "chunks.jsonl").read_bytes().split(b"\n") if line]
+    assert len(ids) == len(set(ids)) == 4
+
+
+def evaluation_of(chunk, score=None, **spec):
+    data = Dataset((Query("q", "?", (Fact((Passage("a fact to be found"),)),)),), (Document("d", "text"),))
+    return evaluate(FakeRetriever({"?": [(chunk, score)]}), data, ks=(1,), **spec)
+
+
+class Opaque:
+    def __str__(self):
+        return "opaque"
+
+
+def test_metadata_of_any_kind_is_written(tmp_path):
+    metadata = {
+        "nan": float("nan"),
+        "numpy": np.int64(3),
+        "float32": np.float32(0.5),
+        "longdouble": np.longdouble(2),
+        "bool": np.bool_(True),
+        "array": np.array([1.0, np.inf]),
+        "date": dt.date(2020, 1, 2),
+        "path": Path("a/b"),
+        "tuple": (1, (2,)),
+        "set": {1},
+        "opaque": Opaque(),
+        "bytes": b"\xff",
+        7: "int key",
+        ("a", 1): "tuple key",
+        None: "no key",
+    }
+    loaded = saved(evaluation_of(Chunk("text", metadata=metadata), np.float32(0.1)), tmp_path / "run")
+    (hit,) = loaded.run.traces[0].stages[0].ranking
+    assert hit.score == float(np.float32(0.1))
+    assert hit.chunk.metadata == {
+        "nan": "nan",
+        "numpy": 3,
+        "float32": 0.5,
+        "longdouble": 2.0,
+        "bool": True,
+        "array": [1.0, "inf"],
+        "date": "2020-01-02",
+        "path": "a/b",
+        "tuple": [1, [2]],
+        "set": "{1}",
+        "opaque": "opaque",
+        "bytes": "b'\\xff'",
+        "7": "int key",
+        "('a', 1)": "tuple key",
+        "None": "no key",
+    }
+
+
+def test_numpy_offsets_come_back_as_numbers(tmp_path):
+    chunk = Chunk("text", doc_id="d", start=np.int64(0), end=np.int64(4))
+    (hit,) = saved(evaluation_of(chunk), tmp_path / "run").run.traces[0].stages[0].ranking
+    assert (hit.chunk.start, hit.chunk.end) == (0, 4)
+
+
+def test_metadata_that_contains_itself_is_an_error_and_leaves_nothing(tmp_path):
+    metadata = {}
+    metadata["self"] = metadata
+    with pytest.raises(RunError, match="cannot be written"):
+        save_evaluation(evaluation_of(Chunk("text", metadata=metadata)), tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_parents_are_made_and_an_empty_folder_is_filled(evaluation, tmp_path):
+    assert saved(evaluation, tmp_path / "a" / "b" / "run")
+    (tmp_path / "empty").mkdir()
+    assert saved(evaluation, tmp_path / "empty")
+    assert saved(evaluation, str(tmp_path / "as text"))
+    assert evaluation.save(tmp_path / "method") == tmp_path / "method"
+
+
+def test_home_is_expanded(evaluation, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert save_evaluation(evaluation, "~/run") == tmp_path / "run"
+    assert load_evaluation("~/run")
+
+
+def test_nothing_is_overwritten_unasked(evaluation, tmp_path):
+    folder = save_evaluation(evaluation, tmp_path / "run")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with pytest.raises(RunError, match=r"found an evaluation there already; .*overwrite=True, or --overwrite"):
+        save_evaluation(rescore(evaluation, ks=(2,)), folder)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_overwrite_replaces_an_evaluation_and_nothing_else(evaluation, tmp_path):
+    folder = save_evaluation(evaluation, tmp_path / "run")
+    save_evaluation(rescore(evaluation, ks=(2,)), folder, overwrite=True)
+    assert {metric.k for metric in load_evaluation(folder).scores.metrics} == {2}
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+    thesis = tmp_path / "thesis"
+    thesis.mkdir()
+    (thesis / "thesis.tex").write_text("years of work", encoding="utf-8")
+    with pytest.raises(RunError, match=r"not a saved evaluation alone, .*choose another folder$"):
+        save_evaluation(evaluation, thesis, overwrite=True)
+    with pytest.raises(RunError, match="found something there already"):
+        save_evaluation(evaluation, thesis / "thesis.tex", overwrite=True)
+    assert (thesis / "thesis.tex").read_text(encoding="utf-8") == "years of work"
+
+
+@pytest.mark.parametrize("failing", ["write_json", "score_keys"])
+@pytest.mark.parametrize("error", [OSError("disk full"), ValueError("odd")], ids=repr)
+def test_a_failure_midway_leaves_what_was_there(evaluation, tmp_path, monkeypatch, failing, error):
+    folder = save_evaluation(evaluation, tmp_path / "run")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def fail(*args):
+        raise error
+
+    monkeypatch.setattr(saving, failing, fail)
+    with pytest.raises(RunError, match="nothing was changed there") as caught:
+        save_evaluation(rescore(evaluation, ks=(2,)), folder, overwrite=True)
+    assert caught.value.__cause__ is error
+    with pytest.raises(RunError):
+        save_evaluation(evaluation, tmp_path / "new")
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+@pytest.mark.parametrize("error", [OSError("no rename"), KeyboardInterrupt()], ids=repr)
+def test_a_failure_at_the_last_step_brings_back_what_was_there(evaluation, tmp_path, monkeypatch, error):
+    monkeypatch.setattr(replacing, "_exchange", lambda *_: False)  # as where a system cannot exchange two folders
+    folder = save_evaluation(evaluation, tmp_path / "run")
+    replace = Path.replace
+
+    def fail(self, target):
+        if self.name == "run" and Path(target) == folder:
+            raise error
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises((RunError, KeyboardInterrupt)):
+        save_evaluation(rescore(evaluation, ks=(2,)), folder, overwrite=True)
+    assert {metric.k for metric in load_evaluation(folder).scores.metrics} == {1, 5}
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_file_in_the_way_is_an_error(evaluation, tmp_path):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(RunError, match="cannot be written"):
+        save_evaluation(evaluation, tmp_path / "file" / "run")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_may_not_be_written(evaluation, tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(RunError, match=r"cannot be written: .*[Pp]ermission"):
+        save_evaluation(evaluation, tmp_path / "run")
+    tmp_path.chmod(0o700)
+
+
+def test_no_secret_is_saved(tmp_path, monkeypatch):
+    secret = "sk-live-0123456789-never-in-a-file"  # noqa: S105
+    monkeypatch.setenv("OPENAI_API_KEY", secret)
+
+    class Client:
+        def __init__(self):
+            self.api_key = os.environ["OPENAI_API_KEY"]
+
+        def __repr__(self):
+            return f"Client({self.api_key})"
+
+        def __call__(self, query, k):
+            if query == "fails":
+                raise RuntimeError(f"401: {self.api_key} is not allowed")
+            return ["text"]
+
+        def rerank_one(self, query, ranking):
+            return ranking
+
+    data = Dataset((Query("q1", "fails", (Fact((Passage("x"),)),)), Query("q2", "works")))
+    evaluation = evaluate(Client(), data, reranker=Client(), ks=(1,))
+    assert secret not in str(evaluation)
+    folder = save_evaluation(evaluation, tmp_path / "run")
+    for path in folder.iterdir():
+        assert secret.encode() not in path.read_bytes()
+        assert b"0123456789" not in path.read_bytes()
+
+
+def damaged(evaluation, folder, name, change):
+    save_evaluation(evaluation, folder)
+    lines = (folder / name).read_bytes().split(b"\n")
+    (folder / name).write_bytes(b"\n".join(change(lines)))
+    return folder
+
+
+def drop_key(number, key):
+    def change(lines):
+        record = json.loads(lines[number])
+        del record[key]
+        return [*lines[:number], json.dumps(record).encode(), *lines[number + 1 :]]
+
+    return change
+
+
+def set_line(number, line):
+    return lambda lines: [*lines[:number], line, *lines[number + 1 :]]
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("chunks.jsonl", set_line(1, b'{"id": "c7", "te'), r"chunks\.jsonl:2: damaged"),
+        ("chunks.jsonl", set_line(0, b"\xff\xfe\xff"), r"chunks\.jsonl:1: damaged"),
+        (
+            "chunks.jsonl",
+            set_line(0, b"[1, 2]"),
+            r"chunks\.jsonl:1: damaged: found a list of 2; expected an object",
+        ),
+        ("chunks.jsonl", drop_key(2, "text"), r"chunks\.jsonl:3: damaged: .*text"),
+        (
+            "chunks.jsonl",
+            set_line(0, b'{"text": "t", "colour": "red"}'),
+            r"chunks\.jsonl:1: damaged: .*colour",
+        ),
+        (
+            "chunks.jsonl",
+            lambda lines: lines[:2],
+            r"traces\.jsonl:1: damaged: .*found the chunk 2; expected one of",
+        ),
+        ("queries.jsonl", drop_key(1, "id"), r"queries\.jsonl:2: damaged: .*id"),
+        (
+            "queries.jsonl",
+            set_line(0, b'{"id": "q1", "text": "t", "facts": [5]}'),
+            r"queries\.jsonl:1: damaged",
+        ),
+        (
+            "queries.jsonl",
+            lambda lines: lines[:2],
+            r"traces\.jsonl: damaged: found other queries than in queries",
+        ),
+        (
+            "traces.jsonl",
+            lambda lines: lines[:3],
+            r"traces\.jsonl: damaged: found other queries than in queries",
+        ),
+        ("traces.jsonl", set_line(2, b""), r"traces\.jsonl:3: damaged"),
+        ("traces.jsonl", drop_key(0, "stages"), r"traces\.jsonl:1: damaged: stages: found nothing; expected a list"),
+        (
+            "traces.jsonl",
+            set_line(
+                0,
+                b'{"query_id": "q1", "stages": [{"stage": "retrieve", "seconds": 0, "hits": [[-1, 0]]}], "error": ""}',
+            ),
+            r"traces\.jsonl:1: damaged: .*found the chunk -1",
+        ),
+        ("run.json", lambda lines: lines[: len(lines) // 2], r"run\.json: cannot be read"),
+        ("run.json", lambda lines: [b"[]"], r"run\.json: found no format number"),
+        ("run.json", lambda lines: [b'{"spec": {}}'], r"run\.json: found no format number"),
+        ("run.json", lambda lines: [b'{"format": 1}'], r"run\.json: damaged: stages: found nothing; expected a list"),
+        ("scores.parquet", lambda lines: [b"not parquet"], r"scores\.parquet: cannot be read"),
+        ("scores.parquet", lambda lines: lines[: len(lines) // 2], r"scores\.parquet: cannot be read"),
+    ],
+)
+def test_damage_is_told_with_its_file_and_line(evaluation, tmp_path, name, change, message):
+    folder = damaged(evaluation, tmp_path / "run", name, change)
+    with pytest.raises(RunError, match=message) as caught:
+        load_evaluation(folder)
+    assert str(folder) in str(caught.value)
+
+
+def test_scores_that_are_missing_are_told(evaluation, tmp_path):
+    folder = save_evaluation(evaluation, tmp_path / "run")
+    (folder / "scores.parquet").unlink()
+    with pytest.raises(RunError, match=r"scores\.parquet: missing; run the evaluation again"):
+        load_evaluation(folder)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda frame: frame[:-1],
+        lambda frame: frame[::-1],
+        lambda frame: frame.drop(columns="value"),
+        lambda frame: frame.assign(metric="another"),
+        lambda frame: frame.assign(query_id=range(len(frame))),
+        lambda frame: frame.assign(value=-1e101),
+        lambda frame: frame.assign(value=float("inf")),
+    ],
+    ids=["short", "reordered", "without values", "of another metric", "with numbers for ids", "huge", "infinite"],
+)
+def test_scores_of_something_else_are_damage(evaluation, tmp_path, change):
+    folder = save_evaluation(evaluation, tmp_path / "run")
+    change(pd.read_parquet(folder / "scores.parquet")).to_parquet(folder / "scores.parquet", index=False)
+    with pytest.raises(RunError, match=r"scores\.parquet: (damaged|cannot be read)"):
+        load_evaluation(folder)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_missing_file_is_named(evaluation, tmp_path, name):
+    folder = save_evaluation(evaluation, tmp_path / "run")
+    (folder / name).unlink()
+    with pytest.raises(RunError, match=name.replace(".", r"\.")):
+        load_evaluation(folder)
+
+
+def test_a_newer_format_is_told(evaluation, tmp_path):
+    folder = save_evaluation(evaluation, tmp_path / "run")
+    head = json.loads((folder / "run.json").read_bytes())
+    (folder / "run.json").write_text(json.dumps(head | {"format": FORMAT + 1}), encoding="utf-8")
+    with pytest.raises(RunError, match=r"found format 2; expected 1 or lower: .*upgrade with pip install -U raglift"):
+        load_evaluation(folder)
+
+
+def test_a_missing_folder_is_told(tmp_path):
+    with pytest.raises(RunError, match="absent: found nothing there; expected the folder of a saved evaluation"):
+        load_evaluation(tmp_path / "absent")
+    with pytest.raises(RunError, match=r"found a folder without run\.json; expected the folder of a saved evaluation"):
+        load_evaluation(tmp_path)
+    (tmp_path / "run.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(RunError, match=r"run\.json: found a file; expected the folder"):
+        load_evaluation(tmp_path / "run.json")
+
+
+def test_a_run_can_be_moved(evaluation, tmp_path):
+    folder = save_evaluation(evaluation, tmp_path / "run")
+    shutil.move(folder, tmp_path / "elsewhere")
+    assert str(load_evaluation(tmp_path / "elsewhere")) == str(evaluation)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (Chunk("text", id=7), {"id": "7"}),
+        (Chunk("text", id="c", start=10**30, end=2.5), {"start": None, "end": None}),
+    ],
+    ids=["a number for an id", "places of no text"],
+)
+def test_what_a_system_puts_into_chunks_against_their_types_is_saved_so_that_it_can_be_loaded(tmp_path, given, kept):
+    chunk = saved(evaluation_of(given), tmp_path / "run").run.traces[0].stages[0].ranking[0].chunk
+    assert {name: getattr(chunk, name) for name in kept} == kept
+
+
+def changed(folder, name, change, number=0):
+    """Change one field of a line of a file, or of `run.json`."""
+    path = folder / name
+    lines = path.read_bytes().splitlines() if name.endswith(".jsonl") else [path.read_bytes()]
+    record = json.loads(lines[number])
+    change(record)
+    lines[number] = json.dumps(record).encode()
+    path.write_bytes(b"\n".join(lines) + b"\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("chunks.jsonl", lambda c: c.update(text=5), "text: found 5; expected a text"),
+        (
+            "chunks.jsonl",
+            lambda c: c.update(doc_id={"a": 1}),
+            'doc_id: found an object with "a"; expected a text or null',
+        ),
+        (
+            "chunks.jsonl",
+            lambda c: c.update(start=10**30),
+            "start: found 10+; expected an integer of at most 18 digits",
+        ),
+        ("queries.jsonl", lambda q: q.update(id=1), "id: found 1; expected a text"),
+        ("queries.jsonl", lambda q: q.update(tags="easy"), 'tags: found "easy"; expected a list'),
+        (
+            "queries.jsonl",
+            lambda q: q["facts"][0].update(passages=[]),
+            r"facts\[0\]\.passages: found a list of 0; expected a list of 1 or more",
+        ),
+        (
+            "queries.jsonl",
+            lambda q: q["facts"][0]["passages"][0].update(grade=2.5),
+            r"facts\[0\]\.passages\[0\]\.grade: found 2\.5; expected an integer, 0 or more",
+        ),
+        (
+            "queries.jsonl",
+            lambda q: q.update({"a\x1b": 1}),
+            r'found an unknown field "a\\u001b"; expected one of "annotator", ',
+        ),
+        ("traces.jsonl", lambda t: t.update(error={"a": 1}), "error: found an object .*; expected a text or null"),
+        (
+            "traces.jsonl",
+            lambda t: t["stages"][0].update(seconds=[1]),
+            r"stages\[0\]\.seconds: found a list of 1; expected a number",
+        ),
+        (
+            "traces.jsonl",
+            lambda t: t["stages"][0].update(stage="other"),
+            'found the stages "other", .*expected them as in',
+        ),
+        (
+            "traces.jsonl",
+            lambda t: t["stages"][0]["hits"][0].__setitem__(1, 10**400),
+            "found the score 10+…?; expected a",
+        ),
+        ("run.json", lambda r: r.update(stages=[]), "stages: found a list of 0; expected a list of 1 or more"),
+        ("run.json", lambda r: r["stages"].append(r["stages"][0]), "stages: found .*; expected each name once"),
+        ("run.json", lambda r: r.update(notes="careful"), 'notes: found "careful"; expected a list'),
+        ("run.json", lambda r: r.update(truncated=[]), "truncated: found a list of 0; expected an object"),
+        ("run.json", lambda r: r.update(profile="mine"), 'profile: found "mine"; expected one of default'),
+        (
+            "run.json",
+            lambda r: r["spec"].update(candidates="5"),
+            'spec.candidates: found "5"; expected an integer, 1 or more',
+        ),
+        ("run.json", lambda r: r["spec"].update(environment=3), "spec.environment: found 3; expected an object"),
+        ("run.json", lambda r: r["spec"].update(sweep=["cell"]), "spec.sweep: found a list of 1; expected an object"),
+        ("run.json", lambda r: r.update(cost={"latencies": 5}), "cost.latencies: found 5; expected a list"),
+        ("run.json", lambda r: r.update(format=True), "found no format number"),
+    ],
+)
+def test_a_field_of_another_kind_is_told_and_not_built_into_a_record(evaluation, tmp_path, name, change, message):
+    folder = save_evaluation(evaluation, tmp_path / "run")
+    changed(folder, name, change)
+    with pytest.raises(RunError, match=message):
+        load_evaluation(folder)
+
+
+def test_nesting_without_end_is_told(evaluation, tmp_path):
+    folder = save_evaluation(evaluation, tmp_path / "run")
+    (folder / "run.json").write_bytes(b"[" * 100_000)
+    with pytest.raises(RunError, match=r"run\.json: cannot be read: RecursionError"):
+        load_evaluation(folder)
+
+
+def test_what_is_written_about_pandas_in_the_scores_is_not_looked_at(evaluation, tmp_path):
+    import pyarrow.parquet
+
+    folder = save_evaluation(evaluation, tmp_path / "run")
+    table = pyarrow.parquet.read_table(folder / "scores.parquet")
+    damaged = table.replace_schema_metadata({b"pandas": b'{"index_columns": ["value"], "columns": 5}'})
+    pyarrow.parquet.write_table(damaged, folder / "scores.parquet")
+    assert str(load_evaluation(folder)) == str(evaluation)
+
+
+def test_what_a_later_raglift_adds_to_the_head_is_no_damage(evaluation, tmp_path):
+    folder = save_evaluation(evaluation, tmp_path / "run")
+    changed(folder, "run.json", lambda head: head.update(added={"later": 1}) or head["spec"].update(later=[1]))
+    assert str(load_evaluation(folder)) == str(evaluation)
+
+
+def test_a_query_with_half_a_character_in_its_id_is_saved(tmp_path):
+    data = Dataset((Query("q\ud800", "text", (Fact((Passage("words that are found"),)),)),))
+    found = evaluate(FakeRetriever({"text": [("words that are found", 1.0)]}), data, ks=(1,))
+    loaded = saved(found, tmp_path / "run")
+    assert loaded.dataset.queries == data.queries
+    assert loaded.scores.query_ids == ("q\ud800",)
+    assert loaded.scores.mean("retrieve", "recall@1") == 1.0
