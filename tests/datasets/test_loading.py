@@ -77,7 +77,7 @@ def test_documents_by_a_name_that_is_none(folder: Path) -> None:
 def test_documents_of_a_dataset(folder: Path) -> None:
     assert load_documents(folder) == load_documents(folder / "documents") == (Document("a.md", "zero one two"),)
     assert load_dataset(folder / "queries.jsonl", documents=folder).documents == (Document("a.md", "zero one two"),)
-    fixtures = Path(__file__).parent / "datasets" / "fixtures"
+    fixtures = Path(__file__).parent / "fixtures"
     assert load_documents(fixtures / "beir") == load_dataset(fixtures / "beir").documents
     (folder / "queries.jsonl").unlink()
     assert [document.id for document in load_documents(folder)] == ["documents/a.md"]

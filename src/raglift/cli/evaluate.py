@@ -19,6 +19,7 @@ from raglift.errors import ConfigurationError, MetricFailed, QueryFailed, RunErr
 from raglift.metrics.computing import DEFAULT_METRICS
 from raglift.metrics.parsing import parse_depth, split_metrics
 from raglift.running.evaluation import evaluate
+from raglift.running.options import Options
 from raglift.running.systems import LocalSystem, build_retriever, load_system
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from raglift.matching.rule import MatchRule
     from raglift.records.metric import Tokens
     from raglift.results.evaluation import Evaluation
-    from raglift.running.options import Options
 
 
 @dataclass(frozen=True)

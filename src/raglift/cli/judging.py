@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -23,9 +24,6 @@ from raglift.cli.arguments import (
     Reranker,
     Temperature,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 group = typer.Typer(rich_markup_mode=None)
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from raglift.cli.arguments import DatasetSource, Documents, UnicodeFolding
+from raglift.cli.arguments import DatasetSource, Documents, UnicodeFolding
 
 group = typer.Typer(rich_markup_mode=None)
 corpus = typer.Typer(help="The corpora that come with raglift.", no_args_is_help=True, rich_markup_mode=None)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from raglift.apps.tracking.records import TrackedRun
 from raglift.apps.tracking.tracking import open_tracker, track
 from raglift.base.limits import user_path
 from raglift.cli.keeping import PRINTED_ONLY, save_somewhere
@@ -17,7 +18,6 @@ from raglift.errors import ConfigurationError, RagliftError, TrackingFailed
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from raglift.apps.tracking.records import TrackedRun
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
     from raglift.sweep.result import SweepResult

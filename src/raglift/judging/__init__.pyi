@@ -1,6 +1,6 @@
-from .agreement import Agreement as Agreement
-from .agreement import Coefficient as Coefficient
-from .agreement import SystemAgreement as SystemAgreement
+from .agreement_records import Agreement as Agreement
+from .agreement_records import Coefficient as Coefficient
+from .agreement_records import SystemAgreement as SystemAgreement
 from .batch import Limits as Limits
 from .batch import NoAnswer as NoAnswer
 from .batch import ask_all as ask_all

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.errors import ConfigurationError
-from raglift.judging.agreement import (
+from raglift.judging.agreement_records import (
     RESAMPLES,
     Agreement,
     Coefficient,

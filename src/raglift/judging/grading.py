@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.base.cache import Cache
-    from raglift.judging.agreement import Agreement
+    from raglift.judging.agreement_records import Agreement
     from raglift.judging.batch import Estimate, Limits
     from raglift.judging.grading_text import GradingSummary
     from raglift.judging.pooling import Pool, PooledChunk

@@ -11,7 +11,7 @@ import numpy as np
 from raglift.analysis.upper_bound import rule_of
 from raglift.base.display import counted
 from raglift.base.validation import quoted
-from raglift.judging.agreement import brief_of
+from raglift.judging.agreement_records import brief_of
 from raglift.judging.comparing import labels_by_people, system_agreement
 from raglift.judging.pooling import label_grades, systems_of
 from raglift.judging.rubrics import ANSWERS_FROM
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from raglift.judging.agreement import Agreement, SystemAgreement
+    from raglift.judging.agreement_records import Agreement, SystemAgreement
     from raglift.judging.grading import Evaluations, Graded
     from raglift.matching.rule import MatchRule
     from raglift.metrics.computing import Scores

@@ -11,7 +11,7 @@ from raglift.base.display import counted
 from raglift.base.strict_files import parse_object, stream_lines
 from raglift.base.validation import Place, check_fields, quoted, shown
 from raglift.errors import ConfigurationError, DatasetError
-from raglift.judging.agreement import coefficient_text
+from raglift.judging.agreement_records import coefficient_text
 from raglift.llm.providers import dollars_in_short
 from raglift.records.metric import Metric
 from raglift.rendering.document import Document, Section, Table, row_of
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from raglift.errors import Fault
-    from raglift.judging.agreement import Agreement
+    from raglift.judging.agreement_records import Agreement
     from raglift.judging.pooling import Pool, PooledChunk
     from raglift.llm.replies import Usage
     from raglift.records.labels import Annotator, Query

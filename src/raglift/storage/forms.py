@@ -30,12 +30,11 @@ from raglift.matching.rule import MatchRule
 from raglift.metrics.profiles.registry import PROFILES
 from raglift.records.documents import Chunk
 from raglift.records.labels import Fact, Passage, Query
+from raglift.records.rankings import Cost, StageInfo
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
     from pydantic_core import CoreSchema
-
-    from raglift.records.rankings import Cost, StageInfo
 
 
 T = TypeVar("T")
