@@ -112,8 +112,7 @@ def texts(documents):
 @pytest.mark.slow
 def test_importing_the_adapter_imports_no_langchain():
     code = (
-        "import sys, raglift.integrations.langchain; "
-        "print([name for name in sys.modules if name.startswith('langchain')])"
+        "import sys, raglift.adapters.langchain; print([name for name in sys.modules if name.startswith('langchain')])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"

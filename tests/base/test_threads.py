@@ -27,7 +27,7 @@ def call(seconds):
 
 
 # However busy the machine
-LONG_MOMENT = "import raglift.base.threads\nraglift.threads._MOMENT = 30\n"
+LONG_MOMENT = "import raglift.base.threads\nraglift.base.threads._MOMENT = 30\n"
 
 
 def test_a_call_has_a_moment_to_come_back() -> None:

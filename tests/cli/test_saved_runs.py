@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from raglift.cli.arguments import load_runs
+from raglift.cli.saved_runs import load_runs
 from raglift.errors import ConfigurationError, RunError
 from raglift.sweep.specification.record import Sweep
 

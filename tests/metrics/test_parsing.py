@@ -179,7 +179,7 @@ def test_a_profile_names_only_measures_that_exist() -> None:
 
 
 def test_every_measure_has_a_name_to_import() -> None:
-    values = {value.name for value in vars(metrics).values() if isinstance(value, Metric)}
+    values = {value.name for value in (getattr(metrics, name) for name in dir(metrics)) if isinstance(value, Metric)}
     assert values == {measure.name for measure in MEASURES.values() if not measure.origin}
 
 

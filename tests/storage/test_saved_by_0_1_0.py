@@ -76,7 +76,10 @@ def test_a_run_rescores_to_the_same_figures(name: str) -> None:
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_that_is_saved_again_keeps_every_value(name: str, tmp_path: Path) -> None:
     again = save_evaluation(rl.load_evaluation(FOLDER / name), tmp_path / "run")
-    assert json.loads((again / "run.json").read_bytes()) == json.loads((FOLDER / name / "run.json").read_bytes())
+    header, before = (json.loads((folder / "run.json").read_bytes()) for folder in (again, FOLDER / name))
+    if header["inventory"] is not None:
+        assert header["inventory"].pop("abutting") is False  # 0.1.0 did not look for chunks that abut a passage
+    assert header == before
     for lines in ("queries.jsonl", "traces.jsonl", "chunks.jsonl"):
         assert (again / lines).read_bytes() == (FOLDER / name / lines).read_bytes()
 

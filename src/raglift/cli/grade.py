@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, cast
 from raglift.base.display import printable
 from raglift.base.limits import is_folder, is_there
 from raglift.base.replacing import unwritable
-from raglift.cli.arguments import load_runs
 from raglift.cli.json_output import print_json
 from raglift.cli.model_options import limited, print_estimate, stoppable
+from raglift.cli.saved_runs import load_runs
 from raglift.datasets.jsonl import write_queries
 from raglift.datasets.loading import load_documents
 from raglift.errors import ConfigurationError, DatasetError, ModelOutputError

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from raglift.cli.arguments import load_runs
 from raglift.cli.json_output import print_json
 from raglift.cli.model_options import limited, print_estimate, stoppable
+from raglift.cli.saved_runs import load_runs
 from raglift.judging.usefulness import context_precision, estimate_context_precision
 from raglift.judging.usefulness_records import MEASURES, print_precision, read_answers
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from raglift.apps.review.page import check_installed
 from raglift.apps.review.requests import listen
 from raglift.apps.review.server import open_review, serve
-from raglift.cli.arguments import load_runs
+from raglift.cli.saved_runs import load_runs
 from raglift.datasets.loading import load_documents
 
 if TYPE_CHECKING:

@@ -164,8 +164,8 @@ LINES = st.one_of(
 def test_in_bulk_is_line_by_line(lines: list[tuple[tuple[str, ...], str, str]]) -> None:
     text = "".join(blank.join(words) + end for words, blank, end in lines).encode()
     place = Place("run", [])
-    slow, slow_tag = trec._line_by_line(io.BytesIO(text), place)
-    fast = trec._in_bulk(io.BytesIO(text))
+    slow, slow_tag = trec._line_by_line(io.BytesIO(text), place, 9)
+    fast = trec._in_bulk(io.BytesIO(text), 9)
     if fast is not None and not trec.has_duplicates(fast[0]):
         assert not place.faults
         assert fast[1] == slow_tag
@@ -195,7 +195,7 @@ def test_rankings_are_those_of_a_plain_sort(seed: int, levels: int) -> None:
     ]
     random_.shuffle(rows)
     text = "".join(f"{query} Q0 {id_} 0 {score} t\n" for query, id_, score in rows)
-    found = trec._in_bulk(io.BytesIO(text.encode()))
+    found = trec._in_bulk(io.BytesIO(text.encode()), 9)
     if found is None:
         assert not rows
         return
