@@ -360,7 +360,7 @@ def judged_by_model() -> Callable[..., Evaluation]:
             return replace(given, facts=facts, judged_irrelevant=unwanted, annotator=writer)
 
         queries = tuple(query(number, given) for number, given in enumerate(evaluation.dataset.queries))
-        changed = replace(evaluation, dataset=replace(evaluation.dataset, queries=queries), judgements=())
+        changed = replace(evaluation, dataset=replace(evaluation.dataset, queries=queries), match_table=())
         return rescore(changed, **{"ks": (1, 3)} | options)
 
     return build

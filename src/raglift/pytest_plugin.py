@@ -12,7 +12,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from raglift.apps.expectations.evaluating import Evaluate
+    from raglift.apps.pytest_integration.evaluating import Evaluate
     from raglift.records.dataset import Dataset
 
 
@@ -54,7 +54,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     # Without arguments the mark says nothing: others may have one of that name, to choose tests by
     marks = metafunc.definition.iter_markers("retrieval")
     if "raglift_evaluate" in metafunc.fixturenames or any(mark.args or mark.kwargs for mark in marks):
-        from raglift.apps.expectations.collecting import prepare
+        from raglift.apps.pytest_integration.collecting import prepare
 
         prepare(metafunc)
 
@@ -63,7 +63,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Make no fixture for a query whose system has been asked already."""
     if _is_of_query(item):
-        from raglift.apps.expectations.messages import skip_setup
+        from raglift.apps.pytest_integration.messages import skip_setup
 
         skip_setup(item)
 
@@ -72,12 +72,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
     """Judge one query, or see to it that what a mark expects was looked at."""
     if _is_of_query(pyfuncitem):
-        from raglift.apps.expectations.messages import judge
+        from raglift.apps.pytest_integration.messages import judge
 
         return (yield from judge(pyfuncitem))
     result = yield
     if "raglift_evaluate" in pyfuncitem.fixturenames:
-        from raglift.apps.expectations.evaluating import require_call
+        from raglift.apps.pytest_integration.evaluating import require_call
 
         require_call(pyfuncitem)
     return result
@@ -88,7 +88,7 @@ def pytest_pyfunc_call_unless_known(pyfuncitem: pytest.Function) -> bool | None:
     """Do not call the test function again for the next query."""
     if not _is_of_query(pyfuncitem):
         return None
-    from raglift.apps.expectations.messages import is_known
+    from raglift.apps.pytest_integration.messages import is_known
 
     return is_known(pyfuncitem) or None
 
@@ -96,7 +96,7 @@ def pytest_pyfunc_call_unless_known(pyfuncitem: pytest.Function) -> bool | None:
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """List the baselines that were saved, also by the workers of pytest-xdist."""
     if terminalreporter.config.getoption("--raglift-update-baseline"):
-        from raglift.apps.expectations.evaluating import saved_lines
+        from raglift.apps.pytest_integration.evaluating import saved_lines
 
         lines = saved_lines(terminalreporter.stats)
         terminalreporter.section("retrieval baselines")
@@ -107,7 +107,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 @pytest.fixture
 def raglift_dataset(request: pytest.FixtureRequest) -> Dataset:
     """The labelled set of the test's mark, else of the setting raglift_dataset; loaded once."""
-    from raglift.apps.expectations.collecting import dataset_of_test
+    from raglift.apps.pytest_integration.collecting import dataset_of_test
 
     return dataset_of_test(request.node)
 
@@ -115,7 +115,7 @@ def raglift_dataset(request: pytest.FixtureRequest) -> Dataset:
 @pytest.fixture
 def raglift_evaluate(request: pytest.FixtureRequest, _raglift_query: str | None) -> Evaluate:
     """Measure a system as rl.evaluate does, and fail unless it does what the test's mark expects."""
-    from raglift.apps.expectations.evaluating import evaluate_for
+    from raglift.apps.pytest_integration.evaluating import evaluate_for
 
     return evaluate_for(request, _raglift_query)
 

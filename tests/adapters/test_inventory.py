@@ -46,7 +46,7 @@ FORMS: dict[str, Callable[[int, int], Any]] = {
 
 
 def outcomes(evaluation: Evaluation) -> dict[str, int]:
-    return {loss.outcome: loss.facts for loss in evaluation.loss().losses if loss.facts}
+    return {loss.outcome: loss.facts for loss in evaluation.failure_analysis().losses if loss.facts}
 
 
 def measured(chunks: Any, match: str | MatchRule = "containment") -> Evaluation:
@@ -67,7 +67,7 @@ def test_it_survives_saving_and_another_match_rule(form: str, tmp_path: Any) -> 
     loaded = load_evaluation(evaluation.save(tmp_path / "run"))
     assert loaded.run.inventory is not None
     assert loaded.run.inventory.chunks == 3
-    assert str(loaded.loss()) == str(evaluation.loss())
+    assert str(loaded.failure_analysis()) == str(evaluation.failure_analysis())
     for threshold in (0.5, 1.0):
         rule = MatchRule("coverage", threshold=threshold)
         again, direct = rescore(loaded, match=rule, ks=(3,)), measured([FORMS[form](*cut) for cut in CUTS], rule)

@@ -67,13 +67,13 @@ def number_after(name: str, text: str) -> str:
 
 @pytest.mark.slow
 def test_each_of_the_tutorials_labels_matches_exactly_one_chunk_of_the_book(book: Dataset) -> None:
-    from raglift.matching.match import judge
+    from raglift.matching.match import match_rankings
     from raglift.matching.rule import MatchRule
     from raglift.records.rankings import Ranking
 
     query = book.query("anna-pavlovna")
     ranking = Ranking.of((chunk, None) for chunk in rl.RecursiveChunker(1000, 100).split(book.documents))
-    judged = judge([query], [[ranking]], MatchRule())[0]
+    judged = match_rankings([query], [[ranking]], MatchRule())[0]
     assert sorted(judged.matches.fact.tolist()) == [0, 1, 2]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import raglift as rl
-from raglift.auditing.result import audit_brief
+from raglift.auditing.result import audit_summary
 
 DOCUMENTS = [rl.Document("d", "The lamp is lit at dusk and put out at dawn. The horn gives two blasts in the fog.")]
 DATA = rl.Dataset.from_dict(
@@ -13,7 +13,7 @@ DATA = rl.Dataset.from_dict(
 
 
 def test_findings_are_counted_by_kind_and_listed_folded():
-    brief = audit_brief(rl.audit(DATA, chunkers=["recursive:60/0"]))
+    brief = audit_summary(rl.audit(DATA, chunkers=["recursive:60/0"]))
     assert brief.lead == "labels: 1 broken, 0 warnings"
     assert [[cell.text for cell in row] for row in brief.headline.rows] == [
         ["nowhere", "broken", "its text occurs nowhere in the documents", "1"]
@@ -27,6 +27,6 @@ def test_findings_are_counted_by_kind_and_listed_folded():
 
 def test_where_nothing_is_wrong_there_is_no_table_of_findings():
     clean = rl.Dataset.from_dict({"when?": "The lamp is lit at dusk and put out at dawn."}, documents=DOCUMENTS)
-    brief = audit_brief(rl.audit(clean))
+    brief = audit_summary(rl.audit(clean))
     assert not brief.headline.rows
     assert not brief.sections

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from raglift.cli.keeping import keep, save_somewhere
+from raglift.cli.saving import keep, save_somewhere
 from raglift.errors import RunError
 from raglift.results.evaluation import load_evaluation
 

@@ -105,7 +105,7 @@ def test_what_is_there_is_replaced_only_where_nothing_is_lost(run, runs: Path) -
         (["base", "--format", "csv", "-o", "report.html"], "found the ending '.html'; expected .csv or .parquet"),
         (["base", "--baseline", "base"], "report: found --baseline with one run"),
         (["base", "--hold-out"], "report: found --hold-out with one run"),
-        (["base", "reranked", "--include-cut"], "report: found --include-cut with several runs"),
+        (["base", "reranked", "--include-truncated"], "report: found --include-truncated with several runs"),
         (["base", "--primary", "ndcg@10"], "primary: found ndcg@10, which was not scored"),
         (["base", "reranked", "--names", "one"], "names: found 1; expected 2"),
         (["base", "--confidence", "2"], "confidence: found 2"),
@@ -127,7 +127,7 @@ def test_other_questions_are_no_comparison(run, runs: Path, ranked) -> None:
     traces = tuple(replace(trace, query_id=f"x{trace.query_id}") for trace in other.run.traces)
     scores = replace(other.scores, query_ids=tuple(query.id for query in queries))
     run_ = replace(other.run, traces=traces)
-    replace(other, dataset=Dataset(queries, name="x"), run=run_, scores=scores, judgements=()).save(runs / "x")
+    replace(other, dataset=Dataset(queries, name="x"), run=run_, scores=scores, match_table=()).save(runs / "x")
     code, _, err = run("report", "base", "x")
     assert code == 2
     assert "no quer" in err

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from raglift.base.normalization import normalize
-from raglift.base.validation import Place
+from raglift.base.validation import Location
 from raglift.records.anchors import Sources
 from raglift.records.documents import Document
 
@@ -16,9 +16,9 @@ WORDS = ["the", "sea", "Éclair", "straße", "ΣΟΦΟΣ", "naïve", "“quoted�
 
 
 def find(text: str, first: str, last: str) -> str | None:
-    place = Place("labels", [])
-    span = Sources([Document("doc", text)]).find_quote("doc", first, last, place)
-    assert (span is None) == bool(place.faults)
+    location = Location("labels", [])
+    span = Sources([Document("doc", text)]).find_quote("doc", first, last, location)
+    assert (span is None) == bool(location.faults)
     return None if span is None else text[slice(*span)]
 
 
@@ -58,9 +58,9 @@ def test_a_quote_that_occurs_twice(text: str, first: str) -> None:
 
 
 def test_long_lists_of_lines_are_cut() -> None:
-    place = Place("labels", [])
-    Sources([Document("doc", "again\n" * 30)]).find_quote("doc", "again", "again", place)
-    assert place.faults[0].found == '"again" 30 times in doc, at lines 1, 2, 3, 4, 5 and 25 more'
+    location = Location("labels", [])
+    Sources([Document("doc", "again\n" * 30)]).find_quote("doc", "again", "again", location)
+    assert location.faults[0].found == '"again" 30 times in doc, at lines 1, 2, 3, 4, 5 and 25 more'
 
 
 @st.composite
@@ -100,8 +100,8 @@ def test_a_hundred_labels_in_a_long_document_take_about_a_second() -> None:
     sources = Sources([Document("book", text)])
     began = time.perf_counter()
     for number in range(0, 60_000, 600):
-        place = Place("labels", [])
-        span = sources.find_quote("book", f"line {number} of", "others – short.", place)
+        location = Location("labels", [])
+        span = sources.find_quote("book", f"line {number} of", "others – short.", location)
         assert span is not None
         assert text[slice(*span)] == f"Line {number} of the book is – like the others – short."
     assert time.perf_counter() - began < 5  # generous: a busy machine

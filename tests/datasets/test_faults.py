@@ -2,26 +2,28 @@ from __future__ import annotations
 
 import pytest
 
-from raglift.base.validation import Place, nearest, quoted, shown
+from raglift.base.validation import Location, nearest, quoted, shown
 
 
 def test_places_nest() -> None:
-    place = Place("queries.jsonl", [])
-    assert str(place) == "queries.jsonl"
-    assert str(place / "id") == "queries.jsonl: id"
-    assert str(place.at_line(12) / "relevant" / 0 / "grade") == "queries.jsonl:12: relevant[0].grade"
+    location = Location("queries.jsonl", [])
+    assert str(location) == "queries.jsonl"
+    assert str(location / "id") == "queries.jsonl: id"
+    assert str(location.at_line(12) / "relevant" / 0 / "grade") == "queries.jsonl:12: relevant[0].grade"
 
 
 def test_faults_of_inner_places_are_noted_together() -> None:
-    place = Place("queries.jsonl", [])
-    (place.at_line(3) / "id").fault("3", "a text")
-    assert [str(fault) for fault in place.faults] == ["queries.jsonl:3: id: found 3; expected a text"]
+    location = Location("queries.jsonl", [])
+    (location.at_line(3) / "id").fault("3", "a text")
+    assert [str(fault) for fault in location.faults] == ["queries.jsonl:3: id: found 3; expected a text"]
 
 
 def test_what_a_terminal_would_act_on_is_in_no_fault() -> None:
-    place = Place("a\x1b[31m.txt", [])
-    (place / "b\u202e").fault("what another library says: \x0f", "\ud800")
-    assert [str(fault) for fault in place.faults] == ["a�[31m.txt: b�: found what another library says: �; expected �"]
+    location = Location("a\x1b[31m.txt", [])
+    (location / "b\u202e").fault("what another library says: \x0f", "\ud800")
+    assert [str(fault) for fault in location.faults] == [
+        "a�[31m.txt: b�: found what another library says: �; expected �"
+    ]
 
 
 @pytest.mark.parametrize(

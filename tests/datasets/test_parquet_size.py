@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from raglift.base.limits import fits
-from raglift.base.validation import Place
+from raglift.base.validation import Location
 
 TABLE = pa.table({"id": ["a", "b"], "n": pa.array([1, 2], pa.int64()), "lists": [[["a"]], [["b", "c"], []]]})
 
@@ -33,7 +33,7 @@ def damaged(tmp_path: Path) -> Path:
 
 def test_a_damaged_footer_is_an_error_and_not_the_end_of_the_process(damaged: Path) -> None:
     with pytest.raises(OSError, match="histogram size mismatch"):
-        fits(damaged, pq.ParquetFile(damaged), ["id"], Place("damaged.parquet", []))
+        fits(damaged, pq.ParquetFile(damaged), ["id"], Location("damaged.parquet", []))
 
 
 @pytest.mark.slow
@@ -51,7 +51,7 @@ def test_whoever_asks_is_not_kept_in_memory(tmp_path: Path) -> None:
 
     def ask() -> weakref.ref[set[str]]:
         held = set(TABLE.column_names)
-        assert fits(path, pq.ParquetFile(path), held, Place("whole.parquet", []))
+        assert fits(path, pq.ParquetFile(path), held, Location("whole.parquet", []))
         return weakref.ref(held)
 
     held = ask()
@@ -62,10 +62,10 @@ def test_whoever_asks_is_not_kept_in_memory(tmp_path: Path) -> None:
 def test_whole_files_fit_by_what_is_read_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "whole.parquet"
     pq.write_table(TABLE, path, row_group_size=1)
-    place = Place("whole.parquet", [])
+    location = Location("whole.parquet", [])
     file = pq.ParquetFile(path)
-    assert fits(path, file, ["id", "lists"], place)
+    assert fits(path, file, ["id", "lists"], location)
     monkeypatch.setenv("RAGLIFT_MAX_BYTES", "300")
-    assert fits(path, file, ["id"], place)
-    assert not fits(path, file, TABLE.column_names, place, as_objects=True)
-    assert "2 rows, which unpack to" in str(place.faults[0])
+    assert fits(path, file, ["id"], location)
+    assert not fits(path, file, TABLE.column_names, location, as_objects=True)
+    assert "2 rows, which unpack to" in str(location.faults[0])

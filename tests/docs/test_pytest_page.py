@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import raglift as rl
-from raglift.apps.expectations.expectation import ARGUMENTS
+from raglift.apps.pytest_integration.expectation import ARGUMENTS
 from raglift.components.retrievers import BM25Retriever
 
 from .pages import ROOT, differing, read_page

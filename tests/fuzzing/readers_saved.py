@@ -90,7 +90,14 @@ def _again(found: Evaluation) -> None:
 def _used(folder: Path) -> object:
     """Load it, and do with it what commands do."""
     found = load_evaluation(folder / "run")
-    told = [str(found), found.to_markdown(), found.per_query(), found.loss(), found.headroom(), found.by_tag()]
+    told = [
+        str(found),
+        found.to_markdown(),
+        found.per_query(),
+        found.failure_analysis(),
+        found.headroom(),
+        found.by_tag(),
+    ]
     told += [found.explain(query.id) for query in found.dataset if found.dataset.query(query.id) is query]
     told += [
         str(rescore(found, metrics=[*map(str, found.scores.metrics)])),

@@ -26,23 +26,22 @@ OPENING |= {
     "safe_load",
     "compose",
 }
-"""What a function calls that reads: of Python, of PyYAML and Arrow, and of `dataset.decoding` and its like."""
+"""What a function calls that reads: of Python, of PyYAML and Arrow, and of `base.strict_files` and its like."""
 
 EXCUSED = {
-    "auditing/tokens.py": "the files of the embedded model, which came with its package",
-    "chunking/encodings.py": "a vocabulary that comes with a package",
+    "auditing/labels.py": "the files of the embedded model, which came with its package",
+    "base/tokens.py": "a vocabulary that comes with a package",
     "cli/gate.py": "opens files to write them",
-    "environment.py": "the kernel tells of the processor",
-    "indexing/distillation.py _sha256": "bytes, whatever they say",
+    "running/options.py": "the kernel tells of the processor",
+    "components/static_model.py _sha256": "bytes, whatever they say",
     "judging/prompts/__init__.py": "comes with raglift",
-    "models.py": "the files of the embedded model, which came with its package",
-    "report/charts/embedding.py": "comes with a package",
-    "report/page/inlining.py": "comes with raglift",
+    "components/models.py": "the files of the embedded model, which came with its package",
+    "report/charts/parts.py": "comes with a package",
     "report/page/rendering.py": "looks for a mark in the first bytes, whatever they say",
-    "review/reviewing.py": "opens what `review/labels_file.py` reads",
-    "review/session.py _rescued": "decisions of this process",
-    "run_files/exporting/writing.py": "opens files to write them",
-    "store/saving.py": "metadata of this process",
+    "apps/review/server.py": "opens what `apps/review/labels_file.py` reads",
+    "apps/review/session.py _rescued": "decisions of this process",
+    "storage/rankings/write.py": "opens files to write them",
+    "storage/saving.py": "metadata of this process",
     "testing/openai_server.py": "requests of the tests' own",
     "testing/search_server.py": "requests of the tests' own",
 }

@@ -29,7 +29,7 @@ def test_a_significant_drop_beyond_the_margin_fails_and_a_rise_never_does(ranked
     assert one.difference.mean == pytest.approx(-1 / 3)
     better = rl.gate(good, baseline=bad, no_regression=["rr@3"])
     assert better.passed
-    assert only(better).flipped == ()
+    assert only(better).regressed == ()
     assert "MRR@3 did not get worse: 0.667 → 1.000" in str(better)
 
 
@@ -46,29 +46,29 @@ def test_a_drop_that_may_be_noise_passes_and_is_told_honestly(ranked) -> None:
     result = rl.gate(bad, baseline=good, no_regression=["rr@3"])
     one = only(result)
     assert (one.passed, one.dropped) == (True, True)
-    assert [flip.query_id for flip in one.flipped] == ["q0028"]
-    assert one.detectable is not None
+    assert [flip.query_id for flip in one.regressed] == ["q0028"]
+    assert one.minimum_detectable_effect is not None
     told = str(result).replace("\n", " ")
-    assert "MRR@3 dropped, but is not told apart from no change: 0.750 → 0.744" in told
-    assert f"so many queries show a true difference of {one.detectable:.3f} four times in five" in told
+    assert "MRR@3 dropped, but not significantly: 0.750 → 0.744" in told
+    assert f"so many queries show a true difference of {one.minimum_detectable_effect:.3f} four times in five" in told
     assert "1 query did worse: q0028" in told
 
 
 def test_flipped_queries_come_with_both_rankings_the_largest_drop_first(ranked) -> None:
     good = ranked([1] * 28 + [2, 1])
     bad = ranked([3] * 28 + [None, ValueError("gone")])
-    flipped = only(rl.gate(bad, baseline=good, no_regression=["rr@3"])).flipped
-    assert [flip.query_id for flip in flipped[:2]] == ["q0029", "q0000"]
-    assert flipped[-1].query_id == "q0028"
-    assert (flipped[0].before, flipped[0].after, flipped[0].hits_after) == (1.0, 0.0, ())
-    assert flipped[0].error == "retrieve: ValueError: gone"
-    first = flipped[1]
+    regressed = only(rl.gate(bad, baseline=good, no_regression=["rr@3"])).regressed
+    assert [flip.query_id for flip in regressed[:2]] == ["q0029", "q0000"]
+    assert regressed[-1].query_id == "q0028"
+    assert (regressed[0].before, regressed[0].after, regressed[0].hits_after) == (1.0, 0.0, ())
+    assert regressed[0].error == "retrieve: ValueError: gone"
+    first = regressed[1]
     assert (first.before, first.after) == (1.0, pytest.approx(1 / 3))
     assert (first.matched_before, first.matched_after) == ((1,), (3,))
     assert [len(hits) for hits in (first.hits_before, first.hits_after)] == [3, 3]  # down to the depth of the metric
     assert first.hits_after[2].chunk.text == "the stone with the number 0000 lies at the ford"
     assert first.text == "Where does stone number 0000 lie?"
-    assert flipped[-1].matched_after == ()
+    assert regressed[-1].matched_after == ()
 
 
 def test_several_metrics_are_corrected_together(ranked) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from junitparser import Error, JUnitXml
 
-from raglift.gating.ci import Undecided
+from raglift.gating.ci import GateError
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from raglift.gating.ci import Undecided
     ],
 )
 def test_it_says_why_in_each_form(is_incomplete: bool, said: str) -> None:
-    undecided = Undecided("now", "runs/now: found nothing there", is_incomplete)
+    undecided = GateError("now", "runs/now: found nothing there", is_incomplete)
     assert undecided.to_markdown() == f"### ❌ {said}\n\nruns/now: found nothing there\n"
     (suite,) = JUnitXml.fromstring(undecided.to_junit().encode("utf-8"))
     assert (suite.tests, suite.failures, suite.errors) == (1, 0, 1)
@@ -29,7 +29,7 @@ def test_it_says_why_in_each_form(is_incomplete: bool, said: str) -> None:
 
 
 def test_hostile_texts_break_out_of_no_form(hostile_text: str) -> None:
-    undecided = Undecided(hostile_text, hostile_text, is_incomplete=False)
+    undecided = GateError(hostile_text, hostile_text, is_incomplete=False)
     assert "<script>" not in undecided.to_markdown()
     assert "](http://" not in undecided.to_markdown()
     (suite,) = JUnitXml.fromstring(undecided.to_junit().encode("utf-8"))

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.matching.match import judge
-from raglift.matching.matches import Judgements
+from raglift.matching.match import match_rankings
+from raglift.matching.matches import MatchTable
 from raglift.matching.rule import MatchRule
 from raglift.records.documents import Chunk
 from raglift.records.labels import Fact, Passage, Query
@@ -16,7 +16,7 @@ TEXT = "".join(np.random.default_rng(0).choice(list("abcdefghijklmnopqrstuvwxyz"
 """No white space, and nothing occurs twice."""
 
 
-def piece(start: int, end: int) -> Chunk:
+def overlap(start: int, end: int) -> Chunk:
     return Chunk(TEXT[start:end], doc_id="d", start=start, end=end)
 
 
@@ -24,9 +24,9 @@ def span(start: int, end: int, grade: int = 1) -> Passage:
     return Passage(TEXT[start:end], "d", start, end, grade=grade)
 
 
-def judged(facts: list[list[Passage]], chunks: list[Chunk], threshold: float = 0.5) -> Judgements:
+def judged(facts: list[list[Passage]], chunks: list[Chunk], threshold: float = 0.5) -> MatchTable:
     query = Query("q", "?", tuple(Fact(tuple(passages)) for passages in facts))
-    (found,) = judge(
+    (found,) = match_rankings(
         [query], [[Ranking.of((chunk, None) for chunk in chunks)]], MatchRule("coverage", threshold=threshold)
     )
     return found
@@ -39,39 +39,39 @@ def satisfied(facts: list[list[Passage]], chunks: list[Chunk], threshold: float 
 
 
 def test_half_is_enough_and_less_is_not() -> None:
-    assert satisfied([[span(100, 200)]], [piece(0, 149)]) == []
-    assert satisfied([[span(100, 200)]], [piece(0, 150)]) == [(0, 1, 1)]
+    assert satisfied([[span(100, 200)]], [overlap(0, 149)]) == []
+    assert satisfied([[span(100, 200)]], [overlap(0, 150)]) == [(0, 1, 1)]
 
 
 def test_hits_together_cover() -> None:
-    parts = [piece(80, 130), piece(300, 400), piece(170, 220)]
+    parts = [overlap(80, 130), overlap(300, 400), overlap(170, 220)]
     assert satisfied([[span(100, 200)]], parts) == [(0, 3, 1)]
 
 
 def test_what_two_hits_share_counts_once() -> None:
-    assert satisfied([[span(100, 200)]], [piece(90, 140), piece(110, 145), piece(120, 149)]) == []
-    assert satisfied([[span(100, 200)]], [piece(90, 140), piece(110, 145), piece(120, 150)]) == [(0, 3, 1)]
+    assert satisfied([[span(100, 200)]], [overlap(90, 140), overlap(110, 145), overlap(120, 149)]) == []
+    assert satisfied([[span(100, 200)]], [overlap(90, 140), overlap(110, 145), overlap(120, 150)]) == [(0, 3, 1)]
 
 
 def test_alternatives_are_never_mixed() -> None:
-    assert satisfied([[span(100, 200), span(200, 300)]], [piece(160, 240)]) == []
+    assert satisfied([[span(100, 200), span(200, 300)]], [overlap(160, 240)]) == []
 
 
 def test_a_better_alternative_counts_when_it_is_covered_itself() -> None:
     fact = [span(100, 140, grade=1), span(200, 300, grade=3)]
-    assert satisfied([fact], [piece(90, 150), piece(190, 240), piece(240, 260)]) == [(0, 1, 1), (0, 3, 3)]
+    assert satisfied([fact], [overlap(90, 150), overlap(190, 240), overlap(240, 260)]) == [(0, 1, 1), (0, 3, 3)]
 
 
 def test_a_hit_is_relevant_from_twenty_characters_on() -> None:
-    found = judged([[span(100, 200)]], [piece(90, 119), piece(90, 120), piece(300, 330)])
+    found = judged([[span(100, 200)]], [overlap(90, 119), overlap(90, 120), overlap(300, 330)])
     assert found.matches.rank.tolist() == [2]
-    assert found.pieces.rank.tolist() == [1, 2]
+    assert found.overlaps.rank.tolist() == [1, 2]
     # What is not relevant by itself still covers
-    assert satisfied([[span(100, 130)]], [piece(90, 115)]) == [(0, 1, 1)]
+    assert satisfied([[span(100, 130)]], [overlap(90, 115)]) == [(0, 1, 1)]
 
 
 def test_a_chunk_id_is_satisfied_by_its_chunk() -> None:
-    assert satisfied([[Passage(chunk_id="c")]], [piece(0, 9), Chunk("anything", id="c")]) == [(0, 2, 1)]
+    assert satisfied([[Passage(chunk_id="c")]], [overlap(0, 9), Chunk("anything", id="c")]) == [(0, 2, 1)]
 
 
 def test_white_space_that_a_splitter_strips_is_no_loss() -> None:
@@ -82,7 +82,7 @@ def test_white_space_that_a_splitter_strips_is_no_loss() -> None:
 
 def test_text_and_offsets_cover_together() -> None:
     unknown = Chunk(TEXT[150:260])
-    assert satisfied([[span(100, 200)]], [piece(90, 120), unknown], threshold=0.7) == [(0, 2, 1)]
+    assert satisfied([[span(100, 200)]], [overlap(90, 120), unknown], threshold=0.7) == [(0, 2, 1)]
 
 
 @pytest.mark.parametrize("places", [False, True])
@@ -91,7 +91,7 @@ def test_an_independent_count_agrees(places: bool, seed: int) -> None:
     random = np.random.default_rng(seed)
     start, end = sorted(random.choice(len(TEXT), 2, replace=False).tolist())
     bounds = [sorted(random.choice(len(TEXT), 2, replace=False).tolist()) for _ in range(6)]
-    chunks = [piece(*bound) for bound in bounds]
+    chunks = [overlap(*bound) for bound in bounds]
     if not places:
         bounds = [bound for bound in bounds if min(bound[1], end) - max(bound[0], start) >= 20]
         chunks = [Chunk(TEXT[slice(*bound)]) for bound in bounds]

@@ -21,7 +21,7 @@ from raglift.matching.coverage import (
     is_enough,
     trimmed,
 )
-from raglift.matching.match import inventory_of, judge
+from raglift.matching.match import inventory_of, match_rankings
 from raglift.matching.overlap import match_passage
 from raglift.matching.rule import MatchRule, Text
 from raglift.records.documents import Chunk, Document
@@ -137,7 +137,7 @@ def cases(draw: st.DrawFn) -> tuple[Query, list[Chunk], Document]:
 
 def satisfied(query: Query, chunks: list[Chunk], rule: MatchRule) -> set[int]:
     """The facts that a ranking of chunks satisfies."""
-    (judged,) = judge([query], [[Ranking.of((chunk, None) for chunk in chunks)]], rule)
+    (judged,) = match_rankings([query], [[Ranking.of((chunk, None) for chunk in chunks)]], rule)
     return set(judged.satisfied.fact.tolist())
 
 
@@ -167,14 +167,14 @@ def test_hits_attainable_facts_and_upper_bounds_agree(
     assert can_be is not None
     assert set(np.flatnonzero(can_be).tolist()) == expected
     text = Text(rule)
-    pieces = {
+    overlaps = {
         (number, alternative): [
             (index, match) for index, each in enumerate(chunks) if (match := match_passage(each, passage, rule, text))
         ]
         for number, fact in enumerate(query.facts)
         for alternative, passage in enumerate(fact.passages)
     }
-    needs = requirements_of(query, pieces, rule)
+    needs = requirements_of(query, overlaps, rule)
     for k in range(1, len(chunks) + 1):
         best = max(len(satisfied(query, list(chosen), rule)) for chosen in combinations(chunks, k))
         assert best_facts(needs, k) == Best(best, exact=True)

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raglift.errors import DatasetError
-from raglift.matching.match import judge
-from raglift.matching.match_ids import judge_ids
-from raglift.matching.matches import Judgements
+from raglift.matching.by_id import match_ids
+from raglift.matching.match import match_rankings
+from raglift.matching.matches import MatchTable
 from raglift.matching.rule import MatchRule
 from raglift.records.documents import Chunk
 from raglift.records.labels import Fact, Passage, Query
@@ -25,25 +25,25 @@ labels = st.dictionaries(st.sampled_from(NAMES), st.integers(0, 3), max_size=6)
 ids = st.lists(st.sampled_from(NAMES), max_size=10)  # the same id may come back twice
 
 
-def by_objects(cases: list[tuple[dict[str, int], list[str]]]) -> Judgements:
+def by_objects(cases: list[tuple[dict[str, int], list[str]]]) -> MatchTable:
     """The ordinary way: a fact a label, a chunk a hit."""
     queries = [
         Query(str(number), "?", tuple(Fact((Passage(chunk_id=name, grade=g),)) for name, g in grades.items() if g))
         for number, (grades, _) in enumerate(cases)
     ]
     rankings = [Ranking.of((Chunk("text", id=name), None) for name in found) for _, found in cases]
-    (judged,) = judge(queries, [rankings], MatchRule())
+    (judged,) = match_rankings(queries, [rankings], MatchRule())
     return judged
 
 
-def matched(judged: Judgements) -> list[tuple[int, int, int, int]]:
+def matched(judged: MatchTable) -> list[tuple[int, int, int, int]]:
     rows = judged.matches
     return list(zip(rows.query.tolist(), rows.rank.tolist(), rows.fact.tolist(), rows.grade.tolist(), strict=True))
 
 
 @given(st.lists(st.tuples(labels, ids), min_size=1, max_size=8))
 def test_the_judgements_are_those_of_chunks_and_labels(cases: list[tuple[dict[str, int], list[str]]]) -> None:
-    found = judge_ids(
+    found = match_ids(
         {str(number): names for number, (_, names) in enumerate(cases)},
         {str(number): grades for number, (grades, _) in enumerate(cases)},
     )
@@ -68,13 +68,13 @@ def test_the_judgements_are_those_of_chunks_and_labels(cases: list[tuple[dict[st
 
 
 def test_a_query_without_a_ranking_came_back_empty() -> None:
-    judged = judge_ids({"b": ["x"], "c": ["x"]}, {"a": ["x"], "b": ["x"]})
+    judged = match_ids({"b": ["x"], "c": ["x"]}, {"a": ["x"], "b": ["x"]})
     assert judged.hits.tolist() == [0, 1]
     assert matched(judged) == [(1, 1, 1, 1)]
 
 
 def test_what_was_judged_irrelevant_is_no_fact() -> None:
-    judged = judge_ids({"a": ["no", "never", "yes"]}, {"a": {"no": 0, "never": -1, "yes": 2}, "b": {"no": 0}})
+    judged = match_ids({"a": ["no", "never", "yes"]}, {"a": {"no": 0, "never": -1, "yes": 2}, "b": {"no": 0}})
     assert judged.facts.query.tolist() == [0]
     assert matched(judged) == [(0, 3, 0, 2)]
 
@@ -91,7 +91,7 @@ def test_what_was_judged_irrelevant_is_no_fact() -> None:
     ids=lambda value: type(value).__name__,
 )
 def test_a_ranking_is_anything_that_gives_ids_in_order(ranking: Any) -> None:
-    assert matched(judge_ids({"a": ranking}, {"a": ["y"]})) == [(0, 2, 0, 1)]
+    assert matched(match_ids({"a": ranking}, {"a": ["y"]})) == [(0, 2, 0, 1)]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_a_ranking_is_anything_that_gives_ids_in_order(ranking: Any) -> None:
     ids=lambda value: type(value).__name__,
 )
 def test_labels_are_ids_or_grades_of_ids(labels: Any) -> None:
-    assert matched(judge_ids({"a": ["x", "y"]}, {"a": labels})) == [(0, 2, 0, 1)]
+    assert matched(match_ids({"a": ["x", "y"]}, {"a": labels})) == [(0, 2, 0, 1)]
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_labels_are_ids_or_grades_of_ids(labels: Any) -> None:
 )
 def test_what_is_no_ranking_is_said(ranking: Any, found: str) -> None:
     with pytest.raises(DatasetError) as caught:
-        judge_ids({"a": ranking}, {"a": ["x"]})
+        match_ids({"a": ranking}, {"a": ["x"]})
     assert [str(fault) for fault in caught.value.faults] == [found]
 
 
@@ -145,7 +145,7 @@ def test_what_is_no_ranking_is_said(ranking: Any, found: str) -> None:
 )
 def test_what_is_no_label_is_said(labels: Any, found: str) -> None:
     with pytest.raises(DatasetError) as caught:
-        judge_ids({"a": ["x"]}, {"a": labels})
+        match_ids({"a": ["x"]}, {"a": labels})
     assert [str(fault) for fault in caught.value.faults] == [found]
 
 
@@ -153,7 +153,7 @@ def test_every_fault_is_listed() -> None:
     rankings: Any = {"a": "x", "b": [1], 7: ["x"]}
     relevant: Any = {"a": {"x": None}, "b": {"x": "high", "y": 1}, None: ["x"]}
     with pytest.raises(DatasetError, match="nothing was scored") as caught:
-        judge_ids(rankings, relevant)
+        match_ids(rankings, relevant)
     assert [fault.where for fault in caught.value.faults] == [
         "relevant",
         'relevant: "a"."x"',
@@ -167,13 +167,13 @@ def test_every_fault_is_listed() -> None:
 @pytest.mark.parametrize("given", [[("a", ["x"])], "a", None])
 def test_both_are_mappings(given: Any) -> None:
     with pytest.raises(DatasetError, match="expected a mapping from query id to a list of ids, best first"):
-        judge_ids(given, {"a": ["x"]})
+        match_ids(given, {"a": ["x"]})
     with pytest.raises(DatasetError, match=r"relevant: found .* expected a mapping from query id to a list of ids"):
-        judge_ids({"a": ["x"]}, given)
+        match_ids({"a": ["x"]}, given)
 
 
 def test_nothing_that_was_given_is_changed() -> None:
     rankings, relevant = {"a": ["x", "x"]}, {"a": {"x": 1, "y": 0}}
-    judge_ids(rankings, relevant)
+    match_ids(rankings, relevant)
     assert rankings == {"a": ["x", "x"]}
     assert relevant == {"a": {"x": 1, "y": 0}}

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raglift.matching.match import grade_by_labels, judge
+from raglift.matching.match import grade_by_labels, match_rankings
 from raglift.matching.rule import MatchRule, Text
 from raglift.metrics.budgets import tokens
 from raglift.metrics.computing import compute
@@ -24,7 +24,7 @@ def query(*irrelevant, labelled=True):
 
 
 def found(asked, *chunks, rule=None):
-    (judged,) = judge([asked], [[Ranking.of((chunk, None) for chunk in chunks)]], rule or MatchRule())
+    (judged,) = match_rankings([asked], [[Ranking.of((chunk, None) for chunk in chunks)]], rule or MatchRule())
     return judged
 
 

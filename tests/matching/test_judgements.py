@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from raglift.matching.match import judge
-from raglift.matching.matches import FactTable, Judgements, Matches, satisfactions_of
+from raglift.matching.match import match_rankings
+from raglift.matching.matches import FactTable, Matches, MatchTable, satisfactions_of
 from raglift.matching.rule import MatchRule
 from raglift.records.documents import Chunk
 from raglift.records.labels import Fact, Passage, Query
@@ -61,12 +61,12 @@ def test_a_fact_is_satisfied_at_its_first_match_and_at_each_better_one(
     assert list(zip(found.fact, found.rank, found.grade, strict=True)) == satisfied
 
 
-def judged(queries: list[Query], *stages: list[list[str]]) -> list[Judgements]:
+def judged(queries: list[Query], *stages: list[list[str]]) -> list[MatchTable]:
     rankings = [
         [Ranking.of((Chunk(f"text of {name}", id=name), None) for name in ids) for ids in of_stage]
         for of_stage in stages
     ]
-    return judge(queries, rankings, MatchRule())
+    return match_rankings(queries, rankings, MatchRule())
 
 
 def by_id(*ids: str) -> Fact:
@@ -80,13 +80,13 @@ def test_the_tables_cover_all_queries_and_number_facts_across_them() -> None:
         Query("q3", "?", (by_id("a"),), answerable=False),
         Query("q4", "?", (Fact((Passage(chunk_id="a", grade=2), Passage(chunk_id="d", grade=4))),)),
     ]
-    (judgements,) = judged(queries, [["c", "a", "x"], ["a"], ["a"], []])
-    assert judgements.queries == 4
-    assert judgements.hits.tolist() == [3, 1, 1, 0]
-    assert judgements.facts.query.tolist() == [0, 0, 3]
-    assert judgements.facts.ideal_grade.tolist() == [1, 1, 4]
-    assert judgements.facts.passages.tolist() == [1, 2, 2]
-    matches = judgements.matches
+    (match_table,) = judged(queries, [["c", "a", "x"], ["a"], ["a"], []])
+    assert match_table.queries == 4
+    assert match_table.hits.tolist() == [3, 1, 1, 0]
+    assert match_table.facts.query.tolist() == [0, 0, 3]
+    assert match_table.facts.ideal_grade.tolist() == [1, 1, 4]
+    assert match_table.facts.passages.tolist() == [1, 2, 2]
+    matches = match_table.matches
     assert list(zip(matches.query, matches.rank, matches.fact, matches.passage, strict=True)) == [
         (0, 1, 1, 1),
         (0, 2, 0, 0),
@@ -114,9 +114,9 @@ def test_a_hit_that_comes_back_again_is_marked() -> None:
 
 
 def test_nothing_to_judge() -> None:
-    (judgements,) = judged([], [])
-    assert (judgements.queries, len(judgements.hits), len(judgements.matches.query)) == (0, 0, 0)
-    assert judge([Query("q", "?")], [], MatchRule()) == []
+    (match_table,) = judged([], [])
+    assert (match_table.queries, len(match_table.hits), len(match_table.matches.query)) == (0, 0, 0)
+    assert match_rankings([Query("q", "?")], [], MatchRule()) == []
 
 
 def ranking_of(*names: str) -> Ranking:
@@ -126,7 +126,7 @@ def ranking_of(*names: str) -> Ranking:
 def test_hits_whose_id_came_back_before_are_told_whether_they_match_or_not() -> None:
     queries = [Query("q", "?", (Fact((Passage(chunk_id="a"),)),)), Query("r", "?", (Fact((Passage(chunk_id="b"),)),))]
     rankings = [ranking_of("x", "a", "x", "a", "a"), ranking_of("a", "b", "b")]
-    (judged,) = judge(queries, [rankings], MatchRule())
+    (judged,) = match_rankings(queries, [rankings], MatchRule())
     found = list(zip(judged.repeats.query.tolist(), judged.repeats.rank.tolist(), strict=True))
     assert found == [(0, 3), (0, 4), (0, 5), (1, 3)]
     cut = judged.cut(np.array([3, 2])).repeats
@@ -139,6 +139,6 @@ def test_the_same_label_in_two_facts_of_a_query_is_told() -> None:
     facts = (Fact((Passage(chunk_id="a"), lamp)), Fact((elsewhere, Passage(chunk_id="a", grade=3))), Fact((lamp,)))
     unlabelled = Query("no", "?", facts, answerable=False)
     queries = [Query("q", "?", facts), unlabelled, Query("r", "?", (Fact((lamp,)),))]
-    (judged,) = judge(queries, [[Ranking()] * 3], MatchRule())
+    (judged,) = match_rankings(queries, [[Ranking()] * 3], MatchRule())
     assert judged.passages.same_as.tolist() == [0, 1, 2, 0, 1, 5]
     assert judged.passages.grades.tolist() == [1, 2, 1, 3, 2, 2]

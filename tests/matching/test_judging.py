@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from raglift.base.normalization import normalize
 from raglift.matching.match import judge
-from raglift.matching.matches import Direction, Judgements
+from raglift.matching.matches import Direction, MatchTable
 from raglift.matching.overlap import PassageMatch, cover_passage, match_passage
 from raglift.matching.rule import MatchRule, Text
 from raglift.records.documents import Chunk
@@ -35,9 +35,9 @@ def direction(chunk: str, passage: str, rule: MatchRule | None = None) -> int | 
     return None if found is None else found.direction
 
 
-def judged(query: Query, *chunks: Chunk) -> Judgements:
-    (judgements,) = judge([query], [[Ranking.of((chunk, None) for chunk in chunks)]], MatchRule())
-    return judgements
+def judged(query: Query, *chunks: Chunk) -> MatchTable:
+    (match_table,) = judge([query], [[Ranking.of((chunk, None) for chunk in chunks)]], MatchRule())
+    return match_table
 
 
 def test_a_chunk_that_contains_the_passage_covers_all_of_it() -> None:
@@ -102,11 +102,11 @@ def test_quotes_and_dashes_are_the_same_only_with_unicode_folding() -> None:
 
 @given(st.data())
 def test_pieces_of_one_text_match_exactly_when_one_contains_the_other(data: st.DataObject) -> None:
-    def piece() -> str:
+    def overlap() -> str:
         start = data.draw(st.integers(0, len(PARAGRAPH)))
         return PARAGRAPH[start : start + data.draw(st.integers(0, 60))]
 
-    chunk, passage, minimum_length = piece(), piece(), data.draw(st.integers(0, 30))
+    chunk, passage, minimum_length = overlap(), overlap(), data.draw(st.integers(0, 30))
     found = match(chunk, passage, MatchRule(minimum_length=minimum_length))
     inner, outer = normalize(passage), normalize(chunk)
     if inner and outer and inner in outer:
@@ -131,15 +131,15 @@ class TestAnchoredPassages:
         self, doc_id: str | None, matches: int, by_text_alone: int
     ) -> None:
         query = Query("q", "When?", (Fact((self.PASSAGE,)),))
-        judgements = judged(query, Chunk(PARAGRAPH, doc_id=doc_id))
-        assert len(judgements.matches.rank) == matches
-        assert judgements.by_text_alone == by_text_alone
+        match_table = judged(query, Chunk(PARAGRAPH, doc_id=doc_id))
+        assert len(match_table.matches.rank) == matches
+        assert match_table.by_text_alone == by_text_alone
 
     def test_a_passage_without_a_document_matches_any(self) -> None:
         query = Query("q", "When?", (Fact((Passage("It was in July, 1805"),)),))
-        judgements = judged(query, Chunk(PARAGRAPH, doc_id="ak"), Chunk(PARAGRAPH))
-        assert judgements.matches.rank.tolist() == [1, 2]
-        assert judgements.by_text_alone == 0
+        match_table = judged(query, Chunk(PARAGRAPH, doc_id="ak"), Chunk(PARAGRAPH))
+        assert match_table.matches.rank.tolist() == [1, 2]
+        assert match_table.by_text_alone == 0
 
     def test_matches_by_text_alone_are_counted_for_each_stage(self) -> None:
         query = Query("q", "When?", (Fact((self.PASSAGE,)),))
@@ -159,10 +159,10 @@ class TestChunkIds:
 
     def test_ids_and_texts_in_one_fact(self) -> None:
         fact = Fact((Passage(chunk_id="c7", grade=3), Passage("It was in July, 1805")))
-        judgements = judged(
+        match_table = judged(
             Query("q", "When?", (fact,)), Chunk(PARAGRAPH, id="c1"), Chunk("x", id="c2"), Chunk("y", id="c7")
         )
-        matches = judgements.matches
+        matches = match_table.matches
         assert matches.rank.tolist() == [1, 3]
         assert matches.passage.tolist() == [1, 0]
         assert matches.grade.tolist() == [1, 3]
@@ -178,7 +178,7 @@ def test_judging_finds_what_each_hit_and_passage_share_by_themselves(mode: str) 
     for passages in (labels, labels[:1], labels[2:], labels[::2]):
         query = Query("q", "?", tuple(Fact((passage,)) for passage in passages))
         (found,) = judge([query], [[Ranking.of((chunk, None) for chunk in chunks)]], rule)
-        pairs = set(zip(found.pieces.rank.tolist(), found.pieces.fact.tolist(), strict=True))
+        pairs = set(zip(found.overlaps.rank.tolist(), found.overlaps.fact.tolist(), strict=True))
         assert pairs == {
             (rank, fact)
             for rank, chunk in enumerate(chunks, start=1)
@@ -190,14 +190,14 @@ def test_judging_finds_what_each_hit_and_passage_share_by_themselves(mode: str) 
 
 def test_one_hit_may_match_several_facts() -> None:
     query = Query("q", "?", tuple(Fact((Passage(text),)) for text in ("Genoa", "Lucca", "Moscow")))
-    judgements = judged(query, Chunk(PARAGRAPH))
-    assert judgements.matches.fact.tolist() == [0, 1]
+    match_table = judged(query, Chunk(PARAGRAPH))
+    assert match_table.matches.fact.tolist() == [0, 1]
 
 
 def test_hits_with_one_id_and_different_texts_are_judged_apart() -> None:
     query = Query("q", "?", (Fact((Passage("Genoa"),)),))
-    judgements = judged(query, Chunk("Lucca alone", id="c1"), Chunk("Genoa alone", id="c1"))
-    assert judgements.matches.rank.tolist() == [2]
+    match_table = judged(query, Chunk("Lucca alone", id="c1"), Chunk("Genoa alone", id="c1"))
+    assert match_table.matches.rank.tolist() == [2]
 
 
 def test_every_direction_has_a_name() -> None:

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from raglift.base.normalization import normalize
-from raglift.matching.match import judge
+from raglift.matching.match import match_rankings
 from raglift.matching.rule import MatchRule
 from raglift.records.documents import Chunk
 from raglift.records.labels import Fact, Passage, Query
@@ -38,15 +38,15 @@ def verdicts(passage: Passage, chunks: list[Chunk], rule: MatchRule) -> Verdicts
     query = Query("q", "?", (Fact((passage,)),))
     unwanted = Query("u", "?", (Fact((Passage("something else altogether"),)),), judged_irrelevant=(passage,))
     ranking = Ranking.of((chunk, None) for chunk in chunks)
-    (judged,) = judge([query, unwanted], [[ranking, ranking]], rule)
-    matches, pieces = judged.matches, judged.pieces
-    of_query = pieces.query == 0
+    (judged,) = match_rankings([query, unwanted], [[ranking, ranking]], rule)
+    matches, overlaps = judged.matches, judged.overlaps
+    of_query = overlaps.query == 0
     return (
         matches.rank[matches.query == 0].tolist(),
-        pieces.rank[of_query].tolist(),
-        pieces.direction[of_query].tolist(),
-        pieces.normalized_start[of_query].tolist(),
-        pieces.normalized_end[of_query].tolist(),
+        overlaps.rank[of_query].tolist(),
+        overlaps.direction[of_query].tolist(),
+        overlaps.normalized_start[of_query].tolist(),
+        overlaps.normalized_end[of_query].tolist(),
         judged.satisfied.rank.tolist(),
         judged.irrelevant.rank.tolist(),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from raglift.matching.match import inventory_of, reach_of
+from raglift.matching.match import inventory_of, span_upper_bound_of
 from raglift.matching.rule import MatchRule
 from raglift.records.documents import Chunk, Document
 from raglift.records.labels import Fact, Passage, Query
@@ -31,7 +31,7 @@ def query(*facts: Passage | tuple[Passage, ...]) -> Query:
 
 
 def reach(chunks: list[Chunk], *queries: Query) -> list[tuple[int, int, int]]:
-    found = reach_of(queries, inventory_of(queries, chunks, (TOWER,), COVERAGE), COVERAGE)
+    found = span_upper_bound_of(queries, inventory_of(queries, chunks, (TOWER,), COVERAGE), COVERAGE)
     columns = (found.covered.tolist(), found.passages.tolist(), found.chunks.tolist())
     return list(zip(*columns, strict=True))
 
@@ -82,5 +82,5 @@ def test_where_abutting_chunks_were_not_looked_for_none_of_them_counts() -> None
     queries = [query(passage(20, 40))]
     kept = inventory_of(queries, cut(20), (TOWER,), COVERAGE)
     assert len(kept.touching) == 3
-    assert reach_of(queries, kept, COVERAGE).chunks.tolist() == [60]
-    assert reach_of(queries, replace(kept, abutting=False), COVERAGE).chunks.tolist() == [20]
+    assert span_upper_bound_of(queries, kept, COVERAGE).chunks.tolist() == [60]
+    assert span_upper_bound_of(queries, replace(kept, abutting=False), COVERAGE).chunks.tolist() == [20]

@@ -24,7 +24,7 @@ from langchain_text_splitters import RecursiveCharacterTextSplitter
 from raglift.base.normalization import normalize, normalize_with_offsets
 from raglift.base.tokens import load_encoding
 from raglift.components.chunkers import Chunker, RecursiveChunker, TokenChunker
-from raglift.matching.match import judge
+from raglift.matching.match import match_rankings
 from raglift.matching.overlap import cover_passage
 from raglift.matching.rule import MatchRule, Text
 from raglift.metrics.parsing import parse
@@ -88,20 +88,22 @@ def assert_same_pieces(passage: Passage, chunks: Sequence[Chunk]) -> None:
     text, wanted = Text(rule), passage.text or ""
     covered = np.zeros((2, len(wanted)), dtype=bool)
     for chunk in chunks:
-        pieces = [cover_passage(each, passage, rule, text) for each in (chunk, unplaced(chunk))]
-        parts = ["" if piece is None else normalize(wanted[piece.start : piece.end]) for piece in pieces]
+        overlaps = [cover_passage(each, passage, rule, text) for each in (chunk, unplaced(chunk))]
+        parts = ["" if overlap is None else normalize(wanted[overlap.start : overlap.end]) for overlap in overlaps]
         told = len(parts[0]) >= 20 or parts[0] == normalize(wanted)
         assert parts[1] == (parts[0] if told else "")
-        for row, piece in zip(covered, pieces, strict=True):
-            if piece is not None:
-                row[piece.start : piece.end] = True
+        for row, overlap in zip(covered, overlaps, strict=True):
+            if overlap is not None:
+                row[overlap.start : overlap.end] = True
     missed = [at for at in np.flatnonzero(covered[0] & ~covered[1]).tolist() if not wanted[at].isspace()]
     assert all(len(normalize(wanted[:at])) < 20 or len(normalize(wanted[at + 1 :])) < 20 for at in missed)
 
 
 def is_satisfied(passage: Passage, chunks: Iterable[Chunk], threshold: float) -> bool:
     ranking = Ranking.of((chunk, None) for chunk in chunks)
-    (judged,) = judge([Query("q", "?", (Fact((passage,)),))], [[ranking]], MatchRule("coverage", threshold=threshold))
+    (judged,) = match_rankings(
+        [Query("q", "?", (Fact((passage,)),))], [[ranking]], MatchRule("coverage", threshold=threshold)
+    )
     return len(judged.satisfied.fact) > 0
 
 

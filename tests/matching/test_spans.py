@@ -12,15 +12,15 @@ from raglift.matching.overlap import best_covered, covered_characters
 from raglift.records.labels import Fact, Passage, Query
 
 TEXT = "abcdefghijklmnopqrstuvwxyz" * 4
-Pieces = dict[int, list[tuple[int, int]]]
+Overlaps = dict[int, list[tuple[int, int]]]
 
 
 def passage(start: int, end: int, doc_id: str = "d") -> Passage:
     return Passage(TEXT[start:end], doc_id, start, end)
 
 
-def totals(queries: list[Query], pieces: Pieces) -> list[list[int]]:
-    covered, wanted = covered_characters(len(queries), fact_table(queries), passage_table(queries), pieces)
+def totals(queries: list[Query], overlaps: Overlaps) -> list[list[int]]:
+    covered, wanted = covered_characters(len(queries), fact_table(queries), passage_table(queries), overlaps)
     return [covered.tolist(), wanted.tolist()]
 
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from raglift.matching.match import judge
-from raglift.matching.matches import Judgements
+from raglift.matching.match import match_rankings
+from raglift.matching.matches import MatchTable
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import compute
 from raglift.metrics.parsing import parse
@@ -29,15 +29,15 @@ def _fact(given: Alternative | list[Alternative]) -> Fact:
     return Fact(tuple(_passage(alternative) for alternative in alternatives))
 
 
-def _judged(*cases: tuple[Labels, Sequence[str]]) -> Judgements:
+def _judged(*cases: tuple[Labels, Sequence[str]]) -> MatchTable:
     queries = [Query(f"q{number}", "?", tuple(map(_fact, labels))) for number, (labels, _) in enumerate(cases)]
     rankings = [Ranking.of((Chunk("text", id=name), None) for name in ids) for _, ids in cases]
-    (judgements,) = judge(queries, [rankings], MatchRule())
-    return judgements
+    (match_table,) = match_rankings(queries, [rankings], MatchRule())
+    return match_table
 
 
 @pytest.fixture(scope="session")
-def judged() -> Callable[..., Judgements]:
+def judged() -> Callable[..., MatchTable]:
     """Judges rankings of chunk ids: `judged((labels, ids), …)`, one pair a query."""
     return _judged
 

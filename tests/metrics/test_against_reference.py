@@ -182,10 +182,10 @@ def reference(case: Case, metric: Metric) -> float:
 @given(st.lists(case | unlabelled, min_size=1, max_size=6), depths)
 @settings(max_examples=300, deadline=None)
 def test_every_metric_against_the_slow_implementation(judged, cases: list[Case], k: int | None) -> None:
-    judgements = judged(*cases)
+    match_table = judged(*cases)
     for metric in metrics_at(k):
         expected = [reference(case, metric) for case in cases]
-        found = compute(judgements, metric)
+        found = compute(match_table, metric)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12, err_msg=str(metric))
 
 
@@ -194,8 +194,8 @@ def values(judged) -> Callable[[Case, int | None], dict[Metric, float]]:
     """All metrics of one query at one depth."""
 
     def values(case: Case, k: int | None) -> dict[Metric, float]:
-        judgements = judged(case)
-        return {metric: float(compute(judgements, metric)[0]) for metric in metrics_at(k)}
+        match_table = judged(case)
+        return {metric: float(compute(match_table, metric)[0]) for metric in metrics_at(k)}
 
     return values
 

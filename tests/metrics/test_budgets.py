@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from raglift.base.tokens import TokenCounts
 from raglift.errors import ConfigurationError
-from raglift.matching.match import judge
-from raglift.matching.matches import Judgements
+from raglift.matching.match import match_rankings
+from raglift.matching.matches import MatchTable
 from raglift.matching.rule import MatchRule
 from raglift.metrics.budgets import prefix_lengths, tokens
 from raglift.metrics.computing import compute
@@ -38,11 +38,11 @@ class Characters(TokenCounts):
         return np.array([len(text) for text in texts], dtype=np.int64)
 
 
-def judged(facts: Sequence[Sequence[Passage]], *rankings: Sequence[Chunk], rule: MatchRule | None = None) -> Judgements:
+def judged(facts: Sequence[Sequence[Passage]], *rankings: Sequence[Chunk], rule: MatchRule | None = None) -> MatchTable:
     """Judge rankings of one query's chunks, each as a query of its own."""
     query = Query("q", "?", tuple(Fact(tuple(passages)) for passages in facts))
     stage = [Ranking.of((chunk, None) for chunk in ranking) for ranking in rankings]
-    (found,) = judge([query] * len(stage), [stage], rule or MatchRule(), counter=Characters())
+    (found,) = match_rankings([query] * len(stage), [stage], rule or MatchRule(), counter=Characters())
     return found
 
 
@@ -258,15 +258,15 @@ def test_context_tokens_are_those_of_the_first_k_hits() -> None:
 def test_what_is_cut_at_a_budget_is_cut_once() -> None:
     whole = judged(facts("a"), RANKING)
     compute(whole, Recall @ tokens(800))
-    first = whole.beginnings[800]
+    first = whole.prefixes[800]
     compute(whole, Metric("ndcg") @ tokens(800))
-    assert whole.beginnings == {800: first}
+    assert whole.prefixes == {800: first}
 
 
 def test_tokens_are_those_of_cl100k_base() -> None:
     # OpenAI's own example: "tiktoken is great!" has six tokens in cl100k_base
     query = Query("q", "?", (Fact((Passage(chunk_id="b"),)),))
     stage = [Ranking.of([(Chunk("tiktoken is great!", id="a"), None), (Chunk("tiktoken is great!", id="b"), None)])]
-    (found,) = judge([query], [stage], MatchRule())
+    (found,) = match_rankings([query], [stage], MatchRule())
     at = [compute(found, Recall @ tokens(most)).tolist() for most in (6, 11, 12)]
     assert at == [[0], [0], [1]]

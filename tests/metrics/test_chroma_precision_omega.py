@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import raglift as rl
 from raglift.components.chunkers import Chunker, RecursiveChunker, TokenChunker
 from raglift.datasets.formats.chunking_evaluation import is_chunking_evaluation, read_chunking_evaluation
-from raglift.matching.match import inventory_of, judge, reach_of
+from raglift.matching.match import inventory_of, match_rankings, span_upper_bound_of
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import compute
 from raglift.metrics.parsing import parse
@@ -77,16 +77,16 @@ def precision_omega(references: list[Range], chunks: list[Range]) -> float:
 
 def omegas(queries: tuple[Query, ...], chunks: list[Chunk], documents: tuple[Document, ...]) -> list[float]:
     rule = MatchRule("coverage")
-    reach = reach_of(queries, inventory_of(queries, chunks, documents, rule), rule)
-    (judged,) = judge(queries, [[Ranking() for _ in queries]], rule, reach=reach)
+    reach = span_upper_bound_of(queries, inventory_of(queries, chunks, documents, rule), rule)
+    (judged,) = match_rankings(queries, [[Ranking() for _ in queries]], rule, reach=reach)
     values: list[float] = compute(judged, parse("span_precision_omega")).tolist()
     return values
 
 
-def place_of(piece: Chunk | Passage) -> Range:
-    assert piece.start is not None
-    assert piece.end is not None
-    return piece.start, piece.end
+def place_of(overlap: Chunk | Passage) -> Range:
+    assert overlap.start is not None
+    assert overlap.end is not None
+    return overlap.start, overlap.end
 
 
 def expected_omegas(queries: tuple[Query, ...], chunks: list[Chunk]) -> list[float]:

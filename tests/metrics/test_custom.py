@@ -80,14 +80,14 @@ def test_recall_and_precision_written_anew_are_raglifts(judged, pairs, k: int | 
         return ranking.found / ranking.facts
 
     @metric("own_relevant", vectorized=True)
-    def own_relevant(judgements, metric):
-        query, _, _ = relevant_hits(judgements, metric.k)
-        shown = np.minimum(judgements.hits, metric.k or 99).astype(float)
-        return per_query(sum_by(query, np.ones(len(query)), judgements.queries), shown)
+    def own_relevant(match_table, metric):
+        query, _, _ = relevant_hits(match_table, metric.k)
+        shown = np.minimum(match_table.hits, metric.k or 99).astype(float)
+        return per_query(sum_by(query, np.ones(len(query)), match_table.queries), shown)
 
-    judgements = judged(*pairs)
+    match_table = judged(*pairs)
     at = [Metric(name, k) for name in ("own_recall", "recall", "own_relevant")]
-    ours, theirs, relevant = (compute(judgements, each).tolist() for each in at)
+    ours, theirs, relevant = (compute(match_table, each).tolist() for each in at)
     assert ours == theirs
     for share, (wanted, found) in zip(relevant, pairs, strict=True):
         first = found[:k]
@@ -225,13 +225,13 @@ def test_what_was_retrieved_is_kept_when_metrics_fail(tmp_path: Path) -> None:
     ],
 )
 def test_what_a_vectorized_function_may_not_do(found: Any, message: str) -> None:
-    bad = metric("bad", vectorized=True)(lambda judgements, metric: found)
+    bad = metric("bad", vectorized=True)(lambda match_table, metric: found)
     with pytest.raises(ConfigurationError, match=message):
         rl.score_rankings({"q1": ["a"], "q2": ["a"]}, {"q1": ["a"], "q2": ["a"]}, [bad])
 
 
 def test_a_vectorized_function_need_not_care_for_queries_without_hits() -> None:
-    divided = metric("divided", vectorized=True)(lambda judgements, metric: np.where(judgements.hits, 1.0, np.nan))
+    divided = metric("divided", vectorized=True)(lambda match_table, metric: np.where(match_table.hits, 1.0, np.nan))
     assert rl.score_rankings({"q1": ["a"], "q2": []}, {"q1": ["a"], "q2": ["a"]}, [divided]).mean(divided) == 0.5
 
 
@@ -270,7 +270,7 @@ def test_what_cannot_be_registered(arguments: dict[str, Any], message: str) -> N
         (lambda: 0.0, {}, r"a function of \(\) \(too many .*\); expected one that is called with \(ranking\)"),
         (lambda ranking, k: 0.0, {}, "missing a required argument: 'k'"),
         (lambda ranking: 0.0, {"settings": (Number("p", 0, 1),)}, r"unexpected keyword .* with \(ranking, p\)"),
-        (lambda judgements: 0.0, {"vectorized": True}, r"called with \(judgements, metric\)"),
+        (lambda match_table: 0.0, {"vectorized": True}, r"called with \(judgements, metric\)"),
     ],
 )
 def test_a_function_that_cannot_be_called_is_refused_before_a_system_is_asked(function, options, message: str) -> None:

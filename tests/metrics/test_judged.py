@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raglift.matching.match import judge
-from raglift.matching.matches import Judgements
+from raglift.matching.match import match_rankings
+from raglift.matching.matches import MatchTable
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import compute, score_rankings
 from raglift.metrics.judged_measures import Judged, unjudged_share
@@ -26,7 +26,7 @@ cases = st.lists(st.tuples(grades, ids), min_size=1, max_size=5)
 depths = st.integers(1, 14) | st.none()
 
 
-def judged(*pairs: tuple[dict[str, int], list[str]]) -> Judgements:
+def judged(*pairs: tuple[dict[str, int], list[str]]) -> MatchTable:
     queries = [
         Query(
             str(number),
@@ -37,8 +37,8 @@ def judged(*pairs: tuple[dict[str, int], list[str]]) -> Judgements:
         for number, (labels, _) in enumerate(pairs)
     ]
     rankings = [Ranking.of((Chunk("text", id=name), None) for name in found) for _, found in pairs]
-    (judgements,) = judge(queries, [rankings], MatchRule())
-    return judgements
+    (match_table,) = match_rankings(queries, [rankings], MatchRule())
+    return match_table
 
 
 @given(cases, depths)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from raglift.errors import ConfigurationError
-from raglift.matching.match import judge
+from raglift.matching.match import match_rankings
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import Scores, rankings_by_stage, score
 from raglift.metrics.graded_measures import NDCG
@@ -53,8 +53,8 @@ RUN = Run(
 
 
 def scored(*metrics: Metric, profile: str = "default") -> Scores:
-    judgements = judge(DATASET.queries, rankings_by_stage(RUN), MatchRule())
-    return score(RUN, DATASET, judgements, metrics, profile)
+    match_table = match_rankings(DATASET.queries, rankings_by_stage(RUN), MatchRule())
+    return score(RUN, DATASET, match_table, metrics, profile)
 
 
 def test_every_query_has_a_ranking_at_every_stage() -> None:
@@ -95,9 +95,9 @@ def test_a_profile_may_leave_out_what_came_back_empty_but_not_what_failed() -> N
 def test_a_run_in_which_everything_failed() -> None:
     queries = Dataset((Query("q", "?", RELEVANT),))
     run = Run((StageInfo("retrieve", "fake"),), (trace("q", error="retrieve: OSError"),), {})
-    judgements = judge(queries.queries, rankings_by_stage(run), MatchRule())
+    match_table = match_rankings(queries.queries, rankings_by_stage(run), MatchRule())
     for profile in ("default", "tutorial", "autorag"):
-        scores = score(run, queries, judgements, [Precision @ 3, AP @ 3, NDCG @ 3], profile)
+        scores = score(run, queries, match_table, [Precision @ 3, AP @ 3, NDCG @ 3], profile)
         assert scores.values.tolist() == [[[0], [0], [0]]]
 
 

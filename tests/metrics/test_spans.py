@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raglift.errors import ConfigurationError
-from raglift.matching.match import inventory_of, judge, reach_of
+from raglift.matching.match import inventory_of, match_rankings, span_upper_bound_of
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import compute
 from raglift.metrics.parsing import parse
@@ -47,10 +47,10 @@ def value(
     documents = [Document(name, text) for name, text in TEXTS.items()]
     reach = None
     if chunks is not None:
-        reach = reach_of([query], inventory_of([query], list(map(chunk, chunks)), documents, rule), rule)
+        reach = span_upper_bound_of([query], inventory_of([query], list(map(chunk, chunks)), documents, rule), rule)
     rankings = [[Ranking.of((chunk(place), None) for place in hits)]]
-    (judgements,) = judge([query], rankings, rule, reach=reach)
-    return float(compute(judgements, parse(metric))[0])
+    (match_table,) = match_rankings([query], rankings, rule, reach=reach)
+    return float(compute(match_table, parse(metric))[0])
 
 
 FACT = [[("d", 100, 200)]]
@@ -111,8 +111,8 @@ def test_omega_has_no_depth() -> None:
 
 def test_a_query_with_chunk_ids_alone_is_left_out() -> None:
     query = Query("q", "?", (Fact((Passage(chunk_id="c"),)),))
-    (judgements,) = judge([query], [[Ranking.of([(Chunk("c", id="c"), None)])]], MatchRule())
-    assert math.isnan(compute(judgements, parse("span_recall@1"))[0])
+    (match_table,) = match_rankings([query], [[Ranking.of([(Chunk("c", id="c"), None)])]], MatchRule())
+    assert math.isnan(compute(match_table, parse("span_recall@1"))[0])
 
 
 def meet(first: Interval, second: Interval) -> bool:

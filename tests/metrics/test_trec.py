@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import raglift as rl
 from raglift.errors import ConfigurationError
-from raglift.matching.match_ids import judge_ids
+from raglift.matching.by_id import match_ids
 from raglift.metrics.computing import compute
 from raglift.metrics.parsing import parse
 from raglift.metrics.registry import MEASURES
@@ -56,9 +56,9 @@ def test_every_value_is_that_of_trec_eval(seed: int, queries: int, ids: int, lev
     run, qrels = drawn(seed, queries=queries, ids=ids, levels=levels)
     measures = pytrec_eval.supported_measures - {"runid", "relstring"}
     found = pytrec_eval.RelevanceEvaluator(qrels, measures).evaluate(run)
-    judgements = judge_ids({query: ranked(hits) for query, hits in run.items()}, qrels)
+    match_table = match_ids({query: ranked(hits) for query, hits in run.items()}, qrels)
     for column in COLUMNS:
-        values = compute(judgements, column.metric)
+        values = compute(match_table, column.metric)
         if MEASURES[column.metric.name].mean == "geometric":
             values = np.log(np.maximum(values, 1e-5))
         expected = [found[query][column.name] for query in qrels]

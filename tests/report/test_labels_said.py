@@ -31,7 +31,7 @@ def shown(ranked, judged_by_model):
         return {
             "evaluation": one,
             "lift": one.reranker_lift("rr@3"),
-            "loss": one.loss(),
+            "loss": one.failure_analysis(),
             "headroom": one.headroom(),
             "explanation": one.explain("q0001"),
             "tags": one.by_tag("rr@3"),
@@ -99,7 +99,7 @@ def test_each_table_and_figure_of_a_page_says_it(shown, name, tmp_path):
 @pytest.mark.slow
 def test_each_chart_says_it_below_its_title(shown):
     def subtitles(evaluation, comparison):
-        charts = [evaluation.plot.over_k("recall"), evaluation.plot.loss(), evaluation.plot.lift("rr@3")]
+        charts = [evaluation.plot.over_k("recall"), evaluation.plot.failure_analysis(), evaluation.plot.lift("rr@3")]
         charts += [comparison.plot.intervals(), comparison.plot.differences(), comparison.plot.tags()]
         charts.append(comparison.plot.tradeoff(cost="context_tokens"))
         return [json.dumps(chart.to_dict()["title"]) for chart in charts]

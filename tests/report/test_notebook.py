@@ -54,7 +54,7 @@ def views(one, other):
     yield one.by_tag("ndcg@1")
     yield comparison.by_tag()
     yield comparison.pareto(known={"dollars": {"one": 1, "other": 2}})
-    yield one.loss(1)
+    yield one.failure_analysis(1)
     yield one.explain(one.dataset.queries[0].id)
     yield rl.audit(one.dataset)
 

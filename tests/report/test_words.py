@@ -8,31 +8,32 @@ from dataclasses import replace
 import pytest
 
 import raglift as rl
-from raglift.analysis.failure_analysis import Loss
+from raglift.analysis.outcomes import OutcomeFacts
 from raglift.base.display import counted
 from raglift.metrics.parsing import parse
 from raglift.report.sentences import (
     best_of,
     comparison_sentence,
-    depth_of_loss,
     evaluation_sentence,
+    failure_analysis_depth,
+    failure_analysis_sentence,
     failure_sentence,
     held_out_sentence,
     lift_sentence,
-    loss_sentence,
     one_stage_sentence,
 )
-from raglift.results.analyses import LossBreakdown
+from raglift.results.analyses import FailureAnalysis
 from raglift.results.comparison import compare
 
 UP, DOWN = [3] * 30 + [1] * 6, [1] * 30 + [2] * 6
 
 
-def breakdown(*losses: tuple[str, int], k: int = 10) -> LossBreakdown:
+def breakdown(*losses: tuple[str, int], k: int = 10) -> FailureAnalysis:
     found = tuple(
-        Loss(outcome, "rerank" if outcome == "dropped" else None, facts, ("q",) * facts) for outcome, facts in losses
+        OutcomeFacts(outcome, "rerank" if outcome == "dropped" else None, facts, ("q",) * facts)
+        for outcome, facts in losses
     )
-    return LossBreakdown(k, sum(facts for _, facts in losses), found, (), chunks_known=True)
+    return FailureAnalysis(k, sum(facts for _, facts in losses), found, (), chunks_known=True)
 
 
 def test_a_reranker_that_helps_raised_the_metric_by_more_than_noise(ranked):
@@ -57,8 +58,8 @@ def test_what_may_be_noise_is_said_with_what_so_many_queries_could_show(ranked):
     text = lift_sentence(lift)
     assert text.startswith("Reranking moved MRR@3 from 0.750 to 0.875 (+0.125")
     assert text.endswith(
-        ": not told apart from noise on 4 queries (so many show a true difference of "
-        f"{lift.row().detectable:.3f} four times in five)."
+        ": not significant on 4 queries (so many show a true difference of "
+        f"{lift.row().minimum_detectable_effect:.3f} four times in five)."
     )
     even = lift_sentence(ranked([2, 1], reranked=[1, 2]).reranker_lift("rr@3"))
     assert even.startswith("Reranking left MRR@3 at 0.750 on average (0.000, ")
@@ -69,9 +70,7 @@ def test_a_reranker_that_changes_nothing_and_one_query(ranked):
         "Reranking changed MRR@3 of no query: it stays at 0.750 on 2 queries."
     )
     one = lift_sentence(ranked([2], reranked=[1]).reranker_lift("rr@3"))
-    assert (
-        one == "Reranking moved MRR@3 from 0.500 to 1.000 (+0.500; p = 1.0000): not told apart from noise on 1 query."
-    )
+    assert one == "Reranking moved MRR@3 from 0.500 to 1.000 (+0.500; p = 1.0000): not significant on 1 query."
 
 
 def test_no_fair_pair_and_no_labelled_query_say_nothing_of_the_lift(ranked):
@@ -102,7 +101,7 @@ def test_the_whole_sentence_names_the_depth_of_the_metric_and_the_failures(ranke
     assert text.endswith(" 1 of 5 queries failed and counts 0.")
     assert "found by rank 3" in evaluation_sentence(evaluation, None, parse("rr@3"))
     assert failure_sentence(ranked([1, 2])) == ""
-    assert depth_of_loss(evaluation, parse("rr")) is None
+    assert failure_analysis_depth(evaluation, parse("rr")) is None
 
 
 @pytest.mark.parametrize(
@@ -130,11 +129,13 @@ def test_the_whole_sentence_names_the_depth_of_the_metric_and_the_failures(ranke
     ],
 )  # fmt: skip
 def test_where_recall_is_lost(losses, expected):
-    assert loss_sentence(breakdown(*losses)) == expected
+    assert failure_analysis_sentence(breakdown(*losses)) == expected
 
 
 def test_the_system_is_named_where_there_are_several():
-    assert loss_sentence(breakdown(("found", 2)), "dense") == "With dense, all 2 facts are found by rank 10."
+    assert (
+        failure_analysis_sentence(breakdown(("found", 2)), "dense") == "With dense, all 2 facts are found by rank 10."
+    )
 
 
 def test_two_systems_are_a_pair(ranked):
@@ -144,7 +145,7 @@ def test_two_systems_are_a_pair(ranked):
     worse = comparison_sentence(rl.compare({"old": ranked(DOWN), "new": ranked(UP)}, primary="rr@3"))
     assert worse.startswith("new has a lower MRR@3 than old: 0.444 against 0.917 (-0.472")
     even = comparison_sentence(rl.compare({"old": ranked([1, 2, 1]), "new": ranked([1, 1, 1])}, primary="rr@3"))
-    assert even.startswith("new is not told apart from old in MRR@3: 1.000 against 0.833 (+0.167")
+    assert even.startswith("new does not differ significantly from old in MRR@3: 1.000 against 0.833 (+0.167")
     assert "which may be noise on 3 queries (so many show a true difference of 0." in even
 
 
@@ -153,7 +154,7 @@ def test_several_systems_are_counted_and_the_best_is_named(ranked):
     comparison = rl.compare(systems, primary="rr@3", hold_out=True)
     text = comparison_sentence(comparison)
     assert text.startswith(
-        "Of 3 systems beside old, 1 is better, 1 is not told apart and 1 has no fair pair in MRR@3. "
+        "Of 3 systems beside old, 1 is better, 1 is not significant and 1 has no fair pair in MRR@3. "
         "The highest mean is that of new: 0.917 against 0.444 (+0.472, "
     )
     assert " after Holm's correction), more than noise on 36 queries." in text
@@ -189,7 +190,8 @@ def test_nouns_have_their_plural():
 def test_two_systems_that_agree_on_every_query_are_not_called_noise(ranked):
     told = comparison_sentence(compare({"old": ranked([1, 2]), "new": ranked([1, 2])}, primary="rr@3"))
     assert told == (
-        "new is not told apart from old in MRR@3: both have 0.750 on average, and each of 2 queries has the same value."
+        "new does not differ significantly from old in MRR@3: both have 0.750 on average, "
+        "and each of 2 queries has the same value."
     )
 
 

@@ -22,7 +22,7 @@ from raglift.results.evaluation import Evaluation, load_evaluation
 from .conftest import Disk, content, make_evaluation
 from .writers import WRITERS
 
-ROOM = "No space left|File too large|full"
+CAPABILITIES = "No space left|File too large|full"
 Run = Callable[..., tuple[int, str, str]]
 
 
@@ -33,7 +33,7 @@ def test_nothing_is_half_written_and_what_was_there_stays(name: str, evaluation:
     WRITERS[name](evaluation, place)
     before = content(place)
     assert before
-    with disk.full(), pytest.raises(RagliftError, match=ROOM) as told:
+    with disk.full(), pytest.raises(RagliftError, match=CAPABILITIES) as told:
         WRITERS[name](make_evaluation(0.75), place)
     assert "written/" not in str(told.value)  # the place that the user named, and not one that is gone
     assert {path: data for path, data in content(place).items() if not path.endswith(".part")} == before
@@ -46,7 +46,7 @@ def test_an_evaluation_that_cannot_be_saved_is_printed_and_kept_elsewhere(
     saved = evaluation.save(tmp_path / "run")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     if not disk.is_own:  # a limit on the size of files knows no place with more room
-        monkeypatch.setattr("raglift.cli.keeping._rescued", lambda *_: "what was measured is printed")
+        monkeypatch.setattr("raglift.cli.saving._rescued", lambda *_: "what was measured is printed")
     with disk.full():
         code, out, err = run("rescore", saved, "--save", disk.path / "rescored")
     assert code == 2

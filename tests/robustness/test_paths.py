@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.apps.expectations.expectation import safe_name
+from raglift.apps.pytest_integration.expectation import safe_name
 from raglift.datasets.corpora.catalogue import find_corpus, read_corpus
 from raglift.datasets.formats.catalogue import write_dataset
 from raglift.datasets.loading import load_dataset

@@ -15,7 +15,7 @@ from scipy import stats
 from raglift.errors import ConfigurationError
 from raglift.stats.intervals import difference_interval
 from raglift.stats.paired_tests import FEW_QUERIES, PairedDifference, paired_difference, paired_differences
-from raglift.stats.power import detectable_difference
+from raglift.stats.power import minimum_detectable_effect_of
 
 STEPS = [-1.0, -0.5, 0.0, 0.0, 0.5, 1.0]
 
@@ -31,7 +31,7 @@ def test_everything_about_a_difference() -> None:
     )
     assert (found.low, found.high) == difference_interval(differences, confidence=0.9)
     assert found.effect_size == pytest.approx(stats.ttest_1samp(differences, 0.0).statistic / math.sqrt(80))
-    assert found.detectable == detectable_difference(float(differences.std(ddof=1)), 80)
+    assert found.minimum_detectable_effect == minimum_detectable_effect_of(float(differences.std(ddof=1)), 80)
     assert found.p == pytest.approx(stats.ttest_1samp(differences, 0.0).pvalue, abs=0.02)
     assert found.test == "paired sign-flip permutation test of the mean, two-sided, 2,000 random assignments of signs"
     assert found.interval == "t interval with Johnson's skewness correction, widened for few differences"
@@ -57,7 +57,7 @@ def test_turning_the_systems_around_turns_the_difference_around() -> None:
     differences = np.random.default_rng(1).choice(STEPS, p=[0.02, 0.05, 0.6, 0.13, 0.15, 0.05], size=100)
     one, other = paired_difference(differences, seed=1), paired_difference(-differences, seed=1)
     assert (one.wins, one.ties, one.losses) == (other.losses, other.ties, other.wins)
-    assert (one.p, one.detectable) == (other.p, other.detectable)
+    assert (one.p, one.minimum_detectable_effect) == (other.p, other.minimum_detectable_effect)
     assert (one.mean, one.effect_size) == (-other.mean, -other.effect_size)
     assert (one.low, one.high) == pytest.approx((-other.high, -other.low))
 
@@ -66,21 +66,21 @@ def test_the_unit_changes_neither_the_p_value_nor_the_effect_size() -> None:
     differences = np.random.default_rng(1).choice(STEPS, size=100) + 0.125
     one, many = paired_difference(differences, seed=1), paired_difference(2048 * differences, seed=1)
     assert (one.p, one.effect_size, one.wins) == (many.p, pytest.approx(many.effect_size), many.wins)
-    scaled = [2048 * number for number in (one.mean, one.low, one.high, one.detectable)]
-    assert scaled == pytest.approx([many.mean, many.low, many.high, many.detectable])
+    scaled = [2048 * number for number in (one.mean, one.low, one.high, one.minimum_detectable_effect)]
+    assert scaled == pytest.approx([many.mean, many.low, many.high, many.minimum_detectable_effect])
 
 
 @pytest.mark.parametrize("differences", [[], [math.nan], [math.nan] * 40])
 def test_without_queries_nothing_is_said(differences: list[float]) -> None:
     found = paired_difference(differences, seed=0)
     assert (found.n, found.wins, found.ties, found.losses, found.p) == (0, 0, 0, 0, 1.0)
-    assert unknown(found) == {"mean", "low", "high", "effect_size", "detectable"}
+    assert unknown(found) == {"mean", "low", "high", "effect_size", "minimum_detectable_effect"}
 
 
 def test_one_query_has_a_mean_and_no_more() -> None:
     found = paired_difference([0.5], seed=0)
     assert (found.n, found.mean, found.p, found.wins) == (1, 0.5, 1.0, 1)
-    assert unknown(found) == {"low", "high", "effect_size", "detectable"}
+    assert unknown(found) == {"low", "high", "effect_size", "minimum_detectable_effect"}
 
 
 def test_two_queries_can_show_nothing_at_all() -> None:
@@ -93,13 +93,13 @@ def test_two_queries_can_show_nothing_at_all() -> None:
 def test_if_all_tie_there_is_no_effect_and_no_interval() -> None:
     found = paired_difference([0.0] * 60, seed=0)
     assert (found.mean, found.p, found.effect_size, found.ties) == (0.0, 1.0, 0.0, 60)
-    assert unknown(found) == {"low", "high", "detectable"}
+    assert unknown(found) == {"low", "high", "minimum_detectable_effect"}
 
 
 def test_if_all_differ_alike_there_is_no_scale_for_the_effect() -> None:
     found = paired_difference([0.1 + 0.2, 0.3] * 15, seed=0)
     assert (found.wins, found.p) == (30, 1 / 10_001)
-    assert unknown(found) == {"low", "high", "effect_size", "detectable"}
+    assert unknown(found) == {"low", "high", "effect_size", "minimum_detectable_effect"}
 
 
 def unknown(found: PairedDifference) -> set[str]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
 from raglift.errors import ConfigurationError
-from raglift.stats.power import detectable_difference
+from raglift.stats.power import minimum_detectable_effect_of
 
 
 def power_of(difference: float, deviation: float, n: int, alpha: float = 0.05) -> float:
@@ -27,36 +27,36 @@ def power_of(difference: float, deviation: float, n: int, alpha: float = 0.05) -
 @pytest.mark.parametrize("n", [2, 3, 5, 10, 30, 60, 312])
 @pytest.mark.parametrize(("power", "alpha"), [(0.8, 0.05), (0.5, 0.01), (0.95, 0.1)])
 def test_the_t_test_has_the_power_at_the_difference(n: int, power: float, alpha: float) -> None:
-    found = detectable_difference(0.3, n, power, alpha)
+    found = minimum_detectable_effect_of(0.3, n, power, alpha)
     assert power_of(found, 0.3, n, alpha) == pytest.approx(power, abs=1e-4)
 
 
 @pytest.mark.parametrize("n", [20, 100, 1000])
 def test_the_noncentral_t_of_scipy_says_the_same(n: int) -> None:
-    found = detectable_difference(2.0, n) * math.sqrt(n) / 2.0
+    found = minimum_detectable_effect_of(2.0, n) * math.sqrt(n) / 2.0
     critical = stats.t.ppf(0.975, n - 1)
     assert stats.nct.sf(critical, n - 1, found) + stats.nct.cdf(-critical, n - 1, found) == pytest.approx(0.8, abs=1e-6)
 
 
 def test_with_many_queries_it_is_the_normal_formula() -> None:
     normal = (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) / math.sqrt(100_000)
-    assert detectable_difference(1.0, 100_000) == pytest.approx(normal, rel=2e-5)
+    assert minimum_detectable_effect_of(1.0, 100_000) == pytest.approx(normal, rel=2e-5)
 
 
 def test_more_queries_show_less() -> None:
-    found = [detectable_difference(1.0, n) for n in (*range(2, 40), 100, 1000, 10**6)]
+    found = [minimum_detectable_effect_of(1.0, n) for n in (*range(2, 40), 100, 1000, 10**6)]
     assert (np.diff(found) < 0.0).all()
 
 
 @settings(deadline=None)
 @given(st.floats(1e-6, 1e6), st.integers(2, 500))
 def test_it_is_in_the_unit_of_the_standard_deviation(deviation: float, n: int) -> None:
-    assert detectable_difference(deviation, n) == pytest.approx(deviation * detectable_difference(1.0, n))
+    assert minimum_detectable_effect_of(deviation, n) == pytest.approx(deviation * minimum_detectable_effect_of(1.0, n))
 
 
 @pytest.mark.parametrize(("deviation", "n"), [(0.0, 60), (math.nan, 60), (1.0, 1), (1.0, 0)])
 def test_where_it_cannot_be_told_it_is_nan(deviation: float, n: int) -> None:
-    assert math.isnan(detectable_difference(deviation, n))
+    assert math.isnan(minimum_detectable_effect_of(deviation, n))
 
 
 @pytest.mark.parametrize(
@@ -71,4 +71,4 @@ def test_where_it_cannot_be_told_it_is_nan(deviation: float, n: int) -> None:
 )
 def test_what_it_cannot_use_is_refused(arguments: tuple[float, int], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
-        detectable_difference(*arguments)
+        minimum_detectable_effect_of(*arguments)

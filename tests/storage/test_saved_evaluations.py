@@ -121,12 +121,12 @@ def with_chunks():
 def test_what_is_known_of_the_chunks_comes_back(with_chunks, tmp_path):
     loaded = saved(with_chunks, tmp_path / "run")
     assert loaded.run.inventory == with_chunks.run.inventory
-    assert [loss.facts for loss in loaded.loss().losses] == [0, 1, 0, 1, 0]
-    assert str(loaded.loss()) == str(with_chunks.loss())
+    assert [loss.facts for loss in loaded.failure_analysis().losses] == [0, 1, 0, 1, 0]
+    assert str(loaded.failure_analysis()) == str(with_chunks.failure_analysis())
     assert str(loaded.headroom()) == str(with_chunks.headroom())
     assert str(loaded.explain("q1")) == str(with_chunks.explain("q1"))
     assert saved(loaded, tmp_path / "again").run == loaded.run
-    assert saved(rescore(loaded, ks=(1,), match="coverage"), tmp_path / "other").loss().chunks_known
+    assert saved(rescore(loaded, ks=(1,), match="coverage"), tmp_path / "other").failure_analysis().chunks_known
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from raglift.records.dataset import Dataset
 from raglift.results.evaluation import Evaluation
 from raglift.sweep.engine import run_sweep
-from raglift.sweep.page import sweep_brief, sweep_document
+from raglift.sweep.page import sweep_document, sweep_summary
 from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.record import Sweep
 from raglift.sweep.terminal import result_table
@@ -53,7 +53,7 @@ def test_the_lifts_of_cells_are_not_tested_and_so_not_bold(
     reranked = ranked([3, 1, 1, None], reranked=[1, 2, 2, None], metrics=["ndcg", "recall"])
     first, *others = measured.results
     result = replace(measured, results=(replace(first, evaluation=reranked), *others))
-    assert {cell.tone for row in result_table(result).rows for cell in row} & {
+    assert {cell.emphasis for row in result_table(result).rows for cell in row} & {
         "better",
         "worse",
     }  # as terminals have it
@@ -71,7 +71,7 @@ def test_a_notebook_shows_the_same_cells(measured: SweepResult) -> None:
 
 def test_of_many_cells_the_others_are_folded(measured: SweepResult) -> None:
     many = replace(measured, results=measured.results * 5)
-    brief = sweep_brief(many)
+    brief = sweep_summary(many)
     assert len(brief.headline.rows) == 10
     assert [section.folded for section in brief.sections if section.heading == "All cells: 15"] == [True]
 
@@ -87,7 +87,7 @@ def test_failed_cells_and_hostile_names_are_told(measured: SweepResult) -> None:
 @pytest.mark.parametrize("cells", [0, 1])
 def test_too_few_cells_are_not_compared(measured: SweepResult, cells: int) -> None:
     few = replace(measured, results=measured.results[:cells])
-    assert not sweep_brief(few).lead
+    assert not sweep_summary(few).lead
     assert "cells measured" in few._repr_html_()
 
 
@@ -97,13 +97,13 @@ def test_a_model_that_changed_is_warned_of_everywhere(measured: SweepResult) -> 
     mixed = replace(measured, results=tuple(results))
     warning = "st:one changed while the sweep was stopped, so its cells cannot be compared: version 0 and version 1"
     assert warning in str(mixed)
-    assert any(line.startswith(warning) for line in sweep_brief(mixed).warnings)
+    assert any(line.startswith(warning) for line in sweep_summary(mixed).warnings)
     assert any(line.startswith(warning) for line in sweep_document(mixed).warnings)
 
 
 def test_failed_cells_stand_beside_their_reason(measured: SweepResult) -> None:
     first, *others = measured.results
-    brief = sweep_brief(replace(measured, results=(replace(first, evaluation=None, error="no model"), *others)))
+    brief = sweep_summary(replace(measured, results=(replace(first, evaluation=None, error="no model"), *others)))
     (table,) = next(section.tables for section in brief.sections if section.heading == "What failed")
     assert [[cell.text for cell in row] for row in table.rows] == [["no model", "1", first.cell.name]]
     assert not any(first.cell.name in note for note in brief.notes)
@@ -117,4 +117,4 @@ def test_without_a_label_no_cell_is_the_best_and_the_reason_is_told(island: Data
     result = run_sweep(sweep, tmp_path / "sweep", progress=False)
     assert "best: none, because no query counts" in str(result)
     assert "nan" not in str(result)
-    assert "best: none, because no query counts" in sweep_brief(result).notes
+    assert "best: none, because no query counts" in sweep_summary(result).notes

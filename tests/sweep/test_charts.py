@@ -57,8 +57,10 @@ def test_the_star_may_be_a_cell_that_is_read_in_part(measured: SweepResult) -> N
     cut = tuple(replace(entry, read_in_part=2) if entry is best else entry for entry in measured.results)
     result = replace(measured, results=cut)
     starred = {
-        include_cut: [row["n"] for row in rows(result.plot.heatmap(include_cut=include_cut), "m") if "★" in row["t"]]
-        for include_cut in (False, True)
+        include_truncated: [
+            row["n"] for row in rows(result.plot.heatmap(include_truncated=include_truncated), "m") if "★" in row["t"]
+        ]
+        for include_truncated in (False, True)
     }
     assert starred[True] == [best.cell.name]
     assert starred[False] == [result.best().cell.name] != starred[True]  # type: ignore[union-attr]

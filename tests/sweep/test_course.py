@@ -6,7 +6,7 @@ import contextlib
 
 import pytest
 
-from raglift.sweep.eta import Course, Step, duration
+from raglift.sweep.eta import Step, TimeEstimate, duration
 
 
 class Clock:
@@ -29,7 +29,7 @@ def said() -> list[str]:
 
 def test_the_first_batch_is_left_out_of_the_rate_because_it_loads_the_model(clock: Clock, said: list[str]) -> None:
     step = Step("embed with minilm", "chunks", 100)
-    course = Course([step], said.append, clock)
+    course = TimeEstimate([step], said.append, clock)
     with course.taking("embed with minilm"):
         clock.now += 20  # the model is loaded
         course.advance("chunks", 10)
@@ -42,7 +42,7 @@ def test_the_first_batch_is_left_out_of_the_rate_because_it_loads_the_model(cloc
 
 
 def test_nothing_is_left_of_a_step_that_ended_early(clock: Clock, said: list[str]) -> None:
-    course = Course([Step("score", "pairs", 1000)], said.append, clock)
+    course = TimeEstimate([Step("score", "pairs", 1000)], said.append, clock)
     with contextlib.suppress(OSError), course.taking("score"):
         clock.now += 1
         course.advance("pairs", 10)
@@ -51,7 +51,9 @@ def test_nothing_is_left_of_a_step_that_ended_early(clock: Clock, said: list[str
 
 
 def test_a_step_that_is_not_begun_goes_as_fast_as_others_of_its_unit(clock: Clock, said: list[str]) -> None:
-    course = Course([Step("one", "pairs", 10), Step("two", "pairs", 40), Step("other", "cells", 4)], said.append, clock)
+    course = TimeEstimate(
+        [Step("one", "pairs", 10), Step("two", "pairs", 40), Step("other", "cells", 4)], said.append, clock
+    )
     # Nothing is seen yet: 150 pairs and 2 cells a second are usual
     assert course.seconds_left() == pytest.approx(50 / 150 + 4 / 2)
     with course.taking("one"):
@@ -62,7 +64,7 @@ def test_a_step_that_is_not_begun_goes_as_fast_as_others_of_its_unit(clock: Cloc
 
 def test_units_that_a_step_does_not_count_are_no_progress_of_it(clock: Clock, said: list[str]) -> None:
     step = Step("retrieve dense", "rankings", 1)
-    course = Course([step], said.append, clock)
+    course = TimeEstimate([step], said.append, clock)
     with course.taking("retrieve dense"):
         clock.now += 3
         course.advance("queries", 60)
@@ -72,13 +74,15 @@ def test_units_that_a_step_does_not_count_are_no_progress_of_it(clock: Clock, sa
 
 
 def test_what_is_skipped_is_not_waited_for(clock: Clock, said: list[str]) -> None:
-    course = Course([Step("embed with gone", "chunks", 8000), Step("retrieve", "rankings", 3)], said.append, clock)
+    course = TimeEstimate(
+        [Step("embed with gone", "chunks", 8000), Step("retrieve", "rankings", 3)], said.append, clock
+    )
     course.skip("embed with gone", "no such step")
     assert course.seconds_left() == pytest.approx(3)
 
 
 def test_a_total_that_is_learnt_replaces_the_estimate(clock: Clock, said: list[str]) -> None:
-    course = Course([Step("score", "pairs", 5000)], said.append, clock)
+    course = TimeEstimate([Step("score", "pairs", 5000)], said.append, clock)
     with course.taking("score", 150):
         assert course.seconds_left() == pytest.approx(1)
     assert "(0/150 pairs)" in said[0]
@@ -87,7 +91,7 @@ def test_a_total_that_is_learnt_replaces_the_estimate(clock: Clock, said: list[s
 def test_steps_in_turns_count_only_their_own_time(clock: Clock, said: list[str]) -> None:
     """Systems answer in any order; what passes between two turns of a step is not its time."""
     step = Step("measure", "cells", 4)
-    course = Course([step], said.append, clock)
+    course = TimeEstimate([step], said.append, clock)
     for _ in range(2):
         with course.taking("measure"):
             clock.now += 1
@@ -98,7 +102,7 @@ def test_steps_in_turns_count_only_their_own_time(clock: Clock, said: list[str])
 
 def test_steps_that_are_done_at_once_are_one(clock: Clock, said: list[str]) -> None:
     steps = [Step("embed", "chunks", 1), *(Step(name, "queries", 40) for name in "ab"), Step("measure", "cells", 2)]
-    course = Course(steps, said.append, clock)
+    course = TimeEstimate(steps, said.append, clock)
     course.merge(["a", "b"], "ask")
     assert [(step.label, step.unit, step.total) for step in course.steps] == [
         ("embed", "chunks", 1),

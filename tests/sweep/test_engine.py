@@ -261,7 +261,7 @@ def test_chunks_read_in_part_mark_their_cells_and_leave_them_out_of_best(tmp_pat
     assert (large.read_in_part, small.read_in_part) == (1, 0)
     assert large.value(result.primary) == 1.0
     assert result.best() is small
-    assert result.best(include_cut=True) is (
+    assert result.best(include_truncated=True) is (
         large if large.value(result.primary) >= small.value(result.primary) else small
     )
     assert "✂" in str(result)

@@ -98,7 +98,7 @@ def test_cut_cells_are_shown_but_compared_only_when_asked(measured: SweepResult)
     (table,) = section(document, "Every cell").tables
     (row,) = [row for row in table.rows if row[-1].text == "not compared"]
     assert row[0].text.endswith(" ✂")
-    assert not any("left out" in warning for warning in sweep_document(cut, include_cut=True).warnings)
+    assert not any("left out" in warning for warning in sweep_document(cut, include_truncated=True).warnings)
     every = replace(measured, results=tuple(replace(entry, read_in_part=1) for entry in measured.results))
     assert dict(sweep_document(every).measured)["Compared"].startswith("8 systems")
 
@@ -171,7 +171,7 @@ def test_a_whole_page_counts_outcomes_as_the_evaluations_do(
         page.get_by_label("Right", exact=True).select_option(label=title)
         evaluation = evaluations[lamp if "lamp" in title else next(name for name in evaluations if title in name)]
         assert evaluation is not None
-        loss = evaluation.loss(3)
+        loss = evaluation.failure_analysis(3)
         shown = counts(page)
         lost = {"Ranked too low": ["below_k"], "Never retrieved": ["not_retrieved", "missed"]}
         lost["Lost at chunking"] = ["not_attainable"]

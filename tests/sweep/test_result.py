@@ -63,7 +63,7 @@ def test_cells_read_in_part_are_compared_when_asked(measured: SweepResult) -> No
     first, *others = measured.results
     cut = replace(measured, results=(replace(first, read_in_part=2), *others))
     assert first.cell.name not in cut.compare().names
-    assert first.cell.name in cut.compare(include_cut=True).names
+    assert first.cell.name in cut.compare(include_truncated=True).names
     all_cut = replace(measured, results=tuple(replace(entry, read_in_part=1) for entry in measured.results))
     with pytest.raises(
         ConfigurationError, match=r"found 0 cells .* of 3 measured; expected two or more: include_cut=True"

@@ -167,7 +167,7 @@ def test_cells_read_in_part_are_marked_and_not_the_best(measured: SweepResult) -
     text = result_text(result)
     assert row(text, str(best.cell.chunker))[0] == "✂"
     assert f"best of those without ✂: {others[0].cell.name}" in text
-    assert "left out of best unless asked (--include-cut)" in text
+    assert "left out of best unless asked (--include-truncated)" in text
     all_cut = replace(measured, results=tuple(replace(entry, read_in_part=1) for entry in measured.results))
     assert "best: none, because every cell's embedding model reads some chunks only in part" in result_text(all_cut)
 

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.analysis.paired_statistics import (
-    detectable,
     interval_of,
     method_of,
     method_text,
+    minimum_detectable_effect,
     primary_of,
     verdict,
     within_reach,
 )
-from raglift.analysis.records import Compared, ComparisonRecord, HeldOut
+from raglift.analysis.records import ComparisonRecord, ComparisonRow, HeldOut
 from raglift.analysis.shared_queries import baseline_of, check_same_rule, named, shared_queries
-from raglift.analysis.warnings import cautions
+from raglift.analysis.warnings import warnings_of
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import has_differences, mean_of
 from raglift.stats.paired_tests import holm, paired_difference, paired_differences
@@ -264,7 +264,7 @@ def compare_systems(
         rows=tuple(rows),
         method=replace(method, text=text),
         held_out=held,
-        warnings=tuple(cautions(systems, shared, paired, rows, held_out=hold_out)),
+        warnings=tuple(warnings_of(systems, shared, paired, rows, held_out=hold_out)),
         notes=(*shared.notes, *_not_in_common(systems, metrics)),
     )
 
@@ -308,7 +308,7 @@ def _primary(
         raise
 
 
-def _rows(paired: Paired, method: Method) -> list[Compared]:
+def _rows(paired: Paired, method: Method) -> list[ComparisonRow]:
     """Return, for each metric, a row a system."""
     described = paired_differences(paired.fair_differences(), seed=method.seed, confidence=method.confidence)
     by_place = dict(zip(paired.fair, described, strict=True))
@@ -323,13 +323,13 @@ def _rows(paired: Paired, method: Method) -> list[Compared]:
     return rows
 
 
-def _row(paired: Paired, place: tuple[int, int], difference: PairedDifference | None, method: Method) -> Compared:
+def _row(paired: Paired, place: tuple[int, int], difference: PairedDifference | None, method: Method) -> ComparisonRow:
     metric_place, number = place
     metric, values, baseline = paired.metrics[metric_place], paired.of(place), paired.baseline_of(place)
     if number != paired.baseline:
         both = ~np.isnan(values) & ~np.isnan(baseline)
         values, baseline = values[both], baseline[both]
-    return Compared(
+    return ComparisonRow(
         system=paired.names[number],
         metric=metric,
         mean=mean_of(metric, values),
@@ -347,7 +347,7 @@ def _adjusted(paired: Paired, described: Mapping[tuple[int, int], PairedDifferen
     return dict(zip(tested, holm([described[0, number].p for number in tested]).tolist(), strict=True))
 
 
-def _decided(row: Compared, paired: Paired, p_holm: float | None, method: Method) -> Compared:
+def _decided(row: ComparisonRow, paired: Paired, p_holm: float | None, method: Method) -> ComparisonRow:
     """Return a row of the primary metric with what was decided."""
     if row.difference is None or not row.difference.n or p_holm is None:
         return replace(row, exploratory=False)
@@ -355,7 +355,9 @@ def _decided(row: Compared, paired: Paired, p_holm: float | None, method: Method
     return replace(
         row,
         p_holm=p_holm,
-        detectable=detectable(paired.of((0, number)) - paired.baseline_of((0, number)), method, len(paired.names) - 1),
+        minimum_detectable_effect=minimum_detectable_effect(
+            paired.of((0, number)) - paired.baseline_of((0, number)), method, len(paired.names) - 1
+        ),
         verdict=verdict(row.difference, p_holm, method),
         exploratory=False,
     )

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.analysis.upper_bound import highest_grade, judgements_of, rule_of
+from raglift.analysis.upper_bound import highest_grade, match_tables_of, rule_of
 from raglift.errors import ConfigurationError
-from raglift.matching.match import judge
+from raglift.matching.match import match_rankings
 from raglift.matching.matches import Direction
 from raglift.matching.rule import Text
 from raglift.metrics.computing import compute, score
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from raglift.analysis.records import EvaluationRecord
-    from raglift.matching.matches import Judgements
+    from raglift.matching.matches import MatchTable
     from raglift.metrics.measure import Measure
     from raglift.records.labels import Query
     from raglift.records.metric import Metric
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Piece:
+class Overlap:
     """How one hit bears on one passage."""
 
     fact: int
@@ -67,7 +67,7 @@ class ExplainedHit:
     """One hit with its pieces and earnings."""
 
     hit: Hit
-    pieces: tuple[Piece, ...]
+    overlaps: tuple[Overlap, ...]
     earned: tuple[float, ...]
     """For each metric, how much its value grew with this hit: the hits' earnings add up to the value."""
 
@@ -93,9 +93,9 @@ class ExplanationRecord:
         import pandas as pd
 
         rows = [
-            (each.hit.rank, each.hit.chunk.id, each.hit.chunk.doc_id, each.hit.score, *_cells(piece))
+            (each.hit.rank, each.hit.chunk.id, each.hit.chunk.doc_id, each.hit.score, *_cells(overlap))
             for each in self.hits
-            for piece in each.pieces or (None,)
+            for overlap in each.overlaps or (None,)
         ]
         names = ("fact", "passage", "grade", "direction", "start", "end", "length", "counts", "satisfies")
         return pd.DataFrame(rows, columns=["rank", "chunk_id", "doc_id", "score", *names]).convert_dtypes()
@@ -127,16 +127,16 @@ def explain(evaluation: EvaluationRecord, query_id: str, *, stage: str | None = 
     ranking = Ranking(evaluation.hits(query_id, stage))
     number = evaluation.dataset.queries.index(query)
     trace = evaluation.run.traces[number]
-    beginnings = [Ranking(ranking.hits[:length]) for length in range(len(ranking) + 1)]
-    counter = evaluation.judgements[0].counter if evaluation.judgements else None
-    (judged,) = judge([query] * len(beginnings), [beginnings], rule_of(evaluation), counter=counter)
-    pieces = _pieces(query, len(ranking), judged, Text(rule_of(evaluation)))
+    prefixes = [Ranking(ranking.hits[:length]) for length in range(len(ranking) + 1)]
+    counter = evaluation.match_table[0].counter if evaluation.match_table else None
+    (judged,) = match_rankings([query] * len(prefixes), [prefixes], rule_of(evaluation), counter=counter)
+    overlaps = _overlaps(query, len(ranking), judged, Text(rule_of(evaluation)))
     judged = replace(judged, highest_grade_of_dataset=highest_grade(evaluation.dataset))
     metrics = tuple(metric for metric in evaluation.scores.metrics if _is_told(MEASURES[metric.name]))
     of_beginnings = [np.nan_to_num(compute(judged, metric, evaluation.profile)) for metric in metrics]
-    earned = np.diff(np.array(of_beginnings).reshape(-1, len(beginnings))).T
+    earned = np.diff(np.array(of_beginnings).reshape(-1, len(prefixes))).T
     hits = (
-        ExplainedHit(hit, tuple(pieces.get(hit.rank, ())), tuple(row))
+        ExplainedHit(hit, tuple(overlaps.get(hit.rank, ())), tuple(row))
         for hit, row in zip(ranking, earned.tolist(), strict=True)
     )
     values = tuple(float(evaluation.scores.of(stage, metric)[number]) for metric in metrics)
@@ -148,46 +148,46 @@ def _is_told(measure: Measure) -> bool:
     return measure.is_earned and measure.is_installed
 
 
-def _pieces(query: Query, number: int, judged: Judgements, text: Text) -> dict[int, list[Piece]]:
+def _overlaps(query: Query, number: int, judged: MatchTable, text: Text) -> dict[int, list[Overlap]]:
     """Return the pieces of each rank of one of the rankings that were judged."""
-    pieces, satisfied = judged.pieces, judged.satisfied
+    overlaps, satisfied = judged.overlaps, judged.satisfied
     news = set(zip(satisfied.fact.tolist(), satisfied.passage.tolist(), satisfied.rank.tolist(), strict=True))
     first_fact = int(judged.facts.first_of_query(np.array([number]))[0])
-    found: dict[int, list[Piece]] = {}
-    for row in np.flatnonzero(pieces.query == number).tolist():
-        fact, alternative = int(pieces.fact[row]), int(pieces.passage[row])
-        rank = int(pieces.rank[row])
+    found: dict[int, list[Overlap]] = {}
+    for row in np.flatnonzero(overlaps.query == number).tolist():
+        fact, alternative = int(overlaps.fact[row]), int(overlaps.passage[row])
+        rank = int(overlaps.rank[row])
         label = query.facts[fact - first_fact].passages[alternative].text or ""
-        covered = int(pieces.normalized_end[row] - pieces.normalized_start[row])
-        piece = Piece(
+        covered = int(overlaps.normalized_end[row] - overlaps.normalized_start[row])
+        overlap = Overlap(
             fact=fact - first_fact + 1,
             passage=alternative + 1,
-            grade=int(pieces.grade[row]),
-            direction=Direction.NAMES[int(pieces.direction[row])],
-            start=int(pieces.start[row]),
-            end=int(pieces.end[row]),
+            grade=int(overlaps.grade[row]),
+            direction=Direction.NAMES[int(overlaps.direction[row])],
+            start=int(overlaps.start[row]),
+            end=int(overlaps.end[row]),
             length=len(label),
-            counts=bool(pieces.relevant[row]),
+            counts=bool(overlaps.relevant[row]),
             satisfies=(fact, alternative, rank) in news,
             share=covered / len(text(label)) if covered else 0.0,
         )
-        found.setdefault(rank, []).append(piece)
+        found.setdefault(rank, []).append(overlap)
     return found
 
 
-def _cells(piece: Piece | None) -> tuple[object, ...]:
-    if piece is None:
+def _cells(overlap: Overlap | None) -> tuple[object, ...]:
+    if overlap is None:
         return (None,) * 9
     return (
-        piece.fact,
-        piece.passage,
-        piece.grade,
-        piece.direction,
-        piece.start,
-        piece.end,
-        piece.length,
-        piece.counts,
-        piece.satisfies,
+        overlap.fact,
+        overlap.passage,
+        overlap.grade,
+        overlap.direction,
+        overlap.start,
+        overlap.end,
+        overlap.length,
+        overlap.counts,
+        overlap.satisfies,
     )
 
 
@@ -223,7 +223,7 @@ def over_k(evaluation: EvaluationRecord, metric: Metric | str, ks: Sequence[int]
             f"over_k: found {metric}; expected a measure without a depth that takes one, as 'ndcg'"
         )
     metrics = [measure @ k for k in _depths(evaluation, ks)]
-    scores = score(evaluation.run, evaluation.dataset, judgements_of(evaluation), metrics, evaluation.profile)
+    scores = score(evaluation.run, evaluation.dataset, match_tables_of(evaluation), metrics, evaluation.profile)
     means = {
         stage: [np.nan if evaluation.is_truncated(stage, at_k) else scores.mean(stage, at_k) for at_k in scores.metrics]
         for stage in scores.stages

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.analysis.paired_statistics import (
-    detectable,
     interval_of,
     method_of,
     method_text,
+    minimum_detectable_effect,
     primary_of,
     scored,
     verdict,
     within_reach,
 )
-from raglift.analysis.records import Lifted, LiftRecord, Moved, TagSlice, TagSlicesRecord
-from raglift.analysis.upper_bound import judgements_of
+from raglift.analysis.records import LiftRecord, LiftRow, MovedQuery, TagSlice, TagSlicesRecord
+from raglift.analysis.upper_bound import match_tables_of
 from raglift.analysis.warnings import few_queries, read_in_part
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import has_differences, mean_of, mean_title
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.analysis.records import ComparisonRecord, EvaluationRecord, Method
-    from raglift.matching.matches import Judgements
+    from raglift.matching.matches import MatchTable
     from raglift.records.labels import Query
     from raglift.records.metric import Metric
     from raglift.stats.paired_tests import PairedDifference
@@ -93,14 +93,14 @@ def reranker_lift(
     )
 
 
-def _lifted(evaluation: EvaluationRecord, metric: Metric, difference: PairedDifference, method: Method) -> Lifted:
+def _lifted(evaluation: EvaluationRecord, metric: Metric, difference: PairedDifference, method: Method) -> LiftRow:
     before = evaluation.scores.of(evaluation.before, metric)
     after = evaluation.scores.of(evaluation.after, metric)
     is_fair = evaluation.has_fair_lift(metric)
     if is_fair:  # the same queries on both sides, also where a profile leaves one out of one side's mean
         both = ~np.isnan(before) & ~np.isnan(after)
         before, after = before[both], after[both]
-    return Lifted(
+    return LiftRow(
         metric=metric,
         before=mean_of(metric, before),
         before_interval=interval_of(metric, before, method.confidence),
@@ -112,14 +112,16 @@ def _lifted(evaluation: EvaluationRecord, metric: Metric, difference: PairedDiff
     )
 
 
-def _decided(row: Lifted, lift: NDArray[np.float64], method: Method) -> Lifted:
+def _decided(row: LiftRow, lift: NDArray[np.float64], method: Method) -> LiftRow:
     if row.difference is None or not row.difference.n:
         return replace(row, exploratory=False)
     said = verdict(row.difference, row.difference.p, method)
-    return replace(row, detectable=detectable(lift, method, 1), verdict=said, exploratory=False)
+    return replace(
+        row, minimum_detectable_effect=minimum_detectable_effect(lift, method, 1), verdict=said, exploratory=False
+    )
 
 
-def _warnings(evaluation: EvaluationRecord, row: Lifted) -> list[str]:
+def _warnings(evaluation: EvaluationRecord, row: LiftRow) -> list[str]:
     cut = [stage for stage in evaluation.scores.stages if evaluation.is_truncated(stage, row.metric)]
     unfair = [
         f"no fair pair on {mean_title(row.metric)}: {stage} returns no more than {_hits(evaluation.truncated[stage])}, "
@@ -136,7 +138,7 @@ def _hits(count: int) -> str:
 
 def _moved(
     evaluation: EvaluationRecord, metric: Metric, lift: NDArray[np.float64], most: int
-) -> tuple[tuple[Moved, ...], tuple[Moved, ...]]:
+) -> tuple[tuple[MovedQuery, ...], tuple[MovedQuery, ...]]:
     """Return the queries that gained and lost most; of equal ones, the first in the dataset."""
     sizes = np.nan_to_num(lift)
     order = np.argsort(-np.abs(sizes), kind="stable")
@@ -144,13 +146,13 @@ def _moved(
     down = [int(place) for place in order if sizes[place] < -TIED][:most]
     if not up and not down:
         return (), ()
-    judgements = judgements_of(evaluation)
-    before, after = _first_ranks(judgements[0]), _first_ranks(judgements[-1])
+    match_table = match_tables_of(evaluation)
+    before, after = _first_ranks(match_table[0]), _first_ranks(match_table[-1])
     values = evaluation.scores.of(evaluation.before, metric), evaluation.scores.of(evaluation.after, metric)
 
-    def one(place: int) -> Moved:
+    def one(place: int) -> MovedQuery:
         query = evaluation.dataset.queries[place]
-        return Moved(
+        return MovedQuery(
             query_id=query.id,
             text=query.text,
             before=float(values[0][place]),
@@ -162,7 +164,7 @@ def _moved(
     return tuple(map(one, up)), tuple(map(one, down))
 
 
-def _first_ranks(judged: Judgements) -> dict[int, int]:
+def _first_ranks(judged: MatchTable) -> dict[int, int]:
     """Return the rank at which each query's first fact is satisfied, for the queries of which one is."""
     first = first_satisfactions(judged)
     places, rows = np.unique(first.query, return_index=True)  # sorted by query, then rank

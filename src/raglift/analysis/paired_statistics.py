@@ -17,7 +17,7 @@ from raglift.metrics.parsing import as_metric
 from raglift.metrics.registry import MEASURES
 from raglift.records.metric import Metric
 from raglift.stats.intervals import Interval, checked_fraction, checked_integer, mean_interval
-from raglift.stats.power import detectable_difference
+from raglift.stats.power import minimum_detectable_effect_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -161,7 +161,7 @@ def within_reach(metric: Metric, difference: PairedDifference) -> PairedDifferen
     return replace(difference, low=max(-1.0, difference.low), high=min(1.0, difference.high))
 
 
-def detectable(values: NDArray[np.float64], method: Method, tests: int) -> float | None:
+def minimum_detectable_effect(values: NDArray[np.float64], method: Method, tests: int) -> float | None:
     """Return the smallest difference that so many queries show four times in five; None where that cannot be told.
 
     Args:
@@ -172,11 +172,11 @@ def detectable(values: NDArray[np.float64], method: Method, tests: int) -> float
     counted = values[~np.isnan(values)]
     if len(counted) < 2 or np.ptp(counted) == 0.0:
         return None
-    return detectable_difference(float(counted.std(ddof=1)), len(counted), alpha=method.alpha / max(tests, 1))
+    return minimum_detectable_effect_of(float(counted.std(ddof=1)), len(counted), alpha=method.alpha / max(tests, 1))
 
 
 def verdict(difference: PairedDifference, p: float, method: Method) -> str:
-    """Return `better` or `worse` where p is at most the level of the tests, else `not told apart`."""
+    """Return `better` or `worse` where p is at most the level of the tests, else `not significant`."""
     if p > method.alpha or difference.mean == 0.0:
-        return "not told apart"
+        return "not significant"
     return "better" if difference.mean > 0.0 else "worse"

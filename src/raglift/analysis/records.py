@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.matching.matches import Judgements
+    from raglift.matching.matches import MatchTable
     from raglift.metrics.computing import Scores
     from raglift.records.dataset import Dataset
     from raglift.records.metric import Metric
@@ -45,7 +45,7 @@ class EvaluationRecord:
     """For each stage that returned no more than so many hits whatever was asked: how many."""
     notes: tuple[str, ...] = ()
     """What the reader of the figures should know."""
-    judgements: tuple[Judgements, ...] = ()
+    match_table: tuple[MatchTable, ...] = ()
     """What matched, for each stage; empty for a loaded evaluation, which makes them again when they are asked for."""
     truncated_tokens: Mapping[str, int] = field(default_factory=dict)
     """For each truncated stage: the tokens that each of its cut rankings holds at least, where budgets were scored."""
@@ -144,7 +144,7 @@ class Method:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparisonRow:
     """One system on one metric, beside the baseline."""
 
     system: str
@@ -163,11 +163,11 @@ class Compared:
     """The system minus the baseline, query by query; None for the baseline, and where there is no fair pair."""
     p_holm: float | None = None
     """The p-value, corrected by Holm over the systems; on the primary metric only."""
-    detectable: float | None = None
+    minimum_detectable_effect: float | None = None
     """The smallest difference that so many queries show four times in five, at the level that Holm asks of the first of
     all systems; on the primary metric only."""
     verdict: str | None = None
-    """`better`, `worse` or `not told apart`, by `p_holm`; on the primary metric only."""
+    """`better`, `worse` or `not significant`, by `p_holm`; on the primary metric only."""
     exploratory: bool = True
     """Whether the p-value is not corrected: a hint to look, and no finding."""
     truncated: bool = False
@@ -199,7 +199,7 @@ class HeldOut:
     difference: PairedDifference
     """Its difference to the baseline on these."""
     verdict: str
-    """`better`, `worse` or `not told apart`: one test, so there is nothing to correct for."""
+    """`better`, `worse` or `not significant`: one test, so there is nothing to correct for."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -216,7 +216,7 @@ class ComparisonRecord:
     """The one metric that decides; every other is exploratory."""
     query_ids: tuple[str, ...]
     """The queries that all systems answered, in the baseline's order."""
-    rows: tuple[Compared, ...]
+    rows: tuple[ComparisonRow, ...]
     """For each metric that all systems have scored, each system: the primary metric first."""
     method: Method
     """How intervals and p-values were computed."""
@@ -255,7 +255,7 @@ class ComparisonRecord:
         """
         return self.evaluations[self._place(name)]
 
-    def of(self, metric: Metric | str) -> tuple[Compared, ...]:
+    def of(self, metric: Metric | str) -> tuple[ComparisonRow, ...]:
         """Return one metric's rows, one a system in the order given.
 
         Raises:
@@ -268,7 +268,7 @@ class ComparisonRecord:
             raise ConfigurationError(f"metric: found {wanted}, which was not compared; expected one of {known}")
         return found
 
-    def row(self, name: str, metric: Metric | str | None = None) -> Compared:
+    def row(self, name: str, metric: Metric | str | None = None) -> ComparisonRow:
         """Return one system on one metric; by default the primary one.
 
         Raises:
@@ -290,7 +290,7 @@ class ComparisonRecord:
 
 
 @dataclass(frozen=True)
-class Lifted:
+class LiftRow:
     """One metric before and after reranking: same queries, same candidates, same k."""
 
     metric: Metric
@@ -307,10 +307,10 @@ class Lifted:
     """How many queries the means are over."""
     difference: PairedDifference | None
     """After minus before; None where there is no fair pair."""
-    detectable: float | None = None
+    minimum_detectable_effect: float | None = None
     """The smallest difference that so many queries show four times in five; on the primary metric only."""
     verdict: str | None = None
-    """`better`, `worse` or `not told apart`; on the primary metric only."""
+    """`better`, `worse` or `not significant`; on the primary metric only."""
     exploratory: bool = True
     """Whether the metric is not the primary one: a hint to look, and no finding."""
     truncated: bool = False
@@ -318,7 +318,7 @@ class Lifted:
 
 
 @dataclass(frozen=True)
-class Moved:
+class MovedQuery:
     """A query whose primary metric the reranker changed."""
 
     query_id: str
@@ -343,11 +343,11 @@ class LiftRecord:
     """What was measured."""
     primary: Metric
     """The one metric that decides; every other is exploratory."""
-    rows: tuple[Lifted, ...]
+    rows: tuple[LiftRow, ...]
     """One a metric, the primary one first."""
-    up: tuple[Moved, ...]
+    up: tuple[MovedQuery, ...]
     """The queries that gained most in the primary metric, most first."""
-    down: tuple[Moved, ...]
+    down: tuple[MovedQuery, ...]
     """The queries that lost most, most first."""
     method: Method
     """How intervals and p-values were computed."""
@@ -359,7 +359,7 @@ class LiftRecord:
         """Who gave the labels that its figures rest on: people, and which models."""
         return self.evaluation.dataset.label_sources
 
-    def row(self, metric: Metric | str | None = None) -> Lifted:
+    def row(self, metric: Metric | str | None = None) -> LiftRow:
         """Return one metric; by default the primary one.
 
         Raises:
@@ -432,7 +432,7 @@ class TagSlicesRecord:
 
 
 @dataclass(frozen=True)
-class Costed:
+class SystemCost:
     """One system's quality and costs."""
 
     system: str
@@ -460,7 +460,7 @@ class TradeoffRecord:
     """More is better."""
     costs: tuple[str, ...]
     """Less is better."""
-    systems: tuple[Costed, ...]
+    systems: tuple[SystemCost, ...]
     """In the order of the comparison."""
     label_sources: LabelSources = PEOPLE
     """Who gave the labels that it rests on."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.analysis.paired_statistics import scored
-from raglift.analysis.records import Costed, TradeoffRecord
+from raglift.analysis.records import SystemCost, TradeoffRecord
 from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -99,7 +99,9 @@ def tradeoff(
         if row.truncated or math.isnan(row.mean):
             reason = f"no comparable {metric}"
         rows.append(
-            Costed(name, row.mean, {cost: found[name][cost] for cost in chosen if cost not in missing}, left_out=reason)
+            SystemCost(
+                name, row.mean, {cost: found[name][cost] for cost in chosen if cost not in missing}, left_out=reason
+            )
         )
     return TradeoffRecord(metric, chosen, tuple(_with_winners(rows, chosen)), comparison.label_sources)
 
@@ -110,7 +112,7 @@ def has_costs(comparison: ComparisonRecord) -> bool:
     return any(cost in of_one for of_one in found for cost in _USUAL)
 
 
-def _with_winners(rows: Sequence[Costed], costs: Sequence[str]) -> list[Costed]:
+def _with_winners(rows: Sequence[SystemCost], costs: Sequence[str]) -> list[SystemCost]:
     taking_part = [row for row in rows if row.left_out is None]
     table = [[row.quality, *(-row.costs[cost] for cost in costs)] for row in taking_part]
     winners = beats(table).tolist() if table else []
@@ -118,7 +120,7 @@ def _with_winners(rows: Sequence[Costed], costs: Sequence[str]) -> list[Costed]:
         loser.system: tuple(taking_part[place].system for place in range(len(taking_part)) if winners[place][number])
         for number, loser in enumerate(taking_part)
     }
-    return [Costed(row.system, row.quality, row.costs, beaten_by.get(row.system, ()), row.left_out) for row in rows]
+    return [SystemCost(row.system, row.quality, row.costs, beaten_by.get(row.system, ()), row.left_out) for row in rows]
 
 
 def _costs_of(

@@ -12,7 +12,7 @@ import numpy as np
 
 from raglift.errors import ConfigurationError
 from raglift.matching.coverage import Choices, characters_needed, covered_length, fewest_intervals, is_enough
-from raglift.matching.match import judge
+from raglift.matching.match import match_rankings
 from raglift.matching.overlap import PassageMatch, match_passage
 from raglift.matching.rule import MatchRule, Text
 from raglift.metrics.computing import compute, rankings_by_stage
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from raglift.analysis.records import EvaluationRecord
     from raglift.matching.coverage import Interval
-    from raglift.matching.matches import Judgements
+    from raglift.matching.matches import MatchTable
     from raglift.records.dataset import Dataset
     from raglift.records.labels import Passage, Query
     from raglift.records.rankings import Inventory
@@ -43,12 +43,12 @@ def rule_of(evaluation: EvaluationRecord) -> MatchRule:
     return MatchRule(**evaluation.run.spec["match"])
 
 
-def judgements_of(evaluation: EvaluationRecord) -> tuple[Judgements, ...]:
+def match_tables_of(evaluation: EvaluationRecord) -> tuple[MatchTable, ...]:
     """Return what matched, for each stage."""
-    if evaluation.judgements:
-        return evaluation.judgements
+    if evaluation.match_table:
+        return evaluation.match_table
     rankings = rankings_by_stage(evaluation.run)
-    return tuple(judge(evaluation.dataset.queries, rankings, rule_of(evaluation)))
+    return tuple(match_rankings(evaluation.dataset.queries, rankings, rule_of(evaluation)))
 
 
 def highest_grade(dataset: Dataset) -> int:
@@ -72,15 +72,15 @@ def depth_of(evaluation: EvaluationRecord, k: int | None) -> int:
     return k
 
 
-def pieces_by_query(judged: Judgements) -> dict[int, Pieces]:
+def overlaps_by_query(judged: MatchTable) -> dict[int, Overlaps]:
     """Return, for each query, which rank covers which part of which passage."""
     found: dict[int, dict[tuple[int, int], list[tuple[int, PassageMatch]]]] = defaultdict(lambda: defaultdict(list))
-    pieces = judged.pieces
-    place = pieces.fact - judged.facts.first_of_query(pieces.query)
-    covered = (pieces.start, pieces.end, pieces.normalized_start, pieces.normalized_end)
-    columns = (pieces.query, place, pieces.passage, pieces.rank, pieces.direction, *covered)
+    overlaps = judged.overlaps
+    place = overlaps.fact - judged.facts.first_of_query(overlaps.query)
+    covered = (overlaps.start, overlaps.end, overlaps.normalized_start, overlaps.normalized_end)
+    columns = (overlaps.query, place, overlaps.passage, overlaps.rank, overlaps.direction, *covered)
     for (query, fact, passage, rank, direction, start, end, first, last), relevant in zip(
-        np.stack(columns, axis=1).tolist(), pieces.relevant.tolist(), strict=True
+        np.stack(columns, axis=1).tolist(), overlaps.relevant.tolist(), strict=True
     ):
         match = PassageMatch(direction, start, end, first, last, relevant)
         found[query][fact, passage].append((rank, match))
@@ -172,9 +172,9 @@ def _by_one_chunk(requirement: Requirement) -> bool:
 def _shared_out(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the best sum when 0, 1, 2, … chunks are shared out among two groups."""
     sums = first[:, None] + second[None, :]
-    flipped = np.fliplr(sums)
+    regressed = np.fliplr(sums)
     size = len(first)
-    return np.array([flipped.diagonal(size - 1 - k).max() for k in range(size)], dtype=np.int64)
+    return np.array([regressed.diagonal(size - 1 - k).max() for k in range(size)], dtype=np.int64)
 
 
 def _groups(requirements: Sequence[Requirement]) -> list[list[list[Alternative]]]:
@@ -289,22 +289,22 @@ def _fewest_chunks(alternative: Alternative, at_most: int) -> tuple[int, bool]:
 # What each fact of a query needs of a set of chunks: pieces of passages, as `best_facts` takes them.
 
 
-Pieces: TypeAlias = "Mapping[tuple[int, int], Sequence[tuple[int, PassageMatch]]]"
+Overlaps: TypeAlias = "Mapping[tuple[int, int], Sequence[tuple[int, PassageMatch]]]"
 """For each (fact of the query, alternative), the chunks, as integers, that cover a part of it."""
 
 
-def requirements_of(query: Query, pieces: Pieces, rule: MatchRule) -> list[list[Alternative]]:
+def requirements_of(query: Query, overlaps: Overlaps, rule: MatchRule) -> list[list[Alternative]]:
     """Return the alternatives of each fact, with the chunks that contribute to them.
 
     Args:
         query: with its facts.
-        pieces: which chunk covers which part of which passage.
+        overlaps: which chunk covers which part of which passage.
         rule: what counts as a match.
     """
     text = Text(rule)
     return [
         [
-            _alternative(passage.text, pieces.get((place, number), ()), rule, text)
+            _alternative(passage.text, overlaps.get((place, number), ()), rule, text)
             for number, passage in enumerate(fact.passages)
         ]
         for place, fact in enumerate(query.facts)
@@ -315,8 +315,8 @@ def _alternative(
     label: str | None, found: Sequence[tuple[int, PassageMatch]], rule: MatchRule, text: Text
 ) -> Alternative:
     if label is None or not rule.by_coverage:
-        return Alternative.any_of(dict.fromkeys(chunk for chunk, piece in found if piece.relevant))
-    covers = tuple((chunk, piece.normalized_start, piece.normalized_end) for chunk, piece in found)
+        return Alternative.any_of(dict.fromkeys(chunk for chunk, overlap in found if overlap.relevant))
+    covers = tuple((chunk, overlap.normalized_start, overlap.normalized_end) for chunk, overlap in found)
     return Alternative(characters_needed(text(label), rule), covers, text(label))
 
 
@@ -347,21 +347,23 @@ def attainable_facts(
         return None
     facts = [fact for query in queries if query.is_labelled for fact in query.facts]
     text = Text(rule)
-    pieces: dict[tuple[int, int], list[PassageMatch]] = defaultdict(list)
+    overlaps: dict[tuple[int, int], list[PassageMatch]] = defaultdict(list)
     for _, fact, alternative, number in inventory.touches:
-        piece = match_passage(inventory.touching[number], facts[fact].passages[alternative], rule, text)
-        if piece is not None:
-            pieces[fact, alternative].append(piece)
+        overlap = match_passage(inventory.touching[number], facts[fact].passages[alternative], rule, text)
+        if overlap is not None:
+            overlaps[fact, alternative].append(overlap)
     attainable = np.zeros(len(facts), dtype=np.bool_)
-    for (fact, alternative), found in pieces.items():
+    for (fact, alternative), found in overlaps.items():
         attainable[fact] |= _satisfied(facts[fact].passages[alternative], found, rule, text)
     return attainable
 
 
-def _satisfied(passage: Passage, pieces: Iterable[PassageMatch], rule: MatchRule, text: Text) -> bool:
+def _satisfied(passage: Passage, overlaps: Iterable[PassageMatch], rule: MatchRule, text: Text) -> bool:
     if passage.text is None or not rule.by_coverage:
         return True
-    return is_enough([(piece.normalized_start, piece.normalized_end) for piece in pieces], text(passage.text), rule)
+    return is_enough(
+        [(overlap.normalized_start, overlap.normalized_end) for overlap in overlaps], text(passage.text), rule
+    )
 
 
 # What a perfect reranker could make of the same candidates.
@@ -417,7 +419,7 @@ def headroom(evaluation: EvaluationRecord, k: int | None = None) -> HeadroomReco
         ConfigurationError: k is not a depth of the run.
     """
     k = depth_of(evaluation, k)
-    pieces = pieces_by_query(judgements_of(evaluation)[0])
+    overlaps = overlaps_by_query(match_tables_of(evaluation)[0])
     rule, queries = rule_of(evaluation), evaluation.dataset.queries
     recall, ndcg = np.full(len(queries), np.nan), np.full(len(queries), np.nan)
     exact = np.ones(len(queries), dtype=np.bool_)
@@ -427,12 +429,12 @@ def headroom(evaluation: EvaluationRecord, k: int | None = None) -> HeadroomReco
         candidates = Ranking() if failed or not trace.stages else trace.stages[0].ranking
         order: list[int] = []
         if query.is_labelled:
-            needs = requirements_of(query, {} if failed else pieces.get(number, {}), rule)
+            needs = requirements_of(query, {} if failed else overlaps.get(number, {}), rule)
             best = best_facts(needs, k)
             recall[number], exact[number] = best.facts / len(query.facts), best.exact
             ndcg[number], order = _best_ndcg(query, needs, k)
         rankings.append(Ranking.of((candidates[rank - 1].chunk, None) for rank in order))
-    (judged,) = judge(queries, [rankings], rule)
+    (judged,) = match_rankings(queries, [rankings], rule)
     reached = compute(judged, NDCG @ k)
     exact &= np.isnan(ndcg) | (reached >= ndcg - _TOLERANCE)
     return HeadroomRecord(k, recall, ndcg, exact, evaluation.label_sources)

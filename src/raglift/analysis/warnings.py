@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.analysis.shared_queries import named
-from raglift.analysis.upper_bound import judgements_of
+from raglift.analysis.upper_bound import match_tables_of
 from raglift.base.display import TRUNCATED
 from raglift.metrics.computing import compute, mean_of, mean_title
 from raglift.metrics.judged_measures import Judged
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.analysis.comparison import Paired
-    from raglift.analysis.records import Compared, EvaluationRecord
+    from raglift.analysis.records import ComparisonRow, EvaluationRecord
     from raglift.analysis.shared_queries import SharedQueries
     from raglift.records.metric import Metric
 
@@ -36,11 +36,11 @@ _UNEQUALLY = 0.05
 does to the other figures does not depend on that."""
 
 
-def cautions(
+def warnings_of(
     systems: Mapping[str, EvaluationRecord],
     shared: SharedQueries,
     paired: Paired,
-    rows: Sequence[Compared],
+    rows: Sequence[ComparisonRow],
     *,
     held_out: bool,
 ) -> list[str]:
@@ -138,7 +138,7 @@ def _no_fair_pair(paired: Paired) -> list[str]:
     ]
 
 
-def _best_of_many(paired: Paired, deciding: Sequence[Compared], *, held_out: bool) -> list[str]:
+def _best_of_many(paired: Paired, deciding: Sequence[ComparisonRow], *, held_out: bool) -> list[str]:
     """Warn that the best of several was chosen on the queries that measure it."""
     known = [row for row in deciding if row.n and not row.truncated]
     if held_out or len(paired.names) <= 2 or not known:
@@ -176,7 +176,7 @@ def _judged(evaluation: EvaluationRecord, metric: Metric) -> NDArray[np.float64]
     """Return how much of what came back was judged, for each query; NaN for one without labels."""
     if metric in evaluation.scores.metrics:
         return evaluation.scores.of(evaluation.after, metric)
-    values = compute(judgements_of(evaluation)[-1], metric)
+    values = compute(match_tables_of(evaluation)[-1], metric)
     return np.where([query.is_labelled for query in evaluation.dataset], values, np.nan)
 
 

@@ -17,7 +17,7 @@ from raglift.apps.assistant.engine import StageHits, labels_by_rank
 from raglift.components.embedding import build_index
 from raglift.components.retrievers import DenseRetriever
 from raglift.errors import ConfigurationError
-from raglift.matching.match import judge
+from raglift.matching.match import match_rankings
 from raglift.matching.rule import MatchRule
 from raglift.metrics.graded_measures import DCG, IDCG, NDCG
 from raglift.metrics.rank_measures import AP, F1, RR, HitRate, Precision, Recall
@@ -138,7 +138,7 @@ def _show_hits(evaluation: Evaluation, settings: Settings, console: Console) -> 
     say(console, f"question: {query.text}", wrap=True)
     for line in label_lines(query, 64):
         say(console, line)
-    judged = judge([query], [[stage.ranking] for stage in trace.stages], rule)
+    judged = match_rankings([query], [[stage.ranking] for stage in trace.stages], rule)
     stages = [
         StageHits(info.name, info.system, "score" if number else "cosine", stage.ranking, labels_by_rank(matched))
         for number, (stage, info, matched) in enumerate(zip(trace.stages, evaluation.run.stages, judged, strict=False))
@@ -154,7 +154,7 @@ def _show_where_the_labels_are(evaluation: Evaluation, retriever: DenseRetriever
     """Say at which ranks of the whole index the labels of one question are first matched."""
     query = evaluation.dataset.queries[0]
     ranking = retriever.retrieve([query.text], len(retriever.index.chunks))[0]
-    judged = judge([query], [[ranking]], MatchRule.for_profile(evaluation.profile))[0]
+    judged = match_rankings([query], [[ranking]], MatchRule.for_profile(evaluation.profile))[0]
     first: dict[int, int] = {}
     for fact, rank in zip(judged.matches.fact.tolist(), judged.matches.rank.tolist(), strict=True):
         first[fact] = min(rank, first.get(fact, rank))

@@ -26,7 +26,7 @@ from raglift.records.labels import Passage
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from raglift.analysis.upper_bound import Pieces
+    from raglift.analysis.upper_bound import Overlaps
     from raglift.auditing.labels import Label, Whereabouts
     from raglift.matching.chunk_index import Touches
     from raglift.matching.overlap import PassageMatch
@@ -92,7 +92,7 @@ def audit_chunking(
         also_by_text=True,  # matching does not look at the places of literal texts
         places=located.places,
     )
-    directions, pieces = _compare(dataset, located.passages, chunks, touches, rule)
+    directions, overlaps = _compare(dataset, located.passages, chunks, touches, rule)
     lengths = np.array([len(chunk.text) for chunk in chunks], dtype=np.float64)
     return ChunkingAudit(
         name=name,
@@ -100,7 +100,7 @@ def audit_chunking(
         mean_length=float(lengths.mean()) if len(lengths) else float("nan"),
         read_in_part=read_in_part,
         placements=tuple(_placement(directions[key]) for key in located.passages),
-        attainable=tuple(_attainable(dataset, pieces, rule, ks)),
+        attainable=tuple(_attainable(dataset, overlaps, rule, ks)),
     )
 
 
@@ -124,20 +124,20 @@ def _compare(
     """
     by_place = MatchRule("coverage", rule.minimum_length, rule.unicode_folding)
     directions: dict[_Key, set[int]] = defaultdict(set)
-    pieces: dict[int, dict[tuple[int, int], list[tuple[int, PassageMatch]]]] = defaultdict(lambda: defaultdict(list))
+    overlaps: dict[int, dict[tuple[int, int], list[tuple[int, PassageMatch]]]] = defaultdict(lambda: defaultdict(list))
     text, batch = Text(rule), 0
     for query, fact, alternative, number in _rows(dataset, touches):
         if number // _BATCH != batch:  # normalized texts of no more chunks than that are kept
             text, batch = Text(rule), number // _BATCH
         key, chunk = (query, fact, alternative), chunks[number]
-        piece = cover_passage(chunk, placed[key], by_place, text)
-        if piece is not None:
-            directions[key].add(piece.direction)
+        overlap = cover_passage(chunk, placed[key], by_place, text)
+        if overlap is not None:
+            directions[key].add(overlap.direction)
         passage = dataset.queries[query].facts[fact].passages[alternative]
         match = match_passage(chunk, passage, rule, text)
         if match is not None:
-            pieces[query][fact, alternative].append((number, match))
-    return directions, pieces
+            overlaps[query][fact, alternative].append((number, match))
+    return directions, overlaps
 
 
 def _placement(directions: set[int]) -> str:
@@ -149,11 +149,11 @@ def _placement(directions: set[int]) -> str:
 
 
 def _attainable(
-    dataset: Dataset, pieces: Mapping[int, Pieces], rule: MatchRule, ks: Sequence[int]
+    dataset: Dataset, overlaps: Mapping[int, Overlaps], rule: MatchRule, ks: Sequence[int]
 ) -> Iterator[Attainable]:
     """Yield the best recall at each depth: the mean over the labelled queries."""
     queries = [(number, query) for number, query in enumerate(dataset.queries) if query.is_labelled]
-    best = [best_facts_at(requirements_of(query, pieces.get(number, {}), rule), ks) for number, query in queries]
+    best = [best_facts_at(requirements_of(query, overlaps.get(number, {}), rule), ks) for number, query in queries]
     for place, k in enumerate(ks):
         recalls = [of[place].facts / len(query.facts) for of, (_, query) in zip(best, queries, strict=True)]
         recall = float(np.mean(recalls)) if recalls else float("nan")

@@ -10,7 +10,7 @@ from raglift.auditing.labels import find_whereabouts
 from raglift.base.normalization import NormalizedText, normalize, normalize_with_offsets
 from raglift.base.replacing import NOTHING_WRITTEN, replacing_file
 from raglift.base.strict_files import decode_lines, parse_object, read_bytes
-from raglift.base.validation import Place, quoted
+from raglift.base.validation import Location, quoted
 from raglift.errors import ConfigurationError, DatasetError
 from raglift.records.anchors import Sources
 from raglift.records.labels import Passage
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from raglift.auditing import result as records
     from raglift.auditing.labels import Whereabouts
+    from raglift.auditing.result import Place
     from raglift.records.documents import Document
     from raglift.records.labels import Query
 
@@ -124,11 +124,11 @@ def relabel(path: Path, documents: Sequence[Document], to: Form = "anchors") -> 
 
 def _read(path: Path, documents: Sequence[Document]) -> tuple[list[dict[str, Any]], list[Query]]:
     """Return the objects of the lines, and the queries that they are."""
-    place = Place(path.name, [])
+    location = Location(path.name, [])
     sources = Sources(documents)
     entries: list[dict[str, Any]] = []
     queries: dict[str, Query] = {}
-    for here, line in decode_lines(read_bytes(path, place) or b"", place):
+    for here, line in decode_lines(read_bytes(path, location) or b"", location):
         entry = parse_object(line, here)
         if entry is not None:
             query = read_query(entry, here, sources)
@@ -136,10 +136,10 @@ def _read(path: Path, documents: Sequence[Document]) -> tuple[list[dict[str, Any
                 (here / "id").fault(f"the id {quoted(query.id)} again", "a unique id")
             queries[query.id] = query
             entries.append(entry)
-    if not entries and not place.faults:
-        place.fault("no queries", "one JSON object on each line")
-    if place.faults:
-        raise DatasetError(str(path), place.faults, NOTHING_WRITTEN)
+    if not entries and not location.faults:
+        location.fault("no queries", "one JSON object on each line")
+    if location.faults:
+        raise DatasetError(str(path), location.faults, NOTHING_WRITTEN)
     return entries, list(queries.values())
 
 
@@ -165,16 +165,16 @@ def _replace(literal: _Literal, at: Whereabouts, quotes: Quotes, to: Form) -> st
     """Put where a literal text stands in its place; return why not, where that cannot be done."""
     if at.count != 1:
         return f"it occurs {at}" if at.count else "it occurs nowhere"
-    place = at.places[0]
-    if normalize(quotes.text(place)) != normalize(literal.passage.text or ""):
-        return f"it begins or ends within a character of {place.doc_id}: é may be written as e and an accent"
-    new: dict[str, Any] = {"doc": place.doc_id}
+    location = at.places[0]
+    if normalize(quotes.text(location)) != normalize(literal.passage.text or ""):
+        return f"it begins or ends within a character of {location.doc_id}: é may be written as e and an accent"
+    new: dict[str, Any] = {"doc": location.doc_id}
     if to == "offsets":
-        new |= {"start": place.start, "end": place.end}
+        new |= {"start": location.start, "end": location.end}
     else:
-        found = quotes.find(place.doc_id, place.start, place.end)
+        found = quotes.find(location.doc_id, location.start, location.end)
         if found is None:
-            return f"no quotes lead to {place.start} to {place.end} of {place.doc_id}"
+            return f"no quotes lead to {location.start} to {location.end} of {location.doc_id}"
         new |= {"from": found[0], "to": found[1]}
     value = literal.value
     if isinstance(value, dict):
@@ -189,15 +189,15 @@ def _check(path: Path, entries: list[dict[str, Any]], before: list[Query], docum
     Raises:
         DatasetError: a query would be read back as another.
     """
-    place = Place(path.name, [])
+    location = Location(path.name, [])
     sources = Sources(documents)
     for number, (entry, query) in enumerate(zip(entries, before, strict=True)):
-        here = place.at_line(number + 1)
+        here = location.at_line(number + 1)
         read = read_query(entry, here, sources)
-        if not place.faults and _shape(read) != _shape(query):
+        if not location.faults and _shape(read) != _shape(query):
             here.fault("a query that would be read back as another", "the same but for its literal texts")
-    if place.faults:
-        raise DatasetError(str(path), place.faults, NOTHING_WRITTEN)
+    if location.faults:
+        raise DatasetError(str(path), location.faults, NOTHING_WRITTEN)
 
 
 def _shape(query: Query) -> tuple[object, ...]:
@@ -219,9 +219,9 @@ class Quotes:
         self._sources = Sources(documents)
         self._normalized: dict[str, NormalizedText] = {}
 
-    def text(self, place: records.Place) -> str:
+    def text(self, location: Place) -> str:
         """Return what stands at a place."""
-        return self._documents[place.doc_id].text[place.start : place.end]
+        return self._documents[location.doc_id].text[location.start : location.end]
 
     def find(self, doc_id: str, start: int, end: int) -> tuple[str, str] | None:
         """Return the quotes `from` and `to`; None when none lead exactly to the span."""
@@ -234,7 +234,7 @@ class Quotes:
             if not _is_unique(text, normalize(first)):
                 continue
             for last in _endings(words):
-                if self._sources.find_quote(doc_id, first, last, Place("", [])) == (start, end):
+                if self._sources.find_quote(doc_id, first, last, Location("", [])) == (start, end):
                     return first, last
             return None
         return None

@@ -291,7 +291,7 @@ def foot_lines(audit: AuditRecord) -> Iterator[str]:
 # An audit in short: the findings by kind, and what chunking does to the labels.
 
 
-def audit_brief(audit: AuditRecord) -> Document:
+def audit_summary(audit: AuditRecord) -> Document:
     """Return an audit in short."""
     first, second = head_lines(audit)
     counts = Counter(finding.kind for finding in audit.findings)
@@ -326,7 +326,7 @@ def _summary_findings(audit: AuditRecord) -> Section:
 
 
 text_of.register(AuditRecord, audit_text)
-summary_of.register(AuditRecord, audit_brief)
+summary_of.register(AuditRecord, audit_summary)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyarrow import parquet
 
-    from raglift.base.validation import Place
+    from raglift.base.validation import Location
 
 
 # How much of one input is taken into memory (a few megabytes can unpack to terabytes), and how large a score is.
@@ -171,7 +171,7 @@ def _leaves(file: parquet.ParquetFile, columns: Collection[str]) -> list[tuple[i
 
 
 def fits(
-    path: Path, file: parquet.ParquetFile, columns: Collection[str], place: Place, *, as_objects: bool = False
+    path: Path, file: parquet.ParquetFile, columns: Collection[str], location: Location, *, as_objects: bool = False
 ) -> bool:
     """Whether columns of a file can be taken into memory, by what the file says of itself; if not, a fault.
 
@@ -179,7 +179,7 @@ def fits(
         path: the file.
         file: the same, of which only the footer was read.
         columns: the names of those that are to be read.
-        place: the file, for the fault.
+        location: the file, for the fault.
         as_objects: whether each value becomes an object of Python's.
 
     Raises:
@@ -192,7 +192,7 @@ def fits(
     )
     if taken <= most_bytes():
         return True
-    place.fault(f"{file.metadata.num_rows:,} rows, which unpack to {taken:,} bytes or more", allowed())
+    location.fault(f"{file.metadata.num_rows:,} rows, which unpack to {taken:,} bytes or more", allowed())
     return False
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import IO, NoReturn
 
-    from raglift.base.validation import Place
+    from raglift.base.validation import Location
 
 
 # From bytes to text: UTF-8 only, any line ends, and a fault that names the byte.
@@ -39,16 +39,16 @@ _MOST_BLANK = 10_000_000
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
-def read_bytes(path: Path, place: Place) -> bytes | None:
+def read_bytes(path: Path, location: Location) -> bytes | None:
     """Return what a file holds; None, and a fault, when it cannot be read or is larger than what is taken."""
     try:
         with path.open("rb") as file:
             data = _read_whole(file)
     except OSError as error:
-        place.fault(f"no readable file ({error.strerror or error})", f"a readable file at {path}")
+        location.fault(f"no readable file ({error.strerror or error})", f"a readable file at {path}")
         return None
     if data is None:
-        place.fault(f"more than {most_bytes():,} bytes", allowed())
+        location.fault(f"more than {most_bytes():,} bytes", allowed())
     return data
 
 
@@ -67,36 +67,36 @@ def _read_whole(file: BufferedReader) -> bytes | None:
     return b"".join(pieces)
 
 
-def decode_text(data: bytes, place: Place) -> str | None:
+def decode_text(data: bytes, location: Location) -> str | None:
     """Return a text with bare line feeds and no byte-order mark; None, and a fault, without one."""
-    text = _decoded(data, place)
+    text = _decoded(data, location)
     return None if text is None else text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def read_text(path: Path, place: Place) -> str | None:
+def read_text(path: Path, location: Location) -> str | None:
     """Return the text of a file as it stands, without a byte-order mark; None, and a fault, without one."""
-    data = read_bytes(path, place)
-    return None if data is None else _decoded(data, place)
+    data = read_bytes(path, location)
+    return None if data is None else _decoded(data, location)
 
 
-def _decoded(data: bytes, place: Place) -> str | None:
-    if _is_other_encoding(data, place):
+def _decoded(data: bytes, location: Location) -> str | None:
+    if _is_other_encoding(data, location):
         return None
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = len(_LINE_END.findall(data[: error.start])) + 1
-        _note_bad_byte(data[error.start], error.start, place.at_line(line))
+        _note_bad_byte(data[error.start], error.start, location.at_line(line))
         return None
     return text.removeprefix(_BOM)
 
 
-def decode_lines(data: bytes, place: Place) -> Iterator[tuple[Place, str]]:
+def decode_lines(data: bytes, location: Location) -> Iterator[tuple[Location, str]]:
     """Yield the place and text of each line that is not blank; note a fault for each that is not UTF-8."""
-    if _is_other_encoding(data, place):
+    if _is_other_encoding(data, location):
         return
     for number, match in enumerate(_LINE.finditer(data), start=1):
-        here = place.at_line(number)
+        here = location.at_line(number)
         try:
             line = match[1].decode("utf-8")
         except UnicodeDecodeError as error:
@@ -107,28 +107,28 @@ def decode_lines(data: bytes, place: Place) -> Iterator[tuple[Place, str]]:
             yield here, line
 
 
-def stream_lines(path: Path, place: Place) -> Iterator[tuple[Place, str]]:
+def stream_lines(path: Path, location: Location) -> Iterator[tuple[Location, str]]:
     r"""Yield what `decode_lines` does, reading the file line by line: for files of any size.
 
     A file in another encoding has one fault, at its first line; lines end with `\n` or `\r\n`.
 
     Args:
         path: the file.
-        place: the file, for faults.
+        location: the file, for faults.
     """
     try:
         with path.open("rb") as file:
-            yield from lines_of(file, place)
+            yield from lines_of(file, location)
     except OSError as error:
-        place.fault(f"no readable file ({error.strerror or error})", f"a readable file at {path}")
+        location.fault(f"no readable file ({error.strerror or error})", f"a readable file at {path}")
 
 
-def lines_of(file: IO[bytes], place: Place, *, longest: int | None = None) -> Iterator[tuple[Place, str]]:
+def lines_of(file: IO[bytes], location: Location, *, longest: int | None = None) -> Iterator[tuple[Location, str]]:
     """Yield what `stream_lines` does, from a file that is open, as one that is unpacked while it is read.
 
     Args:
         file: the file, at its beginning.
-        place: the file, for faults.
+        location: the file, for faults.
         longest: how many bytes a line may have; one that has more is a fault, and nothing is read after it.
     """
     begin = blank = 0
@@ -138,13 +138,13 @@ def lines_of(file: IO[bytes], place: Place, *, longest: int | None = None) -> It
             begin += 1
             blank += 1
             if blank > _MOST_BLANK:
-                place.at_line(number).fault(
+                location.at_line(number).fault(
                     f"more than {_MOST_BLANK:,} blank lines in a row", "lines with something in them"
                 )
                 return
             continue
         blank = 0
-        here = place.at_line(number)
+        here = location.at_line(number)
         if longest is not None and len(raw) > longest:
             here.fault(f"a line of more than {longest:,} bytes", "shorter lines")
             return
@@ -161,18 +161,18 @@ def lines_of(file: IO[bytes], place: Place, *, longest: int | None = None) -> It
         begin += len(raw)
 
 
-def _is_other_encoding(data: bytes, place: Place) -> bool:
+def _is_other_encoding(data: bytes, location: Location) -> bool:
     if data.startswith(_OTHER_BOMS):
-        place.fault("a byte-order mark of UTF-16 or UTF-32", "text in UTF-8: save the file as UTF-8")
+        location.fault("a byte-order mark of UTF-16 or UTF-32", "text in UTF-8: save the file as UTF-8")
         return True
     if (offset := data.find(b"\x00")) >= 0:
-        place.fault(f"a NUL byte at byte {offset}, as in UTF-16 or a binary file", "text in UTF-8")
+        location.fault(f"a NUL byte at byte {offset}, as in UTF-16 or a binary file", "text in UTF-8")
         return True
     return False
 
 
-def _note_bad_byte(byte: int, offset: int, place: Place) -> None:
-    place.fault(f"the byte 0x{byte:02x} at byte {offset} of the file, which is not UTF-8", "text in UTF-8")
+def _note_bad_byte(byte: int, offset: int, location: Location) -> None:
+    location.fault(f"the byte 0x{byte:02x} at byte {offset} of the file, which is not UTF-8", "text in UTF-8")
 
 
 # JSON read strictly: each field once, no NaN, no integers of a million digits; a fault says where.
@@ -192,24 +192,24 @@ class _NotStrictError(Exception):
         super().__init__(found)
 
 
-def parse_object(line: str, place: Place) -> dict[str, Any] | None:
+def parse_object(line: str, location: Location) -> dict[str, Any] | None:
     """Return the object on a line; None, and a fault, when it holds anything else.
 
     Args:
         line: the text of the line.
-        place: the line.
+        location: the line.
     """
-    return _parse(line, place, "the end of the line", "one JSON object on each line")
+    return _parse(line, location, "the end of the line", "one JSON object on each line")
 
 
-def parse_text(text: str, place: Place) -> dict[str, Any] | None:
+def parse_text(text: str, location: Location) -> dict[str, Any] | None:
     """Return the object that a whole file holds; None, and a fault with its line, when it holds anything else.
 
     Args:
         text: the text of the file.
-        place: the file.
+        location: the file.
     """
-    return _parse(text, place, "the end of the file", "one JSON object")
+    return _parse(text, location, "the end of the file", "one JSON object")
 
 
 def gives_back(value: Any) -> bool:
@@ -220,21 +220,21 @@ def gives_back(value: Any) -> bool:
         return False
 
 
-def _parse(text: str, place: Place, end: str, expected: str) -> dict[str, Any] | None:
+def _parse(text: str, location: Location, end: str, expected: str) -> dict[str, Any] | None:
     try:
         value = _STRICT.decode(text)
     except json.JSONDecodeError as error:
         rest = quoted(text[error.pos : error.pos + 20]) if error.pos < len(text) else end
-        here = place if place.line is not None else place.at_line(error.lineno)
+        here = location if location.line is not None else location.at_line(error.lineno)
         (here / f"column {error.colno}").fault(f"{rest} ({error.msg[0].lower()}{error.msg[1:]})", expected)
     except _NotStrictError as error:
-        place.fault(error.found, error.expected)
+        location.fault(error.found, error.expected)
     except RecursionError:
-        place.fault("lists or objects nested too deeply to read", "facts, and lists of alternatives in them")
+        location.fault("lists or objects nested too deeply to read", "facts, and lists of alternatives in them")
     else:
         if isinstance(value, dict):
             return value
-        place.fault(shown(value), "a JSON object: {…}")
+        location.fault(shown(value), "a JSON object: {…}")
     return None
 
 
@@ -366,7 +366,7 @@ class YamlFields:
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, keys)
         if isinstance(node, yaml.SequenceNode):
-            return [self._item(item, (*keys, place)) for place, item in enumerate(node.value)]
+            return [self._item(item, (*keys, location)) for location, item in enumerate(node.value)]
         return self._scalar(node, keys)
 
     def _item(self, node: yaml.Node, keys: Keys) -> Any:

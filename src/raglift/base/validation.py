@@ -42,8 +42,8 @@ class Finding(NamedTuple):
     """What should stand there."""
 
     def __str__(self) -> str:
-        place = path_text(self.keys)
-        return f"{place}: found {self.found}; expected {self.expected}".removeprefix(": ")
+        location = path_text(self.keys)
+        return f"{location}: found {self.found}; expected {self.expected}".removeprefix(": ")
 
 
 class WrongKind(ValueError):
@@ -129,33 +129,37 @@ def faults_of(
     return [
         finding
         for detail in error.errors(include_url=False)
-        for finding in _findings(detail, _Place.of(schema, detail["loc"]), missing or {}, yaml=yaml)
+        for finding in _findings(detail, _Location.of(schema, detail["loc"]), missing or {}, yaml=yaml)
     ]
 
 
-def _findings(detail: ErrorDetails, place: _Place, missing: Mapping[str, str], *, yaml: bool) -> Iterator[Finding]:
-    keys, found, context = place.keys, detail["input"], detail.get("ctx", {})
+def _findings(
+    detail: ErrorDetails, location: _Location, missing: Mapping[str, str], *, yaml: bool
+) -> Iterator[Finding]:
+    keys, found, context = location.keys, detail["input"], detail.get("ctx", {})
     match detail["type"]:
         case "raglift":
             yield from (Finding((*keys, *inner), *said) for inner, *said in context["faults"])
         case "missing":
-            yield Finding(keys, "nothing", missing.get(str(keys[-1])) or place.expected(yaml=yaml) or "a value")
+            yield Finding(keys, "nothing", missing.get(str(keys[-1])) or location.expected(yaml=yaml) or "a value")
         case "extra_forbidden":
-            yield Finding(keys, *unknown_field(str(keys[-1]), place.known))
-        case "string_unicode" if place.fields is not None:  # pydantic looks no further at a name that is no Unicode
-            yield Finding((*keys, found), *unknown_field(found, place.fields))
+            yield Finding(keys, *unknown_field(str(keys[-1]), location.known))
+        case "string_unicode" if location.fields is not None:  # pydantic looks no further at a name that is no Unicode
+            yield Finding((*keys, found), *unknown_field(found, location.fields))
         case "too_short":
             yield Finding(keys, described(found), f"a list of {context['min_length']} or more")
         case "json_invalid":
             yield Finding(keys, described(found), f"JSON ({context['error']})")
         case kind if kind == _WORDED or kind.endswith("_type"):
-            yield Finding(keys, described(found), place.expected(yaml=yaml) or context.get("expected") or detail["msg"])
+            yield Finding(
+                keys, described(found), location.expected(yaml=yaml) or context.get("expected") or detail["msg"]
+            )
         case _:
             said = detail["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
             yield Finding(keys, described(found), said)
 
 
-class _Place(NamedTuple):
+class _Location(NamedTuple):
     """A place in what was validated: the keys that lead there, and what pydantic's schema says of it."""
 
     keys: Keys
@@ -166,13 +170,13 @@ class _Place(NamedTuple):
     definitions: Mapping[str, Mapping[str, Any]]
 
     @classmethod
-    def of(cls, schema: CoreSchema, loc: Sequence[str | int]) -> _Place:
+    def of(cls, schema: CoreSchema, loc: Sequence[str | int]) -> _Location:
         """Follow a location of pydantic's, which also names mappings' keys and the forms that a value can have."""
         top = schema
-        place = cls((), top, (), {each["ref"]: each for each in top.get("definitions", ())})
+        location = cls((), top, (), {each["ref"]: each for each in top.get("definitions", ())})
         for part in loc:
-            place = place._inside(part)
-        return place
+            location = location._inside(part)
+        return location
 
     @property
     def fields(self) -> Mapping[str, Mapping[str, Any]] | None:
@@ -198,7 +202,7 @@ class _Place(NamedTuple):
             words = _WORDS.get(schema["type"], "")
         return f"{words} or null" if words and nullable and not yaml else words or None
 
-    def _inside(self, part: str | int) -> _Place:
+    def _inside(self, part: str | int) -> _Location:
         """Return the place that one part of a location leads to."""
         schema = self._unwrapped() or {"type": ""}
         if part == "[key]":
@@ -215,7 +219,7 @@ class _Place(NamedTuple):
             inner = items[min(int(part), len(items) - 1)]
         else:
             inner = items
-        return _Place((*self.keys, part), inner, known, self.definitions)
+        return _Location((*self.keys, part), inner, known, self.definitions)
 
     def _unwrapped(self) -> Mapping[str, Any] | None:
         schema = self.schema
@@ -308,7 +312,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Place:
+class Location:
     """A file, line and field, and the list that faults found there go to."""
 
     file: str
@@ -320,28 +324,28 @@ class Place:
     field: str = ""
     """The path of the field, as `relevant[0].grade`."""
 
-    def __truediv__(self, key: str | int) -> Place:
+    def __truediv__(self, key: str | int) -> Location:
         """Return the place of a field or list item inside this one."""
         if isinstance(key, int):
-            return Place(self.file, self.faults, self.line, f"{self.field}[{key}]")
-        return Place(self.file, self.faults, self.line, f"{self.field}.{key}" if self.field else key)
+            return Location(self.file, self.faults, self.line, f"{self.field}[{key}]")
+        return Location(self.file, self.faults, self.line, f"{self.field}.{key}" if self.field else key)
 
     def __str__(self) -> str:
         where = self.file if self.line is None else f"{self.file}:{self.line}"
         return f"{where}: {self.field}" if self.field else where
 
-    def at_line(self, line: int) -> Place:
+    def at_line(self, line: int) -> Location:
         """Return the place of a line of the file."""
-        return Place(self.file, self.faults, line, self.field)
+        return Location(self.file, self.faults, line, self.field)
 
     def fault(self, found: str, expected: str) -> None:
         """Note that something else was found here than was expected."""
         self.faults.append(fault(str(self), found, expected))
 
 
-def check_fields(entry: Mapping[str, Any], known: Collection[str], place: Place) -> bool:
+def check_fields(entry: Mapping[str, Any], known: Collection[str], location: Location) -> bool:
     """Return whether an object has no field but the known ones; note a fault for each other one."""
     unknown = [name for name in entry if name not in known]
     for name in unknown:
-        (place / quoted(name)[1:-1]).fault(*unknown_field(name, known))
+        (location / quoted(name)[1:-1]).fault(*unknown_field(name, known))
     return not unknown

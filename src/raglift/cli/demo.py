@@ -70,7 +70,7 @@ def _moves(evaluation: Evaluation, query_id: str) -> list[str]:
     documents: dict[str, str] = {}
     for place, stage in enumerate((evaluation.before, evaluation.after)):
         for each in evaluation.explain(query_id, stage=stage).hits:
-            if any(piece.counts for piece in each.pieces):
+            if any(overlap.counts for overlap in each.overlaps):
                 chunk = each.hit.chunk
                 ranks.setdefault(chunk.id, [None, None])[place] = each.hit.rank
                 documents[chunk.id] = f"{chunk.doc_id} “{excerpt(chunk.text, _EXCERPT)}”"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from raglift.adapters.adapt import check_reranker
 from raglift.base.display import short_repr
 from raglift.cli.json_output import labels_json, print_json, records
-from raglift.cli.keeping import keep
+from raglift.cli.saving import keep
 from raglift.cli.tracking import saved_first
 from raglift.components.models import resolve_dtype
 from raglift.components.retrievers import parse_retriever
@@ -182,7 +182,7 @@ def as_json(evaluation: Evaluation) -> dict[str, Any]:
         "stages": [{"name": stage.name, "system": stage.system} for stage in evaluation.run.stages],
         "spec": dict(evaluation.run.spec),
         "metrics": records(evaluation.to_frame()),
-        "loss": _loss_as_json(evaluation),
+        "failure_analysis": _failure_analysis_as_json(evaluation),
         "headroom": _headroom_as_json(evaluation),
         "failures": [asdict(failure) for failure in evaluation.failures()],
         "cost": None if evaluation.run.cost is None else asdict(evaluation.run.cost),
@@ -190,14 +190,14 @@ def as_json(evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
-def _loss_as_json(evaluation: Evaluation) -> dict[str, Any]:
-    losses = evaluation.loss()
+def _failure_analysis_as_json(evaluation: Evaluation) -> dict[str, Any]:
+    analysis = evaluation.failure_analysis()
     return {
-        "k": losses.k,
-        "facts": losses.facts,
-        "chunks_known": losses.chunks_known,
-        "outcomes": [asdict(loss) for loss in losses.losses],
-        "made_findable": [asdict(loss) for loss in losses.made_findable],
+        "k": analysis.k,
+        "facts": analysis.facts,
+        "chunks_known": analysis.chunks_known,
+        "outcomes": [asdict(loss) for loss in analysis.losses],
+        "made_findable": [asdict(loss) for loss in analysis.made_findable],
     }
 
 

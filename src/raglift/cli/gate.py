@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from raglift.base.display import printable, short_repr
 from raglift.base.limits import is_there, user_path
 from raglift.cli.exits import drop_output
-from raglift.cli.json_output import gate_json, print_json, undecided_json
+from raglift.cli.json_output import gate_error_json, gate_json, print_json
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, RagliftError, RunError
-from raglift.gating.ci import Undecided, without_commands
+from raglift.gating.ci import GateError, without_commands
 from raglift.gating.deciding import gate
 from raglift.gating.records import Outcome
 from raglift.gating.text import gate_parts
@@ -83,20 +83,20 @@ def run(request: Request) -> int:
     try:
         return int(_decide(request))
     except _Unfinished as unfinished:
-        undecided = Undecided(name, str(unfinished), is_incomplete=True)
+        undecided = GateError(name, str(unfinished), is_incomplete=True)
         _tell(undecided, request)
         if request.as_json:
-            print_json(undecided_json(undecided))
+            print_json(gate_error_json(undecided))
         sys.stderr.write(f"raglift: incomplete: {printable(str(unfinished))}\n")
         return int(Outcome.INCOMPLETE)
     except _Unwritten:
         raise
     except RagliftError as error:
-        _tell(Undecided(name, str(error), is_incomplete=False), request)
+        _tell(GateError(name, str(error), is_incomplete=False), request)
         raise
     except Exception as error:  # noqa: BLE001 — Python's own exit code would be 1, which says that the gate failed
         traceback.print_exc()
-        _tell(Undecided(name, f"{type(error).__name__}: {error}", is_incomplete=False), request)
+        _tell(GateError(name, f"{type(error).__name__}: {error}", is_incomplete=False), request)
         return _MISTAKE
 
 
@@ -141,7 +141,7 @@ def _decide(request: Request) -> Outcome:
     return result.outcome
 
 
-def _tell(undecided: Undecided, request: Request) -> None:
+def _tell(undecided: GateError, request: Request) -> None:
     """Say in the files that nothing was decided, so that none tells of an earlier run; the error itself goes on."""
     if _is_github(request):
         (sys.stderr if request.as_json else sys.stdout).write(undecided.to_github())
@@ -254,7 +254,7 @@ def _check_request(request: Request) -> None:
         raise ConfigurationError(f"--markdown: found {request.markdown}, as for --junit; expected a file of its own")
 
 
-def _write_files(result: GateResult | Undecided, request: Request) -> None:
+def _write_files(result: GateResult | GateError, request: Request) -> None:
     """Write JUnit XML and Markdown, and add the Markdown to GitHub's summary of the step; all that can be written.
 
     Raises:

@@ -15,9 +15,9 @@ from raglift.gating.records import Outcome
 if TYPE_CHECKING:
     import pandas as pd
 
-    from raglift.gating.ci import Undecided
+    from raglift.gating.ci import GateError
     from raglift.gating.deciding import GateResult
-    from raglift.gating.records import Check, FlippedQuery, Regression
+    from raglift.gating.records import Check, RegressedQuery, Regression
     from raglift.records.labels import LabelSources
     from raglift.records.rankings import Hit
 
@@ -96,7 +96,7 @@ def gate_json(result: GateResult) -> dict[str, Any]:
     }
 
 
-def undecided_json(undecided: Undecided) -> dict[str, Any]:
+def gate_error_json(undecided: GateError) -> dict[str, Any]:
     """Return why a run that is not measured whole has no result; what a result has is not in it."""
     return {
         "name": undecided.name,
@@ -132,13 +132,13 @@ def _regression_json(one: Regression) -> dict[str, Any]:
         "difference": one.difference,
         "p_holm": one.p_holm,
         "margin": one.margin,
-        "detectable": one.detectable,
+        "minimum_detectable_effect": one.minimum_detectable_effect,
         "note": one.note,
-        "flipped": [_flip_json(flip) for flip in one.flipped],
+        "flipped": [_flip_json(flip) for flip in one.regressed],
     }
 
 
-def _flip_json(flip: FlippedQuery) -> dict[str, Any]:
+def _flip_json(flip: RegressedQuery) -> dict[str, Any]:
     sides = (("before", flip.hits_before, flip.matched_before), ("after", flip.hits_after, flip.matched_after))
     rankings = {
         f"hits_{side}": [{**hit_json(hit), "matches": hit.rank in matched} for hit in hits]

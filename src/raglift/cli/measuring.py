@@ -254,7 +254,7 @@ def report(
     ] = None,
     confidence: Annotated[float | None, typer.Option(help="How often intervals hold the true value; 0.95.")] = None,
     hold_out: HoldOut = False,
-    include_cut: Annotated[
+    include_truncated: Annotated[
         bool, typer.Option(help="Of a sweep: also compare cells whose embedding model reads some chunks only in part.")
     ] = False,
     overwrite: Annotated[
@@ -275,7 +275,7 @@ def report(
             seed=seed,
             confidence=confidence,
             hold_out=hold_out,
-            include_cut=include_cut,
+            include_truncated=include_truncated,
             overwrite=overwrite,
         )
     )
@@ -345,7 +345,7 @@ def sweep(
     resume: Annotated[bool, typer.Option(help="Go on with a sweep that was stopped.")] = False,
     engine: Annotated[str, typer.Option(help="local, or ray for a Ray cluster.")] = "local",
     address: Annotated[str | None, typer.Option(help="Of the Ray cluster; else Ray starts on this machine.")] = None,
-    include_cut: Annotated[
+    include_truncated: Annotated[
         bool, typer.Option(help="Let a cell be the best whose embedding model reads some chunks only in part.")
     ] = False,
     track: Track = None,
@@ -358,4 +358,4 @@ def sweep(
     from raglift.cli.tracking import Tracking
 
     tracking = Tracking.asked(track, track_project, track_files)
-    command.run(command.Request(file, out, plan, resume, engine, address, include_cut, tracking, as_json))
+    command.run(command.Request(file, out, plan, resume, engine, address, include_truncated, tracking, as_json))

@@ -33,7 +33,7 @@ class Request:
     seed: int | None
     confidence: float | None
     hold_out: bool
-    include_cut: bool
+    include_truncated: bool
     overwrite: bool
 
     @property
@@ -120,7 +120,7 @@ def _write_page(found: Evaluation | Comparison | SweepResult, output: Path, requ
     if isinstance(found, Evaluation):
         found.report(output, primary=request.primary, seed=request.seed or 0, confidence=_confidence(request))
     elif isinstance(found, SweepResult):
-        found.report(output, baseline=request.baseline, include_cut=request.include_cut)
+        found.report(output, baseline=request.baseline, include_truncated=request.include_truncated)
     else:
         found.report(output)
 

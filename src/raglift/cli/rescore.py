@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from raglift.cli.evaluate import depths, print_result
-from raglift.cli.keeping import keep
+from raglift.cli.saving import keep
 from raglift.cli.tracking import saved_first
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError

@@ -36,7 +36,7 @@ class Request:
     resume: bool
     engine: str
     address: str | None
-    include_cut: bool
+    include_truncated: bool
     tracking: Tracking
     as_json: bool
 
@@ -80,7 +80,7 @@ def run(request: Request) -> None:
         )
     except KeyboardInterrupt:
         raise Stopped(f"what is finished is kept in {request.folder}: go on with --resume") from None
-    _print(result, include_cut=request.include_cut, as_json=request.as_json)
+    _print(result, include_truncated=request.include_truncated, as_json=request.as_json)
     sys.stderr.write(f"kept in {result.folder}\n")
     _track(result, request)
     if not result.finished:
@@ -103,7 +103,7 @@ def show(request: Request) -> None:
             "and the folder with --output"
         )
     result = load_sweep_result(request.file)
-    _print(result, include_cut=request.include_cut, as_json=request.as_json)
+    _print(result, include_truncated=request.include_truncated, as_json=request.as_json)
     _track(result, request)
 
 
@@ -111,21 +111,21 @@ def _track(result: SweepResult, request: Request) -> None:
     request.tracking.tell(result, lambda trackers: request.tracking.command([result.folder], trackers))
 
 
-def _print(result: SweepResult, *, include_cut: bool, as_json: bool) -> None:
+def _print(result: SweepResult, *, include_truncated: bool, as_json: bool) -> None:
     from rich.console import Console
 
     if as_json:
-        print_json(_as_json(result, include_cut))
+        print_json(_as_json(result, include_truncated))
         return
     console = Console()
     if console.is_terminal:
-        print_result(result, console, include_cut=include_cut)
+        print_result(result, console, include_truncated=include_truncated)
     else:
-        sys.stdout.write(result_text(result, include_cut=include_cut) + "\n")
+        sys.stdout.write(result_text(result, include_truncated=include_truncated) + "\n")
 
 
-def _as_json(result: SweepResult, include_cut: bool) -> dict[str, Any]:
-    best = result.best(include_cut=include_cut)
+def _as_json(result: SweepResult, include_truncated: bool) -> dict[str, Any]:
+    best = result.best(include_truncated=include_truncated)
     rows = result.to_frame().to_dict(orient="records")
     return {
         "title": result.title,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from raglift.apps.tracking.records import TrackedRun
 from raglift.apps.tracking.tracking import open_tracker, track
 from raglift.base.limits import user_path
-from raglift.cli.keeping import PRINTED_ONLY, save_somewhere
+from raglift.cli.saving import PRINTED_ONLY, save_somewhere
 from raglift.errors import ConfigurationError, RagliftError, TrackingFailed
 
 if TYPE_CHECKING:

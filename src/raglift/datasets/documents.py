@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from raglift.base.limits import is_file, is_folder, user_path
 from raglift.base.strict_files import decode_text, parse_object, read_bytes, stream_lines
-from raglift.base.validation import Place, quoted, shown
+from raglift.base.validation import Location, quoted, shown
 from raglift.errors import DatasetError
 from raglift.records.dataset import check_documents
 from raglift.records.documents import Document
@@ -41,10 +41,10 @@ def read_document_lines(path: Path, faults: list[Fault]) -> tuple[Document, ...]
         path: the file.
         faults: where what is wrong is noted.
     """
-    place = Place(path.name, faults)
+    location = Location(path.name, faults)
     documents: dict[str, Document] = {}
     first_line: dict[str, int | None] = {}
-    for here, line in stream_lines(path, place):
+    for here, line in stream_lines(path, location):
         entry = parse_object(line, here)
         document = None if entry is None else _read_document(entry, here)
         if document is None:
@@ -55,22 +55,22 @@ def read_document_lines(path: Path, faults: list[Fault]) -> tuple[Document, ...]
             first_line[document.id] = here.line
             documents[document.id] = document
     if not documents and not faults:
-        place.fault("no documents", "one JSON object on each line")
+        location.fault("no documents", "one JSON object on each line")
     return tuple(documents.values())
 
 
-def _read_document(entry: Mapping[str, Any], place: Place) -> Document | None:
+def _read_document(entry: Mapping[str, Any], location: Location) -> Document | None:
     name = "id" if "id" in entry and "_id" not in entry else "_id"
     for field in (name, "text"):
         if field not in entry:
-            (place / field).fault("no such field", f"the field {field!r} on every line")
+            (location / field).fault("no such field", f"the field {field!r} on every line")
             return None
-    doc_id = read_id(entry[name], place / name)
-    text = read_characters(entry["text"], place / "text")
-    title = None if entry.get("title") is None else read_characters(entry["title"], place / "title")
+    doc_id = read_id(entry[name], location / name)
+    text = read_characters(entry["text"], location / "text")
+    title = None if entry.get("title") is None else read_characters(entry["title"], location / "title")
     metadata = entry.get("metadata")
     if metadata is not None and not isinstance(metadata, dict):
-        (place / "metadata").fault(shown(metadata), "an object")
+        (location / "metadata").fault(shown(metadata), "an object")
         return None
     if not doc_id or text is None or (title is None and entry.get("title") is not None):
         return None
@@ -150,16 +150,16 @@ def _from_path(path: Path, faults: list[Fault]) -> tuple[Document, ...]:
         return read_document_lines(path, faults)
     if is_file(path):
         return _from_files({path.name: path}, faults)
-    place = Place(str(path), faults)
+    location = Location(str(path), faults)
     if not is_folder(path):
-        place.fault(
+        location.fault(
             "no such file or folder",
             "a text file, a .jsonl file of documents, a folder of *.txt and *.md files, or the name of a corpus",
         )
         return ()
     files = _files_below(path)
     if not files:
-        place.fault("a folder without documents", "*.txt or *.md files in it")
+        location.fault("a folder without documents", "*.txt or *.md files in it")
     return _from_files(files, faults)
 
 
@@ -181,9 +181,9 @@ def _files_below(folder: Path) -> dict[str, Path]:
 def _from_files(files: Mapping[str, Path], faults: list[Fault]) -> tuple[Document, ...]:
     documents = []
     for doc_id, path in files.items():
-        place = Place(doc_id, faults)
-        data = read_bytes(path, place)
-        text = None if data is None else decode_text(data, place)
+        location = Location(doc_id, faults)
+        data = read_bytes(path, location)
+        text = None if data is None else decode_text(data, location)
         if text is not None:
             documents.append(Document(doc_id, text))
     return tuple(documents)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from raglift.base.limits import user_path
 from raglift.base.replacing import NOTHING_WRITTEN, replacing_file
 from raglift.base.strict_files import decode_lines, parse_object, read_bytes
-from raglift.base.validation import Place, quoted
+from raglift.base.validation import Location, quoted
 from raglift.errors import DatasetError
 from raglift.records.anchors import Sources
 from raglift.records.parsing import IRRELEVANT, RELEVANT, read_query
@@ -38,12 +38,12 @@ def read_queries(path: Path, documents: Sequence[Document] = ()) -> tuple[Query,
         DatasetError: anything in the file is malformed or does not resolve; every fault is listed.
     """
     faults: list[Fault] = []
-    place = Place(path.name, faults)
+    location = Location(path.name, faults)
     sources = Sources(documents)
     queries: list[Query] = []
     first_line: dict[str, int | None] = {}
-    data = read_bytes(path, place)
-    for here, line in decode_lines(data or b"", place):
+    data = read_bytes(path, location)
+    for here, line in decode_lines(data or b"", location):
         entry = parse_object(line, here)
         if entry is None:
             continue
@@ -55,7 +55,7 @@ def read_queries(path: Path, documents: Sequence[Document] = ()) -> tuple[Query,
         queries.append(query)
     sources.note_missing_documents()
     if not queries and not faults:
-        place.fault("no queries", "one JSON object on each line")
+        location.fault("no queries", "one JSON object on each line")
     if faults:
         raise DatasetError(str(path), faults)
     return tuple(queries)
@@ -185,17 +185,17 @@ def check_queries(
     values: list[dict[str, Any]] = []
     first: dict[str, int] = {}
     for index, query in enumerate(queries):
-        place = Place("queries", faults, field=f"[{index}]")
+        location = Location("queries", faults, field=f"[{index}]")
         value = query_value(query, passage_value)
         known = len(faults)
-        read = read_query(value, place, sources)
+        read = read_query(value, location, sources)
         if documents and len(faults) == known and read != query:
             expected = "a query that is read back as it is: do its spans have the text of their documents?"
-            place.fault(f"the query {quoted(query.id)}, which would be read back as another", expected)
+            location.fault(f"the query {quoted(query.id)}, which would be read back as another", expected)
         if query.id in first:
-            (place / "id").fault(f"the id {quoted(query.id)} of queries[{first[query.id]}]", "a unique id")
+            (location / "id").fault(f"the id {quoted(query.id)} of queries[{first[query.id]}]", "a unique id")
         first.setdefault(query.id, index)
         values.append(value)
     if not values:
-        Place("queries", faults).fault("no queries", "at least one")
+        Location("queries", faults).fault("no queries", "at least one")
     return values

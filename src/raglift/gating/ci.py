@@ -92,7 +92,7 @@ def _cases(result: GateResultRecord) -> Iterator[Case]:
         yield Case(f"{check.name} {bound_text(check)}", "" if check.passed else sentence, details)
     for one in result.regressions:
         sentence = regression_sentence(one)
-        every = [f"{flip.query_id}: {flip.before:.3f} → {flip.after:.3f}" for flip in one.flipped]
+        every = [f"{flip.query_id}: {flip.before:.3f} → {flip.after:.3f}" for flip in one.regressed]
         details = _lines((sentence, *regression_lines(one), "", "Every query that did worse:", *every))
         yield Case(f"no regression in {mean_title(one.metric)}", "" if one.passed else sentence, details)
 
@@ -142,8 +142,8 @@ def _failures(result: GateResultRecord) -> Iterator[tuple[str, str]]:
             yield check.name, "\n".join((check_sentence(check), *check_lines(check)))
     for one in result.regressions:
         if not one.passed:
-            flipped = [f"{flip.query_id}: {flip.before:.3f} → {flip.after:.3f}" for flip in one.flipped[:_FLIPPED]]
-            yield mean_title(one.metric), "\n".join((regression_sentence(one), *flipped))
+            regressed = [f"{flip.query_id}: {flip.before:.3f} → {flip.after:.3f}" for flip in one.regressed[:_FLIPPED]]
+            yield mean_title(one.metric), "\n".join((regression_sentence(one), *regressed))
 
 
 def _data(text: str) -> str:
@@ -160,7 +160,7 @@ def _property(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Undecided:
+class GateError:
     """Why a run could not be gated."""
 
     name: str

@@ -11,7 +11,7 @@ from raglift.base.display import counted
 from raglift.errors import ConfigurationError
 from raglift.gating.bounds import bounds_of, check_power, checked_margin, compared_metrics
 from raglift.gating.ci import gate_annotations, gate_junit
-from raglift.gating.markdown import gate_brief
+from raglift.gating.markdown import gate_summary
 from raglift.gating.records import FailedQuery, GateResultRecord, Outcome
 from raglift.gating.regressions import regressions_of
 from raglift.gating.text import gate_text
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 text_of.register(GateResultRecord, gate_text)
-summary_of.register(GateResultRecord, gate_brief)
+summary_of.register(GateResultRecord, gate_summary)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -25,7 +25,7 @@ from raglift.report.format import decimals_of, difference_text, p_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.gating.records import FlippedQuery, GateResultRecord, Regression
+    from raglift.gating.records import GateResultRecord, RegressedQuery, Regression
 
 
 _PASSED, _FAILED = Cell("✅ pass"), Cell("❌ FAIL", "worse")
@@ -39,7 +39,7 @@ _QUESTION, _ERROR = 80, 200
 """The longest question and error in a table."""
 
 
-def gate_brief(result: GateResultRecord) -> Document:
+def gate_summary(result: GateResultRecord) -> Document:
     """Return a gate's result in short."""
     return Document(
         title=f"{'✅' if result.passed else '❌'} {result.name}: {verdict_sentence(result)}",
@@ -59,7 +59,7 @@ def _sections(result: GateResultRecord) -> Iterator[Section]:
         yield Section("Against the baseline", said, (_differences(result.regressions),))
     shown: dict[str, int] = {}
     for one in result.regressions:
-        if one.flipped:
+        if one.regressed:
             yield _worse(one)
             yield from _rankings(one, shown)
     if result.failed:
@@ -85,11 +85,11 @@ def _worse(one: Regression) -> Section:
     """Return the queries that did worse, in a table; of many those that lost most."""
     rows = [
         (flip.query_id, excerpt(flip.text, _QUESTION), f"{flip.before:.3f}", f"{flip.after:.3f}")
-        for flip in one.flipped[:_WORSE]
+        for flip in one.regressed[:_WORSE]
     ]
     table = table_of(("query", "question", "baseline", "run"), rows, left=(0, 1))
-    heading = f"{counted(len(one.flipped), 'query')} did worse in {title(one.metric)} than with the baseline"
-    most = f"; the {_WORSE} that lost most" if len(one.flipped) > _WORSE else ""
+    heading = f"{counted(len(one.regressed), 'query')} did worse in {title(one.metric)} than with the baseline"
+    most = f"; the {_WORSE} that lost most" if len(one.regressed) > _WORSE else ""
     return Section(heading + most, tables=(table,), folded=True)
 
 
@@ -97,18 +97,18 @@ def _rankings(one: Regression, shown: dict[str, int]) -> Iterator[Section]:
     """Yield both rankings of the queries that lost most, where that failed the gate; of each query once."""
     if one.passed:
         return
-    for flip in one.flipped:
+    for flip in one.regressed:
         depth = max(len(flip.hits_before), len(flip.hits_after))
         if len(shown) < _RANKINGS and shown.get(flip.query_id, -1) < depth:
             shown[flip.query_id] = depth
             yield Section(_heading(flip, one), (flip.text,), (_side_by_side(flip),), folded=True)
 
 
-def _heading(flip: FlippedQuery, one: Regression) -> str:
+def _heading(flip: RegressedQuery, one: Regression) -> str:
     return f"{flip.query_id}: {title(one.metric)} {flip.before:.3f} → {flip.after:.3f}"
 
 
-def _side_by_side(flip: FlippedQuery) -> Table:
+def _side_by_side(flip: RegressedQuery) -> Table:
     """Return both rankings, a row a rank."""
     rows = []
     for rank in range(1, min(_HITS, max(len(flip.hits_before), len(flip.hits_after))) + 1):

@@ -75,7 +75,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class FlippedQuery:
+class RegressedQuery:
     """A query that the baseline answered better, with what both returned."""
 
     query_id: str
@@ -107,7 +107,7 @@ class Regression:
     """How large a drop of the mean may be before it counts."""
     passed: bool
     """False for a drop of the mean that is larger than the margin and significant, and where there is no fair pair."""
-    flipped: tuple[FlippedQuery, ...]
+    regressed: tuple[RegressedQuery, ...]
     """The queries that did worse than with the baseline, the largest drop first."""
     before: float = math.nan
     """The baseline's mean over the queries that count for both."""
@@ -115,7 +115,7 @@ class Regression:
     """The run's."""
     p_holm: float = math.nan
     """The p-value of the difference, corrected by Holm over the metrics that were asked for."""
-    detectable: float | None = None
+    minimum_detectable_effect: float | None = None
     """The smallest true difference that so many queries show four times in five; None where that cannot be told."""
     note: str = ""
     """Why there is no fair pair."""

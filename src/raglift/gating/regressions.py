@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.analysis.paired_statistics import detectable, method_text
-from raglift.analysis.upper_bound import judgements_of
+from raglift.analysis.paired_statistics import method_text, minimum_detectable_effect
+from raglift.analysis.upper_bound import match_tables_of
 from raglift.base.display import counted
-from raglift.gating.records import ROUNDING, FlippedQuery, Regression
+from raglift.gating.records import ROUNDING, RegressedQuery, Regression
 from raglift.results.comparison import compare
 from raglift.stats.paired_tests import holm
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.analysis.records import Method
-    from raglift.matching.matches import Judgements
+    from raglift.matching.matches import MatchTable
     from raglift.records.metric import Metric
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
@@ -86,12 +86,12 @@ class _Side:
 
     evaluation: Evaluation
     place: dict[str, int]
-    judged: Judgements
+    judged: MatchTable
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> _Side:
         place = {query_id: number for number, query_id in enumerate(evaluation.scores.query_ids)}
-        return cls(evaluation, place, judgements_of(evaluation)[-1])
+        return cls(evaluation, place, match_tables_of(evaluation)[-1])
 
     def values(self, metric: Metric, query_ids: Sequence[str]) -> NDArray[np.float64]:
         """Return the values of some queries at the last stage."""
@@ -110,7 +110,7 @@ def _with_only(evaluation: Evaluation, metrics: Sequence[Metric]) -> Evaluation:
     scores = evaluation.scores
     places = [scores.metrics.index(metric) for metric in metrics]
     few = replace(scores, metrics=tuple(metrics), values=scores.values[:, places])
-    return replace(evaluation, scores=few, judgements=judgements_of(evaluation))
+    return replace(evaluation, scores=few, match_table=match_tables_of(evaluation))
 
 
 def _regression(
@@ -135,21 +135,23 @@ def _regression(
         difference if not note else None,
         margin,
         passed=not worse and not note,
-        flipped=_flipped(comparison.query_ids, metric, (before, after), sides),
+        regressed=_regressed(comparison.query_ids, metric, (before, after), sides),
         before=row.baseline_mean,
         after=row.mean,
         p_holm=p,
-        detectable=None if note else detectable(change, comparison.method, len(comparison.metrics)),
+        minimum_detectable_effect=None
+        if note
+        else minimum_detectable_effect(change, comparison.method, len(comparison.metrics)),
         note=note,
     )
 
 
-def _flipped(
+def _regressed(
     query_ids: Sequence[str],
     metric: Metric,
     values: tuple[NDArray[np.float64], NDArray[np.float64]],
     sides: tuple[_Side, _Side],
-) -> tuple[FlippedQuery, ...]:
+) -> tuple[RegressedQuery, ...]:
     """Return the queries that did worse, the largest drop first; of equal ones, the first in the baseline."""
     before, after = values
     drops = np.nan_to_num(after - before)
@@ -157,11 +159,11 @@ def _flipped(
     return tuple(_flip(query_ids[place], metric, (float(before[place]), float(after[place])), sides) for place in worse)
 
 
-def _flip(query_id: str, metric: Metric, values: tuple[float, float], sides: tuple[_Side, _Side]) -> FlippedQuery:
+def _flip(query_id: str, metric: Metric, values: tuple[float, float], sides: tuple[_Side, _Side]) -> RegressedQuery:
     before, after = sides
     rankings = [side.judged.rankings[side.place[query_id]].hits for side in sides]
     depth = metric.k if metric.k is not None else max(map(len, rankings))
-    return FlippedQuery(
+    return RegressedQuery(
         query_id,
         before.evaluation.dataset.query_by_id[query_id].text,
         *values,

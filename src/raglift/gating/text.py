@@ -11,14 +11,14 @@ from raglift.gating.records import ROUNDING, Outcome
 from raglift.metrics.computing import mean_title, title
 from raglift.rendering.document import Cell, table_of
 from raglift.report.format import decimals_of, difference_text, labels_line, level, p_text
-from raglift.report.sentences import detectable_words
+from raglift.report.sentences import detectable_effect_text
 from raglift.report.terminal.rendering import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from raglift.analysis.records import Method
-    from raglift.gating.records import Check, FlippedQuery, GateResultRecord, Regression
+    from raglift.gating.records import Check, GateResultRecord, RegressedQuery, Regression
     from raglift.records.rankings import Hit
     from raglift.rendering.document import Part, Table
 
@@ -97,8 +97,12 @@ def regression_sentence(one: Regression) -> str:
         return f"{name} did not get worse: {told}"
     if -found.mean <= one.margin + ROUNDING:
         return f"{name} dropped within the margin of {one.margin:g}: {told}"
-    seen = "" if one.detectable is None else f"; {detectable_words(f'{one.detectable:.3f}')}"
-    return f"{name} dropped, but is not told apart from no change: {told}{seen}"
+    seen = (
+        ""
+        if one.minimum_detectable_effect is None
+        else f"; {detectable_effect_text(f'{one.minimum_detectable_effect:.3f}')}"
+    )
+    return f"{name} dropped, but not significantly: {told}{seen}"
 
 
 def _p(p: float) -> str:
@@ -240,26 +244,26 @@ def regression_lines(one: Regression, shown: dict[str, int] | None = None) -> It
         one: a metric against the baseline.
         shown: for each query whose rankings were shown, their depth; more are added. None to show them all.
     """
-    if not one.flipped:
+    if not one.regressed:
         return
     shown = {} if shown is None else shown
-    count = counted(len(one.flipped), "query")
+    count = counted(len(one.regressed), "query")
     if one.passed:
-        yield f"      {count} did worse: {named([flip.query_id for flip in one.flipped])}"
+        yield f"      {count} did worse: {named([flip.query_id for flip in one.regressed])}"
         return
     yield f"      {count} did worse, the largest drop first:"
-    for flip in one.flipped[:_FLIPPED]:
+    for flip in one.regressed[:_FLIPPED]:
         depth = max(len(flip.hits_before), len(flip.hits_after))
         above = shown.get(flip.query_id, -1) >= depth
         yield f"  {flip.query_id}: {title(one.metric)} {flip.before:.3f} → {flip.after:.3f}{' (see above)' * above}"
         if not above:
             shown[flip.query_id] = depth
             yield from _rankings(flip)
-    if len(one.flipped) > _FLIPPED:
-        yield f"      and {named([flip.query_id for flip in one.flipped[_FLIPPED:]])}"
+    if len(one.regressed) > _FLIPPED:
+        yield f"      and {named([flip.query_id for flip in one.regressed[_FLIPPED:]])}"
 
 
-def _rankings(flip: FlippedQuery) -> Iterator[str]:
+def _rankings(flip: RegressedQuery) -> Iterator[str]:
     """Yield a question, and what the baseline and the run returned."""
     yield f"    {excerpt(flip.text, _QUESTION)}"
     for whose, hits, matched in (

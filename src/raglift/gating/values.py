@@ -67,7 +67,7 @@ def _together(evaluation: Evaluation, rescored: Evaluation) -> Evaluation:
             values=np.concatenate([scores.values, more.values], axis=1),
         ),
         notes=tuple(dict.fromkeys((*evaluation.notes, *rescored.notes))),
-        judgements=rescored.judgements,
+        match_table=rescored.match_table,
         truncated_tokens=rescored.truncated_tokens or evaluation.truncated_tokens,
     )
 

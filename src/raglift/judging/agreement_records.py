@@ -221,7 +221,7 @@ def parts_of(found: Agreement | SystemAgreement) -> Iterator[Part]:
             yield from ("", _systems(found), _correlation(found))
 
 
-def brief_of(found: Agreement | SystemAgreement) -> Document:
+def summary_of_agreement(found: Agreement | SystemAgreement) -> Document:
     """Return an agreement in short."""
     if isinstance(found, Agreement):
         sections = (Section("Pairs by grade", (), (_matrix(found),)),) if found.pairs else ()
@@ -338,4 +338,4 @@ def _text_of(found: Agreement | SystemAgreement) -> str:
 
 for _kind in (Agreement, SystemAgreement):
     text_of.register(_kind, _text_of)
-    summary_of.register(_kind, brief_of)
+    summary_of.register(_kind, summary_of_agreement)

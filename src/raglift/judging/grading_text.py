@@ -11,7 +11,7 @@ import numpy as np
 from raglift.analysis.upper_bound import rule_of
 from raglift.base.display import counted
 from raglift.base.validation import quoted
-from raglift.judging.agreement_records import brief_of
+from raglift.judging.agreement_records import summary_of_agreement
 from raglift.judging.comparing import labels_by_people, system_agreement
 from raglift.judging.pooling import label_grades, systems_of
 from raglift.judging.rubrics import ANSWERS_FROM
@@ -113,12 +113,12 @@ class GradingSummary:
         """Return the summary as GitHub's Markdown, for a pull request."""
         from raglift.rendering.markdown import markdown_of
 
-        return markdown_of(grading_brief(self))
+        return markdown_of(grading_summary_document(self))
 
     def _repr_html_(self) -> str:
         from raglift.rendering.notebook import html_of
 
-        return html_of(grading_brief(self))
+        return html_of(grading_summary_document(self))
 
     def __str__(self) -> str:
 
@@ -217,7 +217,7 @@ def print_grading(summary: GradingSummary, console: Console) -> None:
 
 def grading_parts(summary: GradingSummary) -> Iterator[Part]:
     """Yield the lines and tables of a summary, as a terminal shows them."""
-    document = grading_brief(summary)
+    document = grading_summary_document(summary)
     yield from (document.title, document.lead, "")
     yield document.headline
     for section in document.sections:
@@ -231,7 +231,7 @@ def grading_parts(summary: GradingSummary) -> Iterator[Part]:
     yield from (f"! {warning}" for warning in document.warnings)
 
 
-def grading_brief(summary: GradingSummary) -> Document:
+def grading_summary_document(summary: GradingSummary) -> Document:
     """Return a model's grades in short."""
     graded = summary.graded
     return Document(
@@ -262,7 +262,7 @@ def _sections(summary: GradingSummary) -> Iterator[Section]:
     yield Section("Systems", tables=(_systems(summary.systems, graded.pool.depth),))
     for found in (summary.agreement, summary.order):
         if found is not None:
-            brief = brief_of(found)
+            brief = summary_of_agreement(found)
             tables = [table for section in brief.sections for table in section.tables]
             yield Section(brief.title, tuple(filter(None, (brief.lead, *brief.notes))), (*tables, brief.headline))
     if graded.not_graded:

@@ -9,7 +9,7 @@ import numpy as np
 
 from raglift.base.display import counted
 from raglift.base.strict_files import parse_object, stream_lines
-from raglift.base.validation import Place, check_fields, quoted, shown
+from raglift.base.validation import Location, check_fields, quoted, shown
 from raglift.errors import ConfigurationError, DatasetError
 from raglift.judging.agreement_records import coefficient_text
 from raglift.llm.providers import dollars_in_short
@@ -52,9 +52,9 @@ def read_answers(path: Path) -> dict[str, str]:
         DatasetError: there is no such file, or it is malformed; every fault is listed.
     """
     faults: list[Fault] = []
-    place = Place(path.name, faults)
+    location = Location(path.name, faults)
     answers: dict[str, str] = {}
-    for here, line in stream_lines(path, place):
+    for here, line in stream_lines(path, location):
         entry = parse_object(line, here)
         if entry is None or not check_fields(entry, _FIELDS, here):
             continue
@@ -66,7 +66,7 @@ def read_answers(path: Path) -> dict[str, str]:
         elif not wrong:
             answers[entry["id"]] = entry["answer"]
     if not answers and not faults:
-        place.fault("no answers", "one JSON object on each line")
+        location.fault("no answers", "one JSON object on each line")
     if faults:
         raise DatasetError(str(path), faults)
     return answers
@@ -187,7 +187,7 @@ def print_precision(found: ContextPrecision, console: Console) -> None:
 
 def precision_parts(found: ContextPrecision) -> Iterator[Part]:
     """Yield lines and tables, as a terminal shows them."""
-    document = precision_brief(found)
+    document = precision_summary(found)
     yield from (document.title, document.lead, "", document.headline)
     for section in document.sections:
         yield from ("", section.heading, *section.paragraphs)
@@ -197,7 +197,7 @@ def precision_parts(found: ContextPrecision) -> Iterator[Part]:
     yield from document.notes
 
 
-def precision_brief(found: ContextPrecision) -> Document:
+def precision_summary(found: ContextPrecision) -> Document:
     """Return context precision in short, with who judged and how far that agrees with people."""
     return Document(
         title=f"{found.pool.name}: context precision without labels, as {found.judge.model} judges",
@@ -298,4 +298,4 @@ def _text_of(found: ContextPrecision) -> str:
 
 
 text_of.register(ContextPrecision, _text_of)
-summary_of.register(ContextPrecision, precision_brief)
+summary_of.register(ContextPrecision, precision_summary)

@@ -310,8 +310,8 @@ class _ByText:
         found = [self._normalized(self._chunks[number].text) for number in batch.tolist()]
         passage, chunk = _containing(heads, found)
         yield self._of_one_document(passages[passage], batch[chunk])
-        beginnings = [text[:SHORTEST_OVERLAP] if len(text) >= self._minimum_length else "" for text in found]
-        chunk, passage = _containing(beginnings, texts)
+        prefixes = [text[:SHORTEST_OVERLAP] if len(text) >= self._minimum_length else "" for text in found]
+        chunk, passage = _containing(prefixes, texts)
         yield self._of_one_document(passages[passage], batch[chunk])
 
     def _normalized(self, text: str) -> str:

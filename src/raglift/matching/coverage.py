@@ -116,21 +116,21 @@ class Covered:
         self._starts[first:last], self._ends[first:last], self._bridged[first:last] = [start], [end], [bridged]
 
 
-def covered_matches(passages: PassageTable, pieces: Matches, rule: MatchRule, text: Text) -> NDArray[np.int64]:
-    """Return the rows of `pieces` at which enough of a passage is first covered, at most one a passage.
+def covered_matches(passages: PassageTable, overlaps: Matches, rule: MatchRule, text: Text) -> NDArray[np.int64]:
+    """Return the rows of `overlaps` at which enough of a passage is first covered, at most one a passage.
 
     Coverage never adds up what is covered of different alternatives of a fact. A chunk-id label is covered by its
     chunk.
 
     Args:
         passages: the texts of all passages.
-        pieces: which hit covers which part of which passage.
+        overlaps: which hit covers which part of which passage.
         rule: a rule by coverage.
         text: normalizes texts as the rule says.
     """
-    row = passages.rows(pieces.fact, pieces.passage)
-    order = np.lexsort((pieces.rank, row))
-    columns = (order, row[order], pieces.normalized_start[order], pieces.normalized_end[order])
+    row = passages.rows(overlaps.fact, overlaps.passage)
+    order = np.lexsort((overlaps.rank, row))
+    columns = (order, row[order], overlaps.normalized_start[order], overlaps.normalized_end[order])
     reached: list[int] = []
     current, needed, covered = -1, 0, Covered()
     for place, passage, start, end in zip(*(column.tolist() for column in columns), strict=True):

@@ -13,11 +13,11 @@ from raglift.matching.coverage import covered_length, covered_matches
 from raglift.matching.matches import (
     Direction,
     FactTable,
-    HitPlaces,
-    Judgements,
+    HitPositions,
     Matches,
+    MatchTable,
     PassageTable,
-    Reach,
+    SpanUpperBound,
     satisfactions_of,
 )
 from raglift.matching.overlap import best_covered, cover_passage, covered_characters, shared_by_offsets
@@ -52,10 +52,10 @@ def is_inside(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -> bo
         rule: what counts as a match.
         text: what normalizes, made for the rule.
     """
-    piece = cover_passage(chunk, passage, rule, text)
-    if piece is None or not piece.relevant or piece.direction == Direction.OVERLAP:
+    overlap = cover_passage(chunk, passage, rule, text)
+    if overlap is None or not overlap.relevant or overlap.direction == Direction.OVERLAP:
         return False
-    if piece.direction != Direction.CHUNK_CONTAINS_PASSAGE:
+    if overlap.direction != Direction.CHUNK_CONTAINS_PASSAGE:
         return True
     wanted, found = text(passage.text or ""), text(chunk.text)
     return wanted == found or (rule.mode == "fuzzy" and _are_alike(wanted, found, rule))
@@ -84,7 +84,7 @@ def grade_by_labels(query: Query, chunk: Chunk, rule: MatchRule, text: Text) -> 
     grades = [
         passage.grade
         for passage in passages
-        if (piece := cover_passage(chunk, passage, rule, text)) is not None and piece.relevant
+        if (overlap := cover_passage(chunk, passage, rule, text)) is not None and overlap.relevant
     ]
     if grades:
         return max(grades)
@@ -94,14 +94,14 @@ def grade_by_labels(query: Query, chunk: Chunk, rule: MatchRule, text: Text) -> 
 # Every hit of every stage against every passage of its query.
 
 
-def judge(
+def match_rankings(
     queries: Sequence[Query],
     rankings: Sequence[Sequence[Ranking]],
     rule: MatchRule,
     *,
-    reach: Reach | None = None,
+    reach: SpanUpperBound | None = None,
     counter: TokenCounts | None = None,
-) -> list[Judgements]:
+) -> list[MatchTable]:
     """Match every hit of every stage to every passage of its query, and tell which were judged irrelevant.
 
     Args:
@@ -112,7 +112,7 @@ def judge(
         counter: counts tokens, when a metric asks for them; by default a new one.
 
     Returns:
-        One `Judgements` a stage, in the order of the stages.
+        One `MatchTable` a stage, in the order of the stages.
     """
     counter = counter or TokenCounts()
     facts, passages = fact_table(queries), passage_table(queries)
@@ -141,40 +141,40 @@ def judge(
                 if is_repeat:
                     repeated[stage].append((number, hit.rank))
                 if found := wanted.pieces_of(chunk):
-                    rows[stage] += [(number, hit.rank, is_repeat, *piece) for piece in found]
+                    rows[stage] += [(number, hit.rank, is_repeat, *overlap) for overlap in found]
                 seen.add(chunk.id)
         first_fact += len(query.facts)
-    judgements = []
+    match_table = []
     for stage_rows, unwanted_hits, repeats, of_stage in zip(rows, irrelevant, repeated, rankings, strict=True):
-        pieces, by_text_alone = _pieces(stage_rows)
-        matches = pieces.take(pieces.relevant)
-        judgements.append(
-            Judgements(
+        overlaps, by_text_alone = _overlaps(stage_rows)
+        matches = overlaps.take(overlaps.relevant)
+        match_table.append(
+            MatchTable(
                 queries=len(queries),
                 hits=np.array([len(ranking) for ranking in of_stage], dtype=np.int64),
                 rankings=of_stage,
                 facts=facts,
                 passages=passages,
                 matches=matches,
-                pieces=pieces,
-                satisfied=_satisfied(facts, passages, matches, pieces, rule, text),
-                irrelevant=HitPlaces.of(unwanted_hits),
+                overlaps=overlaps,
+                satisfied=_satisfied(facts, passages, matches, overlaps, rule, text),
+                irrelevant=HitPositions.of(unwanted_hits),
                 judged_irrelevant=judged_irrelevant,
-                repeats=HitPlaces.of(repeats),
-                by_text_alone=int(np.count_nonzero(by_text_alone & pieces.relevant)),
+                repeats=HitPositions.of(repeats),
+                by_text_alone=int(np.count_nonzero(by_text_alone & overlaps.relevant)),
                 reach=reach,
                 query_ids=query_ids,
                 counter=counter,
             )
         )
-    return judgements
+    return match_table
 
 
 def _satisfied(
-    facts: FactTable, passages: PassageTable, matches: Matches, pieces: Matches, rule: MatchRule, text: Text
+    facts: FactTable, passages: PassageTable, matches: Matches, overlaps: Matches, rule: MatchRule, text: Text
 ) -> Satisfactions:
     if rule.by_coverage:
-        matches = pieces.take(covered_matches(passages, pieces, rule, text))
+        matches = overlaps.take(covered_matches(passages, overlaps, rule, text))
     return satisfactions_of(facts, matches)
 
 
@@ -198,9 +198,9 @@ class _Wanted:
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = [
-                (fact, number, passage.grade, *piece, passage.doc_id is not None and chunk.doc_id is None)
+                (fact, number, passage.grade, *overlap, passage.doc_id is not None and chunk.doc_id is None)
                 for fact, number, passage in self._passages
-                if (piece := cover_passage(chunk, passage, self._rule, self._text)) is not None
+                if (overlap := cover_passage(chunk, passage, self._rule, self._text)) is not None
             ]
         return found
 
@@ -270,13 +270,13 @@ def _first_of_same(queries: Sequence[Query]) -> list[int]:
     return rows
 
 
-def _pieces(rows: list[tuple[int, ...]]) -> tuple[Matches, NDArray[np.bool_]]:
+def _overlaps(rows: list[tuple[int, ...]]) -> tuple[Matches, NDArray[np.bool_]]:
     """Return the pieces, and which of them were told by text though the passage names a document."""
     table = np.array(rows, dtype=np.int64).reshape(-1, 13)
     query, rank, repeated, fact, passage, grade, direction, start, end, first, last, relevant, alone = table.T
     flags = (column.astype(np.bool_) for column in (repeated, relevant))
-    pieces = Matches(query, rank, fact, passage, grade, direction.astype(np.int8), start, end, first, last, *flags)
-    return pieces, alone.astype(np.bool_)
+    overlaps = Matches(query, rank, fact, passage, grade, direction.astype(np.int8), start, end, first, last, *flags)
+    return overlaps, alone.astype(np.bool_)
 
 
 # What the chunks of an index allow, whatever is retrieved.
@@ -317,7 +317,7 @@ def inventory_of(
     return Inventory(len(chunks), touching, tuple(rows), rule.minimum_length, rule.unicode_folding, abutting=True)
 
 
-def reach_of(queries: Sequence[Query], inventory: Inventory, rule: MatchRule) -> Reach:
+def span_upper_bound_of(queries: Sequence[Query], inventory: Inventory, rule: MatchRule) -> SpanUpperBound:
     """Return what retrieving exactly the chunks that touch a passage would give.
 
     Where the places of both are known they alone decide, and a chunk that only abuts the passage touches it, as in
@@ -331,23 +331,23 @@ def reach_of(queries: Sequence[Query], inventory: Inventory, rule: MatchRule) ->
     """
     facts, passages, text = fact_table(queries), passage_table(queries), Text(rule)
     flat = [passage for query in queries if query.is_labelled for fact in query.facts for passage in fact.passages]
-    pieces: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    overlaps: dict[int, list[tuple[int, int]]] = defaultdict(list)
     touching: dict[int, list[Chunk]] = defaultdict(list)
     for _, fact, alternative, number in inventory.touches:
         row, chunk = int(passages.first[fact]) + alternative, inventory.touching[number]
         part = _covered_part(chunk, flat[row], rule, text)
         # By text some abutting chunks are found in any case: all of them count, or none
         if part is not None and (inventory.abutting or part[0] < part[1]):
-            pieces[row].append(part)
+            overlaps[row].append(part)
             touching[row].append(chunk)
-    covered, wanted = covered_characters(len(queries), facts, passages, pieces)
+    covered, wanted = covered_characters(len(queries), facts, passages, overlaps)
     returned = np.zeros(len(queries), dtype=np.int64)
     of_query: dict[int, list[Chunk]] = defaultdict(list)
-    for query, best in zip(facts.query.tolist(), best_covered(facts, passages, pieces), strict=True):
+    for query, best in zip(facts.query.tolist(), best_covered(facts, passages, overlaps), strict=True):
         of_query[query] += touching.get(-1 if best is None else best, [])
     for query, chunks in of_query.items():
         returned[query] = _source_characters(chunks)
-    return Reach(covered=covered, passages=wanted, chunks=returned)
+    return SpanUpperBound(covered=covered, passages=wanted, chunks=returned)
 
 
 def _covered_part(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -> Interval | None:
@@ -357,8 +357,8 @@ def _covered_part(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -
     shared = shared_by_offsets(chunk, passage)
     if shared is not None:
         return shared if shared[0] <= shared[1] else None
-    piece = cover_passage(chunk, passage, rule, text)
-    return None if piece is None else (piece.start, piece.end)
+    overlap = cover_passage(chunk, passage, rule, text)
+    return None if overlap is None else (overlap.start, overlap.end)
 
 
 def _source_characters(chunks: Sequence[Chunk]) -> int:

@@ -130,25 +130,25 @@ class FirstSatisfactions:
 
 
 @dataclass(frozen=True, eq=False)
-class HitPlaces:
+class HitPositions:
     """Where some of the hits stand: one row a hit."""
 
     query: NDArray[np.int64]
     rank: NDArray[np.int64]
 
     @classmethod
-    def of(cls, rows: Sequence[tuple[int, int]]) -> HitPlaces:
+    def of(cls, rows: Sequence[tuple[int, int]]) -> HitPositions:
         """Return pairs of query and rank as columns."""
         table = np.array(rows, dtype=np.int64).reshape(-1, 2)
         return cls(table[:, 0], table[:, 1])
 
-    def take(self, rows: NDArray[np.bool_]) -> HitPlaces:
+    def take(self, rows: NDArray[np.bool_]) -> HitPositions:
         """Return some of the rows."""
-        return HitPlaces(self.query[rows], self.rank[rows])
+        return HitPositions(self.query[rows], self.rank[rows])
 
 
 @dataclass(frozen=True, eq=False)
-class Reach:
+class SpanUpperBound:
     """What retrieving exactly the chunks that touch a passage would give: one entry a query."""
 
     covered: NDArray[np.int64]
@@ -160,7 +160,7 @@ class Reach:
 
 
 @dataclass(frozen=True, eq=False)
-class Judgements:
+class MatchTable:
     """Everything a metric may look at, for one stage and all queries."""
 
     queries: int
@@ -173,21 +173,21 @@ class Judgements:
     passages: PassageTable
     matches: Matches
     """The pairs that make a hit relevant."""
-    pieces: Matches
+    overlaps: Matches
     """All pairs in which a hit covers any part of a passage; those of `matches` are among them."""
     satisfied: Satisfactions
-    irrelevant: HitPlaces = field(default_factory=lambda: HitPlaces.of(()))
+    irrelevant: HitPositions = field(default_factory=lambda: HitPositions.of(()))
     """The hits that are, or lie inside, what was judged irrelevant, whatever they match; none where nothing was."""
-    pooled: HitPlaces = field(default_factory=lambda: HitPlaces.of(()))
+    pooled: HitPositions = field(default_factory=lambda: HitPositions.of(()))
     """The hits that the labels name without a judgement, by a grade below 0: in the pool, as trec_eval's infAP has it.
     They are among the irrelevant ones too, as ir_measures counts them as judged."""
     judged_irrelevant: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """How many labels of each query say that something is irrelevant; empty where none of any query does."""
-    repeats: HitPlaces = field(default_factory=lambda: HitPlaces.of(()))
+    repeats: HitPositions = field(default_factory=lambda: HitPositions.of(()))
     """The hits whose id an earlier hit of the same ranking has; those of labelled queries at least."""
     by_text_alone: int = 0
     """Matches of passages anchored to a document with hits whose document is not known."""
-    reach: Reach | None = None
+    reach: SpanUpperBound | None = None
     """What the chunks of the index allow, where they are known."""
     query_ids: Sequence[str] = ()
     """The ids of the queries, where they are known."""
@@ -195,14 +195,14 @@ class Judgements:
     """The highest grade of the dataset, where these are some of its queries only."""
     counter: TokenCounts = field(default_factory=TokenCounts)
     """Counts tokens; the stages of an evaluation share one."""
-    whole: Judgements | None = None
+    whole: MatchTable | None = None
     """The whole rankings, where these are only their beginnings."""
-    beginnings: dict[int, Judgements] = field(default_factory=dict, init=False)
+    prefixes: dict[int, MatchTable] = field(default_factory=dict, init=False)
     """What was judged at the token budgets that were asked for, kept since."""
 
-    def cut(self, lengths: NDArray[np.int64]) -> Judgements:
+    def cut(self, lengths: NDArray[np.int64]) -> MatchTable:
         """Return what was judged of the first hits of each ranking: so many for each query."""
-        found, pieces, satisfied = self.matches, self.pieces, self.satisfied
+        found, overlaps, satisfied = self.matches, self.overlaps, self.satisfied
         irrelevant, pooled, repeats = self.irrelevant, self.pooled, self.repeats
         early = satisfied.rank <= lengths[self.facts.query[satisfied.fact]]
         return replace(
@@ -210,7 +210,7 @@ class Judgements:
             hits=np.minimum(self.hits, lengths),
             rankings=[Ranking(ranking.hits[:n]) for ranking, n in zip(self.rankings, lengths.tolist(), strict=True)],
             matches=found.take(found.rank <= lengths[found.query]),
-            pieces=pieces.take(pieces.rank <= lengths[pieces.query]),
+            overlaps=overlaps.take(overlaps.rank <= lengths[overlaps.query]),
             satisfied=satisfied.take(early),
             irrelevant=irrelevant.take(irrelevant.rank <= lengths[irrelevant.query]),
             pooled=pooled.take(pooled.rank <= lengths[pooled.query]),

@@ -93,7 +93,7 @@ class PassageMatch(NamedTuple):
     or all."""
 
 
-class _Piece(NamedTuple):
+class _Overlap(NamedTuple):
     """What the normalized texts of a passage and a chunk share."""
 
     direction: int
@@ -111,8 +111,8 @@ def match_passage(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -
 
     By coverage, whatever it covers contributes; otherwise it matches by itself or not at all.
     """
-    piece = cover_passage(chunk, passage, rule, text)
-    return piece if piece is not None and (piece.relevant or rule.by_coverage) else None
+    overlap = cover_passage(chunk, passage, rule, text)
+    return overlap if overlap is not None and (overlap.relevant or rule.by_coverage) else None
 
 
 def cover_passage(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -> PassageMatch | None:
@@ -133,16 +133,16 @@ def cover_passage(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -
         return None
     # What contains the other, or begins within it, has its own beginning there
     may_share = wanted[:SHORTEST_OVERLAP] in found or found[:SHORTEST_OVERLAP] in wanted
-    piece = _contained(wanted, found, rule) if may_share else None
-    if piece is None and rule.mode == "fuzzy":
-        piece = _alike(wanted, found, rule)
-    if piece is None and shared is not None:
+    overlap = _contained(wanted, found, rule) if may_share else None
+    if overlap is None and rule.mode == "fuzzy":
+        overlap = _alike(wanted, found, rule)
+    if overlap is None and shared is not None:
         return _located(chunk, passage, shared, text, relevant=False)
-    if piece is None and may_share:
-        piece = _overlapping(wanted, found)
-    if piece is None:
+    if overlap is None and may_share:
+        overlap = _overlapping(wanted, found)
+    if overlap is None:
         return None
-    direction, start, end, _, _ = piece
+    direction, start, end, _, _ = overlap
     by_coverage = direction == Direction.CHUNK_CONTAINS_PASSAGE or end - start >= SHORTEST_OVERLAP
     relevant = by_coverage if rule.by_coverage else direction != Direction.OVERLAP
     placed = text.placed(passage.text or "")
@@ -173,27 +173,27 @@ def covering_characters(
         moved = (passage.start or 0) - (chunk.start or 0)
         return match.start + moved, match.end + moved
     wanted, found = text(passage.text or ""), text(chunk.text)
-    piece = _contained(wanted, found, rule)
-    if piece is None and rule.mode == "fuzzy":
-        piece = _alike(wanted, found, rule)
-    if piece is None:
-        piece = _overlapping(wanted, found)
+    overlap = _contained(wanted, found, rule)
+    if overlap is None and rule.mode == "fuzzy":
+        overlap = _alike(wanted, found, rule)
+    if overlap is None:
+        overlap = _overlapping(wanted, found)
     # A match was found, so there is a piece, unless the rule is another than the match was made by
-    return (0, 0) if piece is None else text.placed(chunk.text).source_span(piece.at, piece.to)
+    return (0, 0) if overlap is None else text.placed(chunk.text).source_span(overlap.at, overlap.to)
 
 
-def _contained(wanted: str, found: str, rule: MatchRule) -> _Piece | None:
+def _contained(wanted: str, found: str, rule: MatchRule) -> _Overlap | None:
     at = found.find(wanted)
     if at >= 0:
-        return _Piece(Direction.CHUNK_CONTAINS_PASSAGE, 0, len(wanted), at, at + len(wanted))
+        return _Overlap(Direction.CHUNK_CONTAINS_PASSAGE, 0, len(wanted), at, at + len(wanted))
     if len(found) >= rule.minimum_length:
         start = wanted.find(found)
         if start >= 0:
-            return _Piece(Direction.PASSAGE_CONTAINS_CHUNK, start, start + len(found), 0, len(found))
+            return _Overlap(Direction.PASSAGE_CONTAINS_CHUNK, start, start + len(found), 0, len(found))
     return None
 
 
-def _alike(wanted: str, found: str, rule: MatchRule) -> _Piece | None:
+def _alike(wanted: str, found: str, rule: MatchRule) -> _Overlap | None:
     """Return where the shorter text is nearly a part of the longer one."""
     from rapidfuzz.fuzz import partial_ratio_alignment
 
@@ -204,18 +204,18 @@ def _alike(wanted: str, found: str, rule: MatchRule) -> _Piece | None:
         return None
     of_chunk = alignment.dest_start, alignment.dest_end
     if len(wanted) <= len(found):
-        return _Piece(Direction.CHUNK_CONTAINS_PASSAGE, 0, len(wanted), *of_chunk)
-    return _Piece(Direction.PASSAGE_CONTAINS_CHUNK, alignment.src_start, alignment.src_end, *of_chunk)
+        return _Overlap(Direction.CHUNK_CONTAINS_PASSAGE, 0, len(wanted), *of_chunk)
+    return _Overlap(Direction.PASSAGE_CONTAINS_CHUNK, alignment.src_start, alignment.src_end, *of_chunk)
 
 
-def _overlapping(wanted: str, found: str) -> _Piece | None:
+def _overlapping(wanted: str, found: str) -> _Overlap | None:
     head = longest_overlap(found, wanted)
     tail = longest_overlap(wanted, found)
     if not head and not tail:
         return None
     if head >= tail:
-        return _Piece(Direction.OVERLAP, 0, head, len(found) - head, len(found))
-    return _Piece(Direction.OVERLAP, len(wanted) - tail, len(wanted), 0, tail)
+        return _Overlap(Direction.OVERLAP, 0, head, len(found) - head, len(found))
+    return _Overlap(Direction.OVERLAP, len(wanted) - tail, len(wanted), 0, tail)
 
 
 def shared_by_offsets(chunk: Chunk, passage: Passage) -> tuple[int, int] | None:
@@ -288,7 +288,7 @@ def _normalized_span(placed: NormalizedText, start: int, end: int) -> tuple[int,
 
 
 def covered_characters(
-    queries: int, facts: FactTable, passages: PassageTable, pieces: dict[int, list[Interval]]
+    queries: int, facts: FactTable, passages: PassageTable, overlaps: dict[int, list[Interval]]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return, for each query, how many characters of its passages are covered, and how many there are.
 
@@ -299,10 +299,10 @@ def covered_characters(
         queries: how many queries there are.
         facts: all facts.
         passages: their passages.
-        pieces: for each row of `passages`, the intervals of its characters that are covered.
+        overlaps: for each row of `passages`, the intervals of its characters that are covered.
     """
     lines: dict[int, dict[Hashable, tuple[list[Interval], list[Interval]]]] = {}
-    for fact, row in enumerate(best_covered(facts, passages, pieces)):
+    for fact, row in enumerate(best_covered(facts, passages, overlaps)):
         text = None if row is None else passages.texts[row]
         if row is None or text is None:
             continue
@@ -310,7 +310,7 @@ def covered_characters(
         of_query = lines.setdefault(int(facts.query[fact]), {})
         covered, wanted = of_query.setdefault(name, ([], []))
         wanted.append((offset, offset + len(text)))
-        covered += [(offset + start, offset + end) for start, end in pieces.get(row, ())]
+        covered += [(offset + start, offset + end) for start, end in overlaps.get(row, ())]
     totals = np.zeros((2, queries), dtype=np.int64)
     for query, of_query in lines.items():
         for covered, wanted in of_query.values():
@@ -319,7 +319,7 @@ def covered_characters(
     return totals[0], totals[1]
 
 
-def best_covered(facts: FactTable, passages: PassageTable, pieces: dict[int, list[Interval]]) -> list[int | None]:
+def best_covered(facts: FactTable, passages: PassageTable, overlaps: dict[int, list[Interval]]) -> list[int | None]:
     """Return, for each fact, the row of the passage of which the greatest part is covered, the first of equals.
 
     None for a fact that has chunk ids alone.
@@ -329,7 +329,7 @@ def best_covered(facts: FactTable, passages: PassageTable, pieces: dict[int, lis
         chosen, greatest = None, -1.0
         for row in range(first, first + count):
             text = passages.texts[row]
-            part = covered_length(pieces.get(row, ())) / len(text) if text else -1.0
+            part = covered_length(overlaps.get(row, ())) / len(text) if text else -1.0
             if part > greatest:
                 chosen, greatest = row, part
         best.append(chosen)

@@ -16,7 +16,7 @@ from raglift.records.metric import Tokens
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raglift.matching.matches import Judgements
+    from raglift.matching.matches import MatchTable
     from raglift.records.metric import Metric
 
 
@@ -46,48 +46,50 @@ def tokens(most: int) -> Tokens:
     needs_text=True,
     vectorized=True,
 )
-def ContextTokens(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def ContextTokens(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """ContextTokens@k = tokens of the first k hits; at a budget, the tokens that are used. Range [0, ∞).
 
     Tokens of tiktoken's cl100k_base, hit by hit: what a prompt puts around and between them is not counted, and what
     overlapping hits share counts twice, as it does in the prompt. It is a cost, so more of it is not better.
     """
-    query, place = _places(judgements)
+    query, place = _places(match_table)
     early = slice(None) if metric.k is None else place < metric.k
-    sums = np.bincount(query[early], weights=judgements.tokens[early], minlength=judgements.queries)
+    sums = np.bincount(query[early], weights=match_table.tokens[early], minlength=match_table.queries)
     return sums.astype(np.float64)
 
 
-def within_budget(judgements: Judgements, budget: Tokens) -> Judgements:
+def within_budget(match_table: MatchTable, budget: Tokens) -> MatchTable:
     """Return what was judged of the longest beginning of each ranking whose tokens add up to at most the budget."""
-    cut = judgements.beginnings.get(budget.most)
+    cut = match_table.prefixes.get(budget.most)
     if cut is None:
-        cut = judgements.beginnings[budget.most] = judgements.cut(prefix_lengths(judgements, budget))
+        cut = match_table.prefixes[budget.most] = match_table.cut(prefix_lengths(match_table, budget))
     return cut
 
 
-def prefix_lengths(judgements: Judgements, budget: Tokens) -> NDArray[np.int64]:
+def prefix_lengths(match_table: MatchTable, budget: Tokens) -> NDArray[np.int64]:
     """Return how many hits of each ranking fit; the first that does not fit ends it, though a later one might."""
-    query, _ = _places(judgements)
-    return np.bincount(query[_tokens_so_far(judgements) <= budget.most], minlength=judgements.queries).astype(np.int64)
+    query, _ = _places(match_table)
+    return np.bincount(query[_tokens_so_far(match_table) <= budget.most], minlength=match_table.queries).astype(
+        np.int64
+    )
 
 
-def context_totals(judgements: Judgements) -> NDArray[np.int64]:
+def context_totals(match_table: MatchTable) -> NDArray[np.int64]:
     """Return the tokens of all hits of each ranking."""
-    query, _ = _places(judgements)
-    return np.bincount(query, weights=judgements.tokens, minlength=judgements.queries).astype(np.int64)
+    query, _ = _places(match_table)
+    return np.bincount(query, weights=match_table.tokens, minlength=match_table.queries).astype(np.int64)
 
 
-def _tokens_so_far(judgements: Judgements) -> NDArray[np.int64]:
+def _tokens_so_far(match_table: MatchTable) -> NDArray[np.int64]:
     """Return for each hit the tokens of its ranking up to and with it."""
-    sums = np.concatenate(([0], np.cumsum(judgements.tokens)))
-    before = sums[np.cumsum(judgements.hits) - judgements.hits]
-    query, _ = _places(judgements)
+    sums = np.concatenate(([0], np.cumsum(match_table.tokens)))
+    before = sums[np.cumsum(match_table.hits) - match_table.hits]
+    query, _ = _places(match_table)
     return np.asarray(sums[1:] - before[query], dtype=np.int64)
 
 
-def _places(judgements: Judgements) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _places(match_table: MatchTable) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return for each hit, query after query, its query and how many hits come before it."""
-    query = np.repeat(np.arange(judgements.queries), judgements.hits)
-    first = np.cumsum(judgements.hits) - judgements.hits
+    query = np.repeat(np.arange(match_table.queries), match_table.hits)
+    first = np.cumsum(match_table.hits) - match_table.hits
     return query, np.asarray(np.arange(len(query)) - first[query], dtype=np.int64)

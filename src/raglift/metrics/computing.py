@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.errors import ConfigurationError
+from raglift.matching.by_id import match_ids
 from raglift.matching.match import fact_table, passage_table
-from raglift.matching.match_ids import judge_ids
 from raglift.metrics import budgets
 from raglift.metrics.parsing import as_metric, parse, parse_depth, refuse_budget, require_installed
 from raglift.metrics.profiles.registry import PROFILES
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from raglift.matching.matches import Judgements
+    from raglift.matching.matches import MatchTable
     from raglift.records.dataset import Dataset
     from raglift.records.rankings import Run
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # A metric's values from what matched, and what they are called.
 
 
-def compute(judgements: Judgements, metric: Metric, profile: str = "default") -> NDArray[np.float64]:
+def compute(match_table: MatchTable, metric: Metric, profile: str = "default") -> NDArray[np.float64]:
     """Return a metric's value for each query, in dataset order.
 
     Queries without labels come out as 0 (or with what their hits are worth or cost) and are left out by the caller;
@@ -53,13 +53,13 @@ def compute(judgements: Judgements, metric: Metric, profile: str = "default") ->
     if measure.needs_k and metric.k is None and metric.name not in conventions.without_k:
         raise ConfigurationError(f"{metric}: found no depth; expected one, as '{metric.name}@10'")
     if measure.check is not None:
-        measure.check(metric, judgements.facts, judgements.passages)
+        measure.check(metric, match_table.facts, match_table.passages)
     if metric.budget is not None:
-        judgements, metric = budgets.within_budget(judgements, metric.budget), replace(metric, depth=None)
-    values = conventions.functions.get(metric.name, measure.compute)(judgements, metric)
+        match_table, metric = budgets.within_budget(match_table, metric.budget), replace(metric, depth=None)
+    values = conventions.functions.get(metric.name, measure.compute)(match_table, metric)
     if metric.name not in conventions.leaves_out_empty:
         return values
-    came_back = (judgements.whole or judgements).hits > 0  # a first hit larger than a token budget did come back
+    came_back = (match_table.whole or match_table).hits > 0  # a first hit larger than a token budget did come back
     return np.where(came_back, values, np.nan)
 
 
@@ -161,7 +161,7 @@ def rankings_by_stage(run: Run) -> list[list[Ranking]]:
 
 
 def score(
-    run: Run, dataset: Dataset, judgements: Sequence[Judgements], metrics: Sequence[Metric], profile: str
+    run: Run, dataset: Dataset, match_table: Sequence[MatchTable], metrics: Sequence[Metric], profile: str
 ) -> Scores:
     """Compute every metric at every stage.
 
@@ -171,7 +171,7 @@ def score(
     Args:
         run: what the system returned.
         dataset: its queries, in the order of the run's traces.
-        judgements: for each stage, what matched.
+        match_table: for each stage, what matched.
         metrics: what to compute.
         profile: whose conventions to use.
 
@@ -180,8 +180,8 @@ def score(
     """
     unlabelled = np.array([not query.is_labelled for query in dataset.queries], dtype=bool)
     failed = np.array([trace.error is not None for trace in run.traces], dtype=bool)
-    values = np.full((len(judgements), len(metrics), len(dataset)), np.nan)
-    for stage, judged in enumerate(judgements):
+    values = np.full((len(match_table), len(metrics), len(dataset)), np.nan)
+    for stage, judged in enumerate(match_table):
         for place, metric in enumerate(metrics):
             computed = compute(judged, metric, profile)
             # A profile may leave a query out because nothing came back; a failure counts 0 all the same.
@@ -283,7 +283,7 @@ def score_rankings(
         ConfigurationError: an unknown metric or profile, or a metric that ids are not enough for.
     """
     chosen = _metrics_of_ids(metrics)
-    judged = judge_ids(rankings, relevant)
+    judged = match_ids(rankings, relevant)
     require_irrelevant(chosen, says_irrelevant=bool(judged.judged_irrelevant.any()))
     labelled = np.bincount(judged.facts.query, minlength=judged.queries) > 0
     missing = np.array([query not in rankings for query in relevant], dtype=bool)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.matching.matches import Judgements
+    from raglift.matching.matches import MatchTable
     from raglift.metrics.measure import Check, Mean
     from raglift.metrics.profiles.hits import Function
     from raglift.records.rankings import Hit
@@ -67,18 +67,18 @@ class QueryRanking:
         return sum(rank is not None for rank in self.ranks)
 
 
-def query_rankings(judgements: Judgements, k: int | None) -> Iterator[tuple[int, QueryRanking]]:
+def query_rankings(match_table: MatchTable, k: int | None) -> Iterator[tuple[int, QueryRanking]]:
     """Yield the number of each query that has facts and hits, with its ranking."""
-    queries = np.arange(judgements.queries + 1)
-    query, rank, grade = relevant_hits(judgements, k)
+    queries = np.arange(match_table.queries + 1)
+    query, rank, grade = relevant_hits(match_table, k)
     rows = np.searchsorted(query, queries).tolist()
-    facts = np.searchsorted(judgements.facts.query, queries).tolist()
-    first = judgements.first
-    satisfied = np.zeros(len(judgements.facts.query), dtype=np.int64)
+    facts = np.searchsorted(match_table.facts.query, queries).tolist()
+    first = match_table.first
+    satisfied = np.zeros(len(match_table.facts.query), dtype=np.int64)
     satisfied[first.fact] = np.where(first.rank <= depth(k), first.rank, 0)
-    ranks, ideal = satisfied.tolist(), judgements.facts.ideal_grade.tolist()
-    lengths = np.minimum(judgements.hits, depth(k)).tolist()
-    highest = judgements.highest_grade
+    ranks, ideal = satisfied.tolist(), match_table.facts.ideal_grade.tolist()
+    lengths = np.minimum(match_table.hits, depth(k)).tolist()
+    highest = match_table.highest_grade
     for number, length in enumerate(lengths):
         own = slice(facts[number], facts[number + 1])
         if not length or own.start == own.stop:
@@ -89,13 +89,13 @@ def query_rankings(judgements: Judgements, k: int | None) -> Iterator[tuple[int,
         yield (
             number,
             QueryRanking(
-                query_id=judgements.query_ids[number] if judgements.query_ids else str(number),
+                query_id=match_table.query_ids[number] if match_table.query_ids else str(number),
                 k=k,
                 grades=tuple(grades),
                 ranks=tuple(place or None for place in ranks[own]),
                 ideal_grades=tuple(ideal[own]),
                 highest_grade=highest,
-                hits=tuple(judgements.rankings[number].hits[:length]) if judgements.rankings else (),
+                hits=tuple(match_table.rankings[number].hits[:length]) if match_table.rankings else (),
             ),
         )
 
@@ -169,7 +169,7 @@ def metric(
         formula: the definition in one line; by default the first line of the function's docstring.
         source: a paper or a tool.
         settings: what it can be given, as `lead(p=0.5)@5`: each a `Number` or a `Choice`.
-        vectorized: whether the function is asked once for all queries, as `function(judgements, metric)`, and returns
+        vectorized: whether the function is asked once for all queries, as `function(match_table, metric)`, and returns
             an array with a value for each of them, as raglift's own are. It cuts at `metric.k` itself.
         **kind: see `Kind`.
 
@@ -254,10 +254,10 @@ def _one_by_one(function: Callable[..., Any], settings: tuple[Choice | Number, .
     """Return a function of all queries that asks one of a single query."""
 
     @wraps(function)
-    def values(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+    def values(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
         given = {setting.name: setting.of(metric) for setting in settings}
-        found = np.zeros(judgements.queries)
-        for number, ranking in query_rankings(judgements, metric.k):
+        found = np.zeros(match_table.queries)
+        for number, ranking in query_rankings(match_table, metric.k):
             try:
                 value = function(ranking, **given)
             except Exception as error:
@@ -265,7 +265,7 @@ def _one_by_one(function: Callable[..., Any], settings: tuple[Choice | Number, .
             if not isinstance(value, (bool, int, float, np.number, np.bool_)):
                 _refuse(metric, ranking.query_id, value)
             found[number] = value
-        return _within_range(found, judgements, metric)
+        return _within_range(found, match_table, metric)
 
     return values
 
@@ -274,22 +274,22 @@ def _all_at_once(function: Callable[..., Any]) -> Function:
     """Return a function of all queries that checks what another one returns."""
 
     @wraps(function)
-    def values(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+    def values(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
         try:
-            found = np.array(function(judgements, metric), dtype=np.float64)
+            found = np.array(function(match_table, metric), dtype=np.float64)
         except Exception as error:
-            raise _failed(metric, f"{judgements.queries} queries at once", error) from error
-        if found.shape != (judgements.queries,):
+            raise _failed(metric, f"{match_table.queries} queries at once", error) from error
+        if found.shape != (match_table.queries,):
             raise MetricFailed(
-                metric, f": found values of the shape {found.shape}; expected one a query, {(judgements.queries,)}"
+                metric, f": found values of the shape {found.shape}; expected one a query, {(match_table.queries,)}"
             )
-        counts = (judgements.hits > 0) & (count_by_query(judgements.facts.query, judgements) > 0)
-        return _within_range(np.where(counts, found, 0.0), judgements, metric)
+        counts = (match_table.hits > 0) & (count_by_query(match_table.facts.query, match_table) > 0)
+        return _within_range(np.where(counts, found, 0.0), match_table, metric)
 
     return values
 
 
-def _within_range(values: NDArray[np.float64], judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def _within_range(values: NDArray[np.float64], match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     from raglift.metrics.registry import MEASURES
 
     bad = ~(np.abs(values) <= LARGEST_SCORE)
@@ -297,7 +297,7 @@ def _within_range(values: NDArray[np.float64], judgements: Judgements, metric: M
         bad |= (values < -_MORE) | (values > 1 + _MORE)
     if bad.any():
         number = int(np.flatnonzero(bad)[0])
-        _refuse(metric, judgements.query_ids[number] if judgements.query_ids else str(number), float(values[number]))
+        _refuse(metric, match_table.query_ids[number] if match_table.query_ids else str(number), float(values[number]))
     return values
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.matching.matches import FactTable, Judgements, PassageTable
+    from raglift.matching.matches import FactTable, MatchTable, PassageTable
     from raglift.records.metric import Metric
 
 
@@ -53,25 +53,25 @@ _SOURCE = "Järvelin and Kekäläinen 2002"
     is_bounded=False,
     vectorized=True,
 )
-def DCG(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def DCG(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """DCG@k = Σ gain_j / log2(p_j + 1) over positions p_j ≤ k. Range [0, IDCG@k].
 
     The satisfied facts are ordered by rank (ties: higher gain first, then label order); fact j gets the position
     p_j = max(its rank, p_{j−1} + 1). A better alternative of the same fact found later adds the difference at
     max(that rank, p_j). The gain is the grade, or 2^grade − 1 with `gain="exponential"`.
     """
-    first = first_satisfactions(judgements)
+    first = first_satisfactions(match_table)
     position = _positions(first.query, first.rank)
-    position_of_fact = np.zeros(len(judgements.facts.query), dtype=np.int64)
+    position_of_fact = np.zeros(len(match_table.facts.query), dtype=np.int64)
     position_of_fact[first.fact] = position
-    satisfied = judgements.satisfied
+    satisfied = match_table.satisfied
     gain = gain_of(satisfied.grade, metric)
     same_fact = np.zeros(len(gain), dtype=bool)
     same_fact[1:] = satisfied.fact[1:] == satisfied.fact[:-1]
     added = gain.copy()
     added[same_fact] -= gain[:-1][same_fact[1:]]
     at = np.maximum(satisfied.rank, position_of_fact[satisfied.fact])
-    return discounted_sum(judgements.facts.query[satisfied.fact], at, added, metric.k, judgements.queries)
+    return discounted_sum(match_table.facts.query[satisfied.fact], at, added, metric.k, match_table.queries)
 
 
 @metric(
@@ -85,19 +85,19 @@ def DCG(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     is_bounded=False,
     vectorized=True,
 )
-def IDCG(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def IDCG(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """IDCG@k = the facts by ideal gain, best first, one a position, cut at k. Range [0, ∞)."""
-    facts = judgements.facts
+    facts = match_table.facts
     order = np.lexsort((-facts.ideal_grade, facts.query))
     query = facts.query[order]
     position = np.arange(len(query)) - np.searchsorted(query, query) + 1
-    return discounted_sum(query, position, gain_of(facts.ideal_grade[order], metric), metric.k, judgements.queries)
+    return discounted_sum(query, position, gain_of(facts.ideal_grade[order], metric), metric.k, match_table.queries)
 
 
 @metric("ndcg", title="NDCG", formula="DCG@k / IDCG@k", source=_SOURCE, settings=(GAIN,), vectorized=True)
-def NDCG(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def NDCG(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """NDCG@k = DCG@k / IDCG@k; 0 if nothing is relevant. Range [0, 1], without clipping."""
-    return per_query(function_of(DCG)(judgements, metric), function_of(IDCG)(judgements, metric))
+    return per_query(function_of(DCG)(match_table, metric), function_of(IDCG)(match_table, metric))
 
 
 def _positions(query: NDArray[np.int64], rank: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -164,7 +164,7 @@ def require_chunk_ids(metric: Metric, _: FactTable, passages: PassageTable) -> N
     check=require_chunk_ids,
     vectorized=True,
 )
-def AlphaNDCG(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def AlphaNDCG(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """AlphaNDCG@k = Σ over ranks i ≤ k of gain_i / log2(i + 1), / that of the ideal ranking. Range [0, 1].
 
     A hit gains (1 − alpha)^r for each fact that it holds, where r earlier hits held that fact too; after Clarke et al.
@@ -180,8 +180,8 @@ def AlphaNDCG(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
             no ideal.
     """
     alpha = ALPHA.of(metric) or 0.0
-    best = _discounted(_ideal(judgements.facts, judgements.passages, alpha), metric.k, judgements.queries)
-    return np.minimum(per_query(_discounted(_gained(judgements, alpha), metric.k, judgements.queries), best), 1.0)
+    best = _discounted(_ideal(match_table.facts, match_table.passages, alpha), metric.k, match_table.queries)
+    return np.minimum(per_query(_discounted(_gained(match_table, alpha), metric.k, match_table.queries), best), 1.0)
 
 
 _Gains = tuple["NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.float64]"]
@@ -194,13 +194,13 @@ def _discounted(gains: _Gains, k: int | None, queries: int) -> NDArray[np.float6
     return sum_by(query[within], gain[within] / np.log2(rank[within] + 1), queries)
 
 
-def _gained(judgements: Judgements, alpha: float) -> _Gains:
+def _gained(match_table: MatchTable, alpha: float) -> _Gains:
     """Return what each hit gains with each fact that it holds."""
-    matches = judgements.matches
+    matches = match_table.matches
     held = np.stack((matches.fact, matches.rank))[:, ~matches.repeated]
     fact, rank = np.unique(held, axis=1)  # two alternatives of one fact may be one chunk
     seen = np.arange(len(fact)) - np.searchsorted(fact, fact)
-    return judgements.facts.query[fact], rank, (1.0 - alpha) ** seen
+    return match_table.facts.query[fact], rank, (1.0 - alpha) ** seen
 
 
 @lru_cache(maxsize=4)  # it is the same at all depths and stages of an evaluation
@@ -289,7 +289,7 @@ def require_grades(metric: Metric, facts: FactTable, _: PassageTable) -> None:
     check=require_grades,
     vectorized=True,
 )
-def ERR(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def ERR(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """ERR@k = Σ over ranks i ≤ k of 1/i · P_i · Π over j < i of (1 − P_j), with P = (2^g − 1) / 2^gmax. Range [0, 1).
 
     The expected 1/rank at which a reader stops who goes down the ranking and stops at a hit with probability P, after
@@ -300,11 +300,11 @@ def ERR(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     has another scale, and so has a part of one that is evaluated alone (`Dataset.only`, `Dataset.sample`): name it to
     compare them, as `err(gmax=3)@10`. gdeval's is 4.
     """
-    query, rank, grade = relevant_hits(judgements, metric.k)
+    query, rank, grade = relevant_hits(match_table, metric.k)
     given = HIGHEST_GRADE.of(metric)
-    top = judgements.highest_grade if given is None else given
+    top = match_table.highest_grade if given is None else given
     stops = np.exp2(grade - top) - np.exp2(-float(top))  # (2^g − 1) / 2^gmax, where 2^g may be no float
-    values, reaches = np.zeros(judgements.queries), np.ones(judgements.queries)
+    values, reaches = np.zeros(match_table.queries), np.ones(match_table.queries)
     for rows in _one_after_the_other(query):
         of = query[rows]
         values[of] += reaches[of] * stops[rows] / rank[rows]
@@ -320,7 +320,7 @@ def ERR(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     settings=(PERSISTENCE, UTILITY),
     vectorized=True,
 )
-def RBP(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def RBP(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """RBP(p)@k = (1 − p) Σ over relevant hits at ranks i ≤ k of p^(i − 1). Range [0, 1).
 
     The share of relevant hits among those that a reader looks at who goes on to the next hit with probability p, after
@@ -329,13 +329,13 @@ def RBP(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     `rbp(gain=graded,p=0.9)`. The weights of the first k ranks add up to 1 − p^k, which is the most that RBP@k can be.
     """
     persistence = PERSISTENCE.of(metric) or 0.0
-    query, rank, grade = relevant_hits(judgements, metric.k)
+    query, rank, grade = relevant_hits(match_table, metric.k)
     weight = np.power(persistence, rank - 1, dtype=np.float64)
     if UTILITY.of(metric) == "graded":
-        highest = np.ones(judgements.queries)
-        np.maximum.at(highest, judgements.facts.query, judgements.facts.ideal_grade)
+        highest = np.ones(match_table.queries)
+        np.maximum.at(highest, match_table.facts.query, match_table.facts.ideal_grade)
         weight *= grade / highest[query]
-    return (1 - persistence) * sum_by(query, weight, judgements.queries)
+    return (1 - persistence) * sum_by(query, weight, match_table.queries)
 
 
 @metric(
@@ -349,7 +349,7 @@ def RBP(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     is_neutral=True,
     vectorized=True,
 )
-def RBPResidual(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def RBPResidual(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """RBPResidual(p)@k = how much higher RBP(p) could be if all that nobody judged were relevant. Range [0, 1].
 
     It is p^n + (1 − p) Σ of p^(i − 1) over the ranks i ≤ n of hits that nobody judged, n being the hits up to k; 0
@@ -357,10 +357,10 @@ def RBPResidual(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     but says how far to trust RBP.
     """
     persistence = _OF_TREC.of(metric) or 0.0
-    query, rank = unjudged_hits(judgements, metric.k)
-    sums = (1 - persistence) * sum_by(query, np.power(persistence, rank - 1, dtype=np.float64), judgements.queries)
-    hits = np.minimum(judgements.hits, depth(metric.k))
-    return np.where(count_by_query(query, judgements) > 0, np.power(persistence, hits, dtype=np.float64) + sums, 0.0)
+    query, rank = unjudged_hits(match_table, metric.k)
+    sums = (1 - persistence) * sum_by(query, np.power(persistence, rank - 1, dtype=np.float64), match_table.queries)
+    hits = np.minimum(match_table.hits, depth(metric.k))
+    return np.where(count_by_query(query, match_table) > 0, np.power(persistence, hits, dtype=np.float64) + sums, 0.0)
 
 
 def _one_after_the_other(query: NDArray[np.int64]) -> list[NDArray[np.int64]]:

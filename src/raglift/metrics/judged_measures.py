@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.matching.matches import HitPlaces
+from raglift.matching.matches import HitPositions
 from raglift.metrics.custom import metric
 from raglift.metrics.measure import count_before, count_by_query, depth, irrelevant_hits, judged_hits, per_query, sum_by
 from raglift.metrics.profiles.hits import first_matches, labels
@@ -19,7 +19,7 @@ from raglift.metrics.profiles.hits import first_matches, labels
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raglift.matching.matches import Judgements
+    from raglift.matching.matches import MatchTable
     from raglift.records.metric import Metric
 
 
@@ -36,7 +36,7 @@ _EPSILON = 1e-5
     is_neutral=True,
     vectorized=True,
 )
-def Judged(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def Judged(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """Judged@k = hits among the first k that were judged / hits among the first k; 0 without hits. Range [0, 1].
 
     A hit was judged when it matches a passage of a fact, or is or lies inside one that was judged irrelevant; one that
@@ -45,29 +45,29 @@ def Judged(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     less judged. Every other measure counts a hit that nobody judged as irrelevant, so systems that differ in
     Judged@k may differ in what was judged, and not in what they find.
     """
-    return per_query(*_counts(judgements, metric.k))
+    return per_query(*_counts(match_table, metric.k))
 
 
-def unjudged_share(judgements: Judgements, k: int | None) -> float:
+def unjudged_share(match_table: MatchTable, k: int | None) -> float:
     """Return which share of the first k hits of the labelled queries nobody judged, over all of them; 0 without any.
 
     Args:
-        judgements: what matched.
+        match_table: what matched.
         k: how many hits count; None for all.
     """
-    found, hits = _counts(judgements, k)
-    labelled = count_by_query(judgements.facts.query, judgements) > 0
+    found, hits = _counts(match_table, k)
+    labelled = count_by_query(match_table.facts.query, match_table) > 0
     return float(1 - found[labelled].sum() / hits[labelled].sum()) if hits[labelled].any() else 0.0
 
 
-def _counts(judgements: Judgements, k: int | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _counts(match_table: MatchTable, k: int | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return how many of each query's first k hits were judged, and how many hits these are."""
-    matches, irrelevant = judgements.matches, judgements.irrelevant
+    matches, irrelevant = match_table.matches, match_table.irrelevant
     query = np.concatenate((matches.query, irrelevant.query))
     rank = np.concatenate((matches.rank, irrelevant.rank))
     within = rank <= depth(k)
     once = np.unique(np.stack((query[within], rank[within])), axis=1)
-    return count_by_query(once[0], judgements), np.minimum(judgements.hits, depth(k)).astype(np.float64)
+    return count_by_query(once[0], match_table), np.minimum(match_table.hits, depth(k)).astype(np.float64)
 
 
 @metric(
@@ -81,13 +81,13 @@ def _counts(judgements: Judgements, k: int | None) -> tuple[NDArray[np.float64],
     is_neutral=True,
     vectorized=True,
 )
-def Unjudged(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def Unjudged(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """Unjudged@k = hits among the first k that nobody judged / k, also when fewer came back. Range [0, 1].
 
     Other than 1 − Judged@k, it divides by k, and an id with a grade below 0 was not judged.
     """
     assert metric.k is not None, "checked by compute()"  # noqa: S101
-    return (np.minimum(judgements.hits, metric.k) - judged_hits(judgements, metric.k)) / metric.k
+    return (np.minimum(match_table.hits, metric.k) - judged_hits(match_table, metric.k)) / metric.k
 
 
 @metric(
@@ -99,14 +99,14 @@ def Unjudged(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     needs_irrelevant=True,
     vectorized=True,
 )
-def Bpref(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def Bpref(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """Bpref@k = (1/R) Σ over labels among the first k of 1 − min(n, R) / min(N, R). Range [0, 1].
 
     n is how many hits before it were judged irrelevant, N how many labels of the query say so, and R how many of them
     say that something is relevant. Hits that nobody judged are passed over, so it is for labels that are far from
     complete.
     """
-    return _bpref(judgements, metric)
+    return _bpref(match_table, metric)
 
 
 @metric(
@@ -119,23 +119,23 @@ def Bpref(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     needs_irrelevant=True,
     vectorized=True,
 )
-def GMBpref(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def GMBpref(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """GMBpref@k = Bpref@k, whose mean over queries is geometric. Range [0, 1].
 
     One bad query lowers it more than a good one raises it. Values below 0.00001 count as that.
     """
-    return _bpref(judgements, metric)
+    return _bpref(match_table, metric)
 
 
-def _bpref(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
-    hits, relevant = first_matches(judgements, metric), count_by_query(labels(judgements)[0], judgements)
-    irrelevant = irrelevant_hits(judgements, metric.k)
-    before = count_before(judgements, irrelevant, HitPlaces(hits.query, hits.rank))
-    judged = judgements.judged_irrelevant if len(judgements.judged_irrelevant) else np.zeros(judgements.queries)
+def _bpref(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
+    hits, relevant = first_matches(match_table, metric), count_by_query(labels(match_table)[0], match_table)
+    irrelevant = irrelevant_hits(match_table, metric.k)
+    before = count_before(match_table, irrelevant, HitPositions(hits.query, hits.rank))
+    judged = match_table.judged_irrelevant if len(match_table.judged_irrelevant) else np.zeros(match_table.queries)
     # Several hits may lie inside one text that was judged irrelevant; they count no more often than there are texts
     most = np.minimum(relevant, judged)[hits.query]
     terms = 1 - per_query(np.minimum(before, most), most)
-    return per_query(sum_by(hits.query, terms, judgements.queries), relevant)
+    return per_query(sum_by(hits.query, terms, match_table.queries), relevant)
 
 
 @metric(
@@ -147,19 +147,19 @@ def _bpref(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     needs_irrelevant=True,
     vectorized=True,
 )
-def InfAP(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def InfAP(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """InfAP@k = (1/R) Σ over labels among the first k of the precision at its rank r that the judged hits let expect.
 
     That is 1/r + ((r − 1)/r) · (pool / (r − 1)) · (relevant + ε) / (relevant + irrelevant + 2ε), of the hits before r:
     those in the pool, judged relevant, and judged irrelevant; ε is 0.00001. In the pool and not judged is what has a
     grade below 0, as in the qrels of a sampled pool. Range [0, 1].
     """
-    hits, relevant = first_matches(judgements, metric), count_by_query(labels(judgements)[0], judgements)
-    places = HitPlaces(hits.query, hits.rank)
-    irrelevant = count_before(judgements, irrelevant_hits(judgements, metric.k), places)
-    pooled = count_before(judgements, judgements.pooled, places)
+    hits, relevant = first_matches(match_table, metric), count_by_query(labels(match_table)[0], match_table)
+    places = HitPositions(hits.query, hits.rank)
+    irrelevant = count_before(match_table, irrelevant_hits(match_table, metric.k), places)
+    pooled = count_before(match_table, match_table.pooled, places)
     above, found = (each.astype(np.float64) - 1 for each in (hits.rank, hits.found_so_far))
     in_pool = per_query(found + irrelevant + pooled, above)
     precision = (found + _EPSILON) / (found + irrelevant + 2 * _EPSILON)
     terms = 1 / hits.rank + (above / hits.rank) * in_pool * precision
-    return per_query(sum_by(hits.query, terms, judgements.queries), relevant)
+    return per_query(sum_by(hits.query, terms, match_table.queries), relevant)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.matching.matches import FactTable, FirstSatisfactions, HitPlaces, Judgements, Matches, PassageTable
+    from raglift.matching.matches import FactTable, FirstSatisfactions, HitPositions, Matches, MatchTable, PassageTable
     from raglift.metrics.profiles.hits import Function
     from raglift.records.metric import Metric
 
@@ -86,72 +86,72 @@ class Number:
 # First satisfaction of each fact: what most metrics start from.
 
 
-def first_satisfactions(judgements: Judgements) -> FirstSatisfactions:
+def first_satisfactions(match_table: MatchTable) -> FirstSatisfactions:
     """Return, for each satisfied fact, the first rank and the grade there; found once for all metrics."""
-    return judgements.first
+    return match_table.first
 
 
-def relevant_hits(judgements: Judgements, k: int | None) -> tuple[NDArray[np.int64], ...]:
+def relevant_hits(match_table: MatchTable, k: int | None) -> tuple[NDArray[np.int64], ...]:
     """Return query, rank and highest matched grade of each relevant hit among the first k, by query, then rank."""
-    matches = judgements.matches
+    matches = match_table.matches
     within = matches.rank <= depth(k)
     return one_row_a_hit(matches.query[within], matches.rank[within], matches.grade[within])
 
 
-def irrelevant_hits(judgements: Judgements, k: int | None) -> HitPlaces:
+def irrelevant_hits(match_table: MatchTable, k: int | None) -> HitPositions:
     """Return the hits among the first k that were judged irrelevant and match nothing; an id that comes again is none.
 
     What is in the pool but was not judged, as a grade below 0 says, is not among them.
     """
-    found = judgements.irrelevant
-    others = (judgements.matches, judgements.pooled, judgements.repeats)
-    return found.take((found.rank <= depth(k)) & ~np.isin(_keys(judgements, found), _all_keys(judgements, others)))
+    found = match_table.irrelevant
+    others = (match_table.matches, match_table.pooled, match_table.repeats)
+    return found.take((found.rank <= depth(k)) & ~np.isin(_keys(match_table, found), _all_keys(match_table, others)))
 
 
-def judged_hits(judgements: Judgements, k: int | None) -> NDArray[np.float64]:
+def judged_hits(match_table: MatchTable, k: int | None) -> NDArray[np.float64]:
     """Return how many of each query's first k hits were judged, relevant or not."""
-    relevant, _, _ = relevant_hits(judgements, k)
-    judged, places = judgements.irrelevant, (judgements.matches, judgements.pooled)
-    other = (judged.rank <= depth(k)) & ~np.isin(_keys(judgements, judged), _all_keys(judgements, places))
-    return count_by_query(relevant, judgements) + count_by_query(judged.query[other], judgements)
+    relevant, _, _ = relevant_hits(match_table, k)
+    judged, places = match_table.irrelevant, (match_table.matches, match_table.pooled)
+    other = (judged.rank <= depth(k)) & ~np.isin(_keys(match_table, judged), _all_keys(match_table, places))
+    return count_by_query(relevant, match_table) + count_by_query(judged.query[other], match_table)
 
 
-def unjudged_hits(judgements: Judgements, k: int | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def unjudged_hits(match_table: MatchTable, k: int | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return query and rank of each hit among the first k that nobody judged."""
-    hits = np.minimum(judgements.hits, depth(k))
-    query = np.repeat(np.arange(judgements.queries), hits)
+    hits = np.minimum(match_table.hits, depth(k))
+    query = np.repeat(np.arange(match_table.queries), hits)
     rank = np.arange(len(query)) - (np.cumsum(hits) - hits)[query] + 1
-    irrelevant, pooled = judgements.irrelevant, judgements.pooled
-    judged = ~np.isin(_keys(judgements, irrelevant), _keys(judgements, pooled))
-    known = _all_keys(judgements, (judgements.matches, irrelevant.take(judged)))
-    rest = ~np.isin(query * _span(judgements) + rank, known)
+    irrelevant, pooled = match_table.irrelevant, match_table.pooled
+    judged = ~np.isin(_keys(match_table, irrelevant), _keys(match_table, pooled))
+    known = _all_keys(match_table, (match_table.matches, irrelevant.take(judged)))
+    rest = ~np.isin(query * _span(match_table) + rank, known)
     return query[rest], rank[rest]
 
 
-def count_before(judgements: Judgements, places: HitPlaces, hits: HitPlaces) -> NDArray[np.int64]:
+def count_before(match_table: MatchTable, places: HitPositions, hits: HitPositions) -> NDArray[np.int64]:
     """Return for each of some hits how many of the places are above it in its ranking.
 
     Args:
-        judgements: what they are of.
+        match_table: what they are of.
         places: sorted by query, then rank.
         hits: the hits.
     """
-    keys = _keys(judgements, places)
-    first = np.searchsorted(keys, hits.query * _span(judgements))
-    return np.asarray(np.searchsorted(keys, _keys(judgements, hits)) - first, dtype=np.int64)
+    keys = _keys(match_table, places)
+    first = np.searchsorted(keys, hits.query * _span(match_table))
+    return np.asarray(np.searchsorted(keys, _keys(match_table, hits)) - first, dtype=np.int64)
 
 
-def _span(judgements: Judgements) -> int:
-    return int(judgements.hits.max(initial=0)) + 1
+def _span(match_table: MatchTable) -> int:
+    return int(match_table.hits.max(initial=0)) + 1
 
 
-def _keys(judgements: Judgements, places: HitPlaces | Matches) -> NDArray[np.int64]:
+def _keys(match_table: MatchTable, places: HitPositions | Matches) -> NDArray[np.int64]:
     """Return a number for each place, which no other place has, ascending as query and rank are."""
-    return np.asarray(places.query * _span(judgements) + places.rank, dtype=np.int64)
+    return np.asarray(places.query * _span(match_table) + places.rank, dtype=np.int64)
 
 
-def _all_keys(judgements: Judgements, places: Sequence[HitPlaces | Matches]) -> NDArray[np.int64]:
-    return np.concatenate([_keys(judgements, each) for each in places])
+def _all_keys(match_table: MatchTable, places: Sequence[HitPositions | Matches]) -> NDArray[np.int64]:
+    return np.concatenate([_keys(match_table, each) for each in places])
 
 
 def one_row_a_hit(
@@ -165,9 +165,9 @@ def one_row_a_hit(
     return query[best], rank[best], grade[best]
 
 
-def count_by_query(query: NDArray[np.int64], judgements: Judgements) -> NDArray[np.float64]:
+def count_by_query(query: NDArray[np.int64], match_table: MatchTable) -> NDArray[np.float64]:
     """Return how many rows each query has."""
-    return np.bincount(query, minlength=judgements.queries).astype(np.float64)
+    return np.bincount(query, minlength=match_table.queries).astype(np.float64)
 
 
 def sum_by(place: NDArray[np.int64], terms: NDArray[np.float64], length: int) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from raglift.metrics.registry import MEASURES, measure_of
 from raglift.records.metric import Metric, Tokens, setting_text
 
 if TYPE_CHECKING:
-    from raglift.matching.matches import Judgements
+    from raglift.matching.matches import MatchTable
 
 
 # Metrics from their texts: the one place that takes these apart.
@@ -109,7 +109,7 @@ def _settings(measure: Measure, text: str) -> tuple[tuple[str, str], ...]:
     allowed = {parameter.name: parameter for parameter in measure.parameters}
     found: dict[str, str] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
-        name, _, given = (piece.strip().lower() for piece in part.partition("="))
+        name, _, given = (overlap.strip().lower() for overlap in part.partition("="))
         value = setting_text(given)
         if measure.is_installed and (name not in allowed or not allowed[name].accepts(value)):
             options = "; ".join(map(str, allowed.values())) or "no settings"
@@ -184,7 +184,7 @@ def _absent(name: str, kept: Mapping[str, Any]) -> Measure:
     return replace(plain, **flags | {"is_installed": False})
 
 
-def _cannot_be_computed(_: Judgements, metric: Metric) -> NoReturn:
+def _cannot_be_computed(_: MatchTable, metric: Metric) -> NoReturn:
     _refuse(metric)
 
 

@@ -13,7 +13,7 @@ from raglift.metrics.registry import function_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raglift.matching.matches import Judgements
+    from raglift.matching.matches import MatchTable
     from raglift.records.metric import Metric
 
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     aliases=("hit", "hitrate", "success"),
     vectorized=True,
 )
-def HitRate(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def HitRate(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """HitRate@k = 1 if some fact is satisfied by rank k, else 0. Range {0, 1}.
 
     Also called Success@k, as in trec_eval, which it equals where one hit is enough to satisfy a fact.
     """
-    return np.asarray(_satisfied_facts(judgements, metric.k) > 0, dtype=np.float64)
+    return np.asarray(_satisfied_facts(match_table, metric.k) > 0, dtype=np.float64)
 
 
 @metric(
@@ -45,16 +45,16 @@ def HitRate(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     needs_k=True,
     vectorized=True,
 )
-def Precision(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def Precision(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """Precision@k = hits among the first k that match some passage / k, also when fewer came back. Range [0, 1].
 
     As trec_eval's P_k.
     """
     assert metric.k is not None, "checked by compute()"  # noqa: S101
-    matches = judgements.matches
+    matches = match_table.matches
     within = matches.rank <= metric.k
     relevant = np.unique(np.stack((matches.query[within], matches.rank[within])), axis=1)
-    return count_by_query(relevant[0], judgements) / metric.k
+    return count_by_query(relevant[0], match_table) / metric.k
 
 
 @metric(
@@ -66,15 +66,15 @@ def Precision(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     takes_k=False,
     vectorized=True,
 )
-def RPrecision(judgements: Judgements, _metric: Metric) -> NDArray[np.float64]:
+def RPrecision(match_table: MatchTable, _metric: Metric) -> NDArray[np.float64]:
     """RPrecision = hits among the first R that match some passage / R, with R the facts of the query. Range [0, 1].
 
     Precision at the depth at which Precision and Recall could both be 1, so it takes no depth; where fewer than R hits
     were asked for, those are all that can count. As trec_eval's Rprec.
     """
-    wanted = count_by_query(judgements.facts.query, judgements)
-    query, rank, _grade = relevant_hits(judgements, None)
-    return per_query(count_by_query(query[rank <= wanted[query]], judgements), wanted)
+    wanted = count_by_query(match_table.facts.query, match_table)
+    query, rank, _grade = relevant_hits(match_table, None)
+    return per_query(count_by_query(query[rank <= wanted[query]], match_table), wanted)
 
 
 @metric(
@@ -85,9 +85,9 @@ def RPrecision(judgements: Judgements, _metric: Metric) -> NDArray[np.float64]:
     aliases=("r", "set_recall"),
     vectorized=True,
 )
-def Recall(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def Recall(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """Recall@k = facts satisfied by rank k / facts. Range [0, 1]."""
-    return per_query(_satisfied_facts(judgements, metric.k), count_by_query(judgements.facts.query, judgements))
+    return per_query(_satisfied_facts(match_table, metric.k), count_by_query(match_table.facts.query, match_table))
 
 
 @metric(
@@ -98,12 +98,12 @@ def Recall(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     needs_k=True,
     vectorized=True,
 )
-def F1(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def F1(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """F1@k = 2PR / (P + R) of the query's own Precision@k and Recall@k; 0 if both are 0. Range [0, 1].
 
     The mean of F1 is not the F1 of the means.
     """
-    return harmonic_mean(function_of(Precision)(judgements, metric), function_of(Recall)(judgements, metric))
+    return harmonic_mean(function_of(Precision)(match_table, metric), function_of(Recall)(match_table, metric))
 
 
 def harmonic_mean(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -111,9 +111,9 @@ def harmonic_mean(first: NDArray[np.float64], second: NDArray[np.float64]) -> ND
     return per_query(2 * first * second, first + second)
 
 
-def _satisfied_facts(judgements: Judgements, k: int | None) -> NDArray[np.float64]:
-    first = first_satisfactions(judgements)
-    return count_by_query(first.query[first.rank <= depth(k)], judgements)
+def _satisfied_facts(match_table: MatchTable, k: int | None) -> NDArray[np.float64]:
+    first = first_satisfactions(match_table)
+    return count_by_query(first.query[first.rank <= depth(k)], match_table)
 
 
 Success = HitRate
@@ -132,12 +132,12 @@ Success = HitRate
     aliases=("mrr", "recip_rank"),
     vectorized=True,
 )
-def RR(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def RR(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """RR@k = 1 / the first rank ≤ k at which a fact is satisfied; 0 if none. Range [0, 1]. The mean is MRR."""
-    first = first_satisfactions(judgements)
+    first = first_satisfactions(match_table)
     query, place = np.unique(first.query, return_index=True)
     rank = first.rank[place]
-    values = np.zeros(judgements.queries)
+    values = np.zeros(match_table.queries)
     values[query] = np.where(rank <= depth(metric.k), 1 / rank, 0)
     return values
 
@@ -151,13 +151,13 @@ def RR(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     aliases=("map",),
     vectorized=True,
 )
-def AP(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def AP(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """AP@k = (1/R) Σ over facts satisfied by rank k of N(r)/r. Range [0, 1]. The mean is MAP.
 
     R is the number of facts, r the rank at which the fact is first satisfied, and N(r) the number of ranks ≤ r at
     which some fact was newly satisfied. Where hits and facts match one to one, this is trec_eval's map_cut_k.
     """
-    first = first_satisfactions(judgements)
+    first = first_satisfactions(match_table)
     new_query = np.ones(len(first.query), dtype=bool)
     new_query[1:] = first.query[1:] != first.query[:-1]
     new_rank = new_query.copy()
@@ -168,8 +168,8 @@ def AP(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     newly_satisfied = ranks_so_far - before_query[place_of_query] if len(first.query) else ranks_so_far
     within = first.rank <= depth(metric.k)
     terms = newly_satisfied[within] / first.rank[within]
-    sums = sum_by(first.query[within], terms, judgements.queries)
-    return per_query(sums, count_by_query(judgements.facts.query, judgements))
+    sums = sum_by(first.query[within], terms, match_table.queries)
+    return per_query(sums, count_by_query(match_table.facts.query, match_table))
 
 
 MRR = RR

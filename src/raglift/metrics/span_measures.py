@@ -21,7 +21,7 @@ from raglift.metrics.measure import count_by_query, depth, per_query
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raglift.matching.matches import Judgements
+    from raglift.matching.matches import MatchTable
     from raglift.records.metric import Metric
 
 
@@ -37,10 +37,10 @@ _CHUNKING = "Smith and Troynikov 2024 (Chroma), Evaluating Chunking Strategies f
     needs_text=True,
     vectorized=True,
 )
-def SpanRecall(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def SpanRecall(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """SpanRecall@k = passage characters that the first k hits cover, each once / passage characters. Range [0, 1]."""
-    covered, wanted, _ = _characters(judgements, metric.k)
-    return _left_out(judgements, per_query(covered, wanted), wanted)
+    covered, wanted, _ = _characters(match_table, metric.k)
+    return _left_out(match_table, per_query(covered, wanted), wanted)
 
 
 @metric(
@@ -52,14 +52,14 @@ def SpanRecall(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     needs_text=True,
     vectorized=True,
 )
-def SpanPrecision(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def SpanPrecision(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """SpanPrecision@k = passage characters that the first k hits cover, each once / Σ hit lengths. Range [0, 1].
 
     What hits share counts twice in the denominator, and so does a hit from another document.
     """
-    covered, wanted, returned = _characters(judgements, metric.k)
+    covered, wanted, returned = _characters(match_table, metric.k)
     # White space that was folded on the way in can make a hit shorter than what it covers
-    return _left_out(judgements, np.minimum(per_query(covered, returned), 1.0), wanted)
+    return _left_out(match_table, np.minimum(per_query(covered, returned), 1.0), wanted)
 
 
 @metric(
@@ -71,10 +71,10 @@ def SpanPrecision(judgements: Judgements, metric: Metric) -> NDArray[np.float64]
     needs_text=True,
     vectorized=True,
 )
-def SpanIoU(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def SpanIoU(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """SpanIoU@k = covered passage characters / (Σ hit lengths + passage characters not covered). Range [0, 1]."""
-    covered, wanted, returned = _characters(judgements, metric.k)
-    return _left_out(judgements, np.minimum(per_query(covered, returned + wanted - covered), 1.0), wanted)
+    covered, wanted, returned = _characters(match_table, metric.k)
+    return _left_out(match_table, np.minimum(per_query(covered, returned + wanted - covered), 1.0), wanted)
 
 
 @metric(
@@ -89,7 +89,7 @@ def SpanIoU(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
     needs_text=True,
     vectorized=True,
 )
-def SpanPrecisionOmega(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def SpanPrecisionOmega(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """SpanPrecisionOmega = SpanIoU if exactly the chunks that touch a passage had been retrieved. Range [0, 1].
 
     That is covered passage characters / (characters of these chunks + passage characters that they do not cover), each
@@ -101,31 +101,31 @@ def SpanPrecisionOmega(judgements: Judgements, metric: Metric) -> NDArray[np.flo
     Raises:
         ConfigurationError: the chunks of the index are not known.
     """
-    reach = judgements.reach
+    reach = match_table.reach
     if reach is None:
         raise ConfigurationError(
             f"{metric}: found a system whose chunks are not known; expected them, as evaluate(..., chunks=chunks)"
         )
     covered, wanted, chunks = (part.astype(np.float64) for part in (reach.covered, reach.passages, reach.chunks))
-    return _left_out(judgements, np.minimum(per_query(covered, chunks + wanted - covered), 1.0), wanted)
+    return _left_out(match_table, np.minimum(per_query(covered, chunks + wanted - covered), 1.0), wanted)
 
 
-def _left_out(judgements: Judgements, values: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.float64]:
+def _left_out(match_table: MatchTable, values: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.float64]:
     """Put NaN where a query has facts and none of them has a text."""
-    return np.where((wanted == 0) & (count_by_query(judgements.facts.query, judgements) > 0), np.nan, values)
+    return np.where((wanted == 0) & (count_by_query(match_table.facts.query, match_table) > 0), np.nan, values)
 
 
-def _characters(judgements: Judgements, k: int | None) -> tuple[NDArray[np.float64], ...]:
+def _characters(match_table: MatchTable, k: int | None) -> tuple[NDArray[np.float64], ...]:
     """Return, for each query, covered passage characters, passage characters, and characters of the first k hits."""
-    within = np.flatnonzero(judgements.pieces.rank <= depth(k))
-    found = judgements.pieces.take(within)
-    rows = judgements.passages.rows(found.fact, found.passage)
-    pieces: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    within = np.flatnonzero(match_table.overlaps.rank <= depth(k))
+    found = match_table.overlaps.take(within)
+    rows = match_table.passages.rows(found.fact, found.passage)
+    overlaps: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for row, start, end in zip(rows.tolist(), found.start.tolist(), found.end.tolist(), strict=True):
-        pieces[row].append((start, end))
-    covered, wanted = covered_characters(judgements.queries, judgements.facts, judgements.passages, pieces)
-    query = np.repeat(np.arange(judgements.queries), judgements.hits)
-    first = np.cumsum(judgements.hits) - judgements.hits
+        overlaps[row].append((start, end))
+    covered, wanted = covered_characters(match_table.queries, match_table.facts, match_table.passages, overlaps)
+    query = np.repeat(np.arange(match_table.queries), match_table.hits)
+    first = np.cumsum(match_table.hits) - match_table.hits
     early = np.arange(len(query)) - first[query] < depth(k)
-    returned = np.bincount(query[early], weights=judgements.lengths[early], minlength=judgements.queries)
+    returned = np.bincount(query[early], weights=match_table.lengths[early], minlength=match_table.queries)
     return covered.astype(np.float64), wanted.astype(np.float64), returned.astype(np.float64)

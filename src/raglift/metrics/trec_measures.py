@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.matching.matches import Judgements
+    from raglift.matching.matches import MatchTable
     from raglift.records.metric import Metric
 
     Values = NDArray[np.float64]
@@ -43,14 +43,14 @@ _RECALLS = tuple(tenth / 10 for tenth in range(11))
 _EXPERIMENTAL = "trec_eval, Buckley 2008, experimental"
 
 
-def _relevant(judgements: Judgements) -> Values:
+def _relevant(match_table: MatchTable) -> Values:
     """Return how many labels each query has."""
-    return count_by_query(labels(judgements)[0], judgements)
+    return count_by_query(labels(match_table)[0], match_table)
 
 
-def _found(judgements: Judgements, metric: Metric) -> Values:
+def _found(match_table: MatchTable, metric: Metric) -> Values:
     """Return how many hits are the first to match a label."""
-    return count_by_query(first_matches(judgements, metric).query, judgements)
+    return count_by_query(first_matches(match_table, metric).query, match_table)
 
 
 @metric(
@@ -61,12 +61,12 @@ def _found(judgements: Judgements, metric: Metric) -> Values:
     aliases=("setprecision", "set_p"),
     vectorized=True,
 )
-def SetPrecision(judgements: Judgements, metric: Metric) -> Values:
+def SetPrecision(match_table: MatchTable, metric: Metric) -> Values:
     """SetPrecision@k = relevant hits among the first k / hits among the first k. Range [0, 1].
 
     Other than Precision@k, a short ranking is not less precise.
     """
-    return per_query(_found(judgements, metric), returned(judgements, metric))
+    return per_query(_found(match_table, metric), returned(match_table, metric))
 
 
 @metric(
@@ -77,9 +77,9 @@ def SetPrecision(judgements: Judgements, metric: Metric) -> Values:
     aliases=("setrelativeprecision", "set_relative_p"),
     vectorized=True,
 )
-def SetRelativePrecision(judgements: Judgements, metric: Metric) -> Values:
+def SetRelativePrecision(match_table: MatchTable, metric: Metric) -> Values:
     """SetRelativePrecision@k = relevant hits among the first k / min(hits among the first k, R). Range [0, 1]."""
-    return per_query(_found(judgements, metric), np.minimum(returned(judgements, metric), _relevant(judgements)))
+    return per_query(_found(match_table, metric), np.minimum(returned(match_table, metric), _relevant(match_table)))
 
 
 @metric(
@@ -91,10 +91,10 @@ def SetRelativePrecision(judgements: Judgements, metric: Metric) -> Values:
     needs_k=True,
     vectorized=True,
 )
-def RelativePrecision(judgements: Judgements, metric: Metric) -> Values:
+def RelativePrecision(match_table: MatchTable, metric: Metric) -> Values:
     """RelativePrecision@k = relevant hits among the first k / min(k, R): of the precision that is possible. [0, 1]."""
     assert metric.k is not None, "checked by compute()"  # noqa: S101
-    return per_query(_found(judgements, metric), np.minimum(_relevant(judgements), metric.k))
+    return per_query(_found(match_table, metric), np.minimum(_relevant(match_table), metric.k))
 
 
 @metric(
@@ -105,10 +105,10 @@ def RelativePrecision(judgements: Judgements, metric: Metric) -> Values:
     aliases=("setap", "set_map"),
     vectorized=True,
 )
-def SetAP(judgements: Judgements, metric: Metric) -> Values:
+def SetAP(match_table: MatchTable, metric: Metric) -> Values:
     """SetAP@k = SetPrecision@k · labels that the first k hits match / R. Range [0, 1]. The order does not matter."""
-    both = _found(judgements, metric) * labels_found(judgements, metric)
-    return per_query(both, returned(judgements, metric) * _relevant(judgements))
+    both = _found(match_table, metric) * labels_found(match_table, metric)
+    return per_query(both, returned(match_table, metric) * _relevant(match_table))
 
 
 @metric(
@@ -120,14 +120,14 @@ def SetAP(judgements: Judgements, metric: Metric) -> Values:
     aliases=("setf",),
     vectorized=True,
 )
-def SetF(judgements: Judgements, metric: Metric) -> Values:
+def SetF(match_table: MatchTable, metric: Metric) -> Values:
     """SetF(x)@k = (x + 1) P R / (x P + R) of SetPrecision@k and the share of labels that come back. Range [0, 1].
 
     x says how much more recall counts than precision; unless given it is 1, and SetF the harmonic mean.
     """
     x = WEIGHT.of(metric) or 0.0
-    precision = per_query(_found(judgements, metric), returned(judgements, metric))
-    recall = recall_of_labels(judgements, metric)
+    precision = per_query(_found(match_table, metric), returned(match_table, metric))
+    recall = recall_of_labels(match_table, metric)
     return per_query((x + 1) * precision * recall, x * precision + recall)
 
 
@@ -140,13 +140,13 @@ def SetF(judgements: Judgements, metric: Metric) -> Values:
     is_bounded=False,
     vectorized=True,
 )
-def Utility(judgements: Judgements, metric: Metric) -> Values:
+def Utility(match_table: MatchTable, metric: Metric) -> Values:
     """Utility@k = found · (relevant hits) + other · (other hits) among the first k; found is 1 and other −1.
 
     trec_eval's further two weights, of documents that did not come back, are 0 there unless given, and not here.
     """
-    found = _found(judgements, metric)
-    others = returned(judgements, metric) - found
+    found = _found(match_table, metric)
+    others = returned(match_table, metric) - found
     return (FOUND.of(metric) or 0.0) * found + (OTHER.of(metric) or 0.0) * others
 
 
@@ -159,12 +159,12 @@ def Utility(judgements: Judgements, metric: Metric) -> Values:
     mean="geometric",
     vectorized=True,
 )
-def GMAP(judgements: Judgements, metric: Metric) -> Values:
+def GMAP(match_table: MatchTable, metric: Metric) -> Values:
     """GMAP@k = (1/R) Σ over relevant hits of the precision there; the mean over queries is geometric. Range [0, 1].
 
     One bad query lowers it more than a good one raises it. Values below 0.00001 count as that.
     """
-    return average_precision(judgements, metric)
+    return average_precision(match_table, metric)
 
 
 @metric(
@@ -176,15 +176,15 @@ def GMAP(judgements: Judgements, metric: Metric) -> Values:
     is_bounded=False,
     vectorized=True,
 )
-def YAAP(judgements: Judgements, metric: Metric) -> Values:
+def YAAP(match_table: MatchTable, metric: Metric) -> Values:
     """YAAP@k = log((1 + S) / (1 + R − S)), with S the sum over relevant hits of the precision there. Unbounded.
 
     It orders the rankings of one query as average precision does, and spreads what is near 0 or 1. A ranking without
     hits has log(1 / (1 + R)), and not 0.
     """
-    hits = first_matches(judgements, metric)
-    total = sum_by(hits.query, hits.found_so_far / hits.rank, judgements.queries)
-    return np.asarray(np.log((1 + total) / (1 + _relevant(judgements) - total)), dtype=np.float64)
+    hits = first_matches(match_table, metric)
+    total = sum_by(hits.query, hits.found_so_far / hits.rank, match_table.queries)
+    return np.asarray(np.log((1 + total) / (1 + _relevant(match_table) - total)), dtype=np.float64)
 
 
 @metric(
@@ -197,14 +197,14 @@ def YAAP(judgements: Judgements, metric: Metric) -> Values:
     takes_k=False,
     vectorized=True,
 )
-def RPrecisionMult(judgements: Judgements, metric: Metric) -> Values:
+def RPrecisionMult(match_table: MatchTable, metric: Metric) -> Values:
     """RPrecisionMult(multiple) = relevant hits among the first multiple · R, rounded up / as many. Range [0, 1].
 
     Rounded as trec_eval does, which adds 0.9 and cuts. The multiple is 1 unless given.
     """
-    last = ((MULTIPLE.of(metric) or 0.0) * _relevant(judgements) + 0.9).astype(np.int64)
-    hits = first_matches(judgements, metric)
-    return per_query(count_by_query(hits.query[hits.rank <= last[hits.query]], judgements), last.astype(np.float64))
+    last = ((MULTIPLE.of(metric) or 0.0) * _relevant(match_table) + 0.9).astype(np.int64)
+    hits = first_matches(match_table, metric)
+    return per_query(count_by_query(hits.query[hits.rank <= last[hits.query]], match_table), last.astype(np.float64))
 
 
 @metric(
@@ -215,13 +215,13 @@ def RPrecisionMult(judgements: Judgements, metric: Metric) -> Values:
     settings=(RECALL, ROUNDING),
     vectorized=True,
 )
-def IPrec(judgements: Judgements, metric: Metric) -> Values:
+def IPrec(match_table: MatchTable, metric: Metric) -> Values:
     """IPrec(recall)@k = the highest precision at any rank ≤ k by which recall · R labels have come back. Range [0, 1].
 
     0 where fewer come back. With rounding=up, the default, recall · R is rounded as in trec_eval 9, which adds 0.9 and
     cuts; with rounding=nearest as in trec_eval 10.
     """
-    return _interpolated(judgements, first_matches(judgements, metric), RECALL.of(metric) or 0.0, metric)
+    return _interpolated(match_table, first_matches(match_table, metric), RECALL.of(metric) or 0.0, metric)
 
 
 @metric(
@@ -233,19 +233,19 @@ def IPrec(judgements: Judgements, metric: Metric) -> Values:
     aliases=("elevenpointavg", "11pt_avg"),
     vectorized=True,
 )
-def ElevenPointAvg(judgements: Judgements, metric: Metric) -> Values:
+def ElevenPointAvg(match_table: MatchTable, metric: Metric) -> Values:
     """ElevenPointAvg@k = the mean of IPrec(recall)@k over recall 0, 0.1, …, 1. Range [0, 1]."""
-    hits, total = first_matches(judgements, metric), np.zeros(judgements.queries)
+    hits, total = first_matches(match_table, metric), np.zeros(match_table.queries)
     for recall in reversed(_RECALLS):  # in trec_eval's order, for the same last bits
-        total += _interpolated(judgements, hits, recall, metric)
+        total += _interpolated(match_table, hits, recall, metric)
     return total / len(_RECALLS)
 
 
-def _interpolated(judgements: Judgements, hits: RelevantHits, recall: float, metric: Metric) -> Values:
-    share = recall * _relevant(judgements)
+def _interpolated(match_table: MatchTable, hits: RelevantHits, recall: float, metric: Metric) -> Values:
+    share = recall * _relevant(match_table)
     rounded = np.floor(share + 0.5) if ROUNDING.of(metric) == "nearest" else np.floor(share + 0.9)
     far = hits.found_so_far >= rounded[hits.query]
-    values = np.zeros(judgements.queries)
+    values = np.zeros(match_table.queries)
     np.maximum.at(values, hits.query[far], hits.found_so_far[far] / hits.rank[far])
     return values
 
@@ -258,11 +258,11 @@ def _interpolated(judgements: Judgements, hits: RelevantHits, recall: float, met
     aliases=("bing",),
     vectorized=True,
 )
-def BinG(judgements: Judgements, metric: Metric) -> Values:
+def BinG(match_table: MatchTable, metric: Metric) -> Values:
     """BinG@k = (1/R) Σ over relevant hits of 1 / log2(2 + hits before it that are not relevant). Range [0, 1]."""
-    hits = first_matches(judgements, metric)
+    hits = first_matches(match_table, metric)
     terms = 1 / np.log2(2 + hits.rank - hits.found_so_far)
-    return per_query(sum_by(hits.query, terms, judgements.queries), _relevant(judgements))
+    return per_query(sum_by(hits.query, terms, match_table.queries), _relevant(match_table))
 
 
 @metric(
@@ -272,14 +272,14 @@ def BinG(judgements: Judgements, metric: Metric) -> Values:
     source=_EXPERIMENTAL,
     vectorized=True,
 )
-def G(judgements: Judgements, metric: Metric) -> Values:
+def G(match_table: MatchTable, metric: Metric) -> Values:
     """G@k = Σ over relevant hits of grade / log2(2 + ideal − gained), / the grades of all labels. Range [0, 1].
 
     gained is the sum of the grades of the hits up to and with this one; ideal that of as many hits in the best order,
     in which a hit after the last label counts 1.
     """
-    values = np.zeros(judgements.queries)
-    for query, hits, ideal in _gains(judgements, metric):
+    values = np.zeros(match_table.queries)
+    for query, hits, ideal in _gains(match_table, metric):
         best = np.cumsum(ideal)
         at_rank = best[np.minimum(hits.rank, len(ideal)) - 1] + np.maximum(hits.rank - len(ideal), 0)
         values[query] = np.cumsum(hits.grade / np.log2(2 + at_rank - np.cumsum(hits.grade)))[-1] / best[-1]
@@ -294,13 +294,13 @@ def G(judgements: Judgements, metric: Metric) -> Values:
     aliases=("ndcgrel",),
     vectorized=True,
 )
-def NDCGRel(judgements: Judgements, metric: Metric) -> Values:
+def NDCGRel(match_table: MatchTable, metric: Metric) -> Values:
     """NDCGRel@k = the mean over the labels of the NDCG at the rank of its hit. Range [0, 1].
 
     One that does not come back among the first k has the DCG of these, / the ideal DCG of all labels. Gain is linear.
     """
-    values = np.zeros(judgements.queries)
-    for query, hits, ideal in _gains(judgements, metric):
+    values = np.zeros(match_table.queries)
+    for query, hits, ideal in _gains(match_table, metric):
         gained, best = _cumulated(hits.grade, hits.rank), _cumulated(ideal, np.arange(1, len(ideal) + 1))
         total = np.cumsum(gained / best[np.minimum(hits.rank, len(ideal)) - 1])[-1]
         total += (len(ideal) - len(gained)) * gained[-1] / best[-1]
@@ -315,15 +315,15 @@ def NDCGRel(judgements: Judgements, metric: Metric) -> Values:
     source=_EXPERIMENTAL,
     vectorized=True,
 )
-def RNDCG(judgements: Judgements, metric: Metric) -> Values:
+def RNDCG(match_table: MatchTable, metric: Metric) -> Values:
     """RNDCG@k = the mean of the NDCG at each rank where the ideal ranking's grade falls. Range [0, 1].
 
     Of 5 labels of grade 3 and 10 of grade 1 these are ranks 5 and 15; the end of the first k hits is one more where
     more than R + 1 came back. Gain is linear.
     """
-    values = np.zeros(judgements.queries)
-    length = returned(judgements, metric)
-    for query, hits, ideal in _gains(judgements, metric):
+    values = np.zeros(match_table.queries)
+    length = returned(match_table, metric)
+    for query, hits, ideal in _gains(match_table, metric):
         best = _cumulated(ideal, np.arange(1, len(ideal) + 1))
         gained = np.concatenate(([0.0], _cumulated(hits.grade, hits.rank)))
         ends = np.append(np.flatnonzero(np.diff(ideal)) + 1, len(ideal))
@@ -334,11 +334,11 @@ def RNDCG(judgements: Judgements, metric: Metric) -> Values:
     return values
 
 
-def _gains(judgements: Judgements, metric: Metric) -> Iterator[tuple[int, RelevantHits, NDArray[np.int64]]]:
+def _gains(match_table: MatchTable, metric: Metric) -> Iterator[tuple[int, RelevantHits, NDArray[np.int64]]]:
     """Yield each query of which a label came back, with its relevant hits and the grades of its labels, best first."""
-    hits = first_matches(judgements, metric)
-    owner, grades = labels(judgements)
-    queries = np.arange(judgements.queries + 1)
+    hits = first_matches(match_table, metric)
+    owner, grades = labels(match_table)
+    queries = np.arange(match_table.queries + 1)
     first, ideal = np.searchsorted(hits.query, queries).tolist(), np.searchsorted(owner, queries).tolist()
     for query in np.unique(hits.query).tolist():
         own, theirs = slice(first[query], first[query + 1]), slice(ideal[query], ideal[query + 1])

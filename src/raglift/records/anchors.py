@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raglift.base.normalization import NormalizedText
-    from raglift.base.validation import Place
+    from raglift.base.validation import Location
     from raglift.records.documents import Document
 
 
@@ -28,25 +28,25 @@ class Sources:
     def __init__(self, documents: Sequence[Document]) -> None:
         self._documents = {document.id: document for document in documents}
         self._normalized: dict[str, NormalizedText] = {}
-        self._waiting: list[Place] = []
+        self._waiting: list[Location] = []
 
     @property
     def at_hand(self) -> bool:
         """Whether there are documents to resolve labels in."""
         return bool(self._documents)
 
-    def document(self, doc_id: str, place: Place) -> Document | None:
+    def document(self, doc_id: str, location: Location) -> Document | None:
         """Return a document that a label points into; None, and a fault, when it is not there."""
         if not self._documents:
-            self._waiting.append(place)
+            self._waiting.append(location)
             return None
-        self.check_id(doc_id, place)
+        self.check_id(doc_id, location)
         return self._documents.get(doc_id)
 
-    def check_id(self, doc_id: str, place: Place) -> None:
+    def check_id(self, doc_id: str, location: Location) -> None:
         """Note a fault when documents are at hand and none has this id."""
         if self._documents and doc_id not in self._documents:
-            (place / "doc").fault(f"an unknown document id {quoted(doc_id)}", nearest(doc_id, self._documents))
+            (location / "doc").fault(f"an unknown document id {quoted(doc_id)}", nearest(doc_id, self._documents))
 
     def note_missing_documents(self) -> None:
         """Note one fault for all the labels that could not be resolved for want of documents."""
@@ -57,7 +57,7 @@ class Sources:
                 "load a folder that holds the labels as queries.jsonl and the texts in documents/",
             )
 
-    def find_quote(self, doc_id: str, first: str, last: str, place: Place) -> tuple[int, int] | None:
+    def find_quote(self, doc_id: str, first: str, last: str, location: Location) -> tuple[int, int] | None:
         """Return the span from the words `first` to the end of the words `last`; else None, and a fault.
 
         White space, letter case and composed characters make no difference. `first` must occur exactly once;
@@ -68,9 +68,9 @@ class Sources:
             doc_id: the document.
             first: the words that the passage begins with.
             last: the words that it ends with; they may overlap `first`.
-            place: the label, for the fault.
+            location: the label, for the fault.
         """
-        document = self.document(doc_id, place)
+        document = self.document(doc_id, location)
         if document is None:
             return None
         normalized = self._normalized.get(doc_id)
@@ -80,14 +80,14 @@ class Sources:
         begins = _occurrences(normalized.text, head)
         if len(begins) != 1:
             found = _where(begins, normalized, document) if begins else _not_there(head, normalized, document)
-            (place / "from").fault(f"{quoted(first)} {found}", "a quote that occurs exactly once in the document")
+            (location / "from").fault(f"{quoted(first)} {found}", "a quote that occurs exactly once in the document")
             return None
         begin = begins[0]
         end = normalized.text.find(tail, max(begin, begin + len(head) - len(tail)))
         if end < 0:
             line = _line(document, normalized, begin)
             found = f'{quoted(last)}, which does not occur at or after "from" in {doc_id} (line {line})'
-            (place / "to").fault(found, 'a quote that occurs at or after "from"')
+            (location / "to").fault(found, 'a quote that occurs at or after "from"')
             return None
         return normalized.source_span(begin, end + len(tail))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.validation import Place, nearest, quoted, shown
+from raglift.base.validation import Location, nearest, quoted, shown
 from raglift.errors import ConfigurationError, DatasetError, Fault
 from raglift.records.anchors import Sources
 from raglift.records.documents import Document
@@ -102,7 +102,7 @@ class Dataset:
         if not 1 <= n <= len(self):
             raise ConfigurationError(f"n: found {n}; expected 1 to {len(self):,}, the queries of {self.name}")
         drawn = sorted(random.Random(seed).sample(range(len(self)), n))  # noqa: S311 — no secret
-        return replace(self, queries=tuple(self.queries[place] for place in drawn))
+        return replace(self, queries=tuple(self.queries[location] for location in drawn))
 
     def only(self, *, tags: str | Sequence[str] = (), ids: str | Sequence[str] = ()) -> Dataset:
         """Return the queries that have one of some tags, or one of some ids; the documents are all there.
@@ -155,22 +155,22 @@ class Dataset:
             DatasetError: an empty question or text, or something that is not text; every fault is listed.
         """
         faults: list[Fault] = []
-        place = Place("relevant", faults)
+        location = Location("relevant", faults)
         checked = _documents(documents)
         sources = Sources(checked)
         queries = []
         given: object = relevant
         if not isinstance(given, Mapping):
-            place.fault(f"an object of type {type(given).__name__}", "a mapping from question to texts")
+            location.fault(f"an object of type {type(given).__name__}", "a mapping from question to texts")
             given = {}
         for index, (question, value) in enumerate(given.items(), start=1):
-            here = place / shown(question)
+            here = location / shown(question)
             text = read_string(question, here) or ""
             facts = read_facts([value] if isinstance(value, str) else _as_list(value), here, sources)
             queries.append(Query(f"q{index}", text, facts))
         sources.note_missing_documents()
         if not (queries or faults):
-            place.fault("no questions", "at least one")
+            location.fault("no questions", "at least one")
         if faults:
             raise DatasetError(name, faults)
         return cls(tuple(queries), checked, name)
@@ -186,18 +186,18 @@ def check_documents(documents: Sequence[object], faults: list[Fault]) -> tuple[D
     checked: list[Document] = []
     first: dict[str, int] = {}
     for index, document in enumerate(documents):
-        place = Place("documents", faults, field=f"[{index}]")
+        location = Location("documents", faults, field=f"[{index}]")
         if not isinstance(document, Document):
-            place.fault(f"an object of type {type(document).__name__}", "a raglift Document")
+            location.fault(f"an object of type {type(document).__name__}", "a raglift Document")
             continue
         doc_id: object = document.id
         text: object = document.text
         if not isinstance(doc_id, str) or not doc_id:
-            (place / "id").fault(shown(doc_id), "an id: a text that is not empty")
+            (location / "id").fault(shown(doc_id), "an id: a text that is not empty")
         elif not isinstance(text, str):
-            (place / "text").fault(shown(text), f"the text of {shown(doc_id)}")
+            (location / "text").fault(shown(text), f"the text of {shown(doc_id)}")
         elif doc_id in first:
-            (place / "id").fault(f"the id {shown(doc_id)} of documents[{first[doc_id]}]", "a unique id")
+            (location / "id").fault(f"the id {shown(doc_id)} of documents[{first[doc_id]}]", "a unique id")
         else:
             first[doc_id] = index
             checked.append(document)
@@ -266,9 +266,9 @@ def _tags(tags: Counter[str]) -> Section:
 def _example(query: Query) -> Section:
     """Return one query with the passages of its first facts."""
     rows = [
-        row_of((str(number) if not place else "or", passage_text(passage)))
+        row_of((str(number) if not location else "or", passage_text(passage)))
         for number, fact in enumerate(query.facts[:_FACTS], start=1)
-        for place, passage in enumerate(fact.passages[:_FACTS])
+        for location, passage in enumerate(fact.passages[:_FACTS])
     ]
     table = Table("What its answer needs", ("fact", "passage"), tuple(rows), words=(0, 1))
     return Section("For example", (f"{query.id}: {query.text}",), (table,))

@@ -12,7 +12,7 @@ from raglift.records.labels import Annotator, Fact, Passage, Query
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from raglift.base.validation import Place
+    from raglift.base.validation import Location
     from raglift.records.anchors import Sources
 
 
@@ -30,40 +30,40 @@ _FARTHEST = 10**18
 _PASSAGE_FIELDS = ("text", "doc", "start", "end", "from", "to", "chunk", "grade", "annotator")
 
 
-def read_passage(value: Any, place: Place, sources: Sources, grades: range) -> Passage | None:
+def read_passage(value: Any, location: Location, sources: Sources, grades: range) -> Passage | None:
     """Return the passage that an entry of a label describes; None, and a fault, when there is none.
 
     Args:
         value: a text, or an object in one of the forms of `README.md`.
-        place: where it stands.
+        location: where it stands.
         sources: the documents that spans and anchors point into.
         grades: the grades allowed here; the first is the default.
     """
     if isinstance(value, str):
-        text = read_string(value, place)
+        text = read_string(value, location)
         return None if text is None else Passage(text, grade=grades.start)
     if not isinstance(value, dict):
-        place.fault(shown(value), "a passage: a text, or an object")
+        location.fault(shown(value), "a passage: a text, or an object")
         return None
-    if not check_fields(value, _PASSAGE_FIELDS, place):
+    if not check_fields(value, _PASSAGE_FIELDS, location):
         return None
-    grade = _read_grade(value, place / "grade", grades)
-    annotator = read_annotator(value, place)
+    grade = _read_grade(value, location / "grade", grades)
+    annotator = read_annotator(value, location)
     read = _FORMS.get(frozenset(value) - {"grade", "annotator"})
     if read is None:
         forms = ", or ".join(" and ".join(name for name in _PASSAGE_FIELDS if name in form) for form in _FORMS)
-        place.fault(shown(value), f"the fields {forms} (and grade and annotator, if any)")
+        location.fault(shown(value), f"the fields {forms} (and grade and annotator, if any)")
         return None
-    passage = read(value, place, sources, grade)
+    passage = read(value, location, sources, grade)
     return passage if passage is None or annotator is None else replace(passage, annotator=annotator)
 
 
-def read_annotator(entry: Mapping[str, Any], place: Place) -> Annotator | None:
+def read_annotator(entry: Mapping[str, Any], location: Location) -> Annotator | None:
     """Return the model that an object says it is from; None where it names none, and a fault where it is no model."""
     value = entry.get("annotator")
     if value is None:
         return None
-    inner = place / "annotator"
+    inner = location / "annotator"
     names = [field.name for field in fields(Annotator)]
     if not isinstance(value, dict):
         inner.fault(shown(value), f"an object with {', '.join(names)}")
@@ -74,120 +74,122 @@ def read_annotator(entry: Mapping[str, Any], place: Place) -> Annotator | None:
     return Annotator(*[text or "" for text in texts])
 
 
-def read_string(value: Any, place: Place) -> str | None:
+def read_string(value: Any, location: Location) -> str | None:
     """Return a text; None, and a fault, when it is something else, blank, or not valid Unicode."""
     if isinstance(value, str) and not value.strip():
-        place.fault(f"an empty text {shown(value)}", "a text that is not only white space")
+        location.fault(f"an empty text {shown(value)}", "a text that is not only white space")
         return None
-    return read_characters(value, place)
+    return read_characters(value, location)
 
 
-def read_id(value: Any, place: Place) -> str | None:
+def read_id(value: Any, location: Location) -> str | None:
     """Return an id, which may be given as an integer; None, and a fault, when it is none."""
     # many files number what they hold
-    return read_string(str(value) if type(value) is int else value, place)
+    return read_string(str(value) if type(value) is int else value, location)
 
 
-def read_characters(value: Any, place: Place) -> str | None:
+def read_characters(value: Any, location: Location) -> str | None:
     """Return a text, which may be empty; None, and a fault, when it is something else or not valid Unicode."""
     if not isinstance(value, str):
-        place.fault(shown(value), "a text")
+        location.fault(shown(value), "a text")
     elif surrogate := SURROGATE.search(value):
-        place.fault(f"half a character: the lone surrogate {shown(surrogate[0])}", "valid Unicode text")
+        location.fault(f"half a character: the lone surrogate {shown(surrogate[0])}", "valid Unicode text")
     else:
         return value
     return None
 
 
-def _read_grade(entry: Mapping[str, Any], place: Place, grades: range) -> int:
+def _read_grade(entry: Mapping[str, Any], location: Location, grades: range) -> int:
     grade = entry.get("grade", grades.start)
     # a bool is an int, and 1.0 equals 1, but neither is an integer in the file
     if type(grade) is int and grade in grades:
         return grade
     if grades is IRRELEVANT:
-        place.fault(shown(grade), "no grade, or 0: a passage that has a grade belongs into relevant")
+        location.fault(shown(grade), "no grade, or 0: a passage that has a grade belongs into relevant")
     else:
         expected = f"an integer from {grades.start} to {grades.stop - 1}"
         hint = "; what does not help belongs into judged_irrelevant" if grade == 0 else ""
-        place.fault(shown(grade), expected + hint)
+        location.fault(shown(grade), expected + hint)
     return grades.start
 
 
-def _read_text(entry: Mapping[str, Any], place: Place, sources: Sources, grade: int) -> Passage | None:
-    text = read_string(entry["text"], place / "text")
-    doc_id = read_string(entry["doc"], place / "doc") if "doc" in entry else None
+def _read_text(entry: Mapping[str, Any], location: Location, sources: Sources, grade: int) -> Passage | None:
+    text = read_string(entry["text"], location / "text")
+    doc_id = read_string(entry["doc"], location / "doc") if "doc" in entry else None
     if doc_id is not None:
-        sources.check_id(doc_id, place)
+        sources.check_id(doc_id, location)
     return None if text is None else Passage(text, doc_id, grade=grade)
 
 
-def _read_chunk(entry: Mapping[str, Any], place: Place, sources: Sources, grade: int) -> Passage | None:  # noqa: ARG001
-    chunk_id = read_string(entry["chunk"], place / "chunk")
+def _read_chunk(entry: Mapping[str, Any], location: Location, sources: Sources, grade: int) -> Passage | None:  # noqa: ARG001
+    chunk_id = read_string(entry["chunk"], location / "chunk")
     return None if chunk_id is None else Passage(chunk_id=chunk_id, grade=grade)
 
 
-def _read_anchor(entry: Mapping[str, Any], place: Place, sources: Sources, grade: int) -> Passage | None:
-    doc_id = read_string(entry["doc"], place / "doc")
-    first = read_string(entry["from"], place / "from")
-    last = read_string(entry["to"], place / "to")
+def _read_anchor(entry: Mapping[str, Any], location: Location, sources: Sources, grade: int) -> Passage | None:
+    doc_id = read_string(entry["doc"], location / "doc")
+    first = read_string(entry["from"], location / "from")
+    last = read_string(entry["to"], location / "to")
     if doc_id is None or first is None or last is None:
         return None
-    span = sources.find_quote(doc_id, first, last, place)
-    document = sources.document(doc_id, place) if span else None
+    span = sources.find_quote(doc_id, first, last, location)
+    document = sources.document(doc_id, location) if span else None
     if span is None or document is None:
         return None
     return Passage(document.text[slice(*span)], doc_id, *span, grade=grade)
 
 
-def _read_placed(entry: Mapping[str, Any], place: Place, sources: Sources, grade: int) -> Passage | None:
+def _read_placed(entry: Mapping[str, Any], location: Location, sources: Sources, grade: int) -> Passage | None:
     """Return a span that brings its text: what it says is compared with the document where that is at hand."""
-    text = read_string(entry["text"], place / "text")
+    text = read_string(entry["text"], location / "text")
     if sources.at_hand:
-        passage = _read_span(entry, place, sources, grade)
+        passage = _read_span(entry, location, sources, grade)
         if passage is not None and text is not None and passage.text != text:
             found = f"another text than stands from {passage.start} to {passage.end} of {passage.doc_id}"
-            (place / "text").fault(found, shown(passage.text))
+            (location / "text").fault(found, shown(passage.text))
         return passage
-    doc_id = _read_place(entry, place)
+    doc_id = _read_place(entry, location)
     if text is None or doc_id is None:
         return None
     start, end = entry["start"], entry["end"]
     if start < 0 or end - start != len(text):
-        place.fault(f"the span from {start} to {end}", f"0 ≤ start, and an end {len(text)} after it: the text's length")
+        location.fault(
+            f"the span from {start} to {end}", f"0 ≤ start, and an end {len(text)} after it: the text's length"
+        )
         return None
     return Passage(text, doc_id, start, end, grade=grade)
 
 
-def _read_place(entry: Mapping[str, Any], place: Place) -> str | None:
+def _read_place(entry: Mapping[str, Any], location: Location) -> str | None:
     """Return the document's id of a span; None, and a fault, where its id or its bounds are none."""
-    doc_id = read_string(entry["doc"], place / "doc")
+    doc_id = read_string(entry["doc"], location / "doc")
     for bound in ("start", "end"):
         integer = type(entry[bound]) is int
         if not integer or abs(entry[bound]) >= _FARTHEST:
             kind = "an integer of at most 18 digits" if integer else "an integer"
-            (place / bound).fault(shown(entry[bound]), f"{kind}: a character offset into the document's text")
+            (location / bound).fault(shown(entry[bound]), f"{kind}: a character offset into the document's text")
             doc_id = None
     return doc_id
 
 
-def _read_span(entry: Mapping[str, Any], place: Place, sources: Sources, grade: int) -> Passage | None:
-    doc_id = _read_place(entry, place)
-    document = sources.document(doc_id, place) if doc_id is not None else None
+def _read_span(entry: Mapping[str, Any], location: Location, sources: Sources, grade: int) -> Passage | None:
+    doc_id = _read_place(entry, location)
+    document = sources.document(doc_id, location) if doc_id is not None else None
     if document is None:
         return None
     start, end = entry["start"], entry["end"]
     if not 0 <= start < end <= len(document.text):
         expected = f"0 ≤ start < end ≤ {len(document.text)}, the length of {document.id}"
-        place.fault(f"the span from {start} to {end}", expected)
+        location.fault(f"the span from {start} to {end}", expected)
         return None
     text = document.text[start:end]
     if not text.strip():
-        place.fault(f"only white space from {start} to {end} of {document.id}", "a span that holds words")
+        location.fault(f"only white space from {start} to {end} of {document.id}", "a span that holds words")
         return None
     return Passage(text, document.id, start, end, grade=grade)
 
 
-_FORMS: Mapping[frozenset[str], Callable[[Mapping[str, Any], Place, Sources, int], Passage | None]] = {
+_FORMS: Mapping[frozenset[str], Callable[[Mapping[str, Any], Location, Sources, int], Passage | None]] = {
     frozenset({"text"}): _read_text,
     frozenset({"text", "doc"}): _read_text,
     frozenset({"doc", "start", "end"}): _read_span,
@@ -203,77 +205,77 @@ _FORMS: Mapping[frozenset[str], Callable[[Mapping[str, Any], Place, Sources, int
 _QUERY_FIELDS = ("id", "query", "relevant", "tags", "answerable", "judged_irrelevant", "annotator")
 
 
-def read_query(entry: Mapping[str, Any], place: Place, sources: Sources) -> Query:
+def read_query(entry: Mapping[str, Any], location: Location, sources: Sources) -> Query:
     """Return the query that an object describes. What it lacks is noted as a fault, and left empty.
 
     Args:
         entry: the fields of one line.
-        place: the line.
+        location: the line.
         sources: the documents that labels point into.
     """
-    check_fields(entry, _QUERY_FIELDS, place)
+    check_fields(entry, _QUERY_FIELDS, location)
     for name in ("id", "query"):
         if name not in entry:
-            (place / name).fault("no such field", f"the field {name!r} on every line")
+            (location / name).fault("no such field", f"the field {name!r} on every line")
     answerable = entry.get("answerable", True)
     if not isinstance(answerable, bool):
-        (place / "answerable").fault(shown(answerable), "true or false")
-    facts = read_facts(entry.get("relevant", []), place / "relevant", sources)
+        (location / "answerable").fault(shown(answerable), "true or false")
+    facts = read_facts(entry.get("relevant", []), location / "relevant", sources)
     if answerable is False and facts:
-        (place / "answerable").fault("false, and passages in relevant", "only one of the two")
+        (location / "answerable").fault("false, and passages in relevant", "only one of the two")
     return Query(
-        id=(read_id(entry["id"], place / "id") or "") if "id" in entry else "",
-        text=(read_string(entry["query"], place / "query") or "") if "query" in entry else "",
+        id=(read_id(entry["id"], location / "id") or "") if "id" in entry else "",
+        text=(read_string(entry["query"], location / "query") or "") if "query" in entry else "",
         facts=facts,
-        tags=_read_tags(entry.get("tags", []), place / "tags"),
+        tags=_read_tags(entry.get("tags", []), location / "tags"),
         answerable=bool(answerable),
-        judged_irrelevant=_read_irrelevant(entry.get("judged_irrelevant", []), place / "judged_irrelevant", sources),
-        annotator=read_annotator(entry, place),
+        judged_irrelevant=_read_irrelevant(entry.get("judged_irrelevant", []), location / "judged_irrelevant", sources),
+        annotator=read_annotator(entry, location),
     )
 
 
-def read_facts(value: Any, place: Place, sources: Sources) -> tuple[Fact, ...]:
+def read_facts(value: Any, location: Location, sources: Sources) -> tuple[Fact, ...]:
     """Return the facts of a query: a passage is a fact, a list of passages one fact with alternatives.
 
     Args:
         value: the list of facts.
-        place: where it stands.
+        location: where it stands.
         sources: the documents that labels point into.
     """
-    entries = _entries(value, place, "a list of facts")
-    return tuple(_read_fact(entry, place / index, sources) for index, entry in enumerate(entries))
+    entries = _entries(value, location, "a list of facts")
+    return tuple(_read_fact(entry, location / index, sources) for index, entry in enumerate(entries))
 
 
-def _read_fact(value: Any, place: Place, sources: Sources) -> Fact:
+def _read_fact(value: Any, location: Location, sources: Sources) -> Fact:
     if not isinstance(value, list):
-        return Fact(_present(read_passage(value, place, sources, RELEVANT)))
+        return Fact(_present(read_passage(value, location, sources, RELEVANT)))
     if not value:
-        place.fault("an empty list of alternatives", "at least one passage")
+        location.fault("an empty list of alternatives", "at least one passage")
     passages: tuple[Passage, ...] = ()
     for index, alternative in enumerate(value):
         if isinstance(alternative, list):
-            (place / index).fault("a list within a list of alternatives", "a passage: a text, or an object")
+            (location / index).fault("a list within a list of alternatives", "a passage: a text, or an object")
         else:
-            passages += _present(read_passage(alternative, place / index, sources, RELEVANT))
+            passages += _present(read_passage(alternative, location / index, sources, RELEVANT))
     return Fact(passages)
 
 
-def _read_irrelevant(value: Any, place: Place, sources: Sources) -> tuple[Passage, ...]:
+def _read_irrelevant(value: Any, location: Location, sources: Sources) -> tuple[Passage, ...]:
     passages: tuple[Passage, ...] = ()
-    for index, entry in enumerate(_entries(value, place, "a list of passages")):
-        passages += _present(read_passage(entry, place / index, sources, IRRELEVANT))
+    for index, entry in enumerate(_entries(value, location, "a list of passages")):
+        passages += _present(read_passage(entry, location / index, sources, IRRELEVANT))
     return passages
 
 
-def _read_tags(value: Any, place: Place) -> tuple[str, ...]:
-    entries = enumerate(_entries(value, place, "a list of texts"))
-    return tuple(read_string(tag, place / index) or "" for index, tag in entries)
+def _read_tags(value: Any, location: Location) -> tuple[str, ...]:
+    entries = enumerate(_entries(value, location, "a list of texts"))
+    return tuple(read_string(tag, location / index) or "" for index, tag in entries)
 
 
-def _entries(value: Any, place: Place, expected: str) -> list[Any]:
+def _entries(value: Any, location: Location, expected: str) -> list[Any]:
     if isinstance(value, list):
         return value
-    place.fault(shown(value), expected)
+    location.fault(shown(value), expected)
     return []
 
 

@@ -21,7 +21,7 @@ class Cell:
     """One cell of a table: text, and what it means."""
 
     text: str
-    tone: str = ""
+    emphasis: str = ""
     """`better`, `worse`, `muted`, or nothing. Never the only sign: the text says it too."""
     low: float | None = None
     """Where a small bar beside the text begins, …"""

@@ -120,7 +120,7 @@ def _cells(row: tuple[Cell, ...]) -> Iterator[str]:
     """Yield the texts of a row; what is better or worse is bold."""
     for cell in row:
         text = escaped_cell(shorten(cell.text, _LONGEST))
-        yield f"**{text}**" if cell.tone in ("better", "worse") and text else text
+        yield f"**{text}**" if cell.emphasis in ("better", "worse") and text else text
 
 
 def _line(text: str) -> str:

@@ -96,8 +96,8 @@ def _rows(table: Table) -> Iterator[str]:
 
 
 def _cell(cell: Cell, align: str) -> str:
-    tone = f";{_STYLES[cell.tone]}" if cell.tone in _STYLES else ""
-    return f'<td style="{align}{tone}">{_text(cell.text)}</td>'
+    emphasis = f";{_STYLES[cell.emphasis]}" if cell.emphasis in _STYLES else ""
+    return f'<td style="{align}{emphasis}">{_text(cell.text)}</td>'
 
 
 def _align(table: Table, place: int) -> str:

@@ -12,9 +12,9 @@ from raglift.rendering.document import Cell
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from raglift.analysis.explanation import ExplainedHit, ExplanationRecord, Piece
-    from raglift.analysis.failure_analysis import Loss
-    from raglift.analysis.records import Costed, Method
+    from raglift.analysis.explanation import ExplainedHit, ExplanationRecord, Overlap
+    from raglift.analysis.outcomes import OutcomeFacts
+    from raglift.analysis.records import Method, SystemCost
     from raglift.records.labels import LabelSources
     from raglift.records.metric import Metric
     from raglift.stats.intervals import Interval
@@ -106,7 +106,7 @@ def legend(labels: Mapping[str, str]) -> list[str]:
     return [*lines, ""] if lines else []
 
 
-def verdict_tone(verdict: str | None) -> str:
+def verdict_emphasis(verdict: str | None) -> str:
     """Return the tone of a verdict: `better`, `worse`, `muted` for any other, nothing where there is none."""
     return verdict if verdict in ("better", "worse") else "muted" if verdict else ""
 
@@ -152,7 +152,7 @@ def cost_title(cost: str) -> str:
     return _COST_TITLES.get(cost, cost)
 
 
-def cost_text(one: Costed, cost: str) -> str:
+def cost_text(one: SystemCost, cost: str) -> str:
     """Return one cost of a system, in the unit of `cost_title`; `–` where it is not known."""
     if cost not in one.costs:
         return "–"
@@ -160,7 +160,7 @@ def cost_text(one: Costed, cost: str) -> str:
     return f"{value:,.0f}" if value >= 100 or cost == "chunks" else f"{value:.3g}"
 
 
-def place_text(one: Costed, labels: Mapping[str, str]) -> str:
+def place_text(one: SystemCost, labels: Mapping[str, str]) -> str:
     """Return whether a system is on the front, and what beats it otherwise."""
     if one.left_out is not None:
         return "left out"
@@ -183,20 +183,20 @@ def earned_text(each: ExplainedHit, explanation: ExplanationRecord) -> str:
     return (", ".join(earned) or "nothing") + (f"; cost: {', '.join(cost)}" if cost else "")
 
 
-def piece_text(piece: Piece) -> str:
+def overlap_text(overlap: Overlap) -> str:
     """Return which part of which passage a hit covers, and whether that counts."""
-    which = f"fact {piece.fact}" + (f", alternative {piece.passage}" if piece.passage > 1 else "")
-    if not piece.length:
-        covered = piece.direction
+    which = f"fact {overlap.fact}" + (f", alternative {overlap.passage}" if overlap.passage > 1 else "")
+    if not overlap.length:
+        covered = overlap.direction
     else:
-        part = f"characters {piece.start}–{piece.end} of {piece.length} ({piece.share:.0%})"
-        covered = f"{piece.direction}, {part}"
-    if piece.satisfies:
-        return f"{which}: {covered} → satisfied, grade {piece.grade}"
-    return f"{which}: {covered}" + ("" if piece.counts else ", which is no match by itself")
+        part = f"characters {overlap.start}–{overlap.end} of {overlap.length} ({overlap.share:.0%})"
+        covered = f"{overlap.direction}, {part}"
+    if overlap.satisfies:
+        return f"{which}: {covered} → satisfied, grade {overlap.grade}"
+    return f"{which}: {covered}" + ("" if overlap.counts else ", which is no match by itself")
 
 
-def outcome_text(loss: Loss, k: int) -> str:
+def outcome_text(loss: OutcomeFacts, k: int) -> str:
     """Return what became of facts, in words: `found by rank 10`."""
     words = {
         "failed": "query failed",

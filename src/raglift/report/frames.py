@@ -119,9 +119,9 @@ def comparison_frame(comparison: ComparisonRecord) -> pd.DataFrame:
     """Return one row a metric and system, the primary metric first.
 
     Columns: `metric` (as `ndcg@10`), `system`, `stage`, `n`, `mean`, `mean_low`, `mean_high`, `baseline_mean`,
-    `difference`, `low`, `high`, `p`, `p_holm`, `wins`, `ties`, `losses`, `effect_size`, `detectable`, `verdict`,
-    `exploratory`, `truncated`. What a row does not have (the baseline a difference, an exploratory metric `p_holm`) is
-    missing.
+    `difference`, `low`, `high`, `p`, `p_holm`, `wins`, `ties`, `losses`, `effect_size`,
+    `minimum_detectable_effect`, `verdict`, `exploratory`, `truncated`. What a row does not have (the baseline a
+    difference, an exploratory metric `p_holm`) is missing.
     """
     stages = comparison.stages
     rows = [
@@ -131,7 +131,7 @@ def comparison_frame(comparison: ComparisonRecord) -> pd.DataFrame:
         | _difference(row.difference, row.metric)
         | {
             "p_holm": _or_nan(row.p_holm),
-            "detectable": _or_nan(row.detectable),
+            "minimum_detectable_effect": _or_nan(row.minimum_detectable_effect),
             "verdict": row.verdict,
             "exploratory": row.exploratory,
             "truncated": row.truncated,
@@ -145,7 +145,8 @@ def lift_frame(lift: LiftRecord) -> pd.DataFrame:
     """Return one row a metric, the primary one first.
 
     Columns: `metric`, `n`, `before`, `before_low`, `before_high`, `after`, `after_low`, `after_high`, `difference`,
-    `low`, `high`, `p`, `wins`, `ties`, `losses`, `effect_size`, `detectable`, `verdict`, `exploratory`, `truncated`.
+    `low`, `high`, `p`, `wins`, `ties`, `losses`, `effect_size`,
+    `minimum_detectable_effect`, `verdict`, `exploratory`, `truncated`.
     """
     rows = [
         {"metric": str(row.metric), "n": row.n, "before": row.before}
@@ -154,7 +155,7 @@ def lift_frame(lift: LiftRecord) -> pd.DataFrame:
         | _bounds("after_", row.after_interval)
         | _difference(row.difference, row.metric)
         | {
-            "detectable": _or_nan(row.detectable),
+            "minimum_detectable_effect": _or_nan(row.minimum_detectable_effect),
             "verdict": row.verdict,
             "exploratory": row.exploratory,
             "truncated": row.truncated,

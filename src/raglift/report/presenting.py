@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING
 
 from raglift.analysis.conventions.records import MetricsExplanationRecord
 from raglift.analysis.explanation import ExplanationRecord
-from raglift.analysis.failure_analysis import LossBreakdownRecord
+from raglift.analysis.outcomes import FailureAnalysisRecord
 from raglift.analysis.records import ComparisonRecord, EvaluationRecord, LiftRecord, TagSlicesRecord, TradeoffRecord
 from raglift.analysis.upper_bound import HeadroomRecord
 from raglift.report.conventions import conventions_text
 from raglift.report.summaries.results import (
-    comparison_brief,
-    conventions_brief,
-    evaluation_brief,
-    explanation_brief,
-    lift_brief,
-    loss_brief,
-    slices_brief,
-    tradeoff_brief,
+    comparison_summary,
+    conventions_summary,
+    evaluation_summary,
+    explanation_summary,
+    failure_analysis_summary,
+    lift_summary,
+    slices_summary,
+    tradeoff_summary,
 )
-from raglift.report.terminal.analysis import explanation_text, headroom_text, loss_text
+from raglift.report.terminal.analysis import explanation_text, failure_analysis_text, headroom_text
 from raglift.report.terminal.comparison import comparison_text, slices_text, tradeoff_text
 from raglift.report.terminal.evaluation import evaluation_text, lift_text
 
@@ -49,16 +49,16 @@ text_of.register(LiftRecord, lift_text)
 text_of.register(ComparisonRecord, comparison_text)
 text_of.register(TagSlicesRecord, slices_text)
 text_of.register(TradeoffRecord, tradeoff_text)
-text_of.register(LossBreakdownRecord, loss_text)
+text_of.register(FailureAnalysisRecord, failure_analysis_text)
 text_of.register(HeadroomRecord, headroom_text)
 text_of.register(ExplanationRecord, explanation_text)
 text_of.register(MetricsExplanationRecord, conventions_text)
 
-summary_of.register(EvaluationRecord, evaluation_brief)
-summary_of.register(LiftRecord, lift_brief)
-summary_of.register(ComparisonRecord, comparison_brief)
-summary_of.register(TagSlicesRecord, slices_brief)
-summary_of.register(TradeoffRecord, tradeoff_brief)
-summary_of.register(LossBreakdownRecord, loss_brief)
-summary_of.register(ExplanationRecord, explanation_brief)
-summary_of.register(MetricsExplanationRecord, conventions_brief)
+summary_of.register(EvaluationRecord, evaluation_summary)
+summary_of.register(LiftRecord, lift_summary)
+summary_of.register(ComparisonRecord, comparison_summary)
+summary_of.register(TagSlicesRecord, slices_summary)
+summary_of.register(TradeoffRecord, tradeoff_summary)
+summary_of.register(FailureAnalysisRecord, failure_analysis_summary)
+summary_of.register(ExplanationRecord, explanation_summary)
+summary_of.register(MetricsExplanationRecord, conventions_summary)

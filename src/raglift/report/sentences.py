@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from raglift.analysis.failure_analysis import failures_of, loss_breakdown
+from raglift.analysis.outcomes import failure_analysis, failures_of
 from raglift.analysis.paired_statistics import interval_of
 from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
@@ -13,8 +13,8 @@ from raglift.rendering.document import Cell, Table
 from raglift.report.format import decimals_of, level, outcome_text, p_text, signed
 
 if TYPE_CHECKING:
-    from raglift.analysis.failure_analysis import Loss, LossBreakdownRecord
-    from raglift.analysis.records import Compared, ComparisonRecord, EvaluationRecord, LiftRecord, Method
+    from raglift.analysis.outcomes import FailureAnalysisRecord, OutcomeFacts
+    from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord, LiftRecord, Method
     from raglift.records.metric import Metric
     from raglift.stats.paired_tests import PairedDifference
 
@@ -24,18 +24,16 @@ if TYPE_CHECKING:
 
 EXPLORATORY = "Exploratory: no p-value is corrected, and a query of several tags counts in each."
 ON_THE_FRONT = "On the front: no other system is as good in every column and better in one."
-_OFTEN = "four times in five"
-"""The power that the smallest detectable difference is given for."""
 
 
-def detectable_words(size: str, what: str = "a true difference", who: str = "so many queries") -> str:
-    """Return which difference would be found with a power of 80 %."""
-    return f"{who} show {what} of {size} {_OFTEN}"
+def detectable_effect_text(size: str) -> str:
+    """Return the smallest difference that so many queries would show with a power of 80 %."""
+    return f"minimum detectable effect {size}"
 
 
-def detectable_sentence(size: str, what: str) -> str:
-    """Return which difference would be found, and what becomes of smaller ones, as a sentence."""
-    return f"{detectable_words(size, what, 'So many queries')}; a smaller one often goes unseen."
+def detectable_effect_sentence(size: str, name: str) -> str:
+    """Return the minimum detectable effect on a metric, and what becomes of smaller ones, as a sentence."""
+    return f"Minimum detectable effect in {name} (80% power): {size}; smaller ones often go unseen."
 
 
 def evaluation_sentence(
@@ -50,8 +48,8 @@ def evaluation_sentence(
         confidence: of the interval where there is no lift.
     """
     first = one_stage_sentence(evaluation, primary, confidence) if lift is None else lift_sentence(lift)
-    losses = loss_breakdown(evaluation, depth_of_loss(evaluation, primary))
-    return " ".join(filter(None, [first, loss_sentence(losses), failure_sentence(evaluation)]))
+    losses = failure_analysis(evaluation, failure_analysis_depth(evaluation, primary))
+    return " ".join(filter(None, [first, failure_analysis_sentence(losses), failure_sentence(evaluation)]))
 
 
 def lift_sentence(lift: LiftRecord) -> str:
@@ -70,9 +68,9 @@ def lift_sentence(lift: LiftRecord) -> str:
     if not found.wins and not found.losses:
         return f"Reranking changed {name} of no query: it stays at {before} on {counted(found.n, 'query')}."
     told = _difference(found, lift.method, found.p, decimals)
-    if row.verdict == "not told apart":
+    if row.verdict == "not significant":
         moved = f"moved {name} from {before} to {after}" if before != after else f"left {name} at {after} on average"
-        return f"Reranking {moved} ({told}): not told apart from noise on {_seen(found.n, row.detectable)}."
+        return f"Reranking {moved} ({told}): not significant on {_seen(found.n, row.minimum_detectable_effect)}."
     verb = "raised" if row.verdict == "better" else "lowered"
     return f"Reranking {verb} {name} from {before} to {after} ({told}): more than noise on {counted(found.n, 'query')}."
 
@@ -92,7 +90,7 @@ def one_stage_sentence(evaluation: EvaluationRecord, metric: Metric, confidence:
     return f"{name} is {mean:.{decimals}f}{between} on {counted(n, 'query')}; there is no reranker to judge."
 
 
-def loss_sentence(losses: LossBreakdownRecord, system: str = "") -> str:
+def failure_analysis_sentence(losses: FailureAnalysisRecord, system: str = "") -> str:
     """Return how many facts are found, and what became of most of the others; empty where there is no fact.
 
     Args:
@@ -108,7 +106,7 @@ def loss_sentence(losses: LossBreakdownRecord, system: str = "") -> str:
         return _sentence(f"{whose}{every} {by_rank}")
     lost = sorted((loss for loss in losses.losses if loss.facts and loss.outcome != "found"), key=lambda x: -x.facts)
     if losses.facts == 1:
-        return _sentence(f"{whose}the only fact is not {by_rank}: it is {_fate(lost[0], losses.k)}")
+        return _sentence(f"{whose}the only fact is not {by_rank}: it is {_outcome_of_fact(lost[0], losses.k)}")
     are_found = f"{found:,} {'is' if found == 1 else 'are'}" if found else "none is"
     return _sentence(f"{whose}of {losses.facts:,} facts {are_found} {by_rank}; {_others(lost, losses, found)}")
 
@@ -168,24 +166,24 @@ def best_of(comparison: ComparisonRecord) -> str:
     return max(rows, key=lambda row: (row.mean, row.system == comparison.baseline)).system  # of equal ones the baseline
 
 
-def depth_of_loss(evaluation: EvaluationRecord, primary: Metric) -> int | None:
+def failure_analysis_depth(evaluation: EvaluationRecord, primary: Metric) -> int | None:
     """Return the depth at which a fact counts as found beside a metric; None for the deepest that was scored."""
     k = primary.k
     return k if k is not None and k <= int(evaluation.run.spec["candidates"]) else None
 
 
-_VERDICTS = ("better", "worse", "not told apart")
+_VERDICTS = ("better", "worse", "not significant")
 
 
-def _pair_sentence(row: Compared, comparison: ComparisonRecord) -> str:
+def _pair_sentence(row: ComparisonRow, comparison: ComparisonRecord) -> str:
     name, other = mean_title(comparison.primary), comparison.baseline
-    if row.verdict == "not told apart":
-        return f"{row.system} is not told apart from {other} in {name}: {_against(row, comparison)}."
+    if row.verdict == "not significant":
+        return f"{row.system} does not differ significantly from {other} in {name}: {_against(row, comparison)}."
     word = "higher" if row.verdict == "better" else "lower"
     return f"{row.system} has a {word} {name} than {other}: {_against(row, comparison)}."
 
 
-def _against(row: Compared, comparison: ComparisonRecord) -> str:
+def _against(row: ComparisonRow, comparison: ComparisonRecord) -> str:
     """Return a system's mean beside the baseline's, the difference, and what it is worth."""
     if row.difference is None or row.p_holm is None:
         return _mean(row)
@@ -195,8 +193,8 @@ def _against(row: Compared, comparison: ComparisonRecord) -> str:
     if not row.difference.wins and not row.difference.losses:
         return f"both have {_mean(row)} on average, and {_no_other(row.n)}"
     means = f"{_mean(row)} against {row.baseline_mean:.{decimals}f}"
-    if row.verdict == "not told apart":
-        return f"{means} ({told}), which may be noise on {_seen(row.n, row.detectable)}"
+    if row.verdict == "not significant":
+        return f"{means} ({told}), which may be noise on {_seen(row.n, row.minimum_detectable_effect)}"
     return f"{means} ({told}), more than noise on {counted(row.n, 'query')}"
 
 
@@ -204,12 +202,12 @@ def _no_other(n: int) -> str:
     return "the only query has the same value" if n == 1 else f"each of {n:,} queries has the same value"
 
 
-def _mean(row: Compared) -> str:
+def _mean(row: ComparisonRow) -> str:
     return f"{row.mean:.{decimals_of(row.metric)}f}"
 
 
 def _verdict(verdict: str) -> str:
-    return "not told apart from noise" if verdict == "not told apart" else f"{verdict}, by more than noise"
+    return "not significant" if verdict == "not significant" else f"{verdict}, by more than noise"
 
 
 def _difference(found: PairedDifference, method: Method, p: float, decimals: int = 3) -> str:
@@ -221,11 +219,11 @@ def _difference(found: PairedDifference, method: Method, p: float, decimals: int
     return f"{', '.join(parts)}; p {f'< {value[1:]}' if value.startswith('<') else f'= {value}'}"
 
 
-def _seen(n: int, detectable: float | None) -> str:
+def _seen(n: int, minimum_detectable_effect: float | None) -> str:
     """Return so many queries, and what these could show."""
-    if detectable is None:
+    if minimum_detectable_effect is None:
         return counted(n, "query")
-    return f"{counted(n, 'query')} ({detectable_words(f'{detectable:.3f}', who='so many')})"
+    return f"{counted(n, 'query')} ({detectable_effect_text(f'{minimum_detectable_effect:.3f}')})"
 
 
 def _nothing_counts(name: str) -> str:
@@ -239,21 +237,21 @@ def _shallow(evaluation: EvaluationRecord, metric: Metric) -> str:
     return f"{cut[0]} returned no more than {counted(evaluation.truncated[cut[0]], 'hit')}, whatever was asked"
 
 
-def _others(lost: list[Loss], losses: LossBreakdownRecord, found: int) -> str:
+def _others(lost: list[OutcomeFacts], losses: FailureAnalysisRecord, found: int) -> str:
     """Say what became of the facts that are not found."""
     rest = losses.facts - found
     first = lost[0]
     if len(lost) == 1:
         the = "they" if not found else "the other one" if rest == 1 else f"the other {rest:,}"
-        return f"{the} {'is' if rest == 1 and found else 'are'} {_fate(first, losses.k)}"
+        return f"{the} {'is' if rest == 1 and found else 'are'} {_outcome_of_fact(first, losses.k)}"
     if 2 * first.facts > rest:
-        return f"most of {'the rest' if found else 'them'} ({first.facts:,}) are {_fate(first, losses.k)}"
-    parts = [f"{loss.facts:,} {_fate(loss, losses.k)}" for loss in lost]
+        return f"most of {'the rest' if found else 'them'} ({first.facts:,}) are {_outcome_of_fact(first, losses.k)}"
+    parts = [f"{loss.facts:,} {_outcome_of_fact(loss, losses.k)}" for loss in lost]
     parts[0] = parts[0].replace(" ", " is " if first.facts == 1 else " are ", 1)
     return f"of {'the rest' if found else 'them'}, {'; '.join(parts)}"
 
 
-def _fate(loss: Loss, k: int) -> str:
+def _outcome_of_fact(loss: OutcomeFacts, k: int) -> str:
     if loss.outcome != "failed":
         return outcome_text(loss, k)
     return "of a query that failed" if len(loss.query_ids) == 1 else "of queries that failed"

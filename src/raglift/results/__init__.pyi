@@ -1,7 +1,7 @@
 from .analyses import Explanation as Explanation
+from .analyses import FailureAnalysis as FailureAnalysis
 from .analyses import FromRecord as FromRecord
 from .analyses import Headroom as Headroom
-from .analyses import LossBreakdown as LossBreakdown
 from .analyses import MetricsExplanation as MetricsExplanation
 from .analyses import Presentable as Presentable
 from .analyses import Printable as Printable

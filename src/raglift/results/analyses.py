@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from raglift.analysis.conventions.records import MetricsExplanationRecord
 from raglift.analysis.explanation import ExplanationRecord
-from raglift.analysis.failure_analysis import LossBreakdownRecord
+from raglift.analysis.outcomes import FailureAnalysisRecord
 from raglift.analysis.records import TagSlicesRecord, TradeoffRecord
 from raglift.analysis.upper_bound import HeadroomRecord
 from raglift.rendering.markdown import markdown_of
@@ -67,7 +67,7 @@ class Tradeoff(Presentable, FromRecord, TradeoffRecord):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LossBreakdown(Presentable, FromRecord, LossBreakdownRecord):
+class FailureAnalysis(Presentable, FromRecord, FailureAnalysisRecord):
     """What became of each fact of the labelled queries, at one depth."""
 
 

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any, Self
 
 from raglift.analysis.conventions.explaining import explain_metrics
 from raglift.analysis.explanation import explain, over_k
-from raglift.analysis.failure_analysis import failures_of, loss_breakdown
 from raglift.analysis.lift import evaluation_by_tag, reranker_lift
+from raglift.analysis.outcomes import failure_analysis, failures_of
 from raglift.analysis.records import EvaluationRecord, LiftRecord
 from raglift.analysis.upper_bound import headroom as perfect_reranker
 from raglift.rendering.markdown import markdown_of
 from raglift.report.frames import evaluation_frame, lift_frame, per_query_frame
-from raglift.report.summaries.results import evaluation_brief
+from raglift.report.summaries.results import evaluation_summary
 from raglift.results.analyses import (
     Explanation,
+    FailureAnalysis,
     FromRecord,
     Headroom,
-    LossBreakdown,
     MetricsExplanation,
     Presentable,
     TagSlices,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from raglift.analysis.failure_analysis import Failure
+    from raglift.analysis.outcomes import Failure
     from raglift.records.metric import Metric
     from raglift.report.charts.plots import EvaluationPlots
     from raglift.storage.rankings.exporting import Export
@@ -51,13 +51,13 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
         """Return one row a query, metric and stage, with the value and, for failures, the error."""
         return per_query_frame(self)
 
-    def loss(self, k: int | None = None) -> LossBreakdown:
+    def failure_analysis(self, k: int | None = None) -> FailureAnalysis:
         """Return where each fact got to, and where it was lost: counts that add up, with the queries behind each.
 
         Args:
             k: the depth at which a fact counts as found; by default the deepest that was scored.
         """
-        return LossBreakdown.from_record(loss_breakdown(self, k))
+        return FailureAnalysis.from_record(failure_analysis(self, k))
 
     def failures(self) -> tuple[Failure, ...]:
         """Return why queries failed: each cause with its queries, the commonest first; empty where none failed."""
@@ -153,7 +153,7 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
 
     @property
     def plot(self) -> EvaluationPlots:
-        """Its charts: `evaluation.plot.over_k("recall")`, `.lift()`, `.loss()`, `.intervals()`, `.tags()`."""
+        """Its charts: `.over_k("recall")`, `.lift()`, `.failure_analysis()`, `.intervals()`, `.tags()`."""
         from raglift.report.charts.plots import EvaluationPlots
 
         return EvaluationPlots(self)
@@ -211,7 +211,7 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
         Raises:
             ConfigurationError: the metric was not scored, or is no measure of quality.
         """
-        return markdown_of(evaluation_brief(self, primary))
+        return markdown_of(evaluation_summary(self, primary))
 
     def to_trec(
         self,

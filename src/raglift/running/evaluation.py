@@ -71,7 +71,7 @@ def rerank(
     notes = (*run.notes, *run_notes(stages, provenance))
     made = Run((*run.stages, *infos), traces, run.spec, notes, run.inventory, _index_alone(run.cost))
     rule = MatchRule(**run.spec["match"])
-    counter = evaluation.judgements[0].counter if evaluation.judgements else TokenCounts()
+    counter = evaluation.match_table[0].counter if evaluation.match_table else TokenCounts()
     return evaluation_of(made, dataset, evaluation.scores.metrics, rule, evaluation.profile, counter)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from raglift.adapters.stages import Stage
-    from raglift.matching.matches import Judgements
+    from raglift.matching.matches import MatchTable
     from raglift.matching.provenance import Provenance
     from raglift.records.documents import Chunk
     from raglift.records.metric import Tokens
@@ -181,12 +181,12 @@ def cut_stages(run: Run, rankings: list[list[Ranking]]) -> dict[str, int]:
     return cut
 
 
-def fewest_tokens(truncated: Mapping[str, int], judgements: Sequence[Judgements], run: Run) -> dict[str, int]:
+def fewest_tokens(truncated: Mapping[str, int], match_table: Sequence[MatchTable], run: Run) -> dict[str, int]:
     """Return, for each truncated stage, the fewest tokens of a labelled query's ranking that it cut."""
     fewest = {}
-    was_cut = np.zeros(judgements[0].queries, dtype=np.bool_)
-    labelled = np.bincount(judgements[0].facts.query, minlength=judgements[0].queries) > 0
-    for stage, judged in zip(run.stages, judgements, strict=True):
+    was_cut = np.zeros(match_table[0].queries, dtype=np.bool_)
+    labelled = np.bincount(match_table[0].facts.query, minlength=match_table[0].queries) > 0
+    for stage, judged in zip(run.stages, match_table, strict=True):
         if stage.name in truncated:
             was_cut |= judged.hits >= truncated[stage.name]
             fewest[stage.name] = int(context_totals(judged)[was_cut & labelled].min(initial=np.iinfo(np.int64).max))
@@ -245,21 +245,21 @@ def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
 def evaluation_notes(
     run: Run,
     dataset: Dataset,
-    judgements: Sequence[Judgements],
+    match_table: Sequence[MatchTable],
     truncated: Mapping[str, int],
     budgets: Sequence[Tokens] = (),
 ) -> list[str]:
     """Return what there is to say of an evaluation: the run's notes, and what the figures count and leave out."""
     notes = [*run.notes, *relabelling_notes(run), *_left_out(run, dataset), *_empty(run, dataset)]
     notes += [*_without_text(run, dataset), *_repeated(run)]
-    notes += [*_mixed_labels(dataset), *ids_that_never_came(run, dataset), *_unjudged(run, dataset, judgements[-1])]
+    notes += [*_mixed_labels(dataset), *ids_that_never_came(run, dataset), *_unjudged(run, dataset, match_table[-1])]
     for stage, limit in truncated.items():
         why = "no more came back, whatever was asked" if stage == run.stages[0].name else "no fair lift at a deeper k"
         notes.append(f"{stage}: returned at most {counted(limit, 'hit')}: {why}")
     for budget in budgets:
-        notes += [*_nothing_fits(dataset, judgements[-1], budget), *_unfilled(run, dataset, judgements[0], budget)]
-    notes += _texts_that_occur_nowhere(dataset, judgements)
-    alone = max((judged.by_text_alone for judged in judgements), default=0)
+        notes += [*_nothing_fits(dataset, match_table[-1], budget), *_unfilled(run, dataset, match_table[0], budget)]
+    notes += _texts_that_occur_nowhere(dataset, match_table)
+    alone = max((judged.by_text_alone for judged in match_table), default=0)
     if alone:
         matches = "1 match" if alone == 1 else f"{alone:,} matches"
         notes.append(f"{matches} by text alone: the hit's document is not known (see doc_key)")
@@ -299,7 +299,7 @@ def _mixed_labels(dataset: Dataset) -> list[str]:
     return [f"the labels are mixed: passages were judged {judges}, who may not agree; the figures rest on all of them"]
 
 
-def _unjudged(run: Run, dataset: Dataset, last: Judgements) -> list[str]:
+def _unjudged(run: Run, dataset: Dataset, last: MatchTable) -> list[str]:
     """Say which share of the first hits nobody judged, where the labels say what was judged and it is not little."""
     k = max(run.spec["ks"], default=None)
     share = unjudged_share(last, k) if dataset.shows_judged else 0.0
@@ -309,7 +309,7 @@ def _unjudged(run: Run, dataset: Dataset, last: Judgements) -> list[str]:
     return [f"nobody judged {share:.1%} of the {which} of each query: they count as irrelevant (see Judged@k)"]
 
 
-def _nothing_fits(dataset: Dataset, last: Judgements, budget: Tokens) -> list[str]:
+def _nothing_fits(dataset: Dataset, last: MatchTable, budget: Tokens) -> list[str]:
     """Say for how many labelled queries the first hit alone is more than a budget, so that they count 0."""
     empty = (last.hits > 0) & (prefix_lengths(last, budget) == 0)
     count = sum(query.is_labelled for query, nothing in zip(dataset.queries, empty.tolist(), strict=True) if nothing)
@@ -321,7 +321,7 @@ def _nothing_fits(dataset: Dataset, last: Judgements, budget: Tokens) -> list[st
     ]
 
 
-def _unfilled(run: Run, dataset: Dataset, candidates: Judgements, budget: Tokens) -> list[str]:
+def _unfilled(run: Run, dataset: Dataset, candidates: MatchTable, budget: Tokens) -> list[str]:
     """Say how many labelled queries' candidates end before a budget does, though there are more chunks."""
     asked = int(run.spec["candidates"])
     ended = (context_totals(candidates) < budget.most) & (candidates.hits >= asked)
@@ -334,11 +334,11 @@ def _unfilled(run: Run, dataset: Dataset, candidates: Judgements, budget: Tokens
     return [f"{budget}: {short}, so their figures are of smaller prompts; ask for more candidates"]
 
 
-def _texts_that_occur_nowhere(dataset: Dataset, judgements: Sequence[Judgements]) -> list[str]:
+def _texts_that_occur_nowhere(dataset: Dataset, match_table: Sequence[MatchTable]) -> list[str]:
     """Say how many label texts that no hit matched stand in none of the documents: most likely they are misspelled."""
     if not dataset.documents:
         return []
-    matched = {place for judged in judgements for place in judged.matches.fact.tolist()}
+    matched = {place for judged in match_table for place in judged.matches.fact.tolist()}
     facts = [(query, fact) for query in dataset.queries if query.is_labelled for fact in query.facts]
     literal = [
         (query.id, passage.text)
@@ -397,12 +397,12 @@ def _empty(run: Run, dataset: Dataset) -> list[str]:
             for stages in finished
         )
         if empty:
-            fate = _fate_of_empty(empty, run.spec["profile"])
-            notes.append(f"{stage.name}: {counted(empty, 'query')} with labels came back empty and {fate}")
+            outcome_of_fact = _outcome_of_empty(empty, run.spec["profile"])
+            notes.append(f"{stage.name}: {counted(empty, 'query')} with labels came back empty and {outcome_of_fact}")
     return notes
 
 
-def _fate_of_empty(queries: int, profile: str) -> str:
+def _outcome_of_empty(queries: int, profile: str) -> str:
     """Say how queries that came back empty count: some tools leave them out of all of their means, or of some."""
     conventions = PROFILES[profile]
     left_out = conventions.leaves_out_empty

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from raglift.base.tokens import DEFAULT_ENCODING, TokenCounts, load_encoding
 from raglift.errors import ConfigurationError
-from raglift.matching.match import judge, reach_of
+from raglift.matching.match import match_rankings, span_upper_bound_of
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import DEFAULT_METRICS, choose_metrics, counts_tokens, rankings_by_stage, score
 from raglift.metrics.profiles.registry import PROFILES
@@ -49,8 +49,10 @@ def evaluation_of(
     """
     rankings = rankings_by_stage(run)
     wants_reach = any(MEASURES[metric.name].needs_chunks for metric in metrics)
-    reach = reach_of(dataset.queries, run.inventory, rule) if run.inventory is not None and wants_reach else None
-    judgements = judge(dataset.queries, rankings, rule, reach=reach, counter=counter)
+    reach = (
+        span_upper_bound_of(dataset.queries, run.inventory, rule) if run.inventory is not None and wants_reach else None
+    )
+    match_table = match_rankings(dataset.queries, rankings, rule, reach=reach, counter=counter)
     notes = []
     if reach is not None and run.inventory is not None and not run.inventory.abutting:
         notes.append(_WITHOUT_ABUTTING)
@@ -66,12 +68,12 @@ def evaluation_of(
     return Evaluation(
         run=run,
         dataset=dataset,
-        scores=score(run, dataset, judgements, metrics, profile),
+        scores=score(run, dataset, match_table, metrics, profile),
         profile=profile,
         truncated=truncated,
-        notes=(*evaluation_notes(run, dataset, judgements, truncated, budgets), *notes),
-        judgements=tuple(judgements),
-        truncated_tokens=fewest_tokens(truncated, judgements, run) if budgets else {},
+        notes=(*evaluation_notes(run, dataset, match_table, truncated, budgets), *notes),
+        match_table=tuple(match_table),
+        truncated_tokens=fewest_tokens(truncated, match_table, run) if budgets else {},
     )
 
 
@@ -146,5 +148,5 @@ def rescore(
     require_encoding(chosen)
     profile = evaluation.profile if profile is None else profile
     rule = checked_rule(MatchRule(**evaluation.run.spec["match"]) if match is None else match, profile)
-    counter = evaluation.judgements[0].counter if evaluation.judgements else TokenCounts()
+    counter = evaluation.match_table[0].counter if evaluation.match_table else TokenCounts()
     return evaluation_of(run, dataset, chosen, rule, profile, counter)

@@ -10,7 +10,7 @@ import numpy as np
 
 from raglift.errors import ConfigurationError
 from raglift.stats.intervals import DIFFERENCE_METHOD, checked_fraction, checked_integer, difference_interval, numbers
-from raglift.stats.power import detectable_difference
+from raglift.stats.power import minimum_detectable_effect_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -202,7 +202,7 @@ class PairedDifference:
     """Queries with a difference below −1e-9."""
     effect_size: float
     """Paired Cohen's d: mean / standard deviation (n − 1). If all are equal: 0 if they are 0, else NaN (no scale)."""
-    detectable: float
+    minimum_detectable_effect: float
     """The smallest true mean difference that n such queries would show at p < 0.05 with a power of 0.8."""
     confidence: float
     """How often such intervals hold the true mean, as 0.95."""
@@ -269,7 +269,7 @@ def _described(column: NDArray[np.float64], test: SignFlipTest, confidence: floa
         ties=n - wins - losses,
         losses=losses,
         effect_size=_effect_size(mean, deviation),
-        detectable=detectable_difference(deviation, n),
+        minimum_detectable_effect=minimum_detectable_effect_of(deviation, n),
         confidence=confidence,
         test=test.name,
         interval=DIFFERENCE_METHOD,

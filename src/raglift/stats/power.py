@@ -15,7 +15,7 @@ _SCORES = np.linspace(-8.0, 8.0, 2049)
 """Where χ² is looked at, as normal scores: sums over an even grid of a smooth and vanishing function are exact."""
 
 
-def detectable_difference(standard_deviation: float, n: int, power: float = 0.8, alpha: float = 0.05) -> float:
+def minimum_detectable_effect_of(standard_deviation: float, n: int, power: float = 0.8, alpha: float = 0.05) -> float:
     """Return the smallest true mean difference that a two-sided paired test would find with the given power.
 
     It solves P(|T| > t₁₋α/₂) = power, where T is noncentral t with n − 1 degrees of freedom and noncentrality

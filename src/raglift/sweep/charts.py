@@ -201,7 +201,7 @@ class SweepPlots:
         x: str = "chunker",
         y: str = "embedding",
         *,
-        include_cut: bool = False,
+        include_truncated: bool = False,
     ) -> alt.LayerChart:
         """Return the cells' means as a map, a block for each combination of the other parts.
 
@@ -211,7 +211,7 @@ class SweepPlots:
             metric: what to look at, after the last stage; by default the primary metric.
             x: the part that differs from left to right: `chunker`, `embedding`, `retriever`, `reranker` or `system`.
             y: the part that differs from row to row.
-            include_cut: ★ may also mark a cell whose embedding model reads some chunks only in part.
+            include_truncated: ★ may also mark a cell whose embedding model reads some chunks only in part.
 
         Raises:
             ConfigurationError: no such part, twice the same, a metric that was not scored, or no finished cell.
@@ -220,35 +220,35 @@ class SweepPlots:
         for name, part in (("x", x), ("y", y)):
             if part not in PARTS or x == y:
                 raise ConfigurationError(f"{name}: found {part!r}; expected two different ones of {', '.join(PARTS)}")
-        best = self.result.best(include_cut=include_cut) if wanted == self.result.primary else None
+        best = self.result.best(include_truncated=include_truncated) if wanted == self.result.primary else None
         return of_labels(heatmap_chart(self.result, wanted, x, y, best), self.result.label_sources)
 
-    def intervals(self, metric: Metric | str | None = None, *, include_cut: bool = False) -> alt.LayerChart:
+    def intervals(self, metric: Metric | str | None = None, *, include_truncated: bool = False) -> alt.LayerChart:
         """Return each cell's mean with its interval, best first.
 
         Args:
             metric: what to look at; by default the primary metric.
-            include_cut: also show cells whose embedding model reads some chunks only in part.
+            include_truncated: also show cells whose embedding model reads some chunks only in part.
 
         Raises:
             ConfigurationError: the metric was not scored, or fewer than two cells are left.
         """
-        return self._compared(include_cut).intervals(metric)
+        return self._compared(include_truncated).intervals(metric)
 
     def differences(
-        self, metric: Metric | str | None = None, *, baseline: str | None = None, include_cut: bool = False
+        self, metric: Metric | str | None = None, *, baseline: str | None = None, include_truncated: bool = False
     ) -> alt.LayerChart:
-        """Return each cell minus the baseline, with its interval, best first; hollow where not told apart from it.
+        """Return each cell minus the baseline, with its interval, best first; hollow where not significant.
 
         Args:
             metric: what to look at; by default the primary metric.
             baseline: the name or key of a cell; by default the first measured.
-            include_cut: also show cells whose embedding model reads some chunks only in part.
+            include_truncated: also show cells whose embedding model reads some chunks only in part.
 
         Raises:
             ConfigurationError: the metric was not scored, no such cell, or fewer than two cells are left.
         """
-        return self._compared(include_cut, baseline).differences(metric)
+        return self._compared(include_truncated, baseline).differences(metric)
 
     def tradeoff(
         self,
@@ -256,7 +256,7 @@ class SweepPlots:
         cost: str = "latency_p50",
         *,
         known: Mapping[str, Mapping[str, float]] | None = None,
-        include_cut: bool = False,
+        include_truncated: bool = False,
     ) -> alt.LayerChart:
         """Return quality against one cost, with a line through the cells that none beats in both.
 
@@ -264,12 +264,12 @@ class SweepPlots:
             quality: more is better; by default the primary metric.
             cost: less is better: one of those of `Comparison.pareto`.
             known: costs that you know, by name, then by the cell's name.
-            include_cut: also show cells whose embedding model reads some chunks only in part.
+            include_truncated: also show cells whose embedding model reads some chunks only in part.
 
         Raises:
             ConfigurationError: a cost that does not exist, or that is known of no cell; or fewer than two cells.
         """
-        return self._compared(include_cut).tradeoff(quality, cost, known=known)
+        return self._compared(include_truncated).tradeoff(quality, cost, known=known)
 
     def _wanted(self, metric: Metric | str | None) -> Metric:
         if not self.result.finished:
@@ -277,8 +277,8 @@ class SweepPlots:
         known = [one.evaluation.scores.metrics for one in self.result.finished if one.evaluation is not None]
         return scored(self.result.primary if metric is None else metric, known[0], "metric")
 
-    def _compared(self, include_cut: bool, baseline: str | None = None) -> ComparisonPlots:
-        comparison = self.result.compare(baseline=baseline, include_cut=include_cut)
+    def _compared(self, include_truncated: bool, baseline: str | None = None) -> ComparisonPlots:
+        comparison = self.result.compare(baseline=baseline, include_truncated=include_truncated)
         return ComparisonPlots(comparison, short_names(self.result))
 
 

@@ -22,7 +22,7 @@ from raglift.running.options import dataset_hash
 from raglift.sweep.eta import (
     ASKING_LABEL,
     TIMING_LABEL,
-    Course,
+    TimeEstimate,
     embedding_label,
     measuring_label,
     query_label,
@@ -130,7 +130,7 @@ class Engine:
     _failures: dict[str, str] = field(default_factory=dict)
     """For each cell that failed, by its key, why."""
     _at_hand: dict[Cell, Evaluation] = field(default_factory=dict)
-    _course: Course = field(default_factory=lambda: Course([], print))
+    _course: TimeEstimate = field(default_factory=lambda: TimeEstimate([], print))
 
     def run(self) -> SweepResult:
         """Do everything that is not done yet.
@@ -144,7 +144,7 @@ class Engine:
         missing = [s for s in self.plan.sources if not is_folder(self.folder.place(s.key, is_cell=self._is_cell(s)))]
         own = [source for source in missing if source.system is None]
         with show_status(show=self.progress) as say:
-            self._course = Course(steps_of(self.plan, todo, missing, latency=self.parts.sweep.latency), say)
+            self._course = TimeEstimate(steps_of(self.plan, todo, missing, latency=self.parts.sweep.latency), say)
             with listen(self._course.advance):
                 self._embed(own)
                 self._retrieve(own)

@@ -48,7 +48,7 @@ class Step:
         return self.done / self.seconds if self.done and self.seconds > 0 else None
 
 
-class Course:
+class TimeEstimate:
     """The steps of a sweep, and how fast each goes.
 
     Args:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from raglift.analysis.paired_statistics import interval_of
 from raglift.analysis.tradeoffs import has_costs, tradeoff
-from raglift.analysis.upper_bound import judgements_of
+from raglift.analysis.upper_bound import match_tables_of
 from raglift.base.display import TRUNCATED, counted
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
@@ -18,7 +18,7 @@ from raglift.report.page.evaluation import evaluation_document
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.parts import decided_cell, measured_together, p_cell, verdict_cell
 from raglift.report.sentences import best_of, comparison_sentence, held_out_sentence
-from raglift.report.summaries.results import loss_section, regressions_sections
+from raglift.report.summaries.results import failure_section, regressions_sections
 from raglift.sweep.charts import SweepPlots, short_names
 from raglift.sweep.records import compare_cells
 from raglift.sweep.terminal import (
@@ -51,7 +51,9 @@ _NAMED = 5
 _CUT = "✂"
 
 
-def sweep_document(result: SweepResultRecord, *, baseline: str | None = None, include_cut: bool = False) -> Document:
+def sweep_document(
+    result: SweepResultRecord, *, baseline: str | None = None, include_truncated: bool = False
+) -> Document:
     """Return the page of a sweep.
 
     Where there are more than two cells, the best is chosen on one half of the queries and measured on the other.
@@ -59,8 +61,8 @@ def sweep_document(result: SweepResultRecord, *, baseline: str | None = None, in
     Args:
         result: what a sweep found.
         baseline: the name or key of the cell that the others are compared with; by default the first measured.
-        include_cut: also compare cells whose embedding model reads some chunks only in part. They are compared in any
-            case where fewer than two others are measured.
+        include_truncated: also compare cells whose embedding model truncates some chunks. They are compared in any case
+            where fewer than two others are measured.
 
     Raises:
         ConfigurationError: no cell is measured, or the baseline is none of those that are compared.
@@ -71,11 +73,11 @@ def sweep_document(result: SweepResultRecord, *, baseline: str | None = None, in
     if len(result.finished) == 1:
         return _one_cell(result)
     whole = sum(not entry.read_in_part for entry in result.finished)
-    include_cut = include_cut or whole < _FEW
-    comparison = compared(result, baseline, include_cut=include_cut)
+    include_truncated = include_truncated or whole < _FEW
+    comparison = compared(result, baseline, include_truncated=include_truncated)
     shown = _shown(comparison)
     matched = {
-        name: replace(one, judgements=judgements_of(one)) for name in shown if (one := comparison.evaluation(name))
+        name: replace(one, match_table=match_tables_of(one)) for name in shown if (one := comparison.evaluation(name))
     }
     comparison = replace(
         comparison, evaluations=tuple(matched.get(name, comparison.evaluation(name)) for name in comparison.names)
@@ -97,7 +99,7 @@ def sweep_document(result: SweepResultRecord, *, baseline: str | None = None, in
         notes=(*comparison.notes, *notes_of(comparison)),
         sections=(
             _cells_section(result, comparison),
-            *_map_sections(result, include_cut=include_cut),
+            *_map_sections(result, include_truncated=include_truncated),
             *comparison_sections(comparison, shown),
             *failed_sections(result),
         ),
@@ -120,15 +122,15 @@ def _one_cell(result: SweepResultRecord) -> Document:
     )
 
 
-def compared(result: SweepResultRecord, baseline: str | None, *, include_cut: bool) -> Comparison:
+def compared(result: SweepResultRecord, baseline: str | None, *, include_truncated: bool) -> Comparison:
     """Return the comparison of the cells by short names, with held-out queries for the best where that can be done."""
     called = short_names(result)
     if len(result.finished) > _FEW:
         try:
-            return compare_cells(result, called, baseline=baseline, hold_out=True, include_cut=include_cut)
+            return compare_cells(result, called, baseline=baseline, hold_out=True, include_truncated=include_truncated)
         except ConfigurationError:  # too few queries for two halves, or what the next line says again
             pass
-    return compare_cells(result, called, baseline=baseline, hold_out=False, include_cut=include_cut)
+    return compare_cells(result, called, baseline=baseline, hold_out=False, include_truncated=include_truncated)
 
 
 def _shown(comparison: Comparison) -> list[str]:
@@ -176,7 +178,7 @@ def _warnings(result: SweepResultRecord, comparison: Comparison) -> list[str]:
         return _unmeasured(result)
     why = "because the embedding model reads some of their chunks only in part"
     told = f"{_CUT} {counted(left_out, 'cell')} left out of the comparison, {why}; include_cut=True "
-    return [*_unmeasured(result), f"{told}(--include-cut) compares them too"]
+    return [*_unmeasured(result), f"{told}(--include-truncated) compares them too"]
 
 
 def _unmeasured(result: SweepResultRecord) -> list[str]:
@@ -215,7 +217,7 @@ def _cell_row(entry: CellResult, name: str, comparison: Comparison) -> list[Cell
     return cells
 
 
-def _map_sections(result: SweepResultRecord, *, include_cut: bool) -> list[Section]:
+def _map_sections(result: SweepResultRecord, *, include_truncated: bool) -> list[Section]:
     """Return the heat map over the chunkers and models, else the first two parts in which cells differ, if two do."""
     told = [entry.cell.to_dict() for entry in result.finished]
     varying = [part for part in varying_parts(result) if len({cell.get(part) for cell in told}) > 1]
@@ -225,7 +227,7 @@ def _map_sections(result: SweepResultRecord, *, include_cut: bool) -> list[Secti
     name, called = mean_title(result.primary), short_names(result)
     said = "; ".join(f"{called[entry.cell.name]}: {entry.value(result.primary):.3f}" for entry in result.ranked)
     caption = f"★ the best cell, {_CUT} one whose embedding model reads some chunks only in part, – one that failed."
-    chart = SweepPlots(result).heatmap(result.primary, x=x, y=y, include_cut=include_cut)
+    chart = SweepPlots(result).heatmap(result.primary, x=x, y=y, include_truncated=include_truncated)
     figure = Figure(f"{name} by {x} and {y}", f"{said}.", chart, caption)
     return [Section("Heat map", figures=(figure,))]
 
@@ -253,25 +255,25 @@ _FEW_CELLS = 2
 _WARNING = "! "
 
 
-def _untoned(table: Table) -> Table:
+def _without_emphasis(table: Table) -> Table:
     """Return a table in which nothing stands out: the lifts of a sweep's cells are not tested."""
-    return replace(table, rows=tuple(tuple(replace(cell, tone="") for cell in row) for row in table.rows))
+    return replace(table, rows=tuple(tuple(replace(cell, emphasis="") for cell in row) for row in table.rows))
 
 
-def sweep_brief(result: SweepResultRecord, *, include_cut: bool = False) -> Document:
+def sweep_summary(result: SweepResultRecord, *, include_truncated: bool = False) -> Document:
     """Return what a sweep found, in short.
 
     Where there are more than two cells, the best is chosen on one half of the queries and measured on the other.
 
     Args:
         result: what a sweep found.
-        include_cut: also compare cells whose embedding model reads some chunks only in part.
+        include_truncated: also compare cells whose embedding model reads some chunks only in part.
     """
-    comparison = _compared(result, include_cut=include_cut)
-    table = _untoned(result_table(result))
+    comparison = _compared(result, include_truncated=include_truncated)
+    table = _without_emphasis(result_table(result))
     first = replace(table, rows=table.rows[:_SHOWN])
     # The comparison has its own warning of a best of many
-    foot = list(result_foot(result, include_cut=include_cut, held_out=comparison is not None))
+    foot = list(result_foot(result, include_truncated=include_truncated, held_out=comparison is not None))
     warnings = dict.fromkeys(line.removeprefix(_WARNING) for line in foot if line.startswith(_WARNING))
     warnings |= dict.fromkeys(comparison.warnings if comparison is not None else ())
     said = [] if comparison is None else [comparison_sentence(comparison), held_out_sentence(comparison)]
@@ -285,27 +287,27 @@ def sweep_brief(result: SweepResultRecord, *, include_cut: bool = False) -> Docu
         notes=tuple(line for line in foot if not line.startswith((_WARNING, " "))),
         sections=(
             *([Section(f"All cells: {len(table.rows)}", tables=(table,), folded=True)] if table != first else []),
-            *_best_section(result, include_cut=include_cut),
+            *_best_section(result, include_truncated=include_truncated),
             *(regressions_sections(comparison) if comparison is not None else []),
             *failed_sections(result),
         ),
     )
 
 
-def _compared(result: SweepResultRecord, *, include_cut: bool) -> Comparison | None:
+def _compared(result: SweepResultRecord, *, include_truncated: bool) -> Comparison | None:
     """Return the comparison of the cells; None where too few can be compared."""
     for hold_out in (True, False) if len(result.finished) > _FEW_CELLS else (False,):
         try:
-            return result.compare(hold_out=hold_out, include_cut=include_cut)
+            return result.compare(hold_out=hold_out, include_truncated=include_truncated)
         except ConfigurationError:  # fewer than two cells, or too few queries for two halves
             continue
     return None
 
 
-def _best_section(result: SweepResultRecord, *, include_cut: bool) -> Iterator[Section]:
+def _best_section(result: SweepResultRecord, *, include_truncated: bool) -> Iterator[Section]:
     """Yield where the best cell lost recall."""
-    best = result.best(include_cut=include_cut)
+    best = result.best(include_truncated=include_truncated)
     if best is not None and best.evaluation is not None:
-        lost = loss_section(best.evaluation, result.primary)
+        lost = failure_section(best.evaluation, result.primary)
         if lost is not None:
             yield replace(lost, heading=f"Where the best, {best.cell.name}, lost recall")

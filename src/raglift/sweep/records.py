@@ -81,14 +81,14 @@ class SweepResultRecord:
         """The cells that were measured, best first by the primary metric; equal ones in the order of the sweep."""
         return tuple(sorted(self.finished, key=lambda result: _order(result.value(self.primary))))
 
-    def best(self, *, include_cut: bool = False) -> CellResult | None:
+    def best(self, *, include_truncated: bool = False) -> CellResult | None:
         """Return the cell with the highest mean of the primary metric; None when no cell can be it.
 
         Args:
-            include_cut: also consider cells whose embedding model reads some chunks only in part.
+            include_truncated: also consider cells whose embedding model reads some chunks only in part.
         """
         known = (result for result in self.ranked if not math.isnan(result.value(self.primary)))
-        return next((result for result in known if include_cut or not result.read_in_part), None)
+        return next((result for result in known if include_truncated or not result.read_in_part), None)
 
     @property
     def label_sources(self) -> LabelSources:
@@ -123,18 +123,20 @@ class SweepResultRecord:
             f"cell: found {name!r}; expected one of {'; '.join(result.cell.name for result in self.results)}"
         )
 
-    def compare(self, *, baseline: str | None = None, hold_out: bool = False, include_cut: bool = False) -> Comparison:
+    def compare(
+        self, *, baseline: str | None = None, hold_out: bool = False, include_truncated: bool = False
+    ) -> Comparison:
         """Compare the cells, with paired statistics: see `raglift.compare`.
 
         Args:
             baseline: the name or key of the cell that the others are compared with; by default the first measured.
             hold_out: pick the best on one half of the queries, and measure it on the other.
-            include_cut: also compare cells whose embedding model reads some chunks only in part.
+            include_truncated: also compare cells whose embedding model reads some chunks only in part.
 
         Raises:
             ConfigurationError: fewer than two cells are left to compare, or the baseline is none of them.
         """
-        return compare_cells(self, {}, baseline=baseline, hold_out=hold_out, include_cut=include_cut)
+        return compare_cells(self, {}, baseline=baseline, hold_out=hold_out, include_truncated=include_truncated)
 
     def pareto(
         self,
@@ -142,7 +144,7 @@ class SweepResultRecord:
         costs: Sequence[str] | None = None,
         *,
         known: Mapping[str, Mapping[str, float]] | None = None,
-        include_cut: bool = False,
+        include_truncated: bool = False,
     ) -> Tradeoff:
         """Return cost beside quality, and the cells that no other beats in all: see `Comparison.pareto`.
 
@@ -151,12 +153,12 @@ class SweepResultRecord:
             costs: less is better; by default latency (where the sweep has `latency`) and context tokens (where they are
                 among its metrics).
             known: costs that you know, by name, then by the cell's name.
-            include_cut: also take cells whose embedding model reads some chunks only in part.
+            include_truncated: also take cells whose embedding model reads some chunks only in part.
 
         Raises:
             ConfigurationError: a cost that does not exist, or that is known of no cell; or fewer than two cells.
         """
-        return self.compare(include_cut=include_cut).pareto(quality, costs, known=known)
+        return self.compare(include_truncated=include_truncated).pareto(quality, costs, known=known)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a cell, metric and depth: parts, before, after, lift, n, chunks read in part, error."""
@@ -181,7 +183,12 @@ class SweepResultRecord:
 
 
 def compare_cells(
-    result: SweepResultRecord, called: Mapping[str, str], *, baseline: str | None, hold_out: bool, include_cut: bool
+    result: SweepResultRecord,
+    called: Mapping[str, str],
+    *,
+    baseline: str | None,
+    hold_out: bool,
+    include_truncated: bool,
 ) -> Comparison:
     """Compare the cells as `SweepResult.compare` does, with names of one's own.
 
@@ -190,12 +197,12 @@ def compare_cells(
         called: what to call cells, by their names; others keep theirs.
         baseline: the name or key of the cell that the others are compared with; by default the first measured.
         hold_out: pick the best on one half of the queries, and measure it on the other.
-        include_cut: also compare cells whose embedding model reads some chunks only in part.
+        include_truncated: also compare cells whose embedding model reads some chunks only in part.
 
     Raises:
         ConfigurationError: fewer than two cells are left to compare, or the baseline is none of them.
     """
-    taken = [entry for entry in result.finished if include_cut or not entry.read_in_part]
+    taken = [entry for entry in result.finished if include_truncated or not entry.read_in_part]
     if len(taken) < _FEWEST and len(result.finished) >= _FEWEST:
         raise ConfigurationError(
             f"compare: found {len(taken)} cells whose embedding model reads every chunk to its end, of "

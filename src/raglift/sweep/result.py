@@ -9,7 +9,7 @@ from raglift.rendering.markdown import markdown_of
 from raglift.report.frames import per_query_frames
 from raglift.report.presenting import summary_of, text_of
 from raglift.results.analyses import Presentable
-from raglift.sweep.page import sweep_brief, sweep_document
+from raglift.sweep.page import sweep_document, sweep_summary
 from raglift.sweep.records import SweepResultRecord
 from raglift.sweep.terminal import result_text
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 text_of.register(SweepResultRecord, result_text)
-summary_of.register(SweepResultRecord, sweep_brief)
+summary_of.register(SweepResultRecord, sweep_summary)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,14 +42,14 @@ class SweepResult(Presentable, SweepResultRecord):
         return per_query_frames(measured, "cell")
 
     def report(
-        self, path: str | Path, *, baseline: str | None = None, include_cut: bool = False, overwrite: bool = True
+        self, path: str | Path, *, baseline: str | None = None, include_truncated: bool = False, overwrite: bool = True
     ) -> Path:
         """Write a page to look at: one HTML file that needs nothing else, with the queries of the cells that matter.
 
         Args:
             path: the file.
             baseline: the name or key of the cell that the others are compared with; by default the first measured.
-            include_cut: also compare cells whose embedding model reads some chunks only in part.
+            include_truncated: also compare cells whose embedding model reads some chunks only in part.
             overwrite: replace a report that is already there; any other file is never replaced.
 
         Returns:
@@ -62,12 +62,14 @@ class SweepResult(Presentable, SweepResultRecord):
         """
         from raglift.report.page.rendering import write_page
 
-        return write_page(sweep_document(self, baseline=baseline, include_cut=include_cut), path, overwrite=overwrite)
+        return write_page(
+            sweep_document(self, baseline=baseline, include_truncated=include_truncated), path, overwrite=overwrite
+        )
 
-    def to_markdown(self, *, include_cut: bool = False) -> str:
+    def to_markdown(self, *, include_truncated: bool = False) -> str:
         """Return the sweep in short as GitHub's Markdown, for a pull request.
 
         Args:
-            include_cut: also call a cell the best whose embedding model reads some chunks only in part.
+            include_truncated: also call a cell the best whose embedding model reads some chunks only in part.
         """
-        return markdown_of(sweep_brief(self, include_cut=include_cut))
+        return markdown_of(sweep_summary(self, include_truncated=include_truncated))

@@ -41,9 +41,9 @@ def plan_text(plan: Plan) -> str:
     return as_text(_plan_lines(plan), width=_WIDTH, wrap=False)
 
 
-def result_text(result: SweepResultRecord, *, include_cut: bool = False) -> str:
+def result_text(result: SweepResultRecord, *, include_truncated: bool = False) -> str:
     """Return the result of a sweep as plain text, as wide as it needs to be."""
-    return as_text(result_parts(result, include_cut=include_cut), width=_WIDTH, wrap=False)
+    return as_text(result_parts(result, include_truncated=include_truncated), width=_WIDTH, wrap=False)
 
 
 def print_plan(plan: Plan, console: Console) -> None:
@@ -51,24 +51,24 @@ def print_plan(plan: Plan, console: Console) -> None:
     write(console, _plan_lines(plan), wrap=False)
 
 
-def print_result(result: SweepResultRecord, console: Console, *, include_cut: bool = False) -> None:
+def print_result(result: SweepResultRecord, console: Console, *, include_truncated: bool = False) -> None:
     """Print the cells of a sweep, best first, then what failed and what to beware of.
 
     Args:
         result: what a sweep found.
         console: where.
-        include_cut: also call a cell the best whose embedding model reads some chunks only in part.
+        include_truncated: also call a cell the best whose embedding model reads some chunks only in part.
     """
-    write(console, result_parts(result, include_cut=include_cut), wrap=False)
+    write(console, result_parts(result, include_truncated=include_truncated), wrap=False)
 
 
-def result_parts(result: SweepResultRecord, *, include_cut: bool = False) -> Iterator[Part]:
+def result_parts(result: SweepResultRecord, *, include_truncated: bool = False) -> Iterator[Part]:
     """Yield the lines and the table of the cells of a sweep."""
     yield result_head(result)
     yield from labels_line(result.label_sources)
     if result.finished:
         yield result_table(result)
-    yield from result_foot(result, include_cut=include_cut)
+    yield from result_foot(result, include_truncated=include_truncated)
 
 
 def result_head(result: SweepResultRecord) -> str:
@@ -211,15 +211,15 @@ def _p50(evaluation: Evaluation) -> float | None:
     return None if cost is None or cost.whole is None else cost.whole.p50
 
 
-def result_foot(result: SweepResultRecord, *, include_cut: bool = False, held_out: bool = False) -> Iterator[str]:
+def result_foot(result: SweepResultRecord, *, include_truncated: bool = False, held_out: bool = False) -> Iterator[str]:
     """Yield the best cell, what was billed, what failed, and what to beware of.
 
     Args:
         result: what a sweep found.
-        include_cut: also call a cell the best whose embedding model reads some chunks only in part.
+        include_truncated: also call a cell the best whose embedding model reads some chunks only in part.
         held_out: the best was measured on queries that had no part in the choice, beside this.
     """
-    yield from _best(result, include_cut=include_cut, held_out=held_out)
+    yield from _best(result, include_truncated=include_truncated, held_out=held_out)
     for model, tokens in result.billed.items():
         dollars = dollars_of(model.partition(":")[2], tokens)
         price = "" if dollars is None else f", US$ {dollars:.4f} at list price"
@@ -249,13 +249,13 @@ def result_foot(result: SweepResultRecord, *, include_cut: bool = False, held_ou
         )
 
 
-def _best(result: SweepResultRecord, *, include_cut: bool, held_out: bool) -> Iterator[str]:
+def _best(result: SweepResultRecord, *, include_truncated: bool, held_out: bool) -> Iterator[str]:
     """Name the best cell, and say what to beware of."""
     cut = [entry for entry in result.finished if entry.read_in_part]
-    best = result.best(include_cut=include_cut)
-    chosen_from = len(result.finished) if include_cut else len(result.finished) - len(cut)
+    best = result.best(include_truncated=include_truncated)
+    chosen_from = len(result.finished) if include_truncated else len(result.finished) - len(cut)
     if best is not None:
-        aside = f" of those without {_CUT}" if cut and not include_cut else ""
+        aside = f" of those without {_CUT}" if cut and not include_truncated else ""
         yield f"best{aside}: {best.cell.name}"
     elif result.finished and len(cut) < len(result.finished):
         yield "best: none, because no query counts" + (f" in cells without {_CUT}" if cut else "")
@@ -264,7 +264,7 @@ def _best(result: SweepResultRecord, *, include_cut: bool, held_out: bool) -> It
     if cut:
         yield (
             f"{_CUT} the embedding model reads some chunks only in part, so these cells measure the cut as well"
-            + ("" if include_cut else ": left out of best unless asked (--include-cut)")
+            + ("" if include_truncated else ": left out of best unless asked (--include-truncated)")
         )
     if best is None or best.evaluation is None:
         return

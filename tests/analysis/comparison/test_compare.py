@@ -42,7 +42,7 @@ def test_the_figures_of_a_hand_computed_example(ranked):
     ]
     assert other.difference.p == np.mean(np.array(sums) >= 1 - 1e-9)
     assert other.p_holm == other.difference.p
-    assert other.verdict == "not told apart"
+    assert other.verdict == "not significant"
     assert not other.exploratory
     described = paired_difference(DIFFERENCES, seed=3)
     assert (other.difference.low, other.difference.high) == pytest.approx((described.low, described.high))
@@ -54,7 +54,7 @@ def test_every_other_metric_is_exploratory_and_not_corrected(ranked):
     assert comparison.metrics == (Recall @ 3, RR @ 1, RR @ 3, Recall @ 1)
     for metric in comparison.metrics[1:]:
         for row in comparison.of(metric):
-            assert (row.exploratory, row.p_holm, row.verdict, row.detectable) == (True, None, None, None)
+            assert (row.exploratory, row.p_holm, row.verdict, row.minimum_detectable_effect) == (True, None, None, None)
     assert comparison.row(comparison.others[0], RR @ 3).difference.p == 10 / 16
 
 
@@ -67,7 +67,7 @@ def test_holm_corrects_over_the_systems_on_the_primary_metric(ranked):
     rows = [row for row in comparison.of(RR @ 3) if row.system != "base"]
     assert [row.p_holm for row in rows] == holm([row.difference.p for row in rows]).tolist()
     assert comparison.row("some").p_holm == pytest.approx(min(1, 2 * comparison.row("some").difference.p))
-    assert [row.verdict for row in rows] == ["not told apart", "better", "not told apart"]
+    assert [row.verdict for row in rows] == ["not significant", "better", "not significant"]
     assert "Holm over 3 systems" in comparison.method.text
     reverse = compare(systems, baseline="better", primary=RR @ 3)
     assert reverse.row("base").verdict == "worse"
@@ -79,16 +79,18 @@ def test_a_level_of_its_own_goes_with_the_confidence(ranked):
     assert row.difference.p == pytest.approx(2 / 64)
     assert row.verdict == "better"
     strict = compare(systems, primary="rr@3", confidence=0.99).of(RR @ 3)[1]
-    assert strict.verdict == "not told apart"
+    assert strict.verdict == "not significant"
     assert strict.difference.high - strict.difference.low > row.difference.high - row.difference.low
-    assert strict.detectable > row.detectable
+    assert strict.minimum_detectable_effect > row.minimum_detectable_effect
 
 
 def test_what_can_be_detected_shares_the_level_among_the_systems(ranked):
     two = compare([ranked(BASE), ranked(OTHER)], primary="rr@3")
     three = compare([ranked(BASE), ranked(OTHER), ranked([1, 1, 2, 4, 1, 1])], primary="rr@3")
-    assert two.of(RR @ 3)[1].detectable == pytest.approx(two.of(RR @ 3)[1].difference.detectable)
-    assert three.of(RR @ 3)[1].detectable > two.of(RR @ 3)[1].detectable
+    assert two.of(RR @ 3)[1].minimum_detectable_effect == pytest.approx(
+        two.of(RR @ 3)[1].difference.minimum_detectable_effect
+    )
+    assert three.of(RR @ 3)[1].minimum_detectable_effect > two.of(RR @ 3)[1].minimum_detectable_effect
 
 
 def test_a_failed_query_counts_0_and_an_unlabelled_one_for_nothing(ranked):
@@ -117,7 +119,7 @@ def test_a_truncated_metric_is_marked_and_has_no_p(ranked):
     comparison = compare({"whole": ranked([1, 2, 3, 4] * 3), "cut": cut}, primary="rr@3")
     row = comparison.row("cut")
     assert row.truncated
-    assert (row.difference, row.p_holm, row.verdict, row.detectable) == (None, None, None, None)
+    assert (row.difference, row.p_holm, row.verdict, row.minimum_detectable_effect) == (None, None, None, None)
     assert not comparison.row("cut", RR @ 1).truncated
     assert comparison.row("cut", RR @ 1).difference is not None
     assert not comparison.row("whole").truncated

@@ -54,7 +54,7 @@ def test_only_scored_queries_are_split_and_the_baseline_is_never_chosen(ranked):
     )
     held = comparison.held_out
     assert held.system == comparison.names[1]
-    assert held.verdict == "worse" if held.difference.p <= 0.05 else "not told apart"
+    assert held.verdict == "worse" if held.difference.p <= 0.05 else "not significant"
     assert "q0004" not in {*held.selection, *held.held_out}
     assert (len(held.selection), len(held.held_out)) == (5, 4)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from raglift.analysis.records import Moved
+from raglift.analysis.records import MovedQuery
 from raglift.errors import ConfigurationError
 from raglift.metrics.rank_measures import RR, Recall
 from raglift.stats.paired_tests import paired_difference
@@ -22,9 +22,9 @@ def test_the_figures_of_a_hand_computed_example(ranked):
     assert row.difference.mean == pytest.approx(np.mean(GAINS))
     assert (row.difference.wins, row.difference.ties, row.difference.losses) == (3, 2, 1)
     assert row.difference.p == paired_difference(GAINS, seed=2).p
-    assert row.verdict == "not told apart"
+    assert row.verdict == "not significant"
     assert not row.exploratory
-    assert row.detectable == pytest.approx(row.difference.detectable)
+    assert row.minimum_detectable_effect == pytest.approx(row.difference.minimum_detectable_effect)
     assert [each.metric for each in lift.rows] == [RR @ 3, RR @ 1, Recall @ 1, Recall @ 3]
     assert all(each.exploratory and each.verdict is None for each in lift.rows[1:])
 
@@ -37,10 +37,10 @@ def test_a_reranker_that_helps_everybody_is_better(ranked):
 def test_the_queries_that_moved_most_come_first(ranked):
     lift = ranked(BEFORE, reranked=AFTER).reranker_lift("rr@3", moved=2)
     assert lift.up == (
-        Moved("q0001", "Where does stone number 0001 lie?", pytest.approx(1 / 3), 1.0, 3, 1),
-        Moved("q0000", "Where does stone number 0000 lie?", 0.5, 1.0, 2, 1),
+        MovedQuery("q0001", "Where does stone number 0001 lie?", pytest.approx(1 / 3), 1.0, 3, 1),
+        MovedQuery("q0000", "Where does stone number 0000 lie?", 0.5, 1.0, 2, 1),
     )
-    assert lift.down == (Moved("q0002", "Where does stone number 0002 lie?", 1.0, 0.5, 1, 2),)
+    assert lift.down == (MovedQuery("q0002", "Where does stone number 0002 lie?", 1.0, 0.5, 1, 2),)
     assert [each.query_id for each in ranked(BEFORE, reranked=AFTER).reranker_lift("rr@3").up] == [
         "q0001",
         "q0000",

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raglift.analysis.upper_bound import attainable_facts
-from raglift.matching.match import inventory_of, judge
+from raglift.matching.match import inventory_of, match_rankings
 from raglift.matching.rule import MatchRule
 from raglift.metrics.measure import first_satisfactions
 from raglift.records.documents import Chunk, Document
@@ -44,7 +44,7 @@ def test_a_fact_is_attainable_when_a_ranking_of_all_chunks_satisfies_it(
     labels: list[list[Passage]], index: list[Chunk], rule: MatchRule
 ) -> None:
     query = Query("q", "?", tuple(Fact(tuple(alternatives)) for alternatives in labels))
-    (judged,) = judge([query], [[Ranking.of((each, None) for each in index)]], rule)
+    (judged,) = match_rankings([query], [[Ranking.of((each, None) for each in index)]], rule)
     satisfied = set(first_satisfactions(judged).fact.tolist())
     assert attainable([query], index, rule) == [number in satisfied for number in range(len(labels))]
 

@@ -47,11 +47,11 @@ def test_pieces_say_what_is_covered_in_which_direction_and_what_counts() -> None
     facts = [[passage(19, 60)], [Passage(chunk_id="c9", grade=2)]]
     chunks = [chunk(0, 30), chunk(60, 80), chunk(20, 45), Chunk("another text", id="c9"), chunk(0, 89)]
     found = measured(facts, chunks).explain("q")
-    pieces = [
-        [(p.fact, p.direction, p.start, p.end, p.length, p.counts, p.satisfies) for p in hit.pieces]
+    overlaps = [
+        [(p.fact, p.direction, p.start, p.end, p.length, p.counts, p.satisfies) for p in hit.overlaps]
         for hit in found.hits
     ]
-    assert pieces == [
+    assert overlaps == [
         [(1, "chunk overlaps passage", 0, 11, 41, False, False)],
         [],
         [(1, "passage contains chunk", 1, 26, 41, True, True)],
@@ -63,19 +63,19 @@ def test_pieces_say_what_is_covered_in_which_direction_and_what_counts() -> None
 def test_of_two_alternatives_only_the_one_that_is_covered_enough_satisfies() -> None:
     facts = [[passage(38, 89), passage(0, 37)]]
     (hit,) = measured(facts, [chunk(0, 45)]).explain("q").hits
-    assert [(piece.passage, piece.satisfies) for piece in hit.pieces] == [(1, False), (2, True)]
+    assert [(overlap.passage, overlap.satisfies) for overlap in hit.overlaps] == [(1, False), (2, True)]
 
 
 def test_a_better_alternative_satisfies_again() -> None:
     facts = [[passage(0, 37), passage(38, 54, grade=3)]]
     found = measured(facts, [chunk(0, 37), chunk(0, 30), chunk(38, 60)], metrics=["ndcg"], ks=(3,)).explain("q")
-    assert [[piece.satisfies for piece in hit.pieces] for hit in found.hits] == [[True], [False], [True]]
+    assert [[overlap.satisfies for overlap in hit.overlaps] for hit in found.hits] == [[True], [False], [True]]
     assert [hit.earned[0] > 0 for hit in found.hits] == [True, False, True]
 
 
 def test_by_containment_a_straddling_chunk_is_shown_and_is_no_match() -> None:
     (hit,) = measured([[passage(19, 60)]], [chunk(0, 45)], MatchRule()).explain("q").hits
-    assert [(piece.end, piece.counts, piece.satisfies) for piece in hit.pieces] == [(26, False, False)]
+    assert [(overlap.end, overlap.counts, overlap.satisfies) for overlap in hit.overlaps] == [(26, False, False)]
     assert "which is no match by itself" in str(measured([[passage(19, 60)]], [chunk(0, 45)], MatchRule()).explain("q"))
 
 

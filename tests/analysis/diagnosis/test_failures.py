@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from raglift.analysis.failure_analysis import failures_of
+from raglift.analysis.outcomes import failures_of
 from raglift.records.rankings import Run, StageInfo, Trace
 
 

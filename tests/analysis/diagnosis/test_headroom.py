@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from raglift.errors import ConfigurationError
-from raglift.matching.match import judge
+from raglift.matching.match import match_rankings
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import compute
 from raglift.metrics.graded_measures import NDCG
@@ -47,7 +47,7 @@ def best_of_all_orders(labels: list[list[Passage]], cuts: list[Span], rule: Matc
     """Return the greatest recall and NDCG of any order of the chunks."""
     query = Query("q", "?", tuple(Fact(tuple(alternatives)) for alternatives in labels))
     orders = [Ranking.of((chunk(cut), None) for cut in order) for order in permutations(cuts, min(k, len(cuts)))]
-    (judged,) = judge([query] * len(orders), [orders], rule)
+    (judged,) = match_rankings([query] * len(orders), [orders], rule)
     recall, ndcg = (compute(judged, metric).max() for metric in (Recall @ k, NDCG @ k))
     return float(recall), float(ndcg)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raglift.analysis.failure_analysis import fates_of
+from raglift.analysis.outcomes import fact_outcomes
 from raglift.errors import ConfigurationError
 from raglift.matching.rule import MatchRule
 from raglift.metrics.rank_measures import Recall
@@ -54,7 +54,7 @@ def measured(**options: object) -> Evaluation:
 
 
 def ends(evaluation: Evaluation, k: int | None = None) -> dict[str, tuple[int, tuple[str, ...]]]:
-    return {loss.outcome: (loss.facts, loss.query_ids) for loss in evaluation.loss(k).losses}
+    return {loss.outcome: (loss.facts, loss.query_ids) for loss in evaluation.failure_analysis(k).losses}
 
 
 def test_each_fact_takes_the_first_end_that_applies() -> None:
@@ -67,15 +67,15 @@ def test_each_fact_takes_the_first_end_that_applies() -> None:
         "not_retrieved": (1, ("first",)),  # the tide
         "not_attainable": (1, ("first",)),  # the split one
     }
-    assert evaluation.loss().k == 2
+    assert evaluation.failure_analysis().k == 2
     assert ends(evaluation, 3)["below_k"] == (0, ())
-    assert evaluation.loss().of("dropped", "rerank").facts == 1
-    assert evaluation.loss().of("dropped", "no such stage").facts == 0
+    assert evaluation.failure_analysis().of("dropped", "rerank").facts == 1
+    assert evaluation.failure_analysis().of("dropped", "no such stage").facts == 0
 
 
 def test_the_end_of_each_single_fact_can_be_asked_for() -> None:
-    fates = fates_of(measured(chunks=CHUNKS), 1)
-    assert [fates.outcomes[fate] for fate in fates.fate.tolist()] == [
+    all_outcomes = fact_outcomes(measured(chunks=CHUNKS), 1)
+    assert [all_outcomes.outcomes[outcome_of_fact] for outcome_of_fact in all_outcomes.outcome_of_fact.tolist()] == [
         ("found", None),
         ("below_k", None),
         ("dropped", "rerank"),
@@ -84,19 +84,19 @@ def test_the_end_of_each_single_fact_can_be_asked_for() -> None:
         ("failed", None),
         ("failed", None),
     ]
-    assert fates.query.tolist() == [0] * 5 + [1] * 2
-    assert fates.ranks.tolist() == [[2, 4, 3, 0, 0, 0, 0], [1, 3, 0, 0, 0, 0, 0]]
-    assert (fates.k, fates.chunks_known) == (1, True)
-    assert not fates_of(measured()).chunks_known
+    assert all_outcomes.query.tolist() == [0] * 5 + [1] * 2
+    assert all_outcomes.ranks.tolist() == [[2, 4, 3, 0, 0, 0, 0], [1, 3, 0, 0, 0, 0, 0]]
+    assert (all_outcomes.k, all_outcomes.chunks_known) == (1, True)
+    assert not fact_outcomes(measured()).chunks_known
 
 
 def test_without_the_chunks_the_last_two_are_one_and_it_is_said() -> None:
-    losses = measured().loss()
+    losses = measured().failure_analysis()
     assert not losses.chunks_known
     assert [loss.outcome for loss in losses.losses] == ["failed", "found", "below_k", "dropped", "missed"]
     assert losses.of("missed").facts == 2
     assert "whether the chunks allow it is not known" in str(losses)
-    assert "not known" not in str(measured(chunks=CHUNKS).loss())
+    assert "not known" not in str(measured(chunks=CHUNKS).failure_analysis())
 
 
 def test_what_the_chunks_allow_depends_on_the_rule() -> None:
@@ -133,7 +133,7 @@ def test_facts_that_a_later_stage_made_findable_are_counted_apart() -> None:
             ]
 
     evaluation = evaluate(FakeRetriever(RETRIEVED), DATA, reranker=Expanding(), ks=(1,), chunks=CHUNKS)
-    losses = evaluation.loss()
+    losses = evaluation.failure_analysis()
     (made,) = losses.made_findable
     assert (made.stage, made.facts, made.query_ids) == ("rerank", 1, ("first",))
     assert losses.of("found").facts == 1
@@ -156,7 +156,7 @@ def test_what_a_stage_made_findable_and_a_later_one_dropped_is_told_apart_too() 
 
     first_alone = FakeReranker({windows["the keeper"]: 1.0}, top_n=1)
     evaluation = evaluate(FakeRetriever(retrieved), data, reranker=[Expanding(), first_alone], ks=(2,))
-    losses = evaluation.loss()
+    losses = evaluation.failure_analysis()
     before, expanded, last = evaluation.scores.stages
     assert (losses.of("found").facts, losses.of("dropped", last).facts) == (1, 1)
     assert [(made.stage, made.facts) for made in losses.made_findable] == [(expanded, 2)]
@@ -164,16 +164,16 @@ def test_what_a_stage_made_findable_and_a_later_one_dropped_is_told_apart_too() 
 
 
 def test_the_last_stage_that_held_a_fact_lost_nothing() -> None:
-    """The first reranker keeps three, the second one: what each dropped is told apart."""
+    """The first reranker keeps three, the second one: what each dropped is kept apart."""
     first, second = FakeReranker({WICK: 3.0, LAMP: 2.0, BOOK: 1.0}, top_n=2), FakeReranker({WICK: 1.0}, top_n=1)
     evaluation = evaluate(FakeRetriever(RETRIEVED), DATA, reranker=[first, second], ks=(1,), as_deployed=True)
-    losses = evaluation.loss()
+    losses = evaluation.failure_analysis()
     _, one, other = evaluation.scores.stages
     assert (losses.of("dropped", one).facts, losses.of("dropped", other).facts) == (1, 1)
 
 
 def test_a_frame_and_a_text_show_every_end() -> None:
-    losses = measured(chunks=CHUNKS).loss(1)
+    losses = measured(chunks=CHUNKS).failure_analysis(1)
     frame = losses.to_frame()
     assert frame["facts"].sum() == losses.facts == 7
     assert frame["share"].sum() == pytest.approx(1)
@@ -182,7 +182,7 @@ def test_a_frame_and_a_text_show_every_end() -> None:
 
 
 def test_without_labels_nothing_is_lost() -> None:
-    losses = evaluate(FakeRetriever({}), Dataset((query("q"),)), ks=(1,)).loss()
+    losses = evaluate(FakeRetriever({}), Dataset((query("q"),)), ks=(1,)).failure_analysis()
     assert losses.facts == 0
     assert all(loss.facts == 0 for loss in losses.losses)
     assert "0 facts" in str(losses)
@@ -190,7 +190,7 @@ def test_without_labels_nothing_is_lost() -> None:
 
 def test_a_depth_that_was_not_asked_of_the_system_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="expected an integer from 1 to 50"):
-        measured().loss(51)
+        measured().failure_analysis(51)
 
 
 def test_what_a_stage_made_findable_before_the_query_failed_counts_as_failed_alone() -> None:
@@ -206,8 +206,8 @@ def test_what_a_stage_made_findable_before_the_query_failed_counts_as_failed_alo
     evaluation = evaluate(
         FakeRetriever({"q": [BOOK]}), data, reranker=[Finding(), Failing()], ks=(1,), retries=0, as_deployed=True
     )
-    assert evaluation.judgements[1].first.rank.tolist() == [1]
-    assert evaluation.loss().made_findable == ()
+    assert evaluation.match_table[1].first.rank.tolist() == [1]
+    assert evaluation.failure_analysis().made_findable == ()
     assert ends(evaluation)["failed"] == (1, ("q",))
 
 
@@ -236,7 +236,7 @@ def test_the_ends_add_up_and_found_is_recall(
     evaluation = evaluate(
         FakeRetriever({"q": retrieved}), data, reranker=reranker, ks=(k,), match=match, chunks=chunks, as_deployed=True
     )
-    losses = evaluation.loss()
+    losses = evaluation.failure_analysis()
     assert sum(loss.facts for loss in losses.losses) == losses.facts == len(labels)
     assert losses.of("found").facts / len(labels) == pytest.approx(evaluation.scores.mean("rerank", Recall @ k))
     assert sum(loss.facts for loss in losses.made_findable) == 0

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from raglift.analysis import upper_bound as attainable
 from raglift.analysis.upper_bound import Alternative, Best, best_facts, requirements_of
-from raglift.matching.match import judge
+from raglift.matching.match import match_rankings
 from raglift.matching.matches import Direction
 from raglift.matching.overlap import PassageMatch, match_passage
 from raglift.matching.rule import MatchRule, Text
@@ -34,21 +34,21 @@ def span(start: int, end: int) -> Passage:
 
 def best(query: Query, chunks: list[Chunk], rule: MatchRule, k: int) -> Best:
     text = Text(rule)
-    pieces = {
+    overlaps = {
         (place, number): [
             (index, match) for index, each in enumerate(chunks) if (match := match_passage(each, passage, rule, text))
         ]
         for place, fact in enumerate(query.facts)
         for number, passage in enumerate(fact.passages)
     }
-    return best_facts(requirements_of(query, pieces, rule), k)
+    return best_facts(requirements_of(query, overlaps, rule), k)
 
 
 def judged_best(query: Query, chunks: list[Chunk], rule: MatchRule, k: int) -> int:
     """Return the most facts that any ranking of the chunks satisfies up to rank k."""
     orders = permutations(chunks, min(k, len(chunks)))
     rankings = [Ranking(tuple(Hit(each, rank) for rank, each in enumerate(order, start=1))) for order in orders]
-    judged = judge([query] * len(rankings), [rankings], rule)[0]
+    judged = match_rankings([query] * len(rankings), [rankings], rule)[0]
     recall = float(compute(judged, parse(f"recall@{k}"), "default").max())
     return round(recall * len(query.facts))
 
@@ -102,16 +102,16 @@ def part(start: int, end: int, *, relevant: bool = True) -> PassageMatch:
 
 
 def test_by_containment_each_relevant_chunk_is_enough() -> None:
-    pieces = {(0, 0): [(7, part(0, 20)), (8, part(0, 4, relevant=False)), (7, part(0, 20))]}
-    assert requirements_of(PAIR, pieces, MatchRule()) == [[Alternative.any_of([7]), Alternative.any_of([])]]
+    overlaps = {(0, 0): [(7, part(0, 20)), (8, part(0, 4, relevant=False)), (7, part(0, 20))]}
+    assert requirements_of(PAIR, overlaps, MatchRule()) == [[Alternative.any_of([7]), Alternative.any_of([])]]
 
 
 @pytest.mark.parametrize(("threshold", "needed"), [(0.5, 10), (0.51, 11), (1.0, 20), (0.01, 1)])
 def test_by_coverage_the_threshold_says_how_many_characters(threshold: float, needed: int) -> None:
-    pieces = {
+    overlaps = {
         (0, 0): [(1, part(0, 4, relevant=False))],
         (0, 1): [(2, PassageMatch(Direction.SAME_ID, 0, 0, 0, 0, True))],
     }
-    ((by_text, by_id),) = requirements_of(PAIR, pieces, MatchRule("coverage", threshold=threshold))
+    ((by_text, by_id),) = requirements_of(PAIR, overlaps, MatchRule("coverage", threshold=threshold))
     assert (by_text.needed, by_text.covers) == (needed, ((1, 0, 4),))
     assert by_id == Alternative.any_of([2])

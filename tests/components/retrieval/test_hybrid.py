@@ -195,7 +195,7 @@ def test_a_hybrid_of_raglifts_own_parts_finds_what_either_finds() -> None:
     data = load_dataset("lighthouse")
     hybrid = build_retriever(data, LocalSystem("hybrid(dense=0.7,bm25=0.3)"), progress=False)
     evaluation = evaluate(hybrid, data, ks=(5,), candidates=10, progress=False)
-    assert evaluation.loss().chunks_known
+    assert evaluation.failure_analysis().chunks_known
     dense, bm25 = (part.retrieve([query.text for query in data.queries], 10) for part in hybrid.retrievers)
     expected = fuse([dense, bm25], (0.7, 0.3), k=10)
     assert [ids(trace.stages[0].ranking) for trace in evaluation.run.traces] == [ids(each) for each in expected]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from raglift.base.normalization import normalize
-from raglift.base.validation import Place
+from raglift.base.validation import Location
 from raglift.datasets.corpora.descriptor import strip_gutenberg
 from raglift.records.anchors import Sources
 from raglift.records.documents import Document
@@ -103,7 +103,7 @@ def raw(book_path: Path) -> str:
 
 def labels(text: str) -> list[str]:
     sources = Sources([Document("book", text)])
-    spans = [sources.find_quote("book", *anchor, Place("labels", [])) for anchor in ANCHORS]
+    spans = [sources.find_quote("book", *anchor, Location("labels", [])) for anchor in ANCHORS]
     return [normalize(text[slice(*span)]) for span in spans if span]
 
 

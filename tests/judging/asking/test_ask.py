@@ -212,7 +212,7 @@ def test_the_key_is_in_no_cache_and_no_log(server, model, cache, caplog, tmp_pat
     answers = ask_all(model, prompts(5), Grade, cache=cache)
     cache.close()
     kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
-    assert b"passage 4" in kept  # that something is looked at
+    assert b"passage " in kept  # that something is looked at
     assert KEY.encode() not in kept
     assert KEY not in caplog.text + repr(answers)
 

@@ -64,9 +64,9 @@ def test_grades_do_not_count(value) -> None:
 
 
 def test_an_empty_retrieval_is_left_out_of_the_mean(judged) -> None:
-    judgements = judged((["A"], []), (["A"], ["A"]))
+    match_table = judged((["A"], []), (["A"], ["A"]))
     for name in ("hit_rate", "precision", "recall", "f1", "rr", "ap", "dcg", "ndcg"):
-        assert np.isnan(compute(judgements, Metric(name, 3), "autorag")).tolist() == [True, False]
+        assert np.isnan(compute(match_table, Metric(name, 3), "autorag")).tolist() == [True, False]
 
 
 class Reference:
@@ -126,10 +126,10 @@ cases = st.tuples(groups, st.lists(names | st.sampled_from("xyz"), max_size=12))
 def test_every_measure_against_a_second_implementation(
     judged, cases: list[tuple[list[list[str]], list[str]]], k: int | None
 ) -> None:
-    judgements = judged(*cases)
+    match_table = judged(*cases)
     for name in ("recall", "precision", "f1", "rr", "ap", "dcg", "idcg", "ndcg"):
         if k is None and name in ("precision", "f1"):
             continue
         expected = [getattr(Reference(groups, ids[:k]), name)() if ids else math.nan for groups, ids in cases]
-        found = compute(judgements, Metric(name, k), "autorag")
+        found = compute(match_table, Metric(name, k), "autorag")
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12, err_msg=name)

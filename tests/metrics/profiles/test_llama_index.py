@@ -53,19 +53,19 @@ def of_llama_index(metric: str, facts: list[list[str]], ids: list[str]) -> float
 @given(cases, st.integers(1, 40) | st.none())
 @few_examples
 def test_its_metric_classes(judged, cases: list[Case], k: int | None) -> None:
-    judgements = judged(*cases)
+    match_table = judged(*cases)
     for metric in METRICS:
         expected = [of_llama_index(metric, facts, ids[:k]) for facts, ids in cases]
-        found = compute(judgements, parse(metric if k is None else f"{metric}@{k}"), "llamaindex")
+        found = compute(match_table, parse(metric if k is None else f"{metric}@{k}"), "llamaindex")
         np.testing.assert_allclose(found, expected, rtol=0, atol=ATOL, err_msg=metric)
 
 
 def test_it_raises_where_nothing_came_back_and_the_profile_counts_0(judged) -> None:
     with pytest.raises(ValueError, match="must be provided"):
         METRICS["recall"].compute(expected_ids=["A"], retrieved_ids=[])
-    judgements = judged((["A"], []), (["A"], ["A"]))
+    match_table = judged((["A"], []), (["A"], ["A"]))
     for metric in METRICS:
-        assert compute(judgements, parse(f"{metric}@3"), "llamaindex").tolist() == [0, 1]
+        assert compute(match_table, parse(f"{metric}@3"), "llamaindex").tolist() == [0, 1]
 
 
 WORLD: list[Case] = [

@@ -38,18 +38,18 @@ def test_the_cases_are_of_every_kind_and_of_the_version_that_the_profile_names()
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", OF_RAGAS)
 def test_what_ragas_gave(judged, metric: str) -> None:
-    judgements = judged(*((relevant, retrieved) for retrieved, relevant in CASES))
-    np.testing.assert_array_equal(compute(judgements, parse(metric), "ragas"), written(metric))
-    np.testing.assert_array_equal(compute(judgements, parse(f"{metric}@200"), "ragas"), written(metric))
+    match_table = judged(*((relevant, retrieved) for retrieved, relevant in CASES))
+    np.testing.assert_array_equal(compute(match_table, parse(metric), "ragas"), written(metric))
+    np.testing.assert_array_equal(compute(match_table, parse(f"{metric}@200"), "ragas"), written(metric))
 
 
 def test_a_depth_is_what_was_retrieved(judged) -> None:
     whole = judged(*((relevant, retrieved) for retrieved, relevant in CASES))
     for k in (1, 3, 10):
-        beginnings = judged(*((relevant, retrieved[:k]) for retrieved, relevant in CASES))
+        prefixes = judged(*((relevant, retrieved[:k]) for retrieved, relevant in CASES))
         for name in (*OF_RAGAS, "f1"):
             found = compute(whole, parse(f"{name}@{k}"), "ragas")
-            np.testing.assert_array_equal(found, compute(beginnings, parse(name), "ragas"))
+            np.testing.assert_array_equal(found, compute(prefixes, parse(name), "ragas"))
 
 
 @pytest.mark.slow

@@ -55,12 +55,12 @@ WORLD = (
 
 @of_each
 def test_each_overridden_measure_differs_somewhere_and_the_others_nowhere(judged, profile: Profile) -> None:
-    judgements = judged(*WORLD)
+    match_table = judged(*WORLD)
     for name in (name for name, measure in MEASURES.items() if not measure.needs_text):
         depths = ("@1", "@2", "@3", "@4", "@10") if MEASURES[name].takes_k else ("",)
         by_depth = [parse(f"{name}{depth}") for depth in depths]
         same = all(
-            np.array_equal(compute(judgements, metric, profile.name), compute(judgements, metric), equal_nan=True)
+            np.array_equal(compute(match_table, metric, profile.name), compute(match_table, metric), equal_nan=True)
             for metric in by_depth
         )
         assert same == (name not in profile.functions), name
@@ -68,10 +68,10 @@ def test_each_overridden_measure_differs_somewhere_and_the_others_nowhere(judged
 
 @of_each
 def test_a_sentence_says_so_where_empty_queries_are_left_out(judged, profile: Profile) -> None:
-    judgements = judged((["A"], []), (["A"], ["A"]))
+    match_table = judged((["A"], []), (["A"], ["A"]))
     for name in profile.functions:
         metric = f"{name}@3" if MEASURES[name].takes_k else name
-        is_left_out = np.isnan(compute(judgements, parse(metric), profile.name)).tolist()
+        is_left_out = np.isnan(compute(match_table, parse(metric), profile.name)).tolist()
         assert is_left_out == [name in profile.leaves_out_empty, False]
         assert ("left out of the mean" in profile.difference(name)) == is_left_out[0]
         assert "left out" not in profile.differences[name]  # of a query with hits, that is no reason
@@ -79,9 +79,9 @@ def test_a_sentence_says_so_where_empty_queries_are_left_out(judged, profile: Pr
 
 @pytest.mark.parametrize("name", PROFILES)
 def test_precision_without_a_depth_is_there_where_it_does_not_divide_by_k(judged, name: str) -> None:
-    judgements = judged((["A"], ["A", "X"]))
+    match_table = judged((["A"], ["A", "X"]))
     if "precision" in PROFILES[name].without_k:
-        assert compute(judgements, parse("precision"), name).tolist() == [0.5]
+        assert compute(match_table, parse("precision"), name).tolist() == [0.5]
     else:
         with pytest.raises(ConfigurationError, match="found no depth"):
-            compute(judgements, parse("precision"), name)
+            compute(match_table, parse("precision"), name)

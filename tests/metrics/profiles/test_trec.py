@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import raglift as rl
-from raglift.matching.match import judge
+from raglift.matching.match import match_rankings
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import compute
 from raglift.metrics.parsing import parse
@@ -74,11 +74,11 @@ def trec_eval(cases: list[Case]) -> dict[str, dict[str, float]]:
 @given(cases)
 @few_examples
 def test_trec_eval(judged, cases: list[Case]) -> None:
-    judgements = judged(*cases)
+    match_table = judged(*cases)
     theirs = trec_eval(cases)
     for metric, peer in OF_TREC_EVAL.items():
         expected = [of_query[peer] for of_query in theirs.values()]
-        found = compute(judgements, parse(metric), "trec").tolist()
+        found = compute(match_table, parse(metric), "trec").tolist()
         if "ndcg" in metric:
             # numpy's log2 and the C library's may differ in the last bit
             np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12, err_msg=metric)
@@ -119,13 +119,13 @@ def test_ranx(judged, ranx: Any, cases: list[Case]) -> None:
     cases = [case for case in cases if case[1]]  # it takes no empty ranking
     if not cases:
         return
-    judgements = judged(*cases)
+    match_table = judged(*cases)
     qrels = {f"q{number}": qrels_of(facts) for number, (facts, _) in enumerate(cases)}
     run = {f"q{number}": run_of(ids) for number, (_, ids) in enumerate(cases)}
     pairs = {f"{name}@{k}": f"{peer}@{k}" for name, peer in OF_RANX.items() for k in KS}
     theirs = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), list(pairs.values()), return_mean=False)
     for metric, peer in pairs.items():
-        found = compute(judgements, parse(metric), "trec")
+        found = compute(match_table, parse(metric), "trec")
         # it adds up in another order
         np.testing.assert_allclose(found, theirs[peer], rtol=0, atol=1e-12, err_msg=metric)
 
@@ -204,6 +204,6 @@ def test_a_text_is_a_document_that_the_first_hit_with_it_retrieves() -> None:
     lamp, sea = "the keeper trims the lamp at dusk", "the museum is closed on Mondays in winter"
     query = Query("q", "?", (Fact((Passage(lamp),)), Fact((Passage(sea),))))
     texts = [f"{lamp}, he says", f"again: {lamp}", f"{lamp} and {sea}"]
-    (judgements,) = judge([query], [[Ranking.of((Chunk(text), None) for text in texts)]], MatchRule())
-    found = {name: float(compute(judgements, parse(name), "trec")[0]) for name in ("precision@3", "recall@3", "ap@3")}
+    (match_table,) = match_rankings([query], [[Ranking.of((Chunk(text), None) for text in texts)]], MatchRule())
+    found = {name: float(compute(match_table, parse(name), "trec")[0]) for name in ("precision@3", "recall@3", "ap@3")}
     assert found == {"precision@3": 2 / 3, "recall@3": 1, "ap@3": (1 + 2 / 3) / 2}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.matching.match import judge
+from raglift.matching.match import match_rankings
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import compute
 from raglift.metrics.functional import dcg, f1_at_k, hit_rate_at_k, ndcg, precision_at_k, recall_at_k
@@ -30,8 +30,8 @@ RETRIEVED = [
 def profile_value(metric: str, texts: list[str], labels: list[str]) -> float:
     facts = tuple(Fact((Passage(label),)) for label in labels)
     ranking = Ranking.of((Chunk(text), None) for text in texts)
-    (judgements,) = judge([Query("q", "?", facts)], [[ranking]], MatchRule(minimum_length=0))
-    return float(compute(judgements, parse(metric), "tutorial")[0])
+    (match_table,) = match_rankings([Query("q", "?", facts)], [[ranking]], MatchRule(minimum_length=0))
+    return float(compute(match_table, parse(metric), "tutorial")[0])
 
 
 def test_the_printed_result_of_the_tutorial() -> None:

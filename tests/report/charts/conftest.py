@@ -47,7 +47,7 @@ def every_chart(reranked: Evaluation, compared: Comparison) -> dict[str, Any]:
     return {
         "over_k": one.over_k("rr"),
         "lift": one.lift("rr@3"),
-        "loss": one.loss(3),
+        "loss": one.failure_analysis(3),
         "intervals": one.intervals("rr@3", "recall@3"),
         "tags": one.tags("rr@3"),
         "over_k of systems": many.over_k("rr"),

@@ -99,13 +99,13 @@ def test_thousands_of_queries_share_bars_and_keep_their_sums() -> None:
 def test_the_flow_loses_at_each_gate_what_the_breakdown_says(reranked: Any) -> None:
     from raglift.report.charts.lift import gates_of
 
-    losses = reranked.loss(1)
+    losses = reranked.failure_analysis(1)
     gates = gates_of(losses)
     assert [gate.left for gate in gates] == [6, 5, 5, 3]
     assert [gate.lost for gate in gates] == [0, 1, 0, 2]
     assert [" ".join(gate.lost_words) for gate in gates] == ["", "not retrieved", "dropped by rerank", "below rank 1"]
     assert gates[-1].left == losses.of("found").facts
-    edges = rows(reranked.plot.loss(1), "f", "z")
+    edges = rows(reranked.plot.failure_analysis(1), "f", "z")
     per_fact = 150 / 6
     for flow, facts in (("k0", 5), ("l0", 1), ("k1", 5), ("k2", 3), ("l2", 2)):
         thick = [row["z"] - row["y"] for row in edges if row["f"] == flow]
@@ -115,13 +115,13 @@ def test_the_flow_loses_at_each_gate_what_the_breakdown_says(reranked: Any) -> N
 
 
 def test_where_the_chunks_are_known_and_queries_failed_the_flow_has_gates_for_them() -> None:
-    from raglift.analysis.failure_analysis import Loss
-    from raglift.report.charts.lift import gates_of, loss_chart
-    from raglift.results.analyses import LossBreakdown
+    from raglift.analysis.outcomes import OutcomeFacts
+    from raglift.report.charts.lift import failure_chart, gates_of
+    from raglift.results.analyses import FailureAnalysis
 
     told = (("failed", None, 2), ("found", None, 5), ("below_k", None, 0), ("dropped", "a", 1), ("dropped", "b", 0))
     told += (("not_retrieved", None, 3), ("not_attainable", None, 4))
-    losses = LossBreakdown(10, 15, tuple(Loss(*one, ()) for one in told), (), chunks_known=True)
+    losses = FailureAnalysis(10, 15, tuple(OutcomeFacts(*one, ()) for one in told), (), chunks_known=True)
     gates = gates_of(losses)
     assert [(" ".join(gate.left_words), gate.left) for gate in gates] == [
         ("all facts", 15),
@@ -132,7 +132,9 @@ def test_where_the_chunks_are_known_and_queries_failed_the_flow_has_gates_for_th
         ("after b", 5),
         ("in top 10", 5),
     ]
-    assert loss_chart(losses).description.startswith("A flow from left to right: of 15 facts, 5 are found by rank 10.")
+    assert failure_chart(losses).description.startswith(
+        "A flow from left to right: of 15 facts, 5 are found by rank 10."
+    )
 
 
 def test_means_before_and_after_have_the_intervals_of_their_values(reranked: Any) -> None:
@@ -264,4 +266,4 @@ def test_without_altair_the_extra_is_named(reranked: Any, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(builtins, "__import__", refusing)
     with pytest.raises(MissingDependency, match=r"a chart needs the package 'altair'.*raglift\[report\]"):
-        reranked.plot.loss()
+        reranked.plot.failure_analysis()

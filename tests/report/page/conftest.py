@@ -77,10 +77,10 @@ def view(ranks: tuple[int | None, ...], hits: list[ShownHit], value: float, retu
 
 
 def query_detail(
-    name: str, text: str, tags: tuple[str, ...], before: ViewDetail, after: ViewDetail, fates: tuple[str, ...]
+    name: str, text: str, tags: tuple[str, ...], before: ViewDetail, after: ViewDetail, all_outcomes: tuple[str, ...]
 ) -> QueryDetail:
     facts = ((Passage(LAMP, "logbook", 120, 198),), (Passage(HORN, grade=2), Passage("sounds the horn")))
-    return QueryDetail(name, text, tags, True, facts, (before, after), (fates,))
+    return QueryDetail(name, text, tags, True, facts, (before, after), (all_outcomes,))
 
 
 def chunks() -> tuple[ShownChunk, ...]:

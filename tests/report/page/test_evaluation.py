@@ -47,7 +47,7 @@ def test_the_first_screen_says_what_the_lift_says(reranked):
     assert (first[3].low, first[3].middle, first[3].high) == (
         row.difference.low, row.difference.mean, row.difference.high,
     )  # fmt: skip
-    assert (first[3].tone, first[5].text) == ("better", "better")
+    assert (first[3].emphasis, first[5].text) == ("better", "better")
     assert [cells[0] for cells in texts(document.headline.rows)] == ["MRR@3", "NDCG@3", "Recall@3"]
     assert document.headline.rows[1][5].text == "exploratory"
 
@@ -77,14 +77,14 @@ def test_every_metric_is_in_the_table_with_its_test(reranked):
         found = lift.row(metric).difference
         assert cells[1].text == f"{lift.row(metric).before:.3f}"
         assert cells[-2].text == f"{found.wins}/{found.ties}/{found.losses}"
-        assert cells[3].tone == ("better" if found.p <= 0.05 else "")
+        assert cells[3].emphasis == ("better" if found.p <= 0.05 else "")
     assert table.sections == (2, 4)
 
 
 @pytest.mark.slow
 def test_loss_tags_and_moved_queries_have_their_sections(reranked):
     document = evaluation_document(reranked, primary="rr@3")
-    losses = reranked.loss(3)
+    losses = reranked.failure_analysis(3)
     lost = section(document, "Where recall was lost")
     assert texts(lost.tables[0].rows)[0][:2] == ["found by rank 3", str(losses.of("found").facts)]
     assert any(text.startswith("A perfect reranker over the same candidates: ") for text in lost.paragraphs)

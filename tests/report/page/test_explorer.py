@@ -208,7 +208,7 @@ def test_the_tab_key_reaches_everything_once(open_page: Callable, document: Docu
 def three_views(drill_down: DrillDown) -> DrillDown:
     views = (*drill_down.views, View("bm25", "retrieve", "BM25"))
     queries = tuple(
-        replace(query, views=(*query.views, query.views[0]), fates=(*query.fates, query.fates[0]))
+        replace(query, views=(*query.views, query.views[0]), all_outcomes=(*query.all_outcomes, query.all_outcomes[0]))
         for query in drill_down.queries
     )
     return replace(drill_down, views=views, systems=("", "bm25"), queries=queries)

@@ -38,11 +38,11 @@ def span(words: str, grade: int = 1) -> Passage:
     return Passage(words, "log", start, start + len(words), grade=grade)
 
 
-def piece(start: int, end: int) -> Chunk:
+def overlap(start: int, end: int) -> Chunk:
     return Chunk(LOG[start:end], doc_id="log", start=start, end=end)
 
 
-PIECES = [piece(start, min(start + 40, len(LOG))) for start in range(0, len(LOG), 20)]
+PIECES = [overlap(start, min(start + 40, len(LOG))) for start in range(0, len(LOG), 20)]
 DATA = Dataset(
     (
         Query(
@@ -106,7 +106,7 @@ def test_each_query_has_its_values_ranks_and_ends(measured: Evaluation) -> None:
     assert [query.id for query in drill.queries] == [query.id for query in DATA]
     assert (lamp.tags, lamp.facts[0]) == (("easy",), (span(LAMP, 2), span(WICK)))
     assert [view.facts for view in lamp.views] == [(5, 3), (1, 2)]
-    assert [query.fates for query in drill.queries] == [
+    assert [query.all_outcomes for query in drill.queries] == [
         (("found", "found"),),
         (("not_retrieved",),),
         (("failed",),),
@@ -147,13 +147,17 @@ def test_it_tells_what_explain_tells(measured: Evaluation) -> None:
                 assert [
                     (match.fact + 1, match.passage + 1, Direction.NAMES[match.direction], match.counts, match.satisfies)
                     for match in hit.matches
-                ] == [(one.fact, one.passage, one.direction, one.counts, one.satisfies) for one in known.pieces]
+                ] == [(one.fact, one.passage, one.direction, one.counts, one.satisfies) for one in known.overlaps]
 
 
 def test_the_ends_are_those_of_the_loss_breakdown(measured: Evaluation) -> None:
-    fates = [fate for query in gathered(measured).queries for fate in query.fates[0]]
-    losses = measured.loss(3).losses
-    assert {one: fates.count(one) for one in fates} == {loss.outcome: loss.facts for loss in losses if loss.facts}
+    all_outcomes = [
+        outcome_of_fact for query in gathered(measured).queries for outcome_of_fact in query.all_outcomes[0]
+    ]
+    losses = measured.failure_analysis(3).losses
+    assert {one: all_outcomes.count(one) for one in all_outcomes} == {
+        loss.outcome: loss.facts for loss in losses if loss.facts
+    }
 
 
 def test_a_loaded_evaluation_gives_the_same_page(measured: Evaluation, tmp_path: Path) -> None:
@@ -174,7 +178,7 @@ def test_several_systems_are_views_side_by_side(ranked: Callable[..., Evaluation
     )
     assert [view.title for view in drill.views] == ["dense", "reranked: retrieve", "reranked: rerank"]
     assert (drill.systems, drill.left, drill.right, drill.k) == (("dense", "reranked"), 0, 2, 1)
-    assert [query.fates for query in drill.queries] == [
+    assert [query.all_outcomes for query in drill.queries] == [
         (("found",), ("found",)),
         (("below_k",), ("below_k",)),
         (("missed",), ("missed",)),
@@ -234,16 +238,16 @@ def test_hostile_texts_are_marked_where_they_are(match: str) -> None:
     assert shown == [whole, whole[:-4], whole]
 
 
-pieces = st.tuples(st.integers(0, len(LOG) - 1), st.integers(1, 60)).map(
-    lambda place: piece(place[0], min(sum(place), len(LOG)))
+overlaps = st.tuples(st.integers(0, len(LOG) - 1), st.integers(1, 60)).map(
+    lambda place: overlap(place[0], min(sum(place), len(LOG)))
 )
-bare = pieces.map(lambda chunk: Chunk(chunk.text.upper()))
+bare = overlaps.map(lambda chunk: Chunk(chunk.text.upper()))
 
 
 @settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.sampled_from([LAMP, WICK, HORN, BOAT, LOG[10:70]]), min_size=1, max_size=3),
-    st.lists(pieces | bare, max_size=5),
+    st.lists(overlaps | bare, max_size=5),
     st.sampled_from(["containment", "coverage", "fuzzy"]),
     st.integers(0, 3000),
 )
@@ -253,7 +257,7 @@ def test_every_hit_that_matches_is_there_and_its_characters_say_what_was_covered
     data = Dataset((Query("q", "?", tuple(Fact((span(words),)) for words in labels)),), (Document("log", LOG),))
     evaluation = evaluate(FakeRetriever({"?": retrieved}), data, ks=(2,), match=match, metrics=("ndcg",))
     drill = drill_down({"": evaluation}, left=("", "retrieve"), right=("", "retrieve"), primary=NDCG @ 2, room=room)
-    found = evaluation.judgements[0].pieces
+    found = evaluation.match_table[0].overlaps
     shown = [(hit, match) for hit in drill.queries[0].views[0].hits for match in hit.matches]
     assert [(hit.rank, match.fact) for hit, match in shown] == list(
         zip(found.rank.tolist(), found.fact.tolist(), strict=True)

@@ -27,7 +27,7 @@ def one_query(text: str = "the lamp", *, value: float = 0.5, score: float | None
         answerable=True,
         facts=((Passage(text, "log", 3, 9, grade=2), Passage(chunk_id=text)),),
         views=(ViewDetail((ShownHit(1, 0, score, (match,)), ShownHit(2, 1, None, ())), 2, (value,), (1,)),) * 2,
-        fates=(("found",),),
+        all_outcomes=(("found",),),
     )
     return DrillDown(
         views=(View("", "retrieve", "before (retrieve)"), View("", "rerank", text)),

@@ -63,7 +63,9 @@ def test_the_whole_text(comparison):
 
     base, other = comparison.of(comparison.primary)
     intervals = {"base": base.interval, "other": other.interval, "gain": other.difference}
-    assert str(comparison).startswith(GOLDEN.format(**intervals, detectable=other.detectable))
+    assert str(comparison).startswith(
+        GOLDEN.format(**intervals, minimum_detectable_effect=other.minimum_detectable_effect)
+    )
     assert "\n! only 11 queries count: with fewer than 30, intervals and p-values say little\n" in str(comparison)
     assert "Method: p by paired sign-flip permutation test" in str(comparison)
     assert str(comparison).endswith("nothing to correct for: one comparison; seed 0.")
@@ -145,7 +147,7 @@ def test_the_frame_is_complete(comparison):
     assert list(frame.columns) == [
         *("metric", "system", "stage", "n", "mean", "mean_low", "mean_high", "baseline_mean"),
         *("difference", "low", "high", "p", "wins", "ties", "losses", "effect_size"),
-        *("p_holm", "detectable", "verdict", "exploratory", "truncated"),
+        *("p_holm", "minimum_detectable_effect", "verdict", "exploratory", "truncated"),
     ]
     assert frame["metric"].tolist() == ["rr@3", "rr@3", "rr@1", "rr@1"]
     row = frame.iloc[1]

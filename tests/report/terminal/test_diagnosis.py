@@ -6,18 +6,18 @@ import math
 
 import numpy as np
 
-from raglift.analysis.explanation import ExplainedHit, Piece
-from raglift.analysis.failure_analysis import Loss
+from raglift.analysis.explanation import ExplainedHit, Overlap
+from raglift.analysis.outcomes import OutcomeFacts
 from raglift.metrics.rank_measures import RR, Recall
 from raglift.records.documents import Chunk
 from raglift.records.labels import Fact, Passage, Query
 from raglift.records.rankings import Hit
-from raglift.report.terminal.analysis import explanation_text, headroom_text, loss_text
-from raglift.results.analyses import Explanation, Headroom, LossBreakdown
+from raglift.report.terminal.analysis import explanation_text, failure_analysis_text, headroom_text
+from raglift.results.analyses import Explanation, FailureAnalysis, Headroom
 
 
-def breakdown(*losses: Loss, facts: int, made: tuple[Loss, ...] = ()) -> LossBreakdown:
-    return LossBreakdown(5, facts, losses, made, chunks_known=True)
+def breakdown(*losses: OutcomeFacts, facts: int, made: tuple[OutcomeFacts, ...] = ()) -> FailureAnalysis:
+    return FailureAnalysis(5, facts, losses, made, chunks_known=True)
 
 
 def headroom(recall: float, ndcg: float, *, exact: bool) -> Headroom:
@@ -34,13 +34,13 @@ QUERY = Query(
 
 
 def test_ends_are_lined_up_with_shares_and_queries_and_empty_ones_are_left_out() -> None:
-    text = loss_text(
+    text = failure_analysis_text(
         breakdown(
-            Loss("failed", None, 0, ()),
-            Loss("found", None, 1500, ("a",)),
-            Loss("below_k", None, 0, ()),
-            Loss("dropped", "rerank", 400, ("a", "b", "c", "d", "e")),
-            Loss("not_attainable", None, 100, ("f",)),
+            OutcomeFacts("failed", None, 0, ()),
+            OutcomeFacts("found", None, 1500, ("a",)),
+            OutcomeFacts("below_k", None, 0, ()),
+            OutcomeFacts("dropped", "rerank", 400, ("a", "b", "c", "d", "e")),
+            OutcomeFacts("not_attainable", None, 100, ("f",)),
             facts=2000,
         )
     )
@@ -53,15 +53,17 @@ def test_ends_are_lined_up_with_shares_and_queries_and_empty_ones_are_left_out()
 
 
 def test_nothing_found_is_said_and_one_fact_is_no_facts() -> None:
-    text = loss_text(breakdown(Loss("found", None, 0, ()), Loss("not_retrieved", None, 1, ("q",)), facts=1))
+    text = failure_analysis_text(
+        breakdown(OutcomeFacts("found", None, 0, ()), OutcomeFacts("not_retrieved", None, 1, ("q",)), facts=1)
+    )
     assert "at k = 5: 1 fact\n" in text
     assert "found by rank 5                               0    0.0 %\n" in text
     assert text.endswith("in the chunks, not among the candidates       1  100.0 %  q")
 
 
 def test_what_a_later_stage_made_findable_is_said_below() -> None:
-    made = (Loss("made_findable", "expand", 2, ("a", "b")),)
-    text = loss_text(breakdown(Loss("found", None, 2, ("a", "b")), facts=2, made=made))
+    made = (OutcomeFacts("made_findable", "expand", 2, ("a", "b")),)
+    text = failure_analysis_text(breakdown(OutcomeFacts("found", None, 2, ("a", "b")), facts=2, made=made))
     assert text.splitlines()[-1] == "  2 facts of these only since expand (no candidate held them): a, b"
 
 
@@ -72,11 +74,11 @@ def test_bounds_are_marked_and_exact_figures_are_not() -> None:
 
 
 def test_an_explanation_names_the_facts_the_hits_and_the_values() -> None:
-    pieces = (
-        Piece(1, 1, 2, "chunk contains passage", 0, 99, 99, counts=True, satisfies=True, share=1.0),
-        Piece(1, 2, 1, "same id", 0, 0, 0, counts=True, satisfies=False, share=0.0),
+    overlaps = (
+        Overlap(1, 1, 2, "chunk contains passage", 0, 99, 99, counts=True, satisfies=True, share=1.0),
+        Overlap(1, 2, 1, "same id", 0, 0, 0, counts=True, satisfies=False, share=0.0),
     )
-    found = ExplainedHit(Hit(Chunk("so the\nkeeper…", doc_id="tower", start=3, end=105), 2, 0.25), pieces, (0.5, 0.0))
+    found = ExplainedHit(Hit(Chunk("so the\nkeeper…", doc_id="tower", start=3, end=105), 2, 0.25), overlaps, (0.5, 0.0))
     other = ExplainedHit(Hit(Chunk("else"), 1), (), (0.0, 0.0))
     lines = explanation_text(explanation(QUERY, other, found)).splitlines()
     assert lines[:2] == ["q: Who kept the light?", "stage rerank, match by containment"]
@@ -95,9 +97,9 @@ def test_an_explanation_names_the_facts_the_hits_and_the_values() -> None:
 
 
 def test_a_hit_that_earned_nothing_or_lost_something_says_so() -> None:
-    piece = Piece(1, 1, 1, "chunk overlaps passage", 0, 9, 99, counts=False, satisfies=False, share=9 / 99)
-    nothing = ExplainedHit(Hit(Chunk("a"), 1), (piece,), (0.0, 0.0))
-    loss = ExplainedHit(Hit(Chunk("b"), 2), (piece,), (-0.25, 0.0))
+    overlap = Overlap(1, 1, 1, "chunk overlaps passage", 0, 9, 99, counts=False, satisfies=False, share=9 / 99)
+    nothing = ExplainedHit(Hit(Chunk("a"), 1), (overlap,), (0.0, 0.0))
+    loss = ExplainedHit(Hit(Chunk("b"), 2), (overlap,), (-0.25, 0.0))
     text = explanation_text(explanation(QUERY, nothing, loss))
     assert "rank 1: unknown document  “a”" in text
     assert "characters 0–9 of 99 (9%), which is no match by itself\n    earned: nothing\n" in text
@@ -106,10 +108,10 @@ def test_a_hit_that_earned_nothing_or_lost_something_says_so() -> None:
 
 def test_control_characters_of_questions_chunks_and_errors_do_not_reach_the_terminal() -> None:
     query = Query("q\x1b[2J", "Who?\x1b[31m", (Fact((Passage("a\x1b]0;b\x07"),)),))
-    piece = Piece(1, 1, 1, "same id", 0, 0, 0, counts=True, satisfies=True, share=0.0)
-    hit = ExplainedHit(Hit(Chunk("\x9b31m text", doc_id="d\x1b"), 1), (piece,), (0.0, 0.0))
+    overlap = Overlap(1, 1, 1, "same id", 0, 0, 0, counts=True, satisfies=True, share=0.0)
+    hit = ExplainedHit(Hit(Chunk("\x9b31m text", doc_id="d\x1b"), 1), (overlap,), (0.0, 0.0))
     text = explanation_text(explanation(query, hit, error="no \x1b[0m index"))
-    losses = loss_text(breakdown(Loss("dropped", "re\x1brank", 1, ("q\x1b",)), facts=1))
+    losses = failure_analysis_text(breakdown(OutcomeFacts("dropped", "re\x1brank", 1, ("q\x1b",)), facts=1))
     assert not {"\x1b", "\x07", "\x9b"} & set(text + losses)
 
 

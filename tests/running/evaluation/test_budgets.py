@@ -206,7 +206,7 @@ def test_no_token_is_counted_unless_asked_for(monkeypatch: pytest.MonkeyPatch) -
 
 def test_loss_and_headroom_look_at_the_candidates_where_only_budgets_were_scored() -> None:
     evaluation = measure(ks=(tokens(9),))
-    assert (evaluation.loss().k, evaluation.headroom().k) == (3, 3)
+    assert (evaluation.failure_analysis().k, evaluation.headroom().k) == (3, 3)
 
 
 def test_context_tokens_are_shown_as_what_they_are() -> None:

@@ -180,9 +180,9 @@ def test_what_comes_back_empty_counts_0_and_is_noted():
         ("ragas", "is left out of the means of Precision and F1; elsewhere it counts 0"),
     ],
 )
-def test_what_comes_back_empty_is_noted_as_the_profile_counts_it(profile, fate):
+def test_what_comes_back_empty_is_noted_as_the_profile_counts_it(profile, outcome_of_fact):
     evaluation = measure(FakeRetriever({**RESULTS, "Who kept the light?": []}), profile=profile)
-    assert f"retrieve: 1 query with labels came back empty and {fate}" in notes(evaluation).splitlines()
+    assert f"retrieve: 1 query with labels came back empty and {outcome_of_fact}" in notes(evaluation).splitlines()
     found = {str(metric): evaluation.scores.n("retrieve", metric) for metric in evaluation.scores.metrics}
     assert found["recall@3"] == (2 if profile == "autorag" else 3)
     assert found["precision@3"] == (2 if profile in ("autorag", "ragas") else 3)

@@ -86,10 +86,10 @@ def test_labels_are_replaced_and_not_piled_up(ranked, tmp_path):
 
 def test_what_the_chunks_allow_is_known_only_while_no_fact_changes(ranked):
     first = ranked([2, None], chunks=["nothing to the point, line 2"])
-    assert first.loss().chunks_known
-    assert rescore(first, labels=list(first.dataset), **METRICS).loss().chunks_known
+    assert first.failure_analysis().chunks_known
+    assert rescore(first, labels=list(first.dataset), **METRICS).failure_analysis().chunks_known
     again = rescore(first, labels=moved(first), **METRICS)
-    assert not again.loss().chunks_known
+    assert not again.failure_analysis().chunks_known
     with pytest.raises(ConfigurationError, match="does not tell its chunks"):
         rescore(first, labels=moved(first), metrics=("span_precision_omega",))
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.analysis.records import EvaluationRecord
-    from raglift.matching.matches import Judgements
+    from raglift.matching.matches import MatchTable
     from raglift.records.dataset import Dataset
     from raglift.records.labels import Query
 
@@ -144,7 +144,7 @@ class Reasons:
 
     evaluation: EvaluationRecord
     stage: str
-    judged: dict[str, Judgements]
+    judged: dict[str, MatchTable]
     """What the stage matched, for each profile."""
     query: int
     """The number of the query."""

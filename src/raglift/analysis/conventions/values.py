@@ -13,7 +13,7 @@ import numpy as np
 from raglift.analysis.conventions.records import RankedHit
 from raglift.analysis.upper_bound import rule_of
 from raglift.errors import ConfigurationError
-from raglift.matching.match import judge, reach_of
+from raglift.matching.match import match_rankings, span_upper_bound_of
 from raglift.matching.rule import MatchRule
 from raglift.metrics.budgets import within_budget
 from raglift.metrics.computing import compute, rankings_by_stage, score, title
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from raglift.analysis.conventions.records import State
     from raglift.analysis.records import EvaluationRecord
-    from raglift.matching.matches import Judgements
+    from raglift.matching.matches import MatchTable
     from raglift.metrics.profiles.hits import RelevantHits
     from raglift.records.rankings import Hit
 
@@ -233,7 +233,7 @@ _WAYS: dict[tuple[str, str], Callable[[Counts], Told]] = {
 class Counts:
     """One query's ranking, cut at a metric's depth."""
 
-    judged: Judgements
+    judged: MatchTable
     """What the stage matched, of all queries."""
     query: int
     """The number of the query."""
@@ -243,7 +243,7 @@ class Counts:
     """By whose rule it was judged."""
 
     @classmethod
-    def of(cls, judged: Judgements, query: int, metric: Metric, profile: str = DEFAULT.name) -> Counts:
+    def of(cls, judged: MatchTable, query: int, metric: Metric, profile: str = DEFAULT.name) -> Counts:
         """Return the counts of a query; a token budget is a depth like any other from here on."""
         if metric.budget is None:
             return cls(judged, query, metric, profile)
@@ -323,7 +323,7 @@ def rule_for(evaluation: EvaluationRecord, profile: str) -> MatchRule:
     return replace(rule, minimum_length=theirs.minimum_length)
 
 
-def judged_by_profile(evaluation: EvaluationRecord, stage: str, metrics: Iterable[Metric]) -> dict[str, Judgements]:
+def judged_by_profile(evaluation: EvaluationRecord, stage: str, metrics: Iterable[Metric]) -> dict[str, MatchTable]:
     """Return what one stage matched under each profile; profiles of one rule share it.
 
     Args:
@@ -334,22 +334,22 @@ def judged_by_profile(evaluation: EvaluationRecord, stage: str, metrics: Iterabl
     queries, inventory = evaluation.dataset.queries, evaluation.run.inventory
     place = evaluation.scores.stages.index(stage)
     wants_reach = inventory is not None and any(MEASURES[metric.name].needs_chunks for metric in metrics)
-    known = evaluation.judgements[place] if evaluation.judgements else None
-    by_rule: dict[MatchRule, Judgements] = {}
+    known = evaluation.match_table[place] if evaluation.match_table else None
+    by_rule: dict[MatchRule, MatchTable] = {}
     if known is not None and (known.reach is not None or not wants_reach):
         by_rule[rule_of(evaluation)] = known
     counter = None if known is None else known.counter
     for rule in [rule_for(evaluation, profile) for profile in PROFILES]:
         if rule not in by_rule:
-            reach = reach_of(queries, inventory, rule) if wants_reach and inventory is not None else None
+            reach = span_upper_bound_of(queries, inventory, rule) if wants_reach and inventory is not None else None
             rankings = rankings_by_stage(evaluation.run)[place]
-            (by_rule[rule],) = judge(queries, [rankings], rule, reach=reach, counter=counter)
+            (by_rule[rule],) = match_rankings(queries, [rankings], rule, reach=reach, counter=counter)
             counter = by_rule[rule].counter
     return {profile: by_rule[rule_for(evaluation, profile)] for profile in PROFILES}
 
 
 def values_under(
-    evaluation: EvaluationRecord, stage: str, judged: Judgements, metrics: Sequence[Metric], profile: str
+    evaluation: EvaluationRecord, stage: str, judged: MatchTable, metrics: Sequence[Metric], profile: str
 ) -> NDArray[np.float64]:
     """Return an array of shape (metrics, queries), as `score` makes it; NaN where a query is left out of the mean."""
     info = next(info for info in evaluation.run.stages if info.name == stage)
@@ -361,13 +361,13 @@ def values_under(
 # The ranking that is explained: which hit is relevant, for which fact.
 
 
-def relevant_ranks(judged: Judgements, query: int, metric: Metric) -> list[int]:
+def relevant_ranks(judged: MatchTable, query: int, metric: Metric) -> list[int]:
     """Return the ranks of a query's relevant hits, down to the metric's depth."""
     return Counts.of(judged, query, metric).relevant_ranks()
 
 
 def ranked_hits(
-    judged: Mapping[str, Judgements], query: int, hits: Sequence[Hit], metrics: Sequence[Metric]
+    judged: Mapping[str, MatchTable], query: int, hits: Sequence[Hit], metrics: Sequence[Metric]
 ) -> tuple[RankedHit, ...]:
     """Return the hits of a query, down to the deepest of some metrics, with the facts that each matches.
 
@@ -384,7 +384,7 @@ def ranked_hits(
     return tuple(RankedHit(hit, facts.get(hit.rank, ()), _only_under(relevant, hit.rank)) for hit in hits[:deepest])
 
 
-def _relevant(judged: Judgements, query: int) -> set[int]:
+def _relevant(judged: MatchTable, query: int) -> set[int]:
     return set(judged.matches.rank[judged.matches.query == query].tolist())
 
 
@@ -394,7 +394,7 @@ def _only_under(relevant: Mapping[str, set[int]], rank: int) -> tuple[str, ...]:
     return () if len(under) == len(relevant) else under
 
 
-def _facts(judged: Mapping[str, Judgements], query: int) -> dict[int, tuple[tuple[int, State], ...]]:
+def _facts(judged: Mapping[str, MatchTable], query: int) -> dict[int, tuple[tuple[int, State], ...]]:
     """Return for each rank the facts that it matches under any profile, from 1; the default's word comes first."""
     found: dict[int, dict[int, State]] = {}
     for of_profile in [judged[DEFAULT.name], *judged.values()]:

@@ -14,7 +14,7 @@ from raglift.components.retrievers import BM25Retriever, DenseRetriever, HybridR
 from raglift.errors import ConfigurationError, ModelOutputError
 from raglift.judging.prompts import load_prompt
 from raglift.llm.language_models import language_model
-from raglift.matching.match import judge
+from raglift.matching.match import match_rankings
 from raglift.matching.provenance import Provenance
 from raglift.metrics.computing import rankings_by_stage, score
 from raglift.metrics.graded_measures import NDCG
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from raglift.adapters.stages import Stage
     from raglift.llm.replies import FilledPrompt
-    from raglift.matching.matches import Judgements
+    from raglift.matching.matches import MatchTable
     from raglift.matching.rule import MatchRule
     from raglift.metrics.computing import Scores
     from raglift.records.rankings import Hit, Ranking, Trace
@@ -365,13 +365,13 @@ class Assistant:
             return {}, None
         infos = tuple(StageInfo(stage.name, stage.system, stage.depth_fixed) for stage in self._stages)
         run = Run(infos, (trace,), {})
-        judged = judge([query], rankings_by_stage(run), self._rule)
+        judged = match_rankings([query], rankings_by_stage(run), self._rule)
         metrics = [metric @ self.k for metric in METRICS]
         scores = score(run, Dataset((query,)), judged, metrics, self.profile)
         return {info.name: labels_by_rank(each) for info, each in zip(infos, judged, strict=True)}, scores
 
 
-def labels_by_rank(judged: Judgements) -> dict[int, tuple[int, ...]]:
+def labels_by_rank(judged: MatchTable) -> dict[int, tuple[int, ...]]:
     """Return, for each rank of one question's hits that matches any label, the numbers of these labels from 1."""
     found: dict[int, set[int]] = {}
     for rank, fact in zip(judged.matches.rank.tolist(), judged.matches.fact.tolist(), strict=True):

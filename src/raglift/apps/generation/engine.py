@@ -28,7 +28,7 @@ from raglift.apps.generation.drafts import (
 )
 from raglift.apps.generation.filters import SYNTHETIC, Asked, GenerationRecord
 from raglift.apps.generation.passages import Passages, Sampler
-from raglift.apps.generation.report import generation_brief, generation_text, notes_on, style_report
+from raglift.apps.generation.report import generation_summary, generation_text, notes_on, style_report
 from raglift.auditing.relabelling import Quotes
 from raglift.base.limits import user_path
 from raglift.datasets.formats.catalogue import write_dataset
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 _LINES = (".jsonl", ".ndjson")
 
 text_of.register(GenerationRecord, generation_text)
-summary_of.register(GenerationRecord, generation_brief)
+summary_of.register(GenerationRecord, generation_summary)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -161,7 +161,7 @@ def _excerpt(text: str) -> str:
 # What came of writing questions, in short: for a notebook, or as Markdown.
 
 
-def generation_brief(generation: GenerationRecord) -> Document:
+def generation_summary(generation: GenerationRecord) -> Document:
     """Return the report: how many of each style, and what was thrown away with examples."""
     return Document(
         generation.dataset.name,

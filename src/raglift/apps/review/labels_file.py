@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from raglift.base.limits import is_there, user_path
 from raglift.base.replacing import NOTHING_WRITTEN, replacing_file
 from raglift.base.strict_files import decode_lines
-from raglift.base.validation import Place, quoted
+from raglift.base.validation import Location, quoted
 from raglift.datasets.jsonl import check_queries, passage_value, placed_value, read_queries
 from raglift.errors import ConfigurationError, DatasetError, Fault, MissingDependency
 
@@ -93,7 +93,7 @@ class LabelsFile:
         data = self.path.read_bytes()
         if hashlib.sha256(data).hexdigest() != before:
             return self.read()  # it was changed between the two
-        lines = [line for _, line in decode_lines(data, Place(self.path.name, []))]
+        lines = [line for _, line in decode_lines(data, Location(self.path.name, []))]
         by_id = dict(zip((query.id for query in queries), lines, strict=True))
         return Content({query.id: query for query in queries}, by_id, before)
 
@@ -172,10 +172,10 @@ class LabelsFile:
             DatasetError: it cannot be written.
         """
         names = (self.path.with_name(f"{self.path.stem}.{what}-{n}.jsonl") for n in range(1, _MOST_COPIES))
-        place = next(name for name in names if not is_there(name))
-        with replacing_file(place) as file:
+        location = next(name for name in names if not is_there(name))
+        with replacing_file(location) as file:
             file.writelines(line + "\n" for line in lines.values())
-        return place
+        return location
 
     def _replace(self, lines: Mapping[str, str], queries: Mapping[str, Query]) -> None:
         text = "".join(line + "\n" for line in lines.values())
@@ -207,10 +207,10 @@ def hold(path: Path) -> Iterator[None]:
         from filelock import FileLock, Timeout
     except ImportError as error:
         raise MissingDependency(error.name or "filelock", "review", "raglift review") from None
-    place = user_path(path).resolve()
+    location = user_path(path).resolve()
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(place.with_name(f".{place.name}.lock"))
+        location.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(location.with_name(f".{location.name}.lock"))
         lock.acquire(timeout=0)
     except Timeout:
         raise ConfigurationError(

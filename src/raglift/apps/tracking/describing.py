@@ -173,7 +173,7 @@ def _counts(evaluation: Evaluation) -> Iterator[tuple[str, float]]:
     yield "queries/asked", len(traces)
     yield "queries/failed", sum(trace.error is not None for trace in traces)
     yield "queries/unlabelled", sum(not query.facts for query in evaluation.dataset.queries)
-    losses = evaluation.loss()
+    losses = evaluation.failure_analysis()
     yield "facts/all", losses.facts
     for outcome in dict.fromkeys(loss.outcome for loss in losses.losses):
         yield f"facts/{outcome}", sum(loss.facts for loss in losses.losses if loss.outcome == outcome)

@@ -22,7 +22,7 @@ from pydantic import (
 
 from raglift.base.limits import user_path
 from raglift.base.strict_files import NotYaml, YamlFields, parse_text
-from raglift.base.validation import Place, described, faults_of, nearest, path_text, quoted, several_wrong, wrong
+from raglift.base.validation import Location, described, faults_of, nearest, path_text, quoted, several_wrong, wrong
 from raglift.errors import ConfigurationError, Fault, MappingError, MissingKey
 
 if TYPE_CHECKING:
@@ -258,19 +258,19 @@ def _yaml_fields(file: Path, reading: YamlFields) -> dict[str, Any]:
 
 def _json_fields(file: Path) -> dict[str, Any]:
     faults: list[Fault] = []
-    place = Place(file.name, faults)
+    location = Location(file.name, faults)
     try:
         with file.open("rb") as stream:
             data = stream.read(_MOST_BYTES + 1)
         if len(data) > _MOST_BYTES:
-            place.fault(f"more than {_MOST_BYTES:,} bytes", "a mapping, which is short")
+            location.fault(f"more than {_MOST_BYTES:,} bytes", "a mapping, which is short")
             raise MappingError(str(file), faults)
-        given = parse_text(data.decode("utf-8-sig"), place)
+        given = parse_text(data.decode("utf-8-sig"), location)
     except OSError as error:
-        place.fault(error.strerror or type(error).__name__, f"a JSON file at {file}")
+        location.fault(error.strerror or type(error).__name__, f"a JSON file at {file}")
         given = None
     except UnicodeDecodeError:
-        place.fault("bytes that are not UTF-8", "text in UTF-8")
+        location.fault("bytes that are not UTF-8", "text in UTF-8")
         given = None
     if given is None:
         raise MappingError(str(file), faults)
@@ -378,7 +378,7 @@ def _copied(value: Any, keys: Keys, faults: list[tuple[Keys, str, str]]) -> Any:
     if len(keys) > _DEEPEST:
         faults.append((keys[:1], "values that lie deeper", f"at most {_DEEPEST} deep"))
     elif isinstance(value, (list, tuple)):
-        return [_copied(each, (*keys, place), faults) for place, each in enumerate(value)]
+        return [_copied(each, (*keys, location), faults) for location, each in enumerate(value)]
     elif isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
         return {name: _copied(each, (*keys, name), faults) for name, each in value.items()}
     elif isinstance(value, str):

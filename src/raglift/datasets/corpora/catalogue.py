@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from raglift.base.cache import cache_folder
 from raglift.base.limits import is_folder, is_there, user_path
 from raglift.base.strict_files import read_bytes
-from raglift.base.validation import Place, nearest, quoted
+from raglift.base.validation import Location, nearest, quoted
 from raglift.datasets.corpora.descriptor import DESCRIPTOR, CorpusText, Descriptor, read_descriptor
 from raglift.datasets.documents import read_documents
 from raglift.errors import CorpusError, CorpusMissing, DatasetError
@@ -100,7 +100,7 @@ class Corpus:
     @property
     def path(self) -> Path | None:
         """Where its text, or its folder of documents, is on this machine; None when it is not there."""
-        return next((place for place in self.places if is_there(place)), None)
+        return next((location for location in self.places if is_there(location)), None)
 
     @property
     def status(self) -> str:
@@ -122,15 +122,15 @@ class Corpus:
             raise CorpusMissing(self._missing())
         if self.text is None:
             return read_documents(path)
-        place = Place(path.name, [])
-        data = read_bytes(path, place)
-        document = None if data is None else self.text.parse(data, place)
+        location = Location(path.name, [])
+        data = read_bytes(path, location)
+        document = None if data is None else self.text.parse(data, location)
         if document is None:
-            raise DatasetError(str(path), place.faults)
+            raise DatasetError(str(path), location.faults)
         return (document,)
 
     def _missing(self) -> str:
-        places = "\n".join(f"  {place}" for place in self.places)
+        places = "\n".join(f"  {location}" for location in self.places)
         if self.text is None:
             return f"the documents of corpus {self.name!r} are missing; looked for:\n{places}"
         return (

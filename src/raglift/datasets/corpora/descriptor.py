@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from raglift.base.display import UNPRINTABLE
 from raglift.base.strict_files import decode_text, read_bytes
-from raglift.base.validation import Place, check_fields, shown
+from raglift.base.validation import Location, check_fields, shown
 from raglift.errors import DatasetError
 from raglift.records.documents import Document
 
@@ -162,14 +162,14 @@ class CorpusText:
     sha256: str | None = None
     """Of an edition that is known to work: a record, not a condition. The labels judge an edition."""
 
-    def parse(self, data: bytes, place: Place) -> Document | None:
+    def parse(self, data: bytes, location: Location) -> Document | None:
         """Return the document in the bytes of a file; None, and a fault, when they are not text.
 
         Args:
             data: the file.
-            place: the file, for the fault.
+            location: the file, for the fault.
         """
-        text = decode_text(data, place)
+        text = decode_text(data, location)
         if text is None:
             return None
         return Document(self.doc, strip_gutenberg(text) if self.format == "gutenberg" else text)
@@ -205,8 +205,8 @@ def read_descriptor(path: Path) -> Descriptor:
         DatasetError: it cannot be read, or a field is unknown, missing or malformed; every fault is listed.
     """
     faults: list[Fault] = []
-    place = Place(path.name, faults)
-    table = _Table(_parse(path, place), place)
+    location = Location(path.name, faults)
+    table = _Table(_parse(path, location), location)
     if not faults:
         table.allow(*_TEXTS, "sources", "documents", "text")
         texts = {name: table.text(name) for name in _TEXTS}
@@ -215,20 +215,20 @@ def read_descriptor(path: Path) -> Descriptor:
         text = _read_text(table.table("text")) if "text" in table.fields else None
         if ("documents" in table.fields) == ("text" in table.fields):
             found = "documents and [text]" if documents else "neither documents nor [text]"
-            place.fault(found, "one of the two: a folder of documents, or a text to download")
+            location.fault(found, "one of the two: a folder of documents, or a text to download")
     if faults:
         raise DatasetError(str(path), faults)
     return Descriptor(**texts, sources=sources, documents=documents, text=text)
 
 
-def _parse(path: Path, place: Place) -> dict[str, Any]:
-    data = read_bytes(path, place)
-    text = None if data is None else decode_text(data, place)
+def _parse(path: Path, location: Location) -> dict[str, Any]:
+    data = read_bytes(path, location)
+    text = None if data is None else decode_text(data, location)
     if text is not None:
         try:
             return tomllib.loads(text)
         except (ValueError, RecursionError) as error:  # also an integer of thousands of digits
-            place.fault(f"no valid TOML ({error})", "TOML")
+            location.fault(f"no valid TOML ({error})", "TOML")
     return {}
 
 
@@ -243,10 +243,10 @@ def _read_text(table: _Table) -> CorpusText:
         sha256=table.text("sha256") if "sha256" in table.fields else None,
     )
     if text.format and text.format not in FORMATS:
-        (table.place / "format").fault(shown(text.format), "one of " + ", ".join(FORMATS))
+        (table.location / "format").fault(shown(text.format), "one of " + ", ".join(FORMATS))
     for index, url in enumerate(text.urls):
         if url and not is_allowed(url):
-            (table.place / "urls" / index).fault(shown(url), "an https:// address")
+            (table.location / "urls" / index).fault(shown(url), "an https:// address")
     return text
 
 
@@ -255,46 +255,46 @@ class _Table:
     """A TOML table; what it lacks is noted as a fault and read as empty."""
 
     fields: Mapping[str, Any]
-    place: Place
+    location: Location
 
     def allow(self, *names: str) -> None:
-        check_fields(self.fields, names, self.place)
+        check_fields(self.fields, names, self.location)
 
     def text(self, name: str) -> str:
-        return self._text(self.fields.get(name), self.place / name)
+        return self._text(self.fields.get(name), self.location / name)
 
     def texts(self, name: str) -> tuple[str, ...]:
         values = self.fields.get(name)
-        place = self.place / name
+        location = self.location / name
         if isinstance(values, list) and values:
-            return tuple(self._text(value, place / index) for index, value in enumerate(values))
-        place.fault("no such field" if values is None else shown(values), "a list of texts that is not empty")
+            return tuple(self._text(value, location / index) for index, value in enumerate(values))
+        location.fault("no such field" if values is None else shown(values), "a list of texts that is not empty")
         return ()
 
     def file_name(self, name: str) -> str:
         value = self.text(name)
         # a corpus may come from anyone: it names nothing outside its own folder
         if value and (len(PurePosixPath(value).parts) != 1 or value.startswith(".") or _NO_NAME.search(value)):
-            (self.place / name).fault(shown(value), "a name in the folder of the corpus, without any path")
+            (self.location / name).fault(shown(value), "a name in the folder of the corpus, without any path")
         return value
 
     def positive(self, name: str) -> int:
         value = self.fields.get(name)
         if type(value) is int and value > 0:
             return value
-        (self.place / name).fault("no such field" if value is None else shown(value), "an integer above 0")
+        (self.location / name).fault("no such field" if value is None else shown(value), "an integer above 0")
         return 0
 
     def table(self, name: str) -> _Table:
         value = self.fields[name]
-        place = self.place / name
+        location = self.location / name
         if isinstance(value, dict):
-            return _Table(value, place)
-        place.fault(shown(value), f"a table: [{name}]")
-        return _Table({}, place)
+            return _Table(value, location)
+        location.fault(shown(value), f"a table: [{name}]")
+        return _Table({}, location)
 
-    def _text(self, value: object, place: Place) -> str:
+    def _text(self, value: object, location: Location) -> str:
         if isinstance(value, str) and value.strip():
             return value
-        place.fault("no such field" if value is None else shown(value), "a text that is not empty")
+        location.fault("no such field" if value is None else shown(value), "a text that is not empty")
         return ""

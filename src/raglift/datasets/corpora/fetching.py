@@ -13,7 +13,7 @@ from tenacity import Retrying
 
 from raglift.base.replacing import beside
 from raglift.base.retrying import RetryPolicy, is_transient
-from raglift.base.validation import Place
+from raglift.base.validation import Location
 from raglift.datasets.corpora.catalogue import Corpus, find_corpus
 from raglift.datasets.corpora.descriptor import is_allowed
 from raglift.datasets.jsonl import read_queries
@@ -179,10 +179,10 @@ def fetch(
 
 def _check_labels(data: bytes, text: CorpusText, corpus: Corpus) -> None:
     """Raise unless the bytes are a text in which every label of the corpus resolves."""
-    place = Place("the text", [])
-    document = text.parse(data, place)
+    location = Location("the text", [])
+    document = text.parse(data, location)
     if document is None:
-        raise CorpusError("; ".join(str(fault) for fault in place.faults))
+        raise CorpusError("; ".join(str(fault) for fault in location.faults))
     try:
         read_queries(corpus.queries_path, (document,))
     except DatasetError as error:

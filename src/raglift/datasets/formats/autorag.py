@@ -6,9 +6,9 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.limits import allowed, fits, is_file, is_folder, most_bytes, rows_at_a_time
-from raglift.base.validation import Place, quoted, shown
+from raglift.base.validation import Location, quoted, shown
 from raglift.datasets.documents import read_documents
-from raglift.datasets.formats.capabilities import Room, any_metadata
+from raglift.datasets.formats.capabilities import Capabilities, any_metadata
 from raglift.datasets.formats.judged_documents import judged_document, whole_document
 from raglift.errors import ConfigurationError, DatasetError, Fault
 from raglift.records.documents import Document
@@ -32,7 +32,7 @@ LABELS = ("spans", "texts", "ids")
 _BESIDE = ("path", "start_end_idx")
 _MODIFIED = "last_modified_datetime"  # which AutoRAG asks for in the metadata of each row
 
-ROOM = Room(
+CAPABILITIES = Capabilities(
     title="AutoRAG",
     holds=lambda passage, documents: (
         judged_document(passage, documents) is not None or (passage.chunk_id or "") in documents
@@ -83,9 +83,9 @@ def read_autorag(
 
 
 def _read_corpus(path: Path, faults: list[Fault]) -> dict[str, Document]:
-    place = Place(path.name, faults)
+    location = Location(path.name, faults)
     documents: dict[str, Document] = {}
-    for row, here in _rows(path, ("doc_id", "contents"), ("metadata", *_BESIDE), place):
+    for row, here in _rows(path, ("doc_id", "contents"), ("metadata", *_BESIDE), location):
         doc_id = read_string(row["doc_id"], here / "doc_id")
         text = read_characters(row["contents"], here / "contents")
         metadata = row.get("metadata")
@@ -103,7 +103,7 @@ def _read_corpus(path: Path, faults: list[Fault]) -> dict[str, Document]:
 
 def _read_qa(path: Path, documents: Mapping[str, Document], labels: str, faults: list[Fault]) -> tuple[Query, ...]:
     queries: dict[str, Query] = {}
-    for row, here in _rows(path, ("qid", "query", "retrieval_gt"), (), Place(path.name, faults)):
+    for row, here in _rows(path, ("qid", "query", "retrieval_gt"), (), Location(path.name, faults)):
         query_id = read_string(row["qid"], here / "qid") or ""
         text = read_string(row["query"], here / "query") or ""
         facts = _read_facts(row["retrieval_gt"], documents, labels, here / "retrieval_gt")
@@ -113,14 +113,14 @@ def _read_qa(path: Path, documents: Mapping[str, Document], labels: str, faults:
     return tuple(queries.values())
 
 
-def _read_facts(value: Any, documents: Mapping[str, Document], labels: str, place: Place) -> tuple[Fact, ...]:
+def _read_facts(value: Any, documents: Mapping[str, Document], labels: str, location: Location) -> tuple[Fact, ...]:
     groups = value if isinstance(value, list) else [] if value is None else [value]
     if not any(groups):
         return ()
     facts = []
     for index, group in enumerate(groups):
         ids = group if isinstance(group, list) else [group]
-        here = place / index
+        here = location / index
         if not ids:
             here.fault("an empty group", "at least one id")
         passages = []
@@ -144,8 +144,8 @@ def _passage(doc_id: str, documents: Mapping[str, Document], labels: str) -> Pas
 
 
 def _rows(
-    path: Path, needed: Collection[str], optional: Collection[str], place: Place
-) -> Iterator[tuple[dict[str, Any], Place]]:
+    path: Path, needed: Collection[str], optional: Collection[str], location: Location
+) -> Iterator[tuple[dict[str, Any], Location]]:
     """Yield the rows of a Parquet file with their places; a column of another type is a fault."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -153,41 +153,41 @@ def _rows(
     try:
         with pq.ParquetFile(path) as file:
             names = file.schema_arrow.names
-            if not _has_columns(file.schema_arrow, needed, optional, place):
+            if not _has_columns(file.schema_arrow, needed, optional, location):
                 return
             columns = [name for name in (*needed, *optional) if name in names]
-            if not fits(path, file, columns, place, as_objects=True):
+            if not fits(path, file, columns, location, as_objects=True):
                 return
             number = taken = 0
             for batch in file.iter_batches(batch_size=rows_at_a_time(file, columns, _ROWS), columns=columns):
                 taken += batch.nbytes
                 if taken > most_bytes():
-                    place.fault(f"values that unpack to more than {most_bytes():,} bytes", allowed())
+                    location.fault(f"values that unpack to more than {most_bytes():,} bytes", allowed())
                     return
                 for row in batch.to_pylist():
                     number += 1
-                    yield row, place / f"row {number}"
+                    yield row, location / f"row {number}"
     except (OSError, OverflowError, ValueError, pa.ArrowException) as error:  # ValueError: texts that are not UTF-8
-        place.fault(f"no readable Parquet file ({str(error).partition(chr(10))[0]})", f"a Parquet file at {path}")
+        location.fault(f"no readable Parquet file ({str(error).partition(chr(10))[0]})", f"a Parquet file at {path}")
 
 
-def _has_columns(schema: pa.Schema, needed: Collection[str], optional: Collection[str], place: Place) -> bool:
-    known = len(place.faults)
+def _has_columns(schema: pa.Schema, needed: Collection[str], optional: Collection[str], location: Location) -> bool:
+    known = len(location.faults)
     for name in (*needed, *optional):
         if schema.names.count(name) > 1:
-            (place / name).fault(f"{schema.names.count(name)} columns of this name", "one column of each name")
-    if len(place.faults) > known:
+            (location / name).fault(f"{schema.names.count(name)} columns of this name", "one column of each name")
+    if len(location.faults) > known:
         return False
     for name in needed:
         if name not in schema.names:
-            place.fault(f"the columns {', '.join(map(quoted, schema.names))}", f"a column {name}")
+            location.fault(f"the columns {', '.join(map(quoted, schema.names))}", f"a column {name}")
             continue
         kind = schema.field(name).type
         depths = (0, 1, 2) if name == "retrieval_gt" else (0,)
         if _depth(kind) not in depths:
             expected = "texts, or lists of texts, or lists of lists of texts" if len(depths) > 1 else "texts"
-            (place / name).fault(f"a column of type {quoted(kind)}", expected)
-    return len(place.faults) == known
+            (location / name).fault(f"a column of type {quoted(kind)}", expected)
+    return len(location.faults) == known
 
 
 def _depth(kind: pa.DataType) -> int | None:
@@ -217,7 +217,7 @@ def write_autorag(dataset: Dataset, folder: Path) -> None:
     The answers of `generation_gt`, which datasets of raglift's do not have, are empty lists.
 
     Args:
-        dataset: what fits `ROOM`.
+        dataset: what fits `CAPABILITIES`.
         folder: an empty folder.
 
     Raises:

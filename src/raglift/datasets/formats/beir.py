@@ -6,10 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.strict_files import parse_object, stream_lines
-from raglift.base.validation import Place, quoted
+from raglift.base.validation import Location, quoted
 from raglift.datasets.documents import read_document_lines, read_documents, write_document_lines
-from raglift.datasets.formats.capabilities import Room, json_metadata
-from raglift.datasets.formats.judged_documents import Judgements, Topic, judged_document, judged_documents, read_grade
+from raglift.datasets.formats.capabilities import Capabilities, json_metadata
+from raglift.datasets.formats.judged_documents import MatchTable, Topic, judged_document, judged_documents, read_grade
 from raglift.records.parsing import read_id, read_string
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ CORPUS, QUERIES, QRELS = "corpus.jsonl", "queries.jsonl", "qrels"
 _HEADER = "query-id\tcorpus-id\tscore"
 _COLUMNS = "query-id, corpus-id and score with tabs between them"
 
-ROOM = Room(
+CAPABILITIES = Capabilities(
     title="BEIR",
     holds=lambda passage, documents: judged_document(passage, documents) is not None,
     form="a whole document",
@@ -68,7 +68,7 @@ def read_beir(
 
 
 def _read_topics(path: Path, faults: list[Fault]) -> Iterator[Topic]:
-    for here, line in stream_lines(path, Place(path.name, faults)):
+    for here, line in stream_lines(path, Location(path.name, faults)):
         entry = parse_object(line, here)
         if entry is None:
             continue
@@ -88,16 +88,16 @@ def _tags(metadata: Any) -> tuple[str, ...]:
     return tuple(tags) if given and tags else ()
 
 
-def _read_qrels(folder: Path, split: str, faults: list[Fault]) -> Judgements | None:
+def _read_qrels(folder: Path, split: str, faults: list[Fault]) -> MatchTable | None:
     path = folder / QRELS / f"{split}.tsv"
     splits = {file.stem: file for file in (folder / QRELS).glob("*.tsv")}
     if split not in splits:
         known = ", ".join(f"split={quoted(name)}" for name in sorted(splits)) or "a file qrels/<split>.tsv"
-        Place(str(folder), faults).fault(f"no {QRELS}/{split}.tsv", f"one of {known}" if splits else known)
+        Location(str(folder), faults).fault(f"no {QRELS}/{split}.tsv", f"one of {known}" if splits else known)
         return None
-    judged = Judgements()
-    place = Place(f"{QRELS}/{path.name}", faults)
-    for here, line in stream_lines(path, place):
+    judged = MatchTable()
+    location = Location(f"{QRELS}/{path.name}", faults)
+    for here, line in stream_lines(path, location):
         columns = line.split("\t")
         if len(columns) != 3:
             here.fault(f"{len(columns)} columns", f"3 columns: {_COLUMNS}")
@@ -115,7 +115,7 @@ def _judged_elsewhere(folder: Path, split: str) -> set[str]:
     ids = set()
     for path in sorted(folder.glob("*.tsv")):
         if path.stem != split:
-            lines = stream_lines(path, Place(path.name, ignored))
+            lines = stream_lines(path, Location(path.name, ignored))
             ids |= {line.split("\t", 1)[0] for here, line in lines if here.line != 1}
     return ids
 
@@ -124,7 +124,7 @@ def write_beir(dataset: Dataset, folder: Path, *, split: str = "test") -> None:
     """Write the files of a BEIR folder.
 
     Args:
-        dataset: what fits `ROOM`.
+        dataset: what fits `CAPABILITIES`.
         folder: an empty folder.
         split: the name of the file in `qrels/`.
     """

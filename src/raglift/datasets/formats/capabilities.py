@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from raglift.base.strict_files import gives_back
-from raglift.base.validation import Place, nearest, quoted
+from raglift.base.validation import Location, nearest, quoted
 from raglift.datasets.jsonl import check_queries
 from raglift.errors import ConfigurationError
 from raglift.records.dataset import Dataset, check_documents
@@ -48,13 +48,13 @@ def json_metadata(metadata: Mapping[str, Any]) -> str | None:
     return next((str(name) for name, value in metadata.items() if not gives_back({name: value})), None)
 
 
-def is_span(passage: Passage, documents: Mapping[str, Document]) -> bool:  # noqa: ARG001 — as `Room.holds` is called
+def is_span(passage: Passage, documents: Mapping[str, Document]) -> bool:  # noqa: ARG001 — as `Capabilities.holds` is called
     """Whether a passage is a span of a document."""
     return passage.start is not None
 
 
 @dataclass(frozen=True)
-class Room:
+class Capabilities:
     """What a format has room for."""
 
     title: str
@@ -89,11 +89,11 @@ class Room:
     """Whether the format holds documents."""
     metadata: Callable[[Mapping[str, Any]], str | None] = no_metadata
     """Returns the name of a field of a document's metadata that it does not hold."""
-    also: Callable[[Query, Place], None] | None = None
+    also: Callable[[Query, Location], None] | None = None
     """Notes what else does not fit."""
 
 
-ANY_LABELS = Room(
+ANY_LABELS = Capabilities(
     title="",
     holds=lambda *_: True,
     form="any passage",
@@ -146,7 +146,7 @@ def without(dataset: Dataset, drop: Collection[str]) -> Dataset:
     return Dataset(queries, documents, dataset.name)
 
 
-def faults_of_fit(dataset: Dataset, room: Room) -> list[Fault]:
+def faults_of_fit(dataset: Dataset, room: Capabilities) -> list[Fault]:
     """Return what a format cannot hold of a dataset, and what is wrong with the dataset itself.
 
     Args:
@@ -159,61 +159,63 @@ def faults_of_fit(dataset: Dataset, room: Room) -> list[Fault]:
         check_queries(dataset.queries, dataset.documents, faults)
     if faults:
         return faults
-    _check_documents(dataset.documents, room, Place("documents", faults))
+    _check_documents(dataset.documents, room, Location("documents", faults))
     for index, query in enumerate(dataset.queries):
-        place = Place("queries", faults, field=f"[{index}] ({query.id})")
-        _check_query(query, index, room, place)
-        _check_passages(query, dataset.document_by_id, room, place)
+        location = Location("queries", faults, field=f"[{index}] ({query.id})")
+        _check_query(query, index, room, location)
+        _check_passages(query, dataset.document_by_id, room, location)
         if room.also is not None:
-            room.also(query, place)
+            room.also(query, location)
     return faults
 
 
-def _check_documents(documents: tuple[Document, ...], room: Room, place: Place) -> None:
+def _check_documents(documents: tuple[Document, ...], room: Capabilities, location: Location) -> None:
     if room.documents == "needed" and not documents:
-        place.fault("none", f"the documents: {room.title} holds them")
+        location.fault("none", f"the documents: {room.title} holds them")
     if room.documents == "none":
         return
     for index, document in enumerate(documents):
-        here = place / index
+        here = location / index
         _check_characters(document.id, room.no_id_with, here / "id", room)
         if (unknown := room.metadata(document.metadata)) is not None:
             (here / "metadata").fault(quoted(unknown), _instead("other metadata", room, "metadata"))
 
 
-def _check_query(query: Query, index: int, room: Room, place: Place) -> None:
+def _check_query(query: Query, index: int, room: Capabilities, location: Location) -> None:
     if not room.ids and query.id != f"q{index + 1}":
-        (place / "id").fault(quoted(query.id), _instead(f"q{index + 1}, for there are no ids", room, "ids"))
-    _check_characters(query.id, room.no_id_with, place / "id", room)
-    _check_characters(query.text, room.no_question_with, place / "query", room)
+        (location / "id").fault(quoted(query.id), _instead(f"q{index + 1}, for there are no ids", room, "ids"))
+    _check_characters(query.id, room.no_id_with, location / "id", room)
+    _check_characters(query.text, room.no_question_with, location / "query", room)
     if query.tags and not room.tags:
-        (place / "tags").fault(f"{len(query.tags)} tags", _instead("none", room, "tags"))
+        (location / "tags").fault(f"{len(query.tags)} tags", _instead("none", room, "tags"))
     if query.annotator is not None and not room.annotators:
-        (place / "annotator").fault(str(query.annotator), _instead("none", room, "annotators"))
+        (location / "annotator").fault(str(query.annotator), _instead("none", room, "annotators"))
     if not query.answerable and not room.unanswerable:
-        (place / "answerable").fault("false", f"only questions that the corpus answers, which is all {room.title} has")
+        (location / "answerable").fault(
+            "false", f"only questions that the corpus answers, which is all {room.title} has"
+        )
     if query.judged_irrelevant and not room.irrelevant:
         found = f"{len(query.judged_irrelevant)} passages"
-        (place / "judged_irrelevant").fault(found, _instead("none", room, "judged_irrelevant"))
+        (location / "judged_irrelevant").fault(found, _instead("none", room, "judged_irrelevant"))
 
 
-def _check_characters(text: str, forbidden: str | None, place: Place, room: Room) -> None:
+def _check_characters(text: str, forbidden: str | None, location: Location, room: Capabilities) -> None:
     found = re.search(forbidden, text) if forbidden is not None else None
     if found:
-        place.fault(f"{quoted(found[0])} in {quoted(text)}", f"what one field of a line of {room.title} can hold")
+        location.fault(f"{quoted(found[0])} in {quoted(text)}", f"what one field of a line of {room.title} can hold")
 
 
-def _check_passages(query: Query, documents: Mapping[str, Document], room: Room, place: Place) -> None:
+def _check_passages(query: Query, documents: Mapping[str, Document], room: Capabilities, location: Location) -> None:
     if room.most_facts is not None and len(query.facts) > room.most_facts:
-        (place / "relevant").fault(f"{len(query.facts)} facts", f"at most {room.most_facts}, as {room.title} has")
+        (location / "relevant").fault(f"{len(query.facts)} facts", f"at most {room.most_facts}, as {room.title} has")
     placed = []
     for number, fact in enumerate(query.facts):
-        here = place / "relevant" / number
+        here = location / "relevant" / number
         if len(fact.passages) > 1 and not room.alternatives:
             here.fault(f"a fact with {len(fact.passages)} alternatives", f"one passage: {room.title} has no others")
         placed += [(passage, here) for passage in fact.passages]
     if room.irrelevant:
-        irrelevant = place / "judged_irrelevant"
+        irrelevant = location / "judged_irrelevant"
         placed += [(passage, irrelevant / number) for number, passage in enumerate(query.judged_irrelevant)]
     seen = set()
     for passage, here in placed:
@@ -238,6 +240,6 @@ def _described(passage: Passage) -> str:
     return f"the text {quoted(passage.text)}{span}{where}"
 
 
-def _instead(expected: str, room: Room, drop: str | None) -> str:
+def _instead(expected: str, room: Capabilities, drop: str | None) -> str:
     hint = f"; to leave them out: drop=({drop!r},), or --drop {drop}" if drop is not None else ""
     return f"{expected}, as {room.title} has it{hint}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 from raglift.base.limits import is_file, is_folder, is_there, user_path
 from raglift.base.replacing import NOTHING_WRITTEN, beside
 from raglift.base.strict_files import parse_text, read_text
-from raglift.base.validation import Place, nearest, shown
+from raglift.base.validation import Location, nearest, shown
 from raglift.datasets.documents import LINES_SUFFIXES
 from raglift.datasets.formats import autorag, beir, csv_table, llama_index, own, squad, trec
 from raglift.datasets.formats.capabilities import faults_of_fit, without
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.datasets.documents import DocumentSource
-    from raglift.datasets.formats.capabilities import Room
+    from raglift.datasets.formats.capabilities import Capabilities
     from raglift.records.dataset import Dataset
     from raglift.records.documents import Document
     from raglift.records.labels import Query
@@ -61,7 +61,7 @@ class Format:
     """Called with a path, a list for the faults, and the options."""
     write: Callable[[Dataset, Path], None]
     """Called with a dataset that fits, and a new file or an empty folder."""
-    room: Callable[[Dataset], Room]
+    room: Callable[[Dataset], Capabilities]
     """What there is room for."""
     is_folder: bool
     """Whether it is written as a folder; else as a file."""
@@ -75,7 +75,7 @@ _ALL = (
         "raglift's own",
         own.read_own,
         own.write_own,
-        lambda _: own.ROOM,
+        lambda _: own.CAPABILITIES,
         is_folder=True,
         options=("documents",),
     ),
@@ -84,7 +84,7 @@ _ALL = (
         "BEIR",
         beir.read_beir,
         beir.write_beir,
-        lambda _: beir.ROOM,
+        lambda _: beir.CAPABILITIES,
         is_folder=True,
         options=("documents", "split"),
     ),
@@ -93,7 +93,7 @@ _ALL = (
         "TREC",
         trec.read_trec,
         trec.write_trec,
-        lambda _: trec.ROOM,
+        lambda _: trec.CAPABILITIES,
         is_folder=True,
         options=("documents", "topics"),
     ),
@@ -102,7 +102,7 @@ _ALL = (
         "SQuAD",
         squad.read_squad,
         squad.write_squad,
-        lambda _: squad.ROOM,
+        lambda _: squad.CAPABILITIES,
         is_folder=False,
         options=("evidence",),
     ),
@@ -111,7 +111,7 @@ _ALL = (
         "CSV",
         csv_table.read_csv,
         csv_table.write_csv,
-        lambda _: csv_table.ROOM,
+        lambda _: csv_table.CAPABILITIES,
         is_folder=False,
         options=("documents", "columns", "delimiter"),
     ),
@@ -120,7 +120,7 @@ _ALL = (
         "AutoRAG",
         autorag.read_autorag,
         autorag.write_autorag,
-        lambda _: autorag.ROOM,
+        lambda _: autorag.CAPABILITIES,
         is_folder=True,
         options=("documents", "labels"),
     ),
@@ -183,7 +183,7 @@ def read_format(
         raise DatasetError(str(source), [Fault(str(source), "no such file or folder", f"a dataset in {chosen.title}")])
     queries, read = chosen.read(source, faults, **given)
     if not queries and not faults:
-        Place(source.name, faults).fault("no queries", "at least one")
+        Location(source.name, faults).fault("no queries", "at least one")
     if faults:
         raise DatasetError(str(source), faults, read_as=chosen.title)
     return queries, read
@@ -234,16 +234,16 @@ def _of_folder(folder: Path) -> FormatName | None:
 
 def _of_json(path: Path) -> FormatName:
     faults: list[Fault] = []
-    place = Place(path.name, faults)
-    text = read_text(path, place)
-    entry = None if text is None else parse_text(text, place)
+    location = Location(path.name, faults)
+    text = read_text(path, location)
+    entry = None if text is None else parse_text(text, location)
     if entry is not None:
         if isinstance(entry.get("examples"), list) or all(name in entry for name in llama_index.PAIRS):
             return "llama-index"
         if isinstance(entry.get("data"), list):
             return "squad"
         expected = "SQuAD (a list data), or LlamaIndex's (a list examples; or queries, corpus and relevant_docs)"
-        place.fault(shown(entry), expected)
+        location.fault(shown(entry), expected)
     raise DatasetError(str(path), faults)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.base.limits import is_file, is_folder, user_path
 from raglift.base.strict_files import decode_text, read_bytes
-from raglift.base.validation import Place, check_fields, nearest, quoted, shown
+from raglift.base.validation import Location, check_fields, nearest, quoted, shown
 from raglift.datasets.documents import read_documents
 from raglift.errors import DatasetError
 from raglift.records.dataset import Dataset
@@ -68,24 +68,24 @@ def read_chunking_evaluation(
     path = user_path(folder)
     texts = read_documents(path / _TEXTS if documents is None else documents)
     faults: list[Fault] = []
-    place = Place(_QUESTIONS, faults)
+    location = Location(_QUESTIONS, faults)
     by_id = {document.id: document for document in texts}
     numbers: Counter[str] = Counter()
     queries = []
-    for here, row in _rows(path / _QUESTIONS, place):
+    for here, row in _rows(path / _QUESTIONS, location):
         numbers[row["corpus_id"]] += 1
         queries.append(_read_query(row, here, by_id, numbers[row["corpus_id"]]))
     if not queries and not faults:
-        place.fault("no questions", "a row for each question below the header")
+        location.fault("no questions", "a row for each question below the header")
     if faults:
         raise DatasetError(str(path / _QUESTIONS), faults)
     return Dataset(tuple(queries), texts, name or path.resolve().name)
 
 
-def _rows(path: Path, place: Place) -> Iterator[tuple[Place, Mapping[str, str]]]:
+def _rows(path: Path, location: Location) -> Iterator[tuple[Location, Mapping[str, str]]]:
     """Yield each row with the place of its first line; note a fault for each that has other columns."""
-    data = read_bytes(path, place)
-    text = None if data is None else decode_text(data, place)
+    data = read_bytes(path, location)
+    text = None if data is None else decode_text(data, location)
     if text is None:
         return
     reader = csv.reader(io.StringIO(text), strict=True)
@@ -93,77 +93,77 @@ def _rows(path: Path, place: Place) -> Iterator[tuple[Place, Mapping[str, str]]]
     try:
         header = next(reader, [])
         if sorted(header) != sorted(_COLUMNS):
-            place.at_line(1).fault(f"the columns {', '.join(map(quoted, header)) or '(none)'}", ", ".join(_COLUMNS))
+            location.at_line(1).fault(f"the columns {', '.join(map(quoted, header)) or '(none)'}", ", ".join(_COLUMNS))
             return
         line = reader.line_num + 1
         for row in reader:
-            here, line = place.at_line(line), reader.line_num + 1
+            here, line = location.at_line(line), reader.line_num + 1
             if len(row) == len(header):
                 yield here, dict(zip(header, row, strict=True))
             elif row:
                 here.fault(f"{len(row)} columns", f"{len(header)}, as in the header")
     except csv.Error as error:
-        place.at_line(line).fault(f"a row that is not CSV ({error})", "texts with commas or quotes within quotes")
+        location.at_line(line).fault(f"a row that is not CSV ({error})", "texts with commas or quotes within quotes")
 
 
-def _read_query(row: Mapping[str, str], place: Place, documents: Mapping[str, Document], number: int) -> Query:
+def _read_query(row: Mapping[str, str], location: Location, documents: Mapping[str, Document], number: int) -> Query:
     corpus = row["corpus_id"]
     document = documents.get(corpus + _SUFFIX)
     if document is None:
         known = [doc_id.removesuffix(_SUFFIX) for doc_id in documents]
-        (place / "corpus_id").fault(f"{quoted(corpus)}, of which there is no text", nearest(corpus, known))
+        (location / "corpus_id").fault(f"{quoted(corpus)}, of which there is no text", nearest(corpus, known))
     passages = [
-        _read_reference(reference, place / "references" / index, document)
-        for index, reference in enumerate(_parse_list(row["references"], place / "references"))
+        _read_reference(reference, location / "references" / index, document)
+        for index, reference in enumerate(_parse_list(row["references"], location / "references"))
     ]
     return Query(
         id=f"{corpus}-{number}",
-        text=read_string(row["question"], place / "question") or "",
+        text=read_string(row["question"], location / "question") or "",
         facts=tuple(Fact((passage,)) for passage in passages if passage is not None),
         tags=(corpus,),
     )
 
 
-def _parse_list(text: str, place: Place) -> list[Any]:
+def _parse_list(text: str, location: Location) -> list[Any]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        place.fault(f"{quoted(text)}, which is not JSON ({error})", "a list of references as JSON")
+        location.fault(f"{quoted(text)}, which is not JSON ({error})", "a list of references as JSON")
         return []
     if isinstance(value, list):
         return value
-    place.fault(shown(value), "a list of references")
+    location.fault(shown(value), "a list of references")
     return []
 
 
-def _read_reference(value: Any, place: Place, document: Document | None) -> Passage | None:
+def _read_reference(value: Any, location: Location, document: Document | None) -> Passage | None:
     """Return the span that a reference describes; None, and a fault, when the text there is another."""
     if not isinstance(value, dict):
-        place.fault(shown(value), f"an object with {', '.join(_FIELDS)}")
+        location.fault(shown(value), f"an object with {', '.join(_FIELDS)}")
         return None
     missing = [name for name in _FIELDS if name not in value]
     for name in missing:
-        (place / name).fault("no such field", f"an object with {', '.join(_FIELDS)}")
-    if not check_fields(value, _FIELDS, place) or missing:
+        (location / name).fault("no such field", f"an object with {', '.join(_FIELDS)}")
+    if not check_fields(value, _FIELDS, location) or missing:
         return None
-    content = read_string(value["content"], place / "content")
-    bounds = [_read_bound(value[name], place / name) for name in ("start_index", "end_index")]
+    content = read_string(value["content"], location / "content")
+    bounds = [_read_bound(value[name], location / name) for name in ("start_index", "end_index")]
     if document is None or content is None or bounds[0] is None or bounds[1] is None:
         return None
     start, end = bounds[0], bounds[1]
     length = len(document.text)
     if not start < end <= length:
-        place.fault(f"the span from {start} to {end}", f"0 ≤ start < end ≤ {length}, the length of {document.id}")
+        location.fault(f"the span from {start} to {end}", f"0 ≤ start < end ≤ {length}, the length of {document.id}")
         return None
     if document.text[start:end] != content:
         found = document.text[start:end]
-        (place / "content").fault(shown(content), f"{shown(found)}, as {document.id} has it from {start} to {end}")
+        (location / "content").fault(shown(content), f"{shown(found)}, as {document.id} has it from {start} to {end}")
         return None
     return Passage(content, document.id, start, end)
 
 
-def _read_bound(value: Any, place: Place) -> int | None:
+def _read_bound(value: Any, location: Location) -> int | None:
     if type(value) is int and value >= 0:
         return value
-    place.fault(shown(value), "an integer of 0 or more")
+    location.fault(shown(value), "an integer of 0 or more")
     return None

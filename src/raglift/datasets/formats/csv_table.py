@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from raglift.base.strict_files import read_text
-from raglift.base.validation import Place, nearest, quoted
+from raglift.base.validation import Location, nearest, quoted
 from raglift.datasets.documents import read_documents
 from raglift.datasets.formats.capabilities import ANY_LABELS
 from raglift.datasets.formats.judged_documents import read_grade, whole_document
@@ -35,19 +35,19 @@ _MOST_CHARACTERS = 131_072  # of the csv module, where the limit is one for the 
 _ANSWERS = {"": True, "true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
-def _fits(query: Query, place: Place) -> None:
+def _fits(query: Query, location: Location) -> None:
     for tag in query.tags:
         if _TAGS in tag or tag != tag.strip():
-            (place / "tags").fault(quoted(tag), f"a tag without {_TAGS!r} or white space around it")
+            (location / "tags").fault(quoted(tag), f"a tag without {_TAGS!r} or white space around it")
     passages = [passage for fact in query.facts for passage in fact.passages]
     passages += query.judged_irrelevant
     texts = [text or "" for passage in passages for text in (passage.text, passage.doc_id, passage.chunk_id)]
     for text in (query.id, query.text, *query.tags, *texts):
         if len(text) > _MOST_CHARACTERS or "\0" in text:
-            place.fault(f"a text of {len(text):,} characters", f"at most {_MOST_CHARACTERS:,}, and no NUL")
+            location.fault(f"a text of {len(text):,} characters", f"at most {_MOST_CHARACTERS:,}, and no NUL")
 
 
-ROOM = replace(ANY_LABELS, title="CSV", also=_fits)
+CAPABILITIES = replace(ANY_LABELS, title="CSV", also=_fits)
 
 
 @dataclass
@@ -56,7 +56,7 @@ class _Asked:
 
     id: str
     text: str
-    place: Place
+    location: Location
     facts: dict[str, list[Passage]] = field(default_factory=dict)
     irrelevant: list[Passage] = field(default_factory=list)
     tags: tuple[str, ...] = ()
@@ -94,14 +94,14 @@ def read_csv(
             raise ConfigurationError(f"columns: found {name!r}; expected {nearest(name, COLUMNS)}")
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"'):
         raise ConfigurationError(f"delimiter: found {delimiter!r}; expected one character, as ',' or ';'")
-    place = Place(path.name, faults)
+    location = Location(path.name, faults)
     given = read_documents(documents)
-    text = read_text(path, place)
+    text = read_text(path, location)
     if text is None:
         return (), given
-    reader = _Reader(given, columns, place)
+    reader = _Reader(given, columns, location)
     chosen = delimiter or max(_DELIMITERS, key=lambda candidate: reader.score(_header(text, candidate)))
-    for number, (here, row) in enumerate(_rows(text, chosen, place)):
+    for number, (here, row) in enumerate(_rows(text, chosen, location)):
         if number == 0:
             reader.read_header(row, here)
             if faults:
@@ -111,32 +111,32 @@ def read_csv(
     return reader.queries(), given
 
 
-def _rows(text: str, delimiter: str, place: Place) -> Iterator[tuple[Place, list[str]]]:
+def _rows(text: str, delimiter: str, location: Location) -> Iterator[tuple[Location, list[str]]]:
     """Yield each row that is not blank, with the line that it begins on."""
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     line = 1
     try:
         for row in rows:
             if any(cell.strip() for cell in row):
-                yield place.at_line(line), row
+                yield location.at_line(line), row
             line = rows.line_num + 1
     except csv.Error as error:
-        place.at_line(line).fault(f"a row that is no CSV ({error})", "rows of cells, with quotation marks doubled")
+        location.at_line(line).fault(f"a row that is no CSV ({error})", "rows of cells, with quotation marks doubled")
 
 
 def _header(text: str, delimiter: str) -> list[str]:
     unseen: list[Fault] = []
-    return next((row for _, row in _rows(text, delimiter, Place("", unseen))), [])
+    return next((row for _, row in _rows(text, delimiter, Location("", unseen))), [])
 
 
 class _Reader:
     """Puts rows together to queries."""
 
-    def __init__(self, documents: tuple[Document, ...], columns: Mapping[str, str] | None, place: Place) -> None:
+    def __init__(self, documents: tuple[Document, ...], columns: Mapping[str, str] | None, location: Location) -> None:
         self._documents = {document.id: document for document in documents}
         self._sources = Sources(documents)
         self._columns = columns
-        self._place = place
+        self._place = location
         self._cells: dict[str, int] = {}
         self._width = 0
         self._asked: dict[str, _Asked] = {}
@@ -146,51 +146,53 @@ class _Reader:
         wanted = COLUMNS if self._columns is None else self._columns.values()
         return sum(name in header for name in wanted), len(header)
 
-    def read_header(self, header: list[str], place: Place) -> None:
+    def read_header(self, header: list[str], location: Location) -> None:
         """Find the columns."""
         named = {name: name for name in COLUMNS if name in header} if self._columns is None else self._columns
         for name in header:
             if header.count(name) > 1 and name in named.values():
-                place.fault(f"the column {quoted(name)} twice", "one column of each name")
+                location.fault(f"the column {quoted(name)} twice", "one column of each name")
         for name, column in named.items():
             if column not in header:
-                place.fault(f"no column {quoted(column)}", f"{nearest(column, header)} (columns={{{name!r}: …}})")
+                location.fault(f"no column {quoted(column)}", f"{nearest(column, header)} (columns={{{name!r}: …}})")
         if "query" not in named:
             expected = f"one that holds the questions: columns={{'query': {nearest('query', header)}}}"
-            place.fault("no column 'query'", expected)
+            location.fault("no column 'query'", expected)
         self._cells = {name: header.index(column) for name, column in named.items() if column in header}
         self._width = len(header)
 
-    def read_row(self, row: list[str], place: Place) -> None:
+    def read_row(self, row: list[str], location: Location) -> None:
         """Add what a row says to its query."""
         if len(row) != self._width:
-            place.fault(f"{len(row)} cells", f"{self._width}, as in the first row")
+            location.fault(f"{len(row)} cells", f"{self._width}, as in the first row")
             return
         cells = {name: row[index] for name, index in self._cells.items()}
-        text = read_string(cells["query"], place / "query")
-        query_id = read_string(cells["id"], place / "id") if "id" in cells else text
+        text = read_string(cells["query"], location / "query")
+        query_id = read_string(cells["id"], location / "id") if "id" in cells else text
         if text is None or query_id is None:
             return
-        new = _Asked(query_id if "id" in cells else f"q{len(self._asked) + 1}", text, place)
+        new = _Asked(query_id if "id" in cells else f"q{len(self._asked) + 1}", text, location)
         new.tags = tuple(tag.strip() for tag in cells.get("tags", "").split(_TAGS) if tag.strip())
         answer = cells.get("answerable", "").strip().lower()
         if answer not in _ANSWERS:
-            (place / "answerable").fault(quoted(answer), "true or false")
+            (location / "answerable").fault(quoted(answer), "true or false")
         new.answerable = _ANSWERS.get(answer, True)
         asked = self._asked.setdefault(query_id, new)
-        self._check_same(asked, new, place)
-        self._read_passage(asked, cells, place)
+        self._check_same(asked, new, location)
+        self._read_passage(asked, cells, location)
 
-    def _check_same(self, asked: _Asked, row: _Asked, place: Place) -> None:
+    def _check_same(self, asked: _Asked, row: _Asked, location: Location) -> None:
         for name in ("text", "tags", "answerable"):
             if getattr(asked, name) != getattr(row, name):
-                where = place / ("query" if name == "text" else name)
-                where.fault(f"another entry than in line {asked.place.line} for {quoted(asked.id)}", "the same entry")
+                where = location / ("query" if name == "text" else name)
+                where.fault(
+                    f"another entry than in line {asked.location.line} for {quoted(asked.id)}", "the same entry"
+                )
 
-    def _read_passage(self, asked: _Asked, cells: Mapping[str, str], place: Place) -> None:
+    def _read_passage(self, asked: _Asked, cells: Mapping[str, str], location: Location) -> None:
         given = cells.get("grade", "").strip()
-        grade = read_grade(given, place / "grade") if given else 1
-        passage = self._passage(cells, place)
+        grade = read_grade(given, location / "grade") if given else 1
+        passage = self._passage(cells, location)
         if passage is None or grade is None:
             return
         passage = Passage(passage.text, passage.doc_id, passage.start, passage.end, passage.chunk_id, grade)
@@ -198,37 +200,37 @@ class _Reader:
             asked.irrelevant.append(passage)
             return
         if not asked.answerable:
-            (place / "answerable").fault("false, and a passage", "only one of the two")
+            (location / "answerable").fault("false, and a passage", "only one of the two")
         fact = cells.get("fact", "").strip()
-        asked.facts.setdefault(fact or f" {place.line}", []).append(passage)
+        asked.facts.setdefault(fact or f" {location.line}", []).append(passage)
 
-    def _passage(self, cells: Mapping[str, str], place: Place) -> Passage | None:
+    def _passage(self, cells: Mapping[str, str], location: Location) -> Passage | None:
         """Return the passage of a row; None when there is none, or a fault."""
         filled = {name for name in ("passage", "doc", "start", "end", "chunk") if cells.get(name, "").strip()}
         if not filled:
             return None
         text, doc_id = cells.get("passage", ""), cells.get("doc", "")
         if filled == {"doc"}:
-            document = self._sources.document(doc_id, place)
+            document = self._sources.document(doc_id, location)
             return None if document is None else whole_document(document)
         if "start" in filled or "end" in filled:
-            return self._span(cells, filled, place)
+            return self._span(cells, filled, location)
         names = {"passage": "text", "chunk": "chunk", "doc": "doc"}
         value = {names[name]: cells[name] for name in filled}
         if value.keys() not in ({"text"}, {"text", "doc"}, {"chunk"}):
-            place.fault(f"entries for {', '.join(sorted(filled))}", "a passage, with its doc or without, or a chunk")
+            location.fault(f"entries for {', '.join(sorted(filled))}", "a passage, with its doc or without, or a chunk")
             return None
-        return read_passage(text if value.keys() == {"text"} else value, place, self._sources, range(1, 2))
+        return read_passage(text if value.keys() == {"text"} else value, location, self._sources, range(1, 2))
 
-    def _span(self, cells: Mapping[str, str], filled: set[str], place: Place) -> Passage | None:
+    def _span(self, cells: Mapping[str, str], filled: set[str], location: Location) -> Passage | None:
         if not {"doc", "start", "end"} <= filled or "chunk" in filled:
-            place.fault(f"entries for {', '.join(sorted(filled))}", "a span: doc, start and end")
+            location.fault(f"entries for {', '.join(sorted(filled))}", "a span: doc, start and end")
             return None
         offsets = []
         for bound in ("start", "end"):
             cell = cells[bound].strip()
             if not (cell.isascii() and cell.isdigit() and len(cell) <= 18):
-                (place / bound).fault(quoted(cell), "a character offset: an integer, 0 or more")
+                (location / bound).fault(quoted(cell), "a character offset: an integer, 0 or more")
             else:
                 offsets.append(int(cell))
         if len(offsets) < 2:
@@ -237,10 +239,10 @@ class _Reader:
         if not self._documents and "passage" in filled:
             return Passage(cells["passage"], cells["doc"], start, end)
         span = {"doc": cells["doc"], "start": start, "end": end}
-        passage = read_passage(span, place, self._sources, range(1, 2))
+        passage = read_passage(span, location, self._sources, range(1, 2))
         if passage is not None and "passage" in filled and passage.text != cells["passage"]:
             found = f"another text than the document's at {start} to {end}"
-            (place / "passage").fault(found, quoted(passage.text))
+            (location / "passage").fault(found, quoted(passage.text))
             return None
         return passage
 
@@ -264,7 +266,7 @@ def write_csv(dataset: Dataset, path: Path) -> None:
     """Write a table with all of `COLUMNS`; the documents are not in it.
 
     Args:
-        dataset: what fits `ROOM`.
+        dataset: what fits `CAPABILITIES`.
         path: the file.
     """
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -281,9 +283,9 @@ def write_csv(dataset: Dataset, path: Path) -> None:
 
 
 def _cells(query: Query, fact: str, passage: Passage | None) -> list[object]:
-    place = (
+    location = (
         ("", "", "", "", "", "")
         if passage is None
         else (passage.text, passage.doc_id, passage.start, passage.end, passage.chunk_id, passage.grade)
     )
-    return [query.id, query.text, fact, *place, _TAGS.join(query.tags), "true" if query.answerable else "false"]
+    return [query.id, query.text, fact, *location, _TAGS.join(query.tags), "true" if query.answerable else "false"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raglift.base.strict_files import decode_text, parse_object, read_bytes, stream_lines
-from raglift.base.validation import Place, quoted
+from raglift.base.validation import Location, quoted
 from raglift.datasets.documents import LINES_SUFFIXES
 from raglift.records.labels import Fact, Passage, Query
 from raglift.records.parsing import RELEVANT, read_id, read_string
@@ -36,7 +36,7 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 class Topic:
     """A question that documents are judged for."""
 
-    place: Place
+    location: Location
     """Where it stands."""
     id: str
     """What judgements call it."""
@@ -75,11 +75,11 @@ def judged_documents(query: Query, documents: Mapping[str, Document]) -> Iterato
             yield doc_id, passage.grade
 
 
-def read_grade(text: str, place: Place) -> int | None:
+def read_grade(text: str, location: Location) -> int | None:
     """Return a judgement's grade, a negative one as 0; None, and a fault, when it is no grade."""
     grade = int(text) if _INTEGER.fullmatch(text) else None
     if grade is None or grade >= RELEVANT.stop:
-        place.fault(quoted(text), f"an integer of at most {RELEVANT.stop - 1}: how relevant the document is")
+        location.fault(quoted(text), f"an integer of at most {RELEVANT.stop - 1}: how relevant the document is")
         return None
     return max(0, grade)
 
@@ -90,22 +90,22 @@ def _an_id_of(name: str, ids: Iterable[str]) -> str:
     return f"an id of {name}" + ("" if example is None else f", as {quoted(example)}")
 
 
-class Judgements:
+class MatchTable:
     """Which documents are judged for which query, and how relevant they are."""
 
     def __init__(self) -> None:
-        self._by_query: dict[str, dict[str, tuple[int, Place]]] = {}
+        self._by_query: dict[str, dict[str, tuple[int, Location]]] = {}
 
     def __contains__(self, query_id: str) -> bool:
         return query_id in self._by_query
 
-    def add(self, query_id: str, doc_id: str, grade: int, place: Place) -> None:
+    def add(self, query_id: str, doc_id: str, grade: int, location: Location) -> None:
         """Note one judgement; the same one again changes nothing, and another of the same pair is a fault."""
         of_query = self._by_query.setdefault(query_id, {})
-        first = of_query.setdefault(doc_id, (grade, place))
+        first = of_query.setdefault(doc_id, (grade, location))
         if first[0] != grade:
             found = f"the grade {grade} for {quoted(doc_id)}, which has {first[0]} on line {first[1].line}"
-            place.fault(found, "one grade for each query and document")
+            location.fault(found, "one grade for each query and document")
 
     def to_queries(
         self, topics: Iterable[Topic], documents: Mapping[str, Document], *, topics_name: str, documents_name: str
@@ -121,25 +121,25 @@ class Judgements:
         first: dict[str, Topic] = {}
         for topic in topics:
             if topic.id in first:
-                earlier = first[topic.id].place
-                topic.place.fault(f"the id {quoted(topic.id)} of {earlier}", "a unique id")
+                earlier = first[topic.id].location
+                topic.location.fault(f"the id {quoted(topic.id)} of {earlier}", "a unique id")
             first.setdefault(topic.id, topic)
         for query_id, of_query in self._by_query.items():
             if query_id not in first:
-                place = next(iter(of_query.values()))[1]
-                place.fault(f"the unknown query id {quoted(query_id)}", _an_id_of(topics_name, first))
+                location = next(iter(of_query.values()))[1]
+                location.fault(f"the unknown query id {quoted(query_id)}", _an_id_of(topics_name, first))
         expected = _an_id_of(documents_name, documents)
         return tuple(self._query(topic, documents, expected) for topic in first.values())
 
     def _query(self, topic: Topic, documents: Mapping[str, Document], expected: str) -> Query:
         passages = []
-        for doc_id, (grade, place) in self._by_query.get(topic.id, {}).items():
+        for doc_id, (grade, location) in self._by_query.get(topic.id, {}).items():
             if not documents:
                 passages.append(Passage(chunk_id=doc_id, grade=grade))
             elif doc_id in documents:
                 passages.append(whole_document(documents[doc_id], grade))
             else:
-                place.fault(f"the unknown document id {quoted(doc_id)}", expected)
+                location.fault(f"the unknown document id {quoted(doc_id)}", expected)
         return Query(
             topic.id,
             topic.text,
@@ -172,23 +172,23 @@ def read_topics(path: Path, faults: list[Fault]) -> list[Topic]:
         path: the file.
         faults: where what is wrong is noted.
     """
-    place = Place(path.name, faults)
+    location = Location(path.name, faults)
     suffix = path.suffix.lower()
     if suffix == ".tsv":
-        return list(_from_lines(path, place))
+        return list(_from_lines(path, location))
     if suffix in LINES_SUFFIXES:
-        return list(_from_json_lines(path, place))
-    data = read_bytes(path, place)
+        return list(_from_json_lines(path, location))
+    data = read_bytes(path, location)
     if data is None:
         return []
     begin = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     if begin == b"<":
-        return list(_from_records(decode_text(data, place) or "", place))
-    return list(_from_json_lines(path, place) if begin == b"{" else _from_lines(path, place))
+        return list(_from_records(decode_text(data, location) or "", location))
+    return list(_from_json_lines(path, location) if begin == b"{" else _from_lines(path, location))
 
 
-def _from_lines(path: Path, place: Place) -> Iterator[Topic]:
-    for here, line in stream_lines(path, place):
+def _from_lines(path: Path, location: Location) -> Iterator[Topic]:
+    for here, line in stream_lines(path, location):
         topic_id, tab, text = line.partition("\t")
         if not tab:
             here.fault(f"{quoted(line)}, without a tab", "a topic's id, a tab and its question")
@@ -196,8 +196,8 @@ def _from_lines(path: Path, place: Place) -> Iterator[Topic]:
             yield Topic(here, topic_id, text)
 
 
-def _from_json_lines(path: Path, place: Place) -> Iterator[Topic]:
-    for here, line in stream_lines(path, place):
+def _from_json_lines(path: Path, location: Location) -> Iterator[Topic]:
+    for here, line in stream_lines(path, location):
         entry = parse_object(line, here)
         if entry is None:
             continue
@@ -212,11 +212,11 @@ def _from_json_lines(path: Path, place: Place) -> Iterator[Topic]:
                 yield Topic(here, topic_id, text)
 
 
-def _from_records(text: str, place: Place) -> Iterator[Topic]:
+def _from_records(text: str, location: Location) -> Iterator[Topic]:
     line, end = 1, 0
     for record in _RECORD.finditer(text):
         line, end = line + text.count("\n", end, record.start()), record.start()
-        here = place.at_line(line)
+        here = location.at_line(line)
         fields: dict[str, str] = {}
         for match in _FIELD.finditer(record[1]):
             name = match[1].lower()
@@ -230,4 +230,4 @@ def _from_records(text: str, place: Place) -> Iterator[Topic]:
         if len(fields) == 2:
             yield Topic(here, fields["num"], fields["title"])
     if text and not _RECORD.search(text):
-        place.fault("no <top> … </top>", "topics as <top> records, lines with a tab, or JSON Lines")
+        location.fault("no <top> … </top>", "topics as <top> records, lines with a tab, or JSON Lines")

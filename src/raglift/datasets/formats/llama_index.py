@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.strict_files import parse_text, read_text
-from raglift.base.validation import Place, quoted, shown
+from raglift.base.validation import Location, quoted, shown
 from raglift.datasets.documents import read_documents
-from raglift.datasets.formats.capabilities import Room
+from raglift.datasets.formats.capabilities import Capabilities
 from raglift.datasets.formats.judged_documents import judged_document, judged_documents, whole_document
 from raglift.errors import ConfigurationError
 from raglift.records.documents import Document
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 PAIRS = ("queries", "corpus", "relevant_docs")
 """The fields of an EmbeddingQAFinetuneDataset."""
 
-_EXAMPLES_ROOM = Room(
+_EXAMPLES_ROOM = Capabilities(
     title="LlamaIndex's LabelledRagDataset",
     holds=lambda passage, _: passage.text is not None and passage.doc_id is None,
     form="a literal text",
     ids=False,
 )
-_PAIRS_ROOM = Room(
+_PAIRS_ROOM = Capabilities(
     title="LlamaIndex's EmbeddingQAFinetuneDataset",
     holds=lambda passage, documents: judged_document(passage, documents) is not None,
     form="a whole document",
@@ -58,13 +58,13 @@ def read_llama_index(
     Raises:
         ConfigurationError: documents for an EmbeddingQAFinetuneDataset, which brings its own.
     """
-    place = Place(path.name, faults)
-    text = read_text(path, place)
-    entry = None if text is None else parse_text(text, place)
+    location = Location(path.name, faults)
+    text = read_text(path, location)
+    entry = None if text is None else parse_text(text, location)
     if entry is None:
         return (), ()
     if "examples" in entry:
-        return _read_examples(entry["examples"], place / "examples"), read_documents(documents)
+        return _read_examples(entry["examples"], location / "examples"), read_documents(documents)
     if documents is not None:
         raise ConfigurationError(
             "load_dataset: found documents= with an EmbeddingQAFinetuneDataset: it brings its own documents; "
@@ -72,18 +72,18 @@ def read_llama_index(
         )
     missing = [name for name in PAIRS if name not in entry]
     if missing:
-        place.fault(shown(entry), f"the field examples, or the fields {', '.join(PAIRS)}")
+        location.fault(shown(entry), f"the field examples, or the fields {', '.join(PAIRS)}")
         return (), ()
-    return _read_pairs(entry, place)
+    return _read_pairs(entry, location)
 
 
-def _read_examples(examples: Any, place: Place) -> tuple[Query, ...]:
+def _read_examples(examples: Any, location: Location) -> tuple[Query, ...]:
     if not isinstance(examples, list):
-        place.fault(shown(examples), "a list of examples")
+        location.fault(shown(examples), "a list of examples")
         return ()
     queries = []
     for index, example in enumerate(examples):
-        here = place / index
+        here = location / index
         if not isinstance(example, dict):
             here.fault(shown(example), "an object")
             continue
@@ -100,44 +100,44 @@ def _read_examples(examples: Any, place: Place) -> tuple[Query, ...]:
     return tuple(queries)
 
 
-def _read_pairs(entry: Mapping[str, Any], place: Place) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
+def _read_pairs(entry: Mapping[str, Any], location: Location) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
     tables: dict[str, dict[str, Any]] = {}
     for name in PAIRS:
         tables[name] = entry[name] if isinstance(entry[name], dict) else {}
         if tables[name] is not entry[name]:
-            (place / name).fault(shown(entry[name]), "an object")
+            (location / name).fault(shown(entry[name]), "an object")
     documents = {}
     for doc_id, text in tables["corpus"].items():
-        here = place / "corpus" / quoted(doc_id)
+        here = location / "corpus" / quoted(doc_id)
         if read_string(doc_id, here) and read_characters(text, here) is not None:
             documents[doc_id] = Document(doc_id, text)
     for query_id in tables["relevant_docs"]:
         if query_id not in tables["queries"]:
-            (place / "relevant_docs" / quoted(query_id)).fault("an unknown query id", "an id of queries")
+            (location / "relevant_docs" / quoted(query_id)).fault("an unknown query id", "an id of queries")
     queries = []
     for query_id, text in tables["queries"].items():
-        here = place / "queries" / quoted(query_id)
+        here = location / "queries" / quoted(query_id)
         if read_string(query_id, here) and read_string(text, here):
-            there = place / "relevant_docs" / quoted(query_id)
+            there = location / "relevant_docs" / quoted(query_id)
             facts = _read_relevant(tables["relevant_docs"].get(query_id, []), documents, there)
             queries.append(Query(query_id, text, facts))
     return tuple(queries), tuple(documents.values())
 
 
-def _read_relevant(ids: Any, documents: Mapping[str, Document], place: Place) -> tuple[Fact, ...]:
+def _read_relevant(ids: Any, documents: Mapping[str, Document], location: Location) -> tuple[Fact, ...]:
     if not isinstance(ids, list):
-        place.fault(shown(ids), "a list of ids of the corpus")
+        location.fault(shown(ids), "a list of ids of the corpus")
         return ()
     facts = []
     for index, doc_id in enumerate(ids):
         if isinstance(doc_id, str) and doc_id in documents:
             facts.append(Fact((whole_document(documents[doc_id]),)))
         else:
-            (place / index).fault(shown(doc_id), "an id of the corpus")
+            (location / index).fault(shown(doc_id), "an id of the corpus")
     return tuple(facts)
 
 
-def room_of(dataset: Dataset) -> Room:
+def room_of(dataset: Dataset) -> Capabilities:
     """Return the room of the class that a dataset is written as: pairs when its labels are whole documents."""
     passages = [passage for query in dataset.queries for fact in query.facts for passage in fact.passages]
     whole = all(judged_document(passage, dataset.document_by_id) is not None for passage in passages)

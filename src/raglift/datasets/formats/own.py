@@ -30,7 +30,9 @@ _MOST_BYTES = 150
 _NAME = re.compile(r"[^\s./\\:*?\"<>|\x00-\x1f\x7f]([^/\\:*?\"<>|\x00-\x1f\x7f]*[^\s./\\:*?\"<>|\x00-\x1f\x7f])?")
 _DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 
-ROOM = replace(ANY_LABELS, title="raglift's own format", annotators=True, documents="optional", metadata=json_metadata)
+CAPABILITIES = replace(
+    ANY_LABELS, title="raglift's own format", annotators=True, documents="optional", metadata=json_metadata
+)
 
 
 def documents_of(folder: Path) -> Path | None:

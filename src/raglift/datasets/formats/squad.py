@@ -7,8 +7,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.strict_files import parse_text, read_text
-from raglift.base.validation import Place, quoted, shown
-from raglift.datasets.formats.capabilities import Room, is_span, title_only
+from raglift.base.validation import Location, quoted, shown
+from raglift.datasets.formats.capabilities import Capabilities, is_span, title_only
 from raglift.datasets.formats.judged_documents import whole_document
 from raglift.errors import ConfigurationError
 from raglift.records.documents import Document
@@ -27,13 +27,13 @@ EVIDENCE = ("answer", "context")
 """What can be taken for the evidence: the answer's own words, or all of the context they stand in."""
 
 
-def _in_one_document(query: Query, place: Place) -> None:
+def _in_one_document(query: Query, location: Location) -> None:
     documents = {passage.doc_id for fact in query.facts for passage in fact.passages}
     if len(documents) > 1:
-        (place / "relevant").fault(f"answers in {len(documents)} documents", "answers in one, as SQuAD has them")
+        (location / "relevant").fault(f"answers in {len(documents)} documents", "answers in one, as SQuAD has them")
 
 
-ROOM = Room(
+CAPABILITIES = Capabilities(
     title="SQuAD",
     holds=is_span,
     form="a span of a document",
@@ -65,13 +65,13 @@ def read_squad(
     """
     if evidence not in EVIDENCE:
         raise ConfigurationError(f"evidence: found {evidence!r}; expected one of {', '.join(map(repr, EVIDENCE))}")
-    place = Place(path.name, faults)
-    text = read_text(path, place)
-    entry = None if text is None else parse_text(text, place)
+    location = Location(path.name, faults)
+    text = read_text(path, location)
+    entry = None if text is None else parse_text(text, location)
     documents: dict[str, Document] = {}
     queries: dict[str, Query] = {}
     paragraphs_of: dict[str, itertools.count[int]] = {}
-    for number, (article, here) in enumerate(_objects(entry or {}, "data", place)):
+    for number, (article, here) in enumerate(_objects(entry or {}, "data", location)):
         title = article.get("title")
         name = title if isinstance(title, str) and title.strip() else f"article-{number}"
         numbers = paragraphs_of.setdefault(name, itertools.count())
@@ -90,49 +90,49 @@ def read_squad(
     return tuple(queries.values()), tuple(documents.values())
 
 
-def _objects(entry: Mapping[str, Any], name: str, place: Place) -> Iterator[tuple[dict[str, Any], Place]]:
+def _objects(entry: Mapping[str, Any], name: str, location: Location) -> Iterator[tuple[dict[str, Any], Location]]:
     """Yield the objects of a list with their places."""
     given = entry.get(name)
     if not isinstance(given, list):
         if entry:
-            (place / name).fault("no such field" if name not in entry else shown(given), "a list of objects")
+            (location / name).fault("no such field" if name not in entry else shown(given), "a list of objects")
         return
     for index, item in enumerate(given):
         if isinstance(item, dict):
-            yield item, place / name / index
+            yield item, location / name / index
         else:
-            (place / name / index).fault(shown(item), "an object")
+            (location / name / index).fault(shown(item), "an object")
 
 
-def _read_context(paragraph: Mapping[str, Any], doc_id: str, title: Any, place: Place) -> Document | None:
-    text = read_characters(paragraph.get("context"), place / "context")  # a document may be empty
+def _read_context(paragraph: Mapping[str, Any], doc_id: str, title: Any, location: Location) -> Document | None:
+    text = read_characters(paragraph.get("context"), location / "context")  # a document may be empty
     given = paragraph.get("document_id")
-    named = doc_id if given is None else read_id(given, place / "document_id")
+    named = doc_id if given is None else read_id(given, location / "document_id")
     if text is None or named is None:
         return None
     return Document(named, text, {"title": title} if isinstance(title, str) and title.strip() else {})
 
 
-def _read_question(question: Mapping[str, Any], document: Document, evidence: str, place: Place) -> Query:
-    query_id = read_id(question.get("id"), place / "id") or ""
-    text = read_string(question.get("question"), place / "question") or ""
+def _read_question(question: Mapping[str, Any], document: Document, evidence: str, location: Location) -> Query:
+    query_id = read_id(question.get("id"), location / "id") or ""
+    text = read_string(question.get("question"), location / "question") or ""
     impossible = question.get("is_impossible", False)
     if not isinstance(impossible, bool):
-        (place / "is_impossible").fault(shown(impossible), "true or false")
-    answers = [_read_answer(answer, document, here) for answer, here in _objects(question, "answers", place)]
+        (location / "is_impossible").fault(shown(impossible), "true or false")
+    answers = [_read_answer(answer, document, here) for answer, here in _objects(question, "answers", location)]
     if impossible is True and answers:
-        (place / "is_impossible").fault("true, and answers", "only one of the two")
+        (location / "is_impossible").fault("true, and answers", "only one of the two")
     passages = tuple(dict.fromkeys(passage for passage in answers if passage is not None))
     if passages and evidence == "context":
         passages = (whole_document(document),)
     return Query(query_id, text, (Fact(passages),) if passages else (), answerable=impossible is not True)
 
 
-def _read_answer(answer: Mapping[str, Any], document: Document, place: Place) -> Passage | None:
-    text = read_string(answer.get("text"), place / "text")
+def _read_answer(answer: Mapping[str, Any], document: Document, location: Location) -> Passage | None:
+    text = read_string(answer.get("text"), location / "text")
     start = answer.get("answer_start")
     if type(start) is not int or start < 0:
-        (place / "answer_start").fault(shown(start), "an integer: a character offset into the context")
+        (location / "answer_start").fault(shown(start), "an integer: a character offset into the context")
         return None
     if text is None:
         return None
@@ -141,7 +141,7 @@ def _read_answer(answer: Mapping[str, Any], document: Document, place: Place) ->
         nearest = min(_starts(document.text, text), key=lambda found: abs(found - start), default=None)
         hint = "which is not in the context" if nearest is None else f"which stands at {nearest}"
         found = f"{start}, where the context has {quoted(document.text[start:end])}"
-        (place / "answer_start").fault(found, f"the offset of {quoted(text)}, {hint}")
+        (location / "answer_start").fault(found, f"the offset of {quoted(text)}, {hint}")
         return None
     return Passage(text, document.id, start, end)
 
@@ -157,7 +157,7 @@ def write_squad(dataset: Dataset, path: Path) -> None:
     """Write a SQuAD 2.0 file; the questions come in the order of the documents that answer them.
 
     Args:
-        dataset: what fits `ROOM`.
+        dataset: what fits `CAPABILITIES`.
         path: the file.
     """
     asked: dict[str, list[Query]] = {document.id: [] for document in dataset.documents}

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from raglift.base.limits import is_file, is_folder, user_path
 from raglift.base.strict_files import stream_lines
-from raglift.base.validation import Place
+from raglift.base.validation import Location
 from raglift.datasets.documents import read_documents, write_document_lines
-from raglift.datasets.formats.capabilities import Room, json_metadata
+from raglift.datasets.formats.capabilities import Capabilities, json_metadata
 from raglift.datasets.formats.judged_documents import (
-    Judgements,
+    MatchTable,
     judged_document,
     judged_documents,
     read_grade,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 QRELS, TOPICS, DOCUMENTS = "qrels.txt", "topics.tsv", "documents.jsonl"
 _COLUMNS = "topic, iteration, document and relevance with white space between them"
 
-ROOM = Room(
+CAPABILITIES = Capabilities(
     title="TREC",
     holds=lambda passage, documents: judged_document(passage, documents) is not None,
     form="a whole document (or, in a dataset without documents, a chunk id)",
@@ -80,9 +80,9 @@ def read_trec(
     return judged.to_queries(found, by_id, topics_name=topics_path.name, documents_name="the documents"), given
 
 
-def _read_qrels(path: Path, faults: list[Fault]) -> Judgements:
-    judged = Judgements()
-    for here, line in stream_lines(path, Place(path.name, faults)):
+def _read_qrels(path: Path, faults: list[Fault]) -> MatchTable:
+    judged = MatchTable()
+    for here, line in stream_lines(path, Location(path.name, faults)):
         columns = line.split()
         if len(columns) != 4:
             here.fault(f"{len(columns)} columns", f"4 columns: {_COLUMNS}")
@@ -95,7 +95,7 @@ def write_trec(dataset: Dataset, folder: Path) -> None:
     """Write `qrels.txt`, `topics.tsv` and, where there are documents, `documents.jsonl`.
 
     Args:
-        dataset: what fits `ROOM`.
+        dataset: what fits `CAPABILITIES`.
         folder: an empty folder.
     """
     with (folder / QRELS).open("w", encoding="utf-8", newline="\n") as file:

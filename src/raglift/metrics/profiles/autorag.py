@@ -19,62 +19,62 @@ from raglift.metrics.registry import function_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raglift.matching.matches import Judgements
+    from raglift.matching.matches import MatchTable
     from raglift.records.metric import Metric
 
     Values = NDArray[np.float64]
 
 
-def precision(judgements: Judgements, metric: Metric) -> Values:
+def precision(match_table: MatchTable, metric: Metric) -> Values:
     """Precision = relevant hits / retrieved. An id that comes back twice is one relevant hit of two retrieved."""
-    found = relevant_hits(judgements, metric, distinct=True)
-    return per_query(count_by_query(found.query, judgements), returned(judgements, metric))
+    found = relevant_hits(match_table, metric, distinct=True)
+    return per_query(count_by_query(found.query, match_table), returned(match_table, metric))
 
 
-def f1(judgements: Judgements, metric: Metric) -> Values:
+def f1(match_table: MatchTable, metric: Metric) -> Values:
     """F1 of its precision and recall."""
-    return harmonic_mean(precision(judgements, metric), function_of(Recall)(judgements, metric))
+    return harmonic_mean(precision(match_table, metric), function_of(Recall)(match_table, metric))
 
 
-def reciprocal_rank(judgements: Judgements, metric: Metric) -> Values:
+def reciprocal_rank(match_table: MatchTable, metric: Metric) -> Values:
     """MRR = mean over groups of 1 / the rank of the group's first hit; 0 for a group without one."""
-    first = first_satisfactions(judgements)
+    first = first_satisfactions(match_table)
     within = first.rank <= depth(metric.k)
-    sums = sum_by(first.query[within], 1 / first.rank[within], judgements.queries)
-    return per_query(sums, count_by_query(judgements.facts.query, judgements))
+    sums = sum_by(first.query[within], 1 / first.rank[within], match_table.queries)
+    return per_query(sums, count_by_query(match_table.facts.query, match_table))
 
 
-def average_precision(judgements: Judgements, metric: Metric) -> Values:
+def average_precision(match_table: MatchTable, metric: Metric) -> Values:
     """MAP = mean over groups of Σ precision at the group's hits / its hits, counting only its hits as relevant."""
-    matches = judgements.matches
+    matches = match_table.matches
     within = matches.rank <= depth(metric.k)
     fact, rank = np.unique(np.stack((matches.fact[within], matches.rank[within])), axis=1)
     hits_so_far = np.arange(len(fact)) - np.searchsorted(fact, fact) + 1
-    facts = len(judgements.facts.query)
+    facts = len(match_table.facts.query)
     sums = sum_by(fact, hits_so_far / rank, facts)
     of_group = per_query(sums, np.bincount(fact, minlength=facts).astype(np.float64))
-    total = sum_by(judgements.facts.query, of_group, judgements.queries)
-    return per_query(total, count_by_query(judgements.facts.query, judgements))
+    total = sum_by(match_table.facts.query, of_group, match_table.queries)
+    return per_query(total, count_by_query(match_table.facts.query, match_table))
 
 
-def dcg(judgements: Judgements, metric: Metric) -> Values:
+def dcg(match_table: MatchTable, metric: Metric) -> Values:
     """DCG = Σ over relevant hits of 1 / log2(rank + 1); grades do not count."""
-    hits = relevant_hits(judgements, metric)
-    return sum_by(hits.query, 1 / np.log2(hits.rank + 1), judgements.queries)
+    hits = relevant_hits(match_table, metric)
+    return sum_by(hits.query, 1 / np.log2(hits.rank + 1), match_table.queries)
 
 
-def idcg(judgements: Judgements, metric: Metric) -> Values:
+def idcg(match_table: MatchTable, metric: Metric) -> Values:
     """IDCG = the DCG of as many relevant hits as there are ids in all groups, or retrieved hits, if fewer."""
-    facts = judgements.facts
-    ids = sum_by(facts.query, facts.passages.astype(np.float64), judgements.queries)
-    ones = np.minimum(ids, returned(judgements, metric)).astype(np.int64)
+    facts = match_table.facts
+    ids = sum_by(facts.query, facts.passages.astype(np.float64), match_table.queries)
+    ones = np.minimum(ids, returned(match_table, metric)).astype(np.int64)
     ideal = np.concatenate(([0.0], np.cumsum(1 / np.log2(np.arange(2, ones.max(initial=0) + 2)))))
     return np.asarray(ideal[ones], dtype=np.float64)
 
 
-def ndcg(judgements: Judgements, metric: Metric) -> Values:
+def ndcg(match_table: MatchTable, metric: Metric) -> Values:
     """NDCG = DCG / IDCG; 0 when there is nothing to find."""
-    return per_query(dcg(judgements, metric), idcg(judgements, metric))
+    return per_query(dcg(match_table, metric), idcg(match_table, metric))
 
 
 _FUNCTIONS = {

@@ -13,7 +13,7 @@ from raglift.metrics.measure import count_by_query, depth, one_row_a_hit, per_qu
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raglift.matching.matches import Judgements, Matches
+    from raglift.matching.matches import Matches, MatchTable
     from raglift.records.metric import Metric
 
     Values = NDArray[np.float64]
@@ -44,108 +44,108 @@ def positions(query: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray(np.arange(len(query)) - np.searchsorted(query, query) + 1, dtype=np.int64)
 
 
-def relevant_hits(judgements: Judgements, metric: Metric, *, distinct: bool = False) -> RelevantHits:
+def relevant_hits(match_table: MatchTable, metric: Metric, *, distinct: bool = False) -> RelevantHits:
     """Return the relevant hits within the metric's depth.
 
     Args:
-        judgements: what matched.
+        match_table: what matched.
         metric: how deep to look.
         distinct: whether to leave out a hit whose id came back before.
     """
-    matches = judgements.matches
+    matches = match_table.matches
     within = matches.rank <= depth(metric.k)
     if distinct:
         within &= ~matches.repeated
     return RelevantHits(*one_row_a_hit(matches.query[within], matches.rank[within], matches.grade[within]))
 
 
-def first_matches(judgements: Judgements, metric: Metric) -> RelevantHits:
+def first_matches(match_table: MatchTable, metric: Metric) -> RelevantHits:
     """Return the hits within the metric's depth that are the first to match some label.
 
     So each label is found once, by one hit, and no hit finds what was found before: a ranking of distinct documents.
     """
-    first, labels_matched = _first_match_of_each_label(judgements, metric)
-    return RelevantHits(*one_row_a_hit(first.query, first.rank, label_grades(judgements)[labels_matched]))
+    first, labels_matched = _first_match_of_each_label(match_table, metric)
+    return RelevantHits(*one_row_a_hit(first.query, first.rank, label_grades(match_table)[labels_matched]))
 
 
-def _first_match_of_each_label(judgements: Judgements, metric: Metric) -> tuple[Matches, NDArray[np.int64]]:
-    matches, passages = judgements.matches, judgements.passages
+def _first_match_of_each_label(match_table: MatchTable, metric: Metric) -> tuple[Matches, NDArray[np.int64]]:
+    matches, passages = match_table.matches, match_table.passages
     label = passages.same_as[passages.rows(matches.fact, matches.passage)]
     found, first = np.unique(label, return_index=True)  # rows are in order of rank
     within = matches.rank[first] <= depth(metric.k)
     return matches.take(first[within]), found[within]
 
 
-def labels_found(judgements: Judgements, metric: Metric) -> Values:
+def labels_found(match_table: MatchTable, metric: Metric) -> Values:
     """Return how many of each query's labels the hits within the metric's depth match, each label once."""
-    first, _ = _first_match_of_each_label(judgements, metric)
-    return count_by_query(first.query, judgements)
+    first, _ = _first_match_of_each_label(match_table, metric)
+    return count_by_query(first.query, match_table)
 
 
-def labels(judgements: Judgements) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def labels(match_table: MatchTable) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return query and grade of each label, query after query, better grades first."""
-    facts, passages = judgements.facts, judgements.passages
+    facts, passages = match_table.facts, match_table.passages
     query = np.repeat(facts.query, facts.passages)
     own = passages.same_as == np.arange(len(query))
-    query, grade = query[own], label_grades(judgements)[own]
+    query, grade = query[own], label_grades(match_table)[own]
     order = np.lexsort((-grade, query))
     return query[order], grade[order]
 
 
-def ideal_ranking(judgements: Judgements) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def ideal_ranking(match_table: MatchTable) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return query, position from 1, and grade of each label where all come first, better grades before others."""
-    query, grade = labels(judgements)
+    query, grade = labels(match_table)
     return query, positions(query), grade
 
 
-def label_grades(judgements: Judgements) -> NDArray[np.int64]:
+def label_grades(match_table: MatchTable) -> NDArray[np.int64]:
     """Return the grade of the label that each passage is: the highest that any fact gives it.
 
     It stands in the row of the label's first passage.
     """
-    passages = judgements.passages
+    passages = match_table.passages
     grades = passages.grades.copy()
     np.maximum.at(grades, passages.same_as, passages.grades)
     return grades
 
 
-def returned(judgements: Judgements, metric: Metric) -> Values:
+def returned(match_table: MatchTable, metric: Metric) -> Values:
     """Return how many hits came back, up to the metric's depth."""
-    return np.minimum(judgements.hits, depth(metric.k)).astype(np.float64)
+    return np.minimum(match_table.hits, depth(metric.k)).astype(np.float64)
 
 
-def distinct_returned(judgements: Judgements, metric: Metric) -> Values:
+def distinct_returned(match_table: MatchTable, metric: Metric) -> Values:
     """Return how many different ids came back, up to the metric's depth."""
-    repeats = judgements.repeats
-    again = count_by_query(repeats.query[repeats.rank <= depth(metric.k)], judgements)
-    return returned(judgements, metric) - again
+    repeats = match_table.repeats
+    again = count_by_query(repeats.query[repeats.rank <= depth(metric.k)], match_table)
+    return returned(match_table, metric) - again
 
 
-def precision_of_ids(judgements: Judgements, metric: Metric) -> Values:
+def precision_of_ids(match_table: MatchTable, metric: Metric) -> Values:
     """Precision = relevant ids among the first k hits / ids among them, each once."""
-    found = count_by_query(relevant_hits(judgements, metric, distinct=True).query, judgements)
-    return per_query(found, distinct_returned(judgements, metric))
+    found = count_by_query(relevant_hits(match_table, metric, distinct=True).query, match_table)
+    return per_query(found, distinct_returned(match_table, metric))
 
 
-def recall_of_labels(judgements: Judgements, metric: Metric) -> Values:
+def recall_of_labels(match_table: MatchTable, metric: Metric) -> Values:
     """Recall = labels that the first k hits match / labels."""
-    return per_query(labels_found(judgements, metric), count_by_query(labels(judgements)[0], judgements))
+    return per_query(labels_found(match_table, metric), count_by_query(labels(match_table)[0], match_table))
 
 
-def sums_of_precision(hits: RelevantHits, judgements: Judgements) -> Values:
+def sums_of_precision(hits: RelevantHits, match_table: MatchTable) -> Values:
     """Return, for each query, Σ over relevant hits of relevant hits so far / rank."""
-    return sum_by(hits.query, hits.found_so_far / hits.rank, judgements.queries)
+    return sum_by(hits.query, hits.found_so_far / hits.rank, match_table.queries)
 
 
-def average_precision_of(hits: RelevantHits, judgements: Judgements) -> Values:
+def average_precision_of(hits: RelevantHits, match_table: MatchTable) -> Values:
     """AP = Σ over relevant hits of relevant hits so far / rank, / labels."""
-    return per_query(sums_of_precision(hits, judgements), count_by_query(labels(judgements)[0], judgements))
+    return per_query(sums_of_precision(hits, match_table), count_by_query(labels(match_table)[0], match_table))
 
 
 # What a profile is: another tool's conventions for the same measures.
 
 
-Function = Callable[["Judgements", "Metric"], "NDArray[np.float64]"]
+Function = Callable[["MatchTable", "Metric"], "NDArray[np.float64]"]
 """Returns a metric's value for each query, in dataset order; NaN for one that is left out of its mean."""
 
 _LEFT_OUT = "A query that came back empty is left out of the mean, where the default counts it 0."

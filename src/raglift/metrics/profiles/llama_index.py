@@ -26,37 +26,37 @@ from raglift.metrics.rank_measures import harmonic_mean
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raglift.matching.matches import Judgements
+    from raglift.matching.matches import MatchTable
     from raglift.records.metric import Metric
 
     Values = NDArray[np.float64]
 
 
-def f1(judgements: Judgements, metric: Metric) -> Values:
+def f1(match_table: MatchTable, metric: Metric) -> Values:
     """F1 of its precision and recall; LlamaIndex has none."""
-    return harmonic_mean(precision_of_ids(judgements, metric), recall_of_labels(judgements, metric))
+    return harmonic_mean(precision_of_ids(match_table, metric), recall_of_labels(match_table, metric))
 
 
-def average_precision(judgements: Judgements, metric: Metric) -> Values:
+def average_precision(match_table: MatchTable, metric: Metric) -> Values:
     """AP = Σ over relevant hits of relevant hits so far / rank, / expected ids."""
-    return average_precision_of(relevant_hits(judgements, metric), judgements)
+    return average_precision_of(relevant_hits(match_table, metric), match_table)
 
 
-def dcg(judgements: Judgements, metric: Metric) -> Values:
+def dcg(match_table: MatchTable, metric: Metric) -> Values:
     """DCG = Σ over relevant hits of 1 / log2(rank + 1)."""
-    hits = relevant_hits(judgements, metric)
-    return discounted_sum(hits.query, hits.rank, np.ones(len(hits.rank)), None, judgements.queries)
+    hits = relevant_hits(match_table, metric)
+    return discounted_sum(hits.query, hits.rank, np.ones(len(hits.rank)), None, match_table.queries)
 
 
-def idcg(judgements: Judgements, metric: Metric) -> Values:  # noqa: ARG001 — the same at every depth
+def idcg(match_table: MatchTable, metric: Metric) -> Values:  # noqa: ARG001 — the same at every depth
     """IDCG = Σ of 1 / log2(position + 1) over as many positions as there are expected ids, whatever came back."""
-    query, position, _ = ideal_ranking(judgements)
-    return discounted_sum(query, position, np.ones(len(query)), None, judgements.queries)
+    query, position, _ = ideal_ranking(match_table)
+    return discounted_sum(query, position, np.ones(len(query)), None, match_table.queries)
 
 
-def ndcg(judgements: Judgements, metric: Metric) -> Values:
+def ndcg(match_table: MatchTable, metric: Metric) -> Values:
     """NDCG = DCG / IDCG."""
-    return per_query(dcg(judgements, metric), idcg(judgements, metric))
+    return per_query(dcg(match_table, metric), idcg(match_table, metric))
 
 
 PROFILE = Profile(

@@ -18,7 +18,7 @@ from raglift.metrics.rank_measures import harmonic_mean
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raglift.matching.matches import Judgements
+    from raglift.matching.matches import MatchTable
     from raglift.records.metric import Metric
 
     Values = NDArray[np.float64]
@@ -28,16 +28,16 @@ _ADDED = 1e-10
 """What ragas adds to the denominator of average precision, so that it is never 0."""
 
 
-def f1(judgements: Judgements, metric: Metric) -> Values:
+def f1(match_table: MatchTable, metric: Metric) -> Values:
     """F1 of its precision and recall; ragas has none of ids."""
-    return harmonic_mean(precision_of_ids(judgements, metric), recall_of_labels(judgements, metric))
+    return harmonic_mean(precision_of_ids(match_table, metric), recall_of_labels(match_table, metric))
 
 
-def average_precision(judgements: Judgements, metric: Metric) -> Values:
+def average_precision(match_table: MatchTable, metric: Metric) -> Values:
     """AP = Σ over relevant hits of relevant hits so far / rank, / (relevant hits + 1e-10)."""
-    hits = relevant_hits(judgements, metric)
+    hits = relevant_hits(match_table, metric)
     return np.asarray(
-        sums_of_precision(hits, judgements) / (count_by_query(hits.query, judgements) + _ADDED), dtype=np.float64
+        sums_of_precision(hits, match_table) / (count_by_query(hits.query, match_table) + _ADDED), dtype=np.float64
     )
 
 

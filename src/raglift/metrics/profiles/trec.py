@@ -28,50 +28,50 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from raglift.matching.matches import Judgements
+    from raglift.matching.matches import MatchTable
     from raglift.records.metric import Metric
 
     Values = NDArray[np.float64]
 
 
-def precision(judgements: Judgements, metric: Metric) -> Values:
+def precision(match_table: MatchTable, metric: Metric) -> Values:
     """P_k = relevant documents among the first k hits / k; set_P, without a depth, divides by the hits."""
-    found = count_by_query(first_matches(judgements, metric).query, judgements)
-    return per_query(found, returned(judgements, metric)) if metric.k is None else found / metric.k
+    found = count_by_query(first_matches(match_table, metric).query, match_table)
+    return per_query(found, returned(match_table, metric)) if metric.k is None else found / metric.k
 
 
-def r_precision(judgements: Judgements, metric: Metric) -> Values:
+def r_precision(match_table: MatchTable, metric: Metric) -> Values:
     """Rprec = relevant documents among the first R hits / R, with R all relevant documents."""
-    wanted = count_by_query(labels(judgements)[0], judgements)
-    hits = first_matches(judgements, metric)
-    return per_query(count_by_query(hits.query[hits.rank <= wanted[hits.query]], judgements), wanted)
+    wanted = count_by_query(labels(match_table)[0], match_table)
+    hits = first_matches(match_table, metric)
+    return per_query(count_by_query(hits.query[hits.rank <= wanted[hits.query]], match_table), wanted)
 
 
-def f1(judgements: Judgements, metric: Metric) -> Values:
+def f1(match_table: MatchTable, metric: Metric) -> Values:
     """F1@k of P_k and recall_k, as ranx's f1; set_F without a depth."""
-    return harmonic_mean(precision(judgements, metric), recall_of_labels(judgements, metric))
+    return harmonic_mean(precision(match_table, metric), recall_of_labels(match_table, metric))
 
 
-def average_precision(judgements: Judgements, metric: Metric) -> Values:
+def average_precision(match_table: MatchTable, metric: Metric) -> Values:
     """map_cut_k = Σ over relevant documents among the first k of the precision there / relevant documents."""
-    return average_precision_of(first_matches(judgements, metric), judgements)
+    return average_precision_of(first_matches(match_table, metric), match_table)
 
 
-def dcg(judgements: Judgements, metric: Metric) -> Values:
+def dcg(match_table: MatchTable, metric: Metric) -> Values:
     """DCG@k = Σ over relevant documents among the first k of gain / log2(rank + 1)."""
-    hits = first_matches(judgements, metric)
-    return discounted_sum(hits.query, hits.rank, gain_of(hits.grade, metric), metric.k, judgements.queries)
+    hits = first_matches(match_table, metric)
+    return discounted_sum(hits.query, hits.rank, gain_of(hits.grade, metric), metric.k, match_table.queries)
 
 
-def idcg(judgements: Judgements, metric: Metric) -> Values:
+def idcg(match_table: MatchTable, metric: Metric) -> Values:
     """IDCG@k = the relevant documents, best first, cut at k."""
-    query, position, grade = ideal_ranking(judgements)
-    return discounted_sum(query, position, gain_of(grade, metric), metric.k, judgements.queries)
+    query, position, grade = ideal_ranking(match_table)
+    return discounted_sum(query, position, gain_of(grade, metric), metric.k, match_table.queries)
 
 
-def ndcg(judgements: Judgements, metric: Metric) -> Values:
+def ndcg(match_table: MatchTable, metric: Metric) -> Values:
     """ndcg_cut_k = DCG@k / IDCG@k; ndcg without a depth."""
-    return per_query(dcg(judgements, metric), idcg(judgements, metric))
+    return per_query(dcg(match_table, metric), idcg(match_table, metric))
 
 
 PROFILE = Profile(

@@ -20,42 +20,42 @@ from raglift.metrics.registry import function_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raglift.matching.matches import Judgements
+    from raglift.matching.matches import MatchTable
     from raglift.records.metric import Metric
 
 
-def recall(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def recall(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """Recall@k = ground-truth texts matched by the first k hits / ground-truth texts."""
-    matches = judgements.matches
+    matches = match_table.matches
     within = matches.rank <= depth(metric.k)
     matched = np.unique(np.stack((matches.fact[within], matches.passage[within])), axis=1)
-    facts = judgements.facts
-    texts = sum_by(facts.query, facts.passages.astype(np.float64), judgements.queries)
-    return per_query(count_by_query(facts.query[matched[0]], judgements), texts)
+    facts = match_table.facts
+    texts = sum_by(facts.query, facts.passages.astype(np.float64), match_table.queries)
+    return per_query(count_by_query(facts.query[matched[0]], match_table), texts)
 
 
-def f1(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def f1(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """F1@k = 2PR / (P + R); 0 if both are 0."""
-    return harmonic_mean(function_of(Precision)(judgements, metric), recall(judgements, metric))
+    return harmonic_mean(function_of(Precision)(match_table, metric), recall(match_table, metric))
 
 
-def dcg(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def dcg(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """DCG@k = Σ over hits of relevance / log2(rank + 1)."""
-    hits = relevant_hits(judgements, metric)
-    return discounted_sum(hits.query, hits.rank, gain_of(hits.grade, metric), metric.k, judgements.queries)
+    hits = relevant_hits(match_table, metric)
+    return discounted_sum(hits.query, hits.rank, gain_of(hits.grade, metric), metric.k, match_table.queries)
 
 
-def idcg(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def idcg(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """IDCG@k = the DCG of the first k hits sorted by relevance."""
-    hits = relevant_hits(judgements, metric)
+    hits = relevant_hits(match_table, metric)
     order = np.lexsort((-hits.grade, hits.query))
     query, grade = hits.query[order], hits.grade[order]
-    return discounted_sum(query, positions(query), gain_of(grade, metric), metric.k, judgements.queries)
+    return discounted_sum(query, positions(query), gain_of(grade, metric), metric.k, match_table.queries)
 
 
-def ndcg(judgements: Judgements, metric: Metric) -> NDArray[np.float64]:
+def ndcg(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """NDCG@k = DCG@k / IDCG@k; 0 if nothing relevant was retrieved."""
-    return per_query(dcg(judgements, metric), idcg(judgements, metric))
+    return per_query(dcg(match_table, metric), idcg(match_table, metric))
 
 
 PROFILE = Profile(

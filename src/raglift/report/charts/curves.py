@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-    from raglift.analysis.records import ComparisonRecord, Costed, EvaluationRecord, TradeoffRecord
+    from raglift.analysis.records import ComparisonRecord, EvaluationRecord, SystemCost, TradeoffRecord
     from raglift.records.metric import Metric
 
 
@@ -206,7 +206,7 @@ def tradeoff_chart(tradeoff: TradeoffRecord, names: Mapping[str, str]) -> alt.La
 
 
 def _rows(
-    taken: Sequence[Costed], cost: str, unit: float, names: Mapping[str, str], *, mean_of: Any
+    taken: Sequence[SystemCost], cost: str, unit: float, names: Mapping[str, str], *, mean_of: Any
 ) -> tuple[list[dict[str, Any]], bool]:
     """Return the points, and whether they are numbered and need a key."""
     called = {one.system: plain(names.get(one.system, one.system)) for one in taken}

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     import altair as alt
 
-    from raglift.analysis.records import Compared, ComparisonRecord, EvaluationRecord, TagSlicesRecord
+    from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord, TagSlicesRecord
     from raglift.records.metric import Metric
     from raglift.stats.paired_tests import PairedDifference
 
@@ -249,7 +249,7 @@ def means_of_systems(
 def differences_of_systems(
     comparison: ComparisonRecord, metric: Metric | str | None, names: Mapping[str, str]
 ) -> alt.LayerChart:
-    """Return each other system minus the baseline, best first; hollow where it is not told apart from the baseline."""
+    """Return each other system minus the baseline, best first; hollow where not significant."""
     wanted = scored(comparison.primary if metric is None else metric, comparison.metrics, "metric")
     rows = _best(comparison, [row for row in comparison.of(wanted) if row.difference is not None])
     if not rows:
@@ -275,7 +275,7 @@ def differences_of_systems(
         estimates,
         scale,
         title=f"{mean_title(wanted)} minus that of {plain(baseline)}",
-        subtitle="filled: better or worse; hollow: not told apart, or not tested",
+        subtitle="filled: better or worse; hollow: not significant, or not tested",
         series=("",),
     )
 
@@ -312,7 +312,7 @@ def tags_chart(slices: TagSlicesRecord, names: Mapping[str, str], *, lift: bool)
     )
 
 
-def _best(comparison: ComparisonRecord, rows: Sequence[Compared]) -> list[Compared]:
+def _best(comparison: ComparisonRecord, rows: Sequence[ComparisonRow]) -> list[ComparisonRow]:
     """Return the rows, best first; where there are very many, those of the best systems and the baseline."""
     by_mean = sorted((row for row in rows if not math.isnan(row.mean)), key=lambda row: -row.mean)
     return by_mean[:_MOST_SYSTEMS] + [row for row in by_mean[_MOST_SYSTEMS:] if row.system == comparison.baseline]

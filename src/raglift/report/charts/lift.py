@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import altair as alt
     from numpy.typing import NDArray
 
-    from raglift.analysis.failure_analysis import LossBreakdownRecord
+    from raglift.analysis.outcomes import FailureAnalysisRecord
     from raglift.records.labels import Query
     from raglift.records.metric import Metric
 
@@ -158,7 +158,7 @@ class Gate:
     """What the others are, likewise."""
 
 
-def gates_of(losses: LossBreakdownRecord) -> list[Gate]:
+def gates_of(losses: FailureAnalysisRecord) -> list[Gate]:
     """Return the gates, in the order in which a fact comes to them; the first counts all facts and loses none."""
     stages = [loss.stage or "" for loss in losses.losses if loss.outcome == "dropped"]
     way: list[tuple[str, str | None, tuple[str, ...], tuple[str, ...]]] = []
@@ -178,7 +178,7 @@ def gates_of(losses: LossBreakdownRecord) -> list[Gate]:
     return gates
 
 
-def loss_chart(losses: LossBreakdownRecord) -> alt.LayerChart:
+def failure_chart(losses: FailureAnalysisRecord) -> alt.LayerChart:
     """Return the flow: as thick as there are facts, from left to right, with what is lost branching off below."""
     alt = altair()
     gates = gates_of(losses)

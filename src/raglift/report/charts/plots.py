@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.analysis.failure_analysis import loss_breakdown
 from raglift.analysis.lift import comparison_by_tag, evaluation_by_tag
+from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import primary_of, scored
 from raglift.analysis.tradeoffs import tradeoff
 from raglift.errors import ConfigurationError
 from raglift.report.charts.curves import over_k_of_comparison, over_k_of_evaluation, tradeoff_chart
 from raglift.report.charts.estimates import differences_of_systems, means_of_stages, means_of_systems, tags_chart
-from raglift.report.charts.lift import Changes, lift_chart, loss_chart
+from raglift.report.charts.lift import Changes, failure_chart, lift_chart
 from raglift.report.charts.parts import of_labels
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class EvaluationPlots:
         before, after = one.scores.of(one.before, wanted), one.scores.of(one.after, wanted)
         return self._told(lift_chart(Changes(wanted, one.dataset.queries, before, after, (one.before, one.after))))
 
-    def loss(self, k: int | None = None) -> alt.LayerChart:
+    def failure_analysis(self, k: int | None = None) -> alt.LayerChart:
         """Return where recall was lost, as a flow from all facts to those found.
 
         Args:
@@ -79,7 +79,7 @@ class EvaluationPlots:
         Raises:
             ConfigurationError: k is not a depth of the run.
         """
-        return self._told(loss_chart(loss_breakdown(self.evaluation, k)))
+        return self._told(failure_chart(failure_analysis(self.evaluation, k)))
 
     def intervals(self, *metrics: Metric | str) -> alt.LayerChart:
         """Return means with 95 % intervals, before and after reranking.
@@ -173,7 +173,7 @@ class ComparisonPlots:
         return self._told(means_of_systems(self.comparison, metric, self.names))
 
     def differences(self, metric: Metric | str | None = None) -> alt.LayerChart:
-        """Return each system minus the baseline, query by query, with its interval; hollow where not told apart.
+        """Return each system minus the baseline, query by query, with its interval; hollow where not significant.
 
         Args:
             metric: what to look at; by default the primary metric.

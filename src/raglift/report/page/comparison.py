@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.analysis.explanation import has_curve
-from raglift.analysis.failure_analysis import loss_breakdown
 from raglift.analysis.lift import comparison_by_tag, reranker_lift
+from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.tradeoffs import has_costs, tradeoff
-from raglift.analysis.upper_bound import judgements_of
+from raglift.analysis.upper_bound import match_tables_of
 from raglift.base.display import TRUNCATED, counted
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Document, Section, Table, row_of
@@ -18,9 +18,9 @@ from raglift.report.page import figures
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.parts import (
     decided_cell,
+    failure_table,
     few_text,
     has_tags,
-    loss_table,
     mean_cell,
     measured_together,
     method_section,
@@ -35,16 +35,16 @@ from raglift.report.sentences import (
     ON_THE_FRONT,
     best_of,
     comparison_sentence,
-    depth_of_loss,
+    failure_analysis_depth,
+    failure_analysis_sentence,
     failure_sentence,
     held_out_sentence,
-    loss_sentence,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.analysis.records import Compared, ComparisonRecord, TradeoffRecord
+    from raglift.analysis.records import ComparisonRecord, ComparisonRow, TradeoffRecord
 
 
 _BY_TAG = 3
@@ -55,7 +55,9 @@ _NAMED = 3
 
 def comparison_document(comparison: ComparisonRecord) -> Document:
     """Return the page of a comparison."""
-    matched = [replace(one, judgements=judgements_of(one)) for one in comparison.evaluations]  # once, for all that asks
+    matched = [
+        replace(one, match_table=match_tables_of(one)) for one in comparison.evaluations
+    ]  # once, for all that asks
     comparison = replace(comparison, evaluations=tuple(matched))
     systems = dict(zip(comparison.names, comparison.evaluations, strict=True))
     other = other_of(comparison)
@@ -82,13 +84,13 @@ def lead(comparison: ComparisonRecord) -> str:
     """Return what was found: which systems differ, and where the best one loses recall."""
     best = best_of(comparison)
     evaluation = comparison.evaluation(best)
-    losses = loss_breakdown(evaluation, depth_of_loss(evaluation, comparison.primary))
+    losses = failure_analysis(evaluation, failure_analysis_depth(evaluation, comparison.primary))
     failures = [
         f"{name}: {words}"
         for name, one in zip(comparison.names, comparison.evaluations, strict=True)
         if (words := failure_sentence(one))
     ]
-    told = [comparison_sentence(comparison), held_out_sentence(comparison), loss_sentence(losses, best)]
+    told = [comparison_sentence(comparison), held_out_sentence(comparison), failure_analysis_sentence(losses, best)]
     more = len(failures) - _NAMED
     told += [*failures[:_NAMED], f"Queries failed in {more:,} more." if more > 0 else ""]
     return " ".join(filter(None, told))
@@ -100,7 +102,7 @@ def other_of(comparison: ComparisonRecord) -> str:
     return max(rows, key=lambda row: (not row.truncated and bool(row.n), row.mean if row.n else -1.0)).system
 
 
-def by_mean(comparison: ComparisonRecord) -> list[Compared]:
+def by_mean(comparison: ComparisonRecord) -> list[ComparisonRow]:
     """Return the primary metric's rows: the baseline, then the best first."""
     return sorted(
         comparison.of(comparison.primary),
@@ -145,7 +147,7 @@ def comparison_sections(comparison: ComparisonRecord, shown: Sequence[str]) -> l
         *_cost_sections(comparison),
         *_reranked_sections(comparison),
         *_curve_sections(few),
-        _loss_section(few),
+        _failure_section(few),
         *_tags_sections(comparison),
         metrics_section(comparison, [row.system for row in by_mean(comparison)][1:]),
         method_section(comparison.method, comparison.metrics, corrected=said),
@@ -183,12 +185,12 @@ def _pairs_section(comparison: ComparisonRecord) -> Section:
         found = row.difference
         if found is not None and found.n:
             counts = (f"{found.wins:,}", f"{found.ties:,}", f"{found.losses:,}")
-            shows = "–" if row.detectable is None else f"{row.detectable:.3f}"
+            shows = "–" if row.minimum_detectable_effect is None else f"{row.minimum_detectable_effect:.3f}"
             rows.append(row_of((row.system, *counts, effect_text(found.effect_size), p_cell(found.p), shows)))
-    columns = ("system", "wins", "ties", "losses", "effect size", "p, uncorrected", "could show")
+    columns = ("system", "wins", "ties", "losses", "effect size", "p, uncorrected", "minimum detectable effect")
     said = (
-        f"Each system beside {comparison.baseline}, query by query. “Could show”: the smallest true difference that so "
-        "many queries show four times in five; a smaller one often goes unseen."
+        f"Each system beside {comparison.baseline}, query by query. Minimum detectable effect: the smallest true "
+        "difference that so many queries show with a power of 80 %; a smaller one often goes unseen."
     )
     pictures = [figures.intervals(comparison), *([figures.differences(comparison)] if rows else [])]
     other = other_of(comparison)
@@ -223,14 +225,14 @@ def _reranked_sections(comparison: ComparisonRecord) -> list[Section]:
     return [Section("Before and after reranking", (said,), (table,))]
 
 
-def _loss_section(comparison: ComparisonRecord) -> Section:
+def _failure_section(comparison: ComparisonRecord) -> Section:
     """Return where each system lost recall."""
     losses = {}
     for name, evaluation in zip(comparison.names, comparison.evaluations, strict=True):
-        losses[name] = loss_breakdown(evaluation, depth_of_loss(evaluation, comparison.primary))
+        losses[name] = failure_analysis(evaluation, failure_analysis_depth(evaluation, comparison.primary))
     ends = dict.fromkeys((comparison.baseline, best_of(comparison)))
-    said = tuple(filter(None, (loss_sentence(losses[name], name) for name in ends)))
-    return Section("Where recall was lost", said, (loss_table(losses),))
+    said = tuple(filter(None, (failure_analysis_sentence(losses[name], name) for name in ends)))
+    return Section("Where recall was lost", said, (failure_table(losses),))
 
 
 def _cost_sections(comparison: ComparisonRecord) -> list[Section]:

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.analysis.explanation import has_curve
-from raglift.analysis.failure_analysis import loss_breakdown
 from raglift.analysis.lift import evaluation_by_tag, reranker_lift
+from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import interval_of, primary_of
 from raglift.analysis.shared_queries import system_name
-from raglift.analysis.upper_bound import headroom, judgements_of
+from raglift.analysis.upper_bound import headroom, match_tables_of
 from raglift.analysis.warnings import few_queries, read_in_part
 from raglift.base.display import TRUNCATED, counted
 from raglift.metrics.computing import mean_title, title
@@ -22,10 +22,10 @@ from raglift.report.page.parts import (
     cost_section,
     decided_cell,
     difference_cell,
+    failure_table,
     few_metrics,
     few_text,
     has_tags,
-    loss_table,
     mean_cell,
     measured,
     method_section,
@@ -37,18 +37,18 @@ from raglift.report.page.parts import (
 )
 from raglift.report.sentences import (
     EXPLORATORY,
-    depth_of_loss,
     evaluation_sentence,
+    failure_analysis_depth,
+    failure_analysis_sentence,
     failure_sentence,
     failures_table,
-    loss_sentence,
 )
 from raglift.report.terminal.analysis import headroom_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from raglift.analysis.records import EvaluationRecord, Lifted, LiftRecord, Moved
+    from raglift.analysis.records import EvaluationRecord, LiftRecord, LiftRow, MovedQuery
     from raglift.records.metric import Metric
 
 
@@ -71,7 +71,7 @@ def evaluation_document(
     Raises:
         ConfigurationError: a metric that was not scored or is no measure of quality, or an argument outside its range.
     """
-    evaluation = replace(evaluation, judgements=judgements_of(evaluation))  # matched once, for all that asks
+    evaluation = replace(evaluation, match_table=match_tables_of(evaluation))  # matched once, for all that asks
     decides = primary_of(primary, evaluation.scores.metrics)
     lift = None
     if len(evaluation.scores.stages) > 1:
@@ -103,7 +103,7 @@ def _sections(
         sections = (
             Section("Over k", figures=(figures.over_k(evaluation, primary),)) if has_curve(primary) else None,
             None if lift is None else _lift_section(lift),
-            _loss_section(evaluation, primary),
+            _failure_section(evaluation, primary),
             _tags_section(evaluation, primary, seed, confidence),
             cost_section(evaluation),
             metrics_section(evaluation, lift, confidence),
@@ -148,7 +148,7 @@ def evaluation_headline(
     return Table("Before and after reranking, with intervals", columns, rows, words=(0, 5))
 
 
-def _headline_row(row: Lifted, alpha: float) -> tuple[Cell, ...]:
+def _headline_row(row: LiftRow, alpha: float) -> tuple[Cell, ...]:
     decimals = decimals_of(row.metric)
     return row_of(
         (
@@ -193,7 +193,7 @@ def metrics_section(evaluation: EvaluationRecord, lift: LiftRecord | None, confi
     return Section("All metrics", (*said, *truncation(marked=marked)), (table,))
 
 
-def _metric_row(lift: LiftRecord, row: Lifted, between: Sequence[str]) -> tuple[Cell, ...]:
+def _metric_row(lift: LiftRecord, row: LiftRow, between: Sequence[str]) -> tuple[Cell, ...]:
     decimals, evaluation = decimals_of(row.metric), lift.evaluation
     means = [interval_text(evaluation.scores.mean(stage, row.metric), None, decimals) for stage in between]
     marked = [evaluation.is_truncated(stage, row.metric) for stage in (evaluation.before, evaluation.after)]
@@ -220,7 +220,7 @@ def _lift_section(lift: LiftRecord) -> Section | None:
     return Section("Lift query by query", (paragraph,), tuple(tables), (figures.lift(lift),))
 
 
-def moved_table(lift: LiftRecord, where: str, rows: Sequence[Moved]) -> Table:
+def moved_table(lift: LiftRecord, where: str, rows: Sequence[MovedQuery]) -> Table:
     """Return the queries that moved most in one direction, `up` or `down`."""
     name = title(lift.primary)
     cells = tuple(
@@ -242,19 +242,22 @@ def moved_table(lift: LiftRecord, where: str, rows: Sequence[Moved]) -> Table:
     )
 
 
-def _loss_section(evaluation: EvaluationRecord, primary: Metric) -> Section | None:
+def _failure_section(evaluation: EvaluationRecord, primary: Metric) -> Section | None:
     """Return where recall was lost; None where no query is labelled."""
-    k = depth_of_loss(evaluation, primary)
-    losses = loss_breakdown(evaluation, k)
+    k = failure_analysis_depth(evaluation, primary)
+    losses = failure_analysis(evaluation, k)
     if not losses.facts:
         return None
-    said = [loss_sentence(losses), f"{headroom_line(headroom(evaluation, k))}."]
+    said = [failure_analysis_sentence(losses), f"{headroom_line(headroom(evaluation, k))}."]
     said += [
         f"{counted(loss.facts, 'fact')} of these only since {loss.stage}: no candidate held them."
         for loss in losses.made_findable
     ]
     return Section(
-        "Where recall was lost", tuple(said), (loss_table({"": losses}),), (figures.loss(evaluation, losses),)
+        "Where recall was lost",
+        tuple(said),
+        (failure_table({"": losses}),),
+        (figures.failure_chart(evaluation, losses),),
     )
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from raglift.analysis.failure_analysis import LossBreakdownRecord
+    from raglift.analysis.outcomes import FailureAnalysisRecord
     from raglift.analysis.records import ComparisonRecord, EvaluationRecord, LiftRecord, TagSlicesRecord
     from raglift.records.metric import Metric
 
@@ -98,13 +98,13 @@ def pair_lift(comparison: ComparisonRecord, system: str) -> Figure:
     )
 
 
-def loss(evaluation: EvaluationRecord, losses: LossBreakdownRecord) -> Figure:
+def failure_chart(evaluation: EvaluationRecord, losses: FailureAnalysisRecord) -> Figure:
     """Return the way from all facts to those that are found, and where the others were lost."""
     parts = [f"{each.facts:,} {outcome_text(each, losses.k)}" for each in losses.losses if each.facts]
     return Figure(
         "From all facts to those found",
         f"Of {counted(losses.facts, 'fact')}: {'; '.join(parts)}.",
-        EvaluationPlots(evaluation).loss(losses.k),
+        EvaluationPlots(evaluation).failure_analysis(losses.k),
         "The width of a band is the number of facts; what leaves the flow is lost there.",
     )
 

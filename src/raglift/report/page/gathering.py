@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from raglift.analysis.failure_analysis import fates_of
+from raglift.analysis.outcomes import fact_outcomes
 from raglift.analysis.shared_queries import check_same_rule, shared_queries
-from raglift.analysis.upper_bound import depth_of, judgements_of, rule_of
+from raglift.analysis.upper_bound import depth_of, match_tables_of, rule_of
 from raglift.errors import ConfigurationError
 from raglift.matching.overlap import PassageMatch, covering_characters
 from raglift.matching.rule import Text
 from raglift.metrics.computing import title
 from raglift.report.page.query_browser import (
-    ROOM,
+    CAPABILITIES,
     DrillDown,
     QueryDetail,
     ShownChunk,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from raglift.analysis.records import EvaluationRecord
-    from raglift.matching.matches import Judgements
+    from raglift.matching.matches import MatchTable
     from raglift.matching.rule import MatchRule
     from raglift.records.documents import Chunk
     from raglift.records.labels import Passage, Query
@@ -46,7 +46,7 @@ def drill_down(
     right: tuple[str, str],
     primary: Metric,
     shown: int | None = None,
-    room: int = ROOM,
+    room: int = CAPABILITIES,
 ) -> DrillDown:
     """Return the queries that all systems were asked, with what each stage of each system returned and what matched.
 
@@ -67,7 +67,7 @@ def drill_down(
     check_same_rule(systems)
     shared = shared_queries(systems, _known(left[0], systems, "system"))
     # What a loaded evaluation matched is found again once, not for every question asked of it
-    measured = {name: replace(one, judgements=judgements_of(one)) for name, one in systems.items()}
+    measured = {name: replace(one, match_table=match_tables_of(one)) for name, one in systems.items()}
     rule, scored = rule_of(measured[left[0]]), measured[left[0]].scores.metrics
     metrics = [metric for metric in scored if all(metric in one.scores.metrics for one in measured.values())]
     decides = metrics.index(_known(primary, metrics, "metric"))
@@ -112,7 +112,7 @@ def _detail(number: int, query: Query, answers: Sequence[_Answers], chunks: _Chu
         views=tuple(
             one.view(number, query, stage, chunks, spans) for one in answers for stage in range(len(one.stages))
         ),
-        fates=tuple(one.fates_of(number) for one in answers),
+        all_outcomes=tuple(one.fact_outcomes(number) for one in answers),
     )
 
 
@@ -125,22 +125,22 @@ class _Answers:
         scores = evaluation.scores
         self.system, self.stages = system, scores.stages
         self._evaluation, self._places = evaluation, places
-        self._judgements = evaluation.judgements
-        self._matches = [_matches(judged) for judged in evaluation.judgements]
+        self._judgements = evaluation.match_table
+        self._matches = [_matches(judged) for judged in evaluation.match_table]
         self._values = (
             scores.values[:, [scores.metrics.index(metric) for metric in metrics]].transpose(0, 2, 1).tolist()
         )
-        fates = fates_of(evaluation, k)
-        self._outcomes = [fates.outcomes[number][0] for number in fates.fate.tolist()]
-        self._ranks = fates.ranks.tolist()
-        self._bounds = np.searchsorted(fates.query, np.arange(len(evaluation.dataset) + 1)).tolist()
+        all_outcomes = fact_outcomes(evaluation, k)
+        self._outcomes = [all_outcomes.outcomes[number][0] for number in all_outcomes.outcome_of_fact.tolist()]
+        self._ranks = all_outcomes.ranks.tolist()
+        self._bounds = np.searchsorted(all_outcomes.query, np.arange(len(evaluation.dataset) + 1)).tolist()
 
     def rankings(self) -> Iterator[Ranking]:
         """Yield every ranking of the shared queries."""
         for judged in self._judgements:
             yield from (judged.rankings[place] for place in self._places)
 
-    def fates_of(self, number: int) -> tuple[str, ...]:
+    def fact_outcomes(self, number: int) -> tuple[str, ...]:
         """Return what became of each fact of a query; nothing for one without labels."""
         return tuple(self._outcomes[self._facts(number)])
 
@@ -175,12 +175,12 @@ _Match = tuple[int, int, PassageMatch, bool]
 """The fact of its query, the alternative, what of the passage is covered, and whether the fact is satisfied with it."""
 
 
-def _matches(judged: Judgements) -> Mapping[int, Mapping[int, Sequence[_Match]]]:
+def _matches(judged: MatchTable) -> Mapping[int, Mapping[int, Sequence[_Match]]]:
     """Return everything that one stage's hits cover, by query and rank."""
-    pieces, satisfied = judged.pieces, judged.satisfied
+    overlaps, satisfied = judged.overlaps, judged.satisfied
     news = set(zip(satisfied.fact.tolist(), satisfied.passage.tolist(), satisfied.rank.tolist(), strict=True))
-    columns = [getattr(pieces, name).tolist() for name in ("query", "rank", "fact", "passage", *PassageMatch._fields)]
-    first_facts = judged.facts.first_of_query(pieces.query).tolist()
+    columns = [getattr(overlaps, name).tolist() for name in ("query", "rank", "fact", "passage", *PassageMatch._fields)]
+    first_facts = judged.facts.first_of_query(overlaps.query).tolist()
     found: dict[int, dict[int, list[_Match]]] = defaultdict(lambda: defaultdict(list))
     for query, rank, fact, passage, *match, first in zip(*columns, first_facts, strict=True):
         satisfies = (fact, passage, rank) in news

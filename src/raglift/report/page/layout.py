@@ -45,7 +45,7 @@ class LaidCell:
     text: str
     interval: str
     """What stands in brackets after a figure, as `[0.51, 0.59]`; it is shown smaller."""
-    tone: str
+    emphasis: str
     kind: str
     """`word`, `words` in a column of long texts, `number`, or `barred` in a column with bars."""
     bar: Bar | None
@@ -142,8 +142,8 @@ def _kind(table: Table, column: int, *, barred: bool) -> str:
 def _laid_cell(cell: Cell, kind: str, bar: Bar | None) -> LaidCell:
     figure, opening, interval = cell.text.partition(" [")
     if kind in _TEXTS or not interval.endswith("]"):
-        return LaidCell(cell.text, "", cell.tone, kind, bar)
-    return LaidCell(figure, opening.strip() + interval, cell.tone, kind, bar)
+        return LaidCell(cell.text, "", cell.emphasis, kind, bar)
+    return LaidCell(figure, opening.strip() + interval, cell.emphasis, kind, bar)
 
 
 def _scale(cells: Iterable[Cell]) -> tuple[float, float]:

@@ -21,19 +21,19 @@ from raglift.report.format import (
     level,
     outcome_text,
     p_text,
-    verdict_tone,
+    verdict_emphasis,
 )
 from raglift.report.terminal.analysis import cost_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from raglift.analysis.failure_analysis import Loss, LossBreakdownRecord
+    from raglift.analysis.outcomes import FailureAnalysisRecord, OutcomeFacts
     from raglift.analysis.records import (
-        Compared,
         ComparisonRecord,
+        ComparisonRow,
         EvaluationRecord,
-        Lifted,
+        LiftRow,
         Method,
         TagSlice,
         TagSlicesRecord,
@@ -64,9 +64,9 @@ def difference_cell(metric: Metric, found: PairedDifference | None, *, alpha: fl
     return replace(cell, low=found.low, middle=found.mean, high=found.high)
 
 
-def decided_cell(row: Lifted | Compared) -> Cell:
+def decided_cell(row: LiftRow | ComparisonRow) -> Cell:
     """Return the difference of the metric that decides, toned by what was decided."""
-    return replace(difference_cell(row.metric, row.difference, alpha=0.0), tone=verdict_tone(row.verdict))
+    return replace(difference_cell(row.metric, row.difference, alpha=0.0), emphasis=verdict_emphasis(row.verdict))
 
 
 def p_cell(p: float | None) -> Cell:
@@ -75,8 +75,8 @@ def p_cell(p: float | None) -> Cell:
 
 
 def verdict_cell(verdict: str | None) -> Cell:
-    """Return `better`, `worse`, `not told apart` or `baseline`."""
-    return Cell(verdict or "", verdict_tone(verdict))
+    """Return `better`, `worse`, `not significant` or `baseline`."""
+    return Cell(verdict or "", verdict_emphasis(verdict))
 
 
 def test_cells(metric: Metric, found: PairedDifference | None, *, alpha: float) -> tuple[Cell, Cell, Cell]:
@@ -106,7 +106,7 @@ def truncation(*, marked: bool) -> tuple[str, ...]:
     return (f"{TRUNCATED} The metric looks deeper than the stage returned: there is no fair pair.",) if marked else ()
 
 
-def loss_table(losses: Mapping[str, LossBreakdownRecord]) -> Table:
+def failure_table(losses: Mapping[str, FailureAnalysisRecord]) -> Table:
     """Return what became of the facts: of one system a row an outcome, of several a row a system.
 
     Args:
@@ -124,13 +124,13 @@ def loss_table(losses: Mapping[str, LossBreakdownRecord]) -> Table:
     return Table(caption, ("system", *outcomes), several)
 
 
-def _outcome_row(loss: Loss, losses: LossBreakdownRecord) -> tuple[Cell, ...]:
+def _outcome_row(loss: OutcomeFacts, losses: FailureAnalysisRecord) -> tuple[Cell, ...]:
     share = loss.facts / losses.facts if losses.facts else 0.0
     bar = Cell(_percent(share), low=0.0, middle=share, high=share)
     return row_of([outcome_text(loss, losses.k), f"{loss.facts:,}", bar, f"{len(loss.query_ids):,}"])
 
 
-def _outcomes(losses: Iterable[LossBreakdownRecord]) -> list[str]:
+def _outcomes(losses: Iterable[FailureAnalysisRecord]) -> list[str]:
     """Return the outcomes that some fact came to, in few words, in the order in which they are tried."""
     order = ("found", "below_k", "dropped", "not_retrieved", "not_attainable", "missed", "failed")
     found = {
@@ -142,13 +142,13 @@ def _outcomes(losses: Iterable[LossBreakdownRecord]) -> list[str]:
     return sorted(found, key=found.__getitem__)
 
 
-def _briefly(loss: Loss, k: int) -> str:
+def _briefly(loss: OutcomeFacts, k: int) -> str:
     words = {"below_k": f"below rank {k}", "dropped": f"dropped by {loss.stage}", "missed": "not among the candidates"}
     words |= {"not_retrieved": "not retrieved", "not_attainable": "not attainable"}
     return words.get(loss.outcome) or outcome_text(loss, k)
 
 
-def _counted(words: str, losses: LossBreakdownRecord) -> Cell:
+def _counted(words: str, losses: FailureAnalysisRecord) -> Cell:
     facts = sum(loss.facts for loss in losses.losses if _briefly(loss, losses.k) == words)
     return Cell(f"{facts:,} ({_percent(facts / max(losses.facts, 1))})")
 
@@ -182,11 +182,11 @@ def slices_table(slices: TagSlicesRecord) -> Table:
 
 
 def _slice_cells(one: TagSlice, slices: TagSlicesRecord, *, is_first: bool, several: bool) -> Iterator[Cell | str]:
-    tone = "muted" if one.few else ""
+    emphasis = "muted" if one.few else ""
     yield ("(no tag)" if one.tag is None else one.tag) if is_first else ""
     if several:
         yield one.system
-    yield Cell(f"{one.n:,}" + _FEW * one.few, tone)
+    yield Cell(f"{one.n:,}" + _FEW * one.few, emphasis)
     yield mean_cell(slices.metric, one.mean, one.interval)
     if slices.baseline is None:
         return
@@ -410,5 +410,5 @@ def _metric_cells(comparison: ComparisonRecord, metric: Metric, shown: Sequence[
             continue
         cell, _, _ = test_cells(metric, found, alpha=comparison.method.alpha)
         star = "*" if found.p <= comparison.method.alpha else ""
-        cells.append(Cell(cell.text.partition(" ")[0] + star, cell.tone))
+        cells.append(Cell(cell.text.partition(" ")[0] + star, cell.emphasis))
     return cells

@@ -103,8 +103,8 @@ class QueryDetail:
     """For each fact, its alternatives."""
     views: tuple[ViewDetail, ...]
     """In the order of the drill-down's views."""
-    fates: tuple[tuple[str, ...], ...]
-    """For each system, what became of each fact: an outcome of `LossBreakdown`, as `found` or `not_retrieved`."""
+    all_outcomes: tuple[tuple[str, ...], ...]
+    """For each system, what became of each fact: an outcome of `FailureAnalysis`, as `found` or `not_retrieved`."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class DrillDown:
 
     views: tuple[View, ...]
     systems: tuple[str, ...]
-    """The systems' names, in the order of `QueryDetail.fates`."""
+    """The systems' names, in the order of `QueryDetail.all_outcomes`."""
     left: int
     """The view that is shown at first as `before`."""
     right: int
@@ -135,7 +135,7 @@ class DrillDown:
 # How the queries one by one fit into a page: what is left out first when there is no room.
 
 
-ROOM = 3_800_000
+CAPABILITIES = 3_800_000
 """How many bytes the queries may take in a page by default: with the scripts it is under 5 MB."""
 
 

@@ -110,7 +110,7 @@ def _query(query: QueryDetail) -> Mapping[str, object]:
         "tags": query.tags,
         "answerable": query.answerable,
         "facts": [[_passage(passage) for passage in alternatives] for alternatives in query.facts],
-        "fates": query.fates,
+        "fates": query.all_outcomes,
         "views": [_view(view) for view in query.views],
     }
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.analysis.failure_analysis import loss_breakdown
 from raglift.analysis.lift import reranker_lift
+from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import primary_of
 from raglift.analysis.tradeoffs import has_costs, tradeoff
-from raglift.analysis.upper_bound import headroom, judgements_of, rule_of
+from raglift.analysis.upper_bound import headroom, match_tables_of, rule_of
 from raglift.analysis.warnings import few_queries, read_in_part
 from raglift.base.display import counted
 from raglift.errors import ConfigurationError
@@ -20,11 +20,17 @@ from raglift.metrics.computing import mean_title, title
 from raglift.records.labels import LabelSources, passage_text
 from raglift.rendering.document import Document, Section, Table, row_of
 from raglift.report import conventions
-from raglift.report.format import earned_text, figure_text, level, piece_text
+from raglift.report.format import earned_text, figure_text, level, overlap_text
 from raglift.report.page.comparison import by_mean, comparison_headline, lead, notes_of, tradeoff_table
 from raglift.report.page.evaluation import evaluation_headline, metrics_section, moved_table
-from raglift.report.page.parts import few_text, loss_table, measured, measured_together, slices_table
-from raglift.report.sentences import EXPLORATORY, ON_THE_FRONT, depth_of_loss, evaluation_sentence, loss_sentence
+from raglift.report.page.parts import failure_table, few_text, measured, measured_together, slices_table
+from raglift.report.sentences import (
+    EXPLORATORY,
+    ON_THE_FRONT,
+    evaluation_sentence,
+    failure_analysis_depth,
+    failure_analysis_sentence,
+)
 from raglift.report.terminal.analysis import headroom_line, over_k_table
 from raglift.report.terminal.comparison import exploratory_parts
 from raglift.report.terminal.evaluation import evaluation_table
@@ -36,7 +42,7 @@ if TYPE_CHECKING:
 
     from raglift.analysis.conventions.records import MetricsExplanationRecord
     from raglift.analysis.explanation import ExplanationRecord
-    from raglift.analysis.failure_analysis import LossBreakdownRecord
+    from raglift.analysis.outcomes import FailureAnalysisRecord
     from raglift.analysis.records import ComparisonRecord, EvaluationRecord, LiftRecord, TagSlicesRecord, TradeoffRecord
     from raglift.records.metric import Metric
 
@@ -44,7 +50,7 @@ if TYPE_CHECKING:
 # One system in short: what the reranker did, where recall is lost, and the queries that moved most.
 
 
-def evaluation_brief(evaluation: EvaluationRecord, primary: Metric | str | None = None) -> Document:
+def evaluation_summary(evaluation: EvaluationRecord, primary: Metric | str | None = None) -> Document:
     """Return an evaluation in short.
 
     Args:
@@ -54,7 +60,7 @@ def evaluation_brief(evaluation: EvaluationRecord, primary: Metric | str | None 
     Raises:
         ConfigurationError: the metric was not scored, or is no measure of quality.
     """
-    evaluation = replace(evaluation, judgements=judgements_of(evaluation))  # matched once, for all that asks
+    evaluation = replace(evaluation, match_table=match_tables_of(evaluation))  # matched once, for all that asks
     try:
         decides = primary_of(primary, evaluation.scores.metrics)
     except ConfigurationError:
@@ -62,7 +68,7 @@ def evaluation_brief(evaluation: EvaluationRecord, primary: Metric | str | None 
             raise
         return _figures_alone(evaluation)
     if len(evaluation.scores.stages) > 1:
-        return lift_brief(reranker_lift(evaluation, primary=decides))
+        return lift_summary(reranker_lift(evaluation, primary=decides))
     return Document(
         title=_title(evaluation),
         lead=evaluation_sentence(evaluation, None, decides, CONFIDENCE),
@@ -81,7 +87,7 @@ def evaluation_brief(evaluation: EvaluationRecord, primary: Metric | str | None 
     )
 
 
-def lift_brief(lift: LiftRecord) -> Document:
+def lift_summary(lift: LiftRecord) -> Document:
     """Return what reranking changed, in short."""
     evaluation, confidence = lift.evaluation, lift.method.confidence
     method = f"{lift.method.text}; seed {lift.method.seed}; confidence {level(lift.method)}"
@@ -101,14 +107,14 @@ def lift_brief(lift: LiftRecord) -> Document:
     )
 
 
-def loss_section(evaluation: EvaluationRecord, primary: Metric) -> Section | None:
+def failure_section(evaluation: EvaluationRecord, primary: Metric) -> Section | None:
     """Return where recall was lost; None where no query is labelled."""
-    k = depth_of_loss(evaluation, primary)
-    losses = loss_breakdown(evaluation, k)
+    k = failure_analysis_depth(evaluation, primary)
+    losses = failure_analysis(evaluation, k)
     if not losses.facts:
         return None
     return Section(
-        "Where recall was lost", (f"{headroom_line(headroom(evaluation, k))}.",), (loss_table({"": losses}),)
+        "Where recall was lost", (f"{headroom_line(headroom(evaluation, k))}.",), (failure_table({"": losses}),)
     )
 
 
@@ -127,7 +133,7 @@ def _evaluation_sections(evaluation: EvaluationRecord, primary: Metric) -> Itera
     curve = over_k_table(evaluation)
     if curve is not None:
         yield Section(curve.caption, tables=(curve,))
-    lost = loss_section(evaluation, primary)
+    lost = failure_section(evaluation, primary)
     if lost is not None:
         yield lost
 
@@ -151,7 +157,7 @@ _FEW = 6
 """As many rows of costs are shown unfolded."""
 
 
-def comparison_brief(comparison: ComparisonRecord) -> Document:
+def comparison_summary(comparison: ComparisonRecord) -> Document:
     """Return a comparison in short."""
     evaluation = comparison.evaluation(comparison.baseline)
     method = f"{comparison.method.text}; seed {comparison.method.seed}; confidence {level(comparison.method)}"
@@ -167,7 +173,7 @@ def comparison_brief(comparison: ComparisonRecord) -> Document:
     )
 
 
-def slices_brief(slices: TagSlicesRecord) -> Document:
+def slices_summary(slices: TagSlicesRecord) -> Document:
     """Return slices by tag."""
     said = EXPLORATORY
     notes = tuple(filter(None, [few_text(slices)]))
@@ -181,7 +187,7 @@ def slices_brief(slices: TagSlicesRecord) -> Document:
     )
 
 
-def tradeoff_brief(tradeoff: TradeoffRecord) -> Document:
+def tradeoff_summary(tradeoff: TradeoffRecord) -> Document:
     """Return cost beside quality."""
     said = ON_THE_FRONT
     return Document(
@@ -205,7 +211,7 @@ def regressions_sections(comparison: ComparisonRecord) -> Iterator[Section]:
 
 
 def _comparison_sections(comparison: ComparisonRecord) -> Iterator[Section]:
-    yield _loss_section(comparison)
+    yield _failure_section(comparison)
     if has_costs(comparison):
         found = tradeoff(comparison)
         table = tradeoff_table(found)
@@ -218,13 +224,13 @@ def _comparison_sections(comparison: ComparisonRecord) -> Iterator[Section]:
         yield Section("All metrics", said, tables, folded=True)
 
 
-def _loss_section(comparison: ComparisonRecord) -> Section:
+def _failure_section(comparison: ComparisonRecord) -> Section:
     """Return where the baseline and the best others lost recall."""
     losses = {}
     for row in by_mean(comparison)[: _SHOWN + 1]:
         evaluation = comparison.evaluation(row.system)
-        losses[row.system] = loss_breakdown(evaluation, depth_of_loss(evaluation, comparison.primary))
-    return Section("Where recall was lost", tables=(loss_table(losses),))
+        losses[row.system] = failure_analysis(evaluation, failure_analysis_depth(evaluation, comparison.primary))
+    return Section("Where recall was lost", tables=(failure_table(losses),))
 
 
 def _regressions(comparison: ComparisonRecord, system: str) -> Table | None:
@@ -249,16 +255,16 @@ def _regressions(comparison: ComparisonRecord, system: str) -> Table | None:
 # Diagnoses in short: what became of each fact, and why one query scored what it did.
 
 
-def loss_brief(losses: LossBreakdownRecord) -> Document:
+def failure_analysis_summary(losses: FailureAnalysisRecord) -> Document:
     """Return what became of each fact."""
     notes = tuple(
         f"{counted(loss.facts, 'fact')} of these only since {loss.stage}: no candidate held them."
         for loss in losses.made_findable
     )
-    table = loss_table({"": losses})
+    table = failure_table({"": losses})
     return Document(
         f"Where recall was lost, at k = {losses.k}",
-        loss_sentence(losses),
+        failure_analysis_sentence(losses),
         table,
         (),
         notes=notes,
@@ -266,7 +272,7 @@ def loss_brief(losses: LossBreakdownRecord) -> Document:
     )
 
 
-def explanation_brief(explanation: ExplanationRecord) -> Document:
+def explanation_summary(explanation: ExplanationRecord) -> Document:
     """Return which hits of a query cover what, and what they earned."""
     query = explanation.query
     rows = [
@@ -274,15 +280,15 @@ def explanation_brief(explanation: ExplanationRecord) -> Document:
             (
                 str(each.hit.rank),
                 each.hit.chunk.doc_id or "unknown document",
-                "; ".join(map(piece_text, each.pieces)),
+                "; ".join(map(overlap_text, each.overlaps)),
                 earned_text(each, explanation),
                 each.hit.chunk.text,
             )
         )
         for each in explanation.hits
-        if each.pieces
+        if each.overlaps
     ]
-    silent = sum(not each.pieces for each in explanation.hits)
+    silent = sum(not each.overlaps for each in explanation.hits)
     warnings = [f"The query failed: {explanation.error}"] if explanation.error is not None else []
     warnings += [] if query.is_labelled else ["The query is left out of every mean: it has no labels that count."]
     return Document(
@@ -325,7 +331,7 @@ def _values(explanation: ExplanationRecord) -> Table:
 # One query's metrics under every profile in short, for a discussion of two tools' numbers.
 
 
-def conventions_brief(found: MetricsExplanationRecord) -> Document:
+def conventions_summary(found: MetricsExplanationRecord) -> Document:
     """Return the query's values under each profile, why they differ, its ranking, and the means of all queries."""
     lead = [f"Stage {found.stage}, match by {found.match}.", *_sentences(conventions.choice(found))]
     return Document(

@@ -1,6 +1,6 @@
 from .analysis import explanation_text as explanation_text
+from .analysis import failure_analysis_text as failure_analysis_text
 from .analysis import headroom_text as headroom_text
-from .analysis import loss_text as loss_text
 from .comparison import comparison_text as comparison_text
 from .comparison import slices_text as slices_text
 from .comparison import tradeoff_text as tradeoff_text

@@ -19,7 +19,7 @@ from raglift.report.format import (
     figure_text,
     labels_line,
     outcome_text,
-    piece_text,
+    overlap_text,
     seconds_text,
 )
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from raglift.analysis.explanation import ExplainedHit, ExplanationRecord
-    from raglift.analysis.failure_analysis import Loss, LossBreakdownRecord
+    from raglift.analysis.outcomes import FailureAnalysisRecord, OutcomeFacts
     from raglift.analysis.records import EvaluationRecord
     from raglift.analysis.upper_bound import HeadroomRecord
     from raglift.records.rankings import Cost, IndexCost, Run, StageLatency
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
 _EXCERPT = 60
 
 
-def loss_text(losses: LossBreakdownRecord) -> str:
+def failure_analysis_text(losses: FailureAnalysisRecord) -> str:
     """Return where each fact got to, and whose labels say so."""
-    return printable("\n".join([*loss_lines(losses), *labels_line(losses.label_sources)]))
+    return printable("\n".join([*failure_analysis_lines(losses), *labels_line(losses.label_sources)]))
 
 
-def loss_lines(losses: LossBreakdownRecord) -> list[str]:
+def failure_analysis_lines(losses: FailureAnalysisRecord) -> list[str]:
     """Return where each fact got to, one line an outcome that some fact came to."""
     share = 100 / max(losses.facts, 1)
     lines = [f"Where recall was lost, at k = {losses.k}: {counted(losses.facts, 'fact')}"]
@@ -90,9 +90,9 @@ def explanation_text(explanation: ExplanationRecord) -> str:
             for place, passage in enumerate(fact.passages)
         ]
     for hit in explanation.hits:
-        if hit.pieces:
+        if hit.overlaps:
             lines += _hit_lines(hit, explanation)
-    silent = sum(not hit.pieces for hit in explanation.hits)
+    silent = sum(not hit.overlaps for hit in explanation.hits)
     lines.append(f"hits that cover nothing that is wanted: {silent} of {len(explanation.hits)}")
     lines += [
         f"  {title(metric)} = {figure_text(metric, value)}" if not math.isnan(value) else f"  {title(metric)}: left out"
@@ -108,12 +108,12 @@ def _hit_lines(each: ExplainedHit, explanation: ExplanationRecord) -> list[str]:
     lines = [
         f"rank {each.hit.rank}: {chunk.doc_id or 'unknown document'}{place}{score}  “{excerpt(chunk.text, _EXCERPT)}”"
     ]
-    lines += [f"    {piece_text(piece)}" for piece in each.pieces]
+    lines += [f"    {overlap_text(overlap)}" for overlap in each.overlaps]
     lines.append(f"    earned: {earned_text(each, explanation)}")
     return lines
 
 
-def _named(loss: Loss) -> str:
+def _named(loss: OutcomeFacts) -> str:
     shown = 3
     more = f" and {len(loss.query_ids) - shown} more" if len(loss.query_ids) > shown else ""
     return ", ".join(loss.query_ids[:shown]) + more

@@ -27,15 +27,15 @@ from raglift.report.format import (
     p_text,
     place_text,
     signed,
-    verdict_tone,
+    verdict_emphasis,
 )
-from raglift.report.sentences import EXPLORATORY, ON_THE_FRONT, detectable_sentence
+from raglift.report.sentences import EXPLORATORY, ON_THE_FRONT, detectable_effect_sentence
 from raglift.report.terminal.rendering import WIDTH, as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from raglift.analysis.records import Compared, ComparisonRecord, TagSlice, TagSlicesRecord, TradeoffRecord
+    from raglift.analysis.records import ComparisonRecord, ComparisonRow, TagSlice, TagSlicesRecord, TradeoffRecord
     from raglift.records.metric import Metric
     from raglift.rendering.document import Part, Table
     from raglift.stats.paired_tests import PairedDifference
@@ -176,7 +176,7 @@ def _head(comparison: ComparisonRecord) -> str:
     return f"{baseline.dataset.name}: {queries}, match by {rule_of(baseline)}{profile}"
 
 
-def _sorted(comparison: ComparisonRecord) -> list[Compared]:
+def _sorted(comparison: ComparisonRecord) -> list[ComparisonRow]:
     """Return the primary metric's rows: the baseline, then the best first."""
     rows = comparison.of(comparison.primary)
     return sorted(rows, key=lambda row: (row.system != comparison.baseline, -_or_least(row.mean)))
@@ -200,16 +200,18 @@ def _primary_table(comparison: ComparisonRecord, labels: Mapping[str, str]) -> T
                 interval_text(row.mean, row.interval) + mark,
                 Cell("baseline", "muted") if is_baseline else _told(row),
                 "" if is_baseline else p_text(row.p_holm),
-                Cell(row.verdict or "", verdict_tone(row.verdict)),
+                Cell(row.verdict or "", verdict_emphasis(row.verdict)),
             )
         )
     columns = ("system", f"{title} [{percent}]", f"difference [{percent}]", "p (Holm)" if several else "p", "")
     return table_of(columns, rows, left=(0, 4))
 
 
-def _told(row: Compared) -> Cell:
+def _told(row: ComparisonRow) -> Cell:
     """Return the difference, toned as its verdict is."""
-    return Cell(difference_text(row.difference), tone if (tone := verdict_tone(row.verdict)) != "muted" else "")
+    return Cell(
+        difference_text(row.difference), emphasis if (emphasis := verdict_emphasis(row.verdict)) != "muted" else ""
+    )
 
 
 def _detail_table(comparison: ComparisonRecord, labels: Mapping[str, str]) -> Table:
@@ -234,11 +236,15 @@ def _detail_table(comparison: ComparisonRecord, labels: Mapping[str, str]) -> Ta
 def _sentences(comparison: ComparisonRecord) -> Iterator[str]:
     """Say what the queries can show, and what was found on the half that had no part in the choice."""
     title = mean_title(comparison.primary)
-    sizes = [row.detectable for row in comparison.of(comparison.primary) if row.detectable is not None]
+    sizes = [
+        row.minimum_detectable_effect
+        for row in comparison.of(comparison.primary)
+        if row.minimum_detectable_effect is not None
+    ]
     if sizes:
         least, most = f"{min(sizes):.3f}", f"{max(sizes):.3f}"
         about = least if least == most else f"{least} to {most}"
-        yield detectable_sentence(about, f"a true difference in {title}")
+        yield detectable_effect_sentence(about, title)
     held = comparison.held_out
     if held is not None:
         yield (

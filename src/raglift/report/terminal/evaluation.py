@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raglift.analysis.failure_analysis import loss_breakdown
+from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import within_reach
-from raglift.analysis.upper_bound import headroom, judgements_of, rule_of
+from raglift.analysis.upper_bound import headroom, match_tables_of, rule_of
 from raglift.base.display import TRUNCATED, counted, excerpt
 from raglift.metrics.computing import mean_title, title
 from raglift.metrics.registry import MEASURES
@@ -24,8 +24,8 @@ from raglift.report.format import (
     lifted,
     p_text,
 )
-from raglift.report.sentences import detectable_sentence, failures_lines
-from raglift.report.terminal.analysis import cost_parts, headroom_line, loss_lines, over_k_lines
+from raglift.report.sentences import detectable_effect_sentence, failures_lines
+from raglift.report.terminal.analysis import cost_parts, failure_analysis_lines, headroom_line, over_k_lines
 from raglift.report.terminal.rendering import WIDTH, as_text, write
 from raglift.stats.paired_tests import paired_difference
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from raglift.analysis.records import EvaluationRecord, Lifted, LiftRecord, Moved
+    from raglift.analysis.records import EvaluationRecord, LiftRecord, LiftRow, MovedQuery
     from raglift.records.metric import Metric
     from raglift.rendering.document import Part, Table
 
@@ -54,7 +54,7 @@ def print_evaluation(evaluation: EvaluationRecord, console: Console) -> None:
 
 def evaluation_parts(evaluation: EvaluationRecord) -> Iterator[Part]:
     """Yield the lines and tables of an evaluation."""
-    evaluation = replace(evaluation, judgements=judgements_of(evaluation))  # matched once, for all that asks
+    evaluation = replace(evaluation, match_table=match_tables_of(evaluation))  # matched once, for all that asks
     yield from _head(evaluation)
     yield evaluation_table(evaluation)
     yield from _primary_lift(evaluation)
@@ -94,10 +94,10 @@ def _primary_lift(evaluation: EvaluationRecord) -> list[str]:
 
 def _diagnosis(evaluation: EvaluationRecord) -> list[str]:
     """Return where recall was lost, and what a perfect reranker could make of the candidates."""
-    losses = loss_breakdown(evaluation)
+    losses = failure_analysis(evaluation)
     if not losses.facts:
         return []
-    return ["", *loss_lines(losses), headroom_line(headroom(evaluation)), ""]
+    return ["", *failure_analysis_lines(losses), headroom_line(headroom(evaluation)), ""]
 
 
 def _foot(evaluation: EvaluationRecord) -> list[str]:
@@ -214,8 +214,8 @@ def _sentences(lift: LiftRecord) -> Iterator[str]:
         f"{counted(found.wins, 'query')} won, {found.ties:,} tied, {found.losses:,} lost; effect size "
         f"{effect_text(found.effect_size)}."
     )
-    if row.detectable is not None:
-        yield detectable_sentence(f"{row.detectable:.3f}", "a true lift")
+    if row.minimum_detectable_effect is not None:
+        yield detectable_effect_sentence(f"{row.minimum_detectable_effect:.3f}", mean_title(lift.primary))
 
 
 def lift_rows(lift: LiftRecord) -> list[tuple[str | Cell, ...]]:
@@ -230,7 +230,7 @@ def lift_rows(lift: LiftRecord) -> list[tuple[str | Cell, ...]]:
     return rows
 
 
-def _row(row: Lifted, alpha: float) -> tuple[str | Cell, ...]:
+def _row(row: LiftRow, alpha: float) -> tuple[str | Cell, ...]:
     mark = TRUNCATED if row.truncated else ""
     decimals = decimals_of(row.metric)
     means = (interval_text(row.before, None, decimals), interval_text(row.after, None, decimals) + mark)
@@ -246,7 +246,7 @@ def _row(row: Lifted, alpha: float) -> tuple[str | Cell, ...]:
     )
 
 
-def _moved(lift: LiftRecord, where: str, queries: tuple[Moved, ...], moved: int) -> Iterator[Part]:
+def _moved(lift: LiftRecord, where: str, queries: tuple[MovedQuery, ...], moved: int) -> Iterator[Part]:
     """Yield the queries that moved most in one direction, of so many that did."""
     if not moved:
         yield f"No query moved {where} in {title(lift.primary)}."

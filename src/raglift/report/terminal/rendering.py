@@ -55,7 +55,7 @@ def _rich(table: Table, *, roomy: bool) -> RichTable:
     for number, row in enumerate(table.rows):
         if number in table.sections:
             shown.add_section()
-        shown.add_row(*(Text(printable(cell.text), style=_STYLES.get(cell.tone, "")) for cell in row))
+        shown.add_row(*(Text(printable(cell.text), style=_STYLES.get(cell.emphasis, "")) for cell in row))
     return shown
 
 

@@ -6,9 +6,9 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from raglift.analysis.upper_bound import judgements_of, rule_of, serves
+from raglift.analysis.upper_bound import match_tables_of, rule_of, serves
 from raglift.matching.coverage import is_enough
-from raglift.matching.match import judge
+from raglift.matching.match import match_rankings
 from raglift.matching.rule import Text
 from raglift.records.rankings import Ranking
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from raglift.analysis.records import EvaluationRecord
-    from raglift.matching.matches import Judgements
+    from raglift.matching.matches import MatchTable
     from raglift.matching.rule import MatchRule
     from raglift.records.documents import Chunk
     from raglift.records.labels import Query
@@ -56,7 +56,7 @@ def differences_of(
     proofs: Mapping[int, Mapping[str, int]],
     in_part: Mapping[int, int] | None,
     grades: Mapping[str, Mapping[str, int]],
-    stages: Sequence[Judgements],
+    stages: Sequence[MatchTable],
 ) -> tuple[Difference, ...]:
     """Return why other tools compute other values from ids, for which queries.
 
@@ -97,7 +97,7 @@ def differences_of(
 
 def _look_at_hits(
     queries: Sequence[Query],
-    judged: Judgements,
+    judged: MatchTable,
     grades: Mapping[str, Mapping[str, int]],
     found: Mapping[str, dict[str, int]],
     *,
@@ -179,14 +179,14 @@ def labels_of(evaluation: EvaluationRecord) -> IdLabels:
     chunk that covers enough of a passage by itself stands for its fact; where none does, those that do together.
     """
     queries, rule, inventory = evaluation.dataset.queries, rule_of(evaluation), evaluation.run.inventory
-    stages = judgements_of(evaluation)
+    stages = match_tables_of(evaluation)
     known = [*stages, *_judged_inventory(queries, inventory, rule)]
-    pieces = [piece for judged in known for piece in _pieces(judged)]
+    overlaps = [overlap for judged in known for overlap in _overlaps(judged)]
     in_part: dict[int, int] | None
     if rule.by_coverage:
-        proofs, in_part = _proofs_by_coverage(queries, pieces, rule)
+        proofs, in_part = _proofs_by_coverage(queries, overlaps, rule)
     else:
-        proofs, in_part = _proofs_by_match(pieces), None
+        proofs, in_part = _proofs_by_match(overlaps), None
     _add_named_ids(queries, proofs)
     grades, subtopics, unfound = _grades(queries, proofs)
     _add_irrelevant(queries, known, grades)
@@ -205,7 +205,7 @@ _Proofs = dict[int, dict[str, int]]
 """For each fact, numbered among all facts of labelled queries: the ids that stand for it, with their grades."""
 
 
-class _Piece(NamedTuple):
+class _Overlap(NamedTuple):
     """Which part of a passage a known chunk covers, in characters of the passage's normalized text."""
 
     fact: int
@@ -217,16 +217,16 @@ class _Piece(NamedTuple):
     relevant: bool
 
 
-def _pieces(judged: Judgements) -> Iterator[_Piece]:
-    of = judged.pieces
+def _overlaps(judged: MatchTable) -> Iterator[_Overlap]:
+    of = judged.overlaps
     columns = (of.query, of.rank, of.fact, of.passage, of.grade, of.normalized_start, of.normalized_end, of.relevant)
     rows = zip(*(column.tolist() for column in columns), strict=True)
     for query, rank, fact, alternative, grade, start, end, relevant in rows:
         chunk = judged.rankings[query].hits[rank - 1].chunk
-        yield _Piece(fact, alternative, chunk.id, grade, start, end, relevant)
+        yield _Overlap(fact, alternative, chunk.id, grade, start, end, relevant)
 
 
-def _judged_inventory(queries: Sequence[Query], inventory: Inventory | None, rule: MatchRule) -> list[Judgements]:
+def _judged_inventory(queries: Sequence[Query], inventory: Inventory | None, rule: MatchRule) -> list[MatchTable]:
     """Return what the chunks match that touch a passage, hit or not, as if each query had got those that touch its."""
     if inventory is None:
         return []
@@ -234,44 +234,44 @@ def _judged_inventory(queries: Sequence[Query], inventory: Inventory | None, rul
     for query, _, _, number in inventory.touches:
         touching[query][number] = inventory.touching[number]
     got = [Ranking.of((chunk, None) for chunk in touching[number].values()) for number in range(len(queries))]
-    return judge(queries, [got], rule)
+    return match_rankings(queries, [got], rule)
 
 
-def _proofs_by_match(pieces: Sequence[_Piece]) -> _Proofs:
+def _proofs_by_match(overlaps: Sequence[_Overlap]) -> _Proofs:
     proofs: _Proofs = defaultdict(dict)
-    for piece in pieces:
-        if piece.relevant:
-            proofs[piece.fact][piece.id] = max(piece.grade, proofs[piece.fact].get(piece.id, 0))
+    for overlap in overlaps:
+        if overlap.relevant:
+            proofs[overlap.fact][overlap.id] = max(overlap.grade, proofs[overlap.fact].get(overlap.id, 0))
     return proofs
 
 
 def _proofs_by_coverage(
-    queries: Sequence[Query], pieces: Sequence[_Piece], rule: MatchRule
+    queries: Sequence[Query], overlaps: Sequence[_Overlap], rule: MatchRule
 ) -> tuple[_Proofs, dict[int, int]]:
     """Return the ids that stand for each fact; and for each, how many other chunks cover a part of it."""
     passages = [fact.passages for query in queries if query.is_labelled for fact in query.facts]
     text = Text(rule)
-    covering: dict[int, list[_Piece]] = defaultdict(list)
-    for piece in dict.fromkeys(pieces):
-        covering[piece.fact].append(piece)
+    covering: dict[int, list[_Overlap]] = defaultdict(list)
+    for overlap in dict.fromkeys(overlaps):
+        covering[overlap.fact].append(overlap)
     proofs: _Proofs = {}
     in_part: dict[int, int] = {}
     for fact, of_fact in covering.items():
         texts = [None if passage.text is None else text(passage.text) for passage in passages[fact]]
-        proving = [piece for piece in of_fact if _is_covered(texts[piece.alternative], [piece], rule)]
+        proving = [overlap for overlap in of_fact if _is_covered(texts[overlap.alternative], [overlap], rule)]
         if not proving:
             for alternative, wanted in enumerate(texts):
-                together = [piece for piece in of_fact if piece.alternative == alternative]
+                together = [overlap for overlap in of_fact if overlap.alternative == alternative]
                 if together and _is_covered(wanted, together, rule):
-                    proving += [piece for piece in together if piece.relevant] or together
-        proofs.update(_proofs_by_match([piece._replace(relevant=True) for piece in proving]))
-        in_part[fact] = len({piece.id for piece in of_fact} - proofs.get(fact, {}).keys())
+                    proving += [overlap for overlap in together if overlap.relevant] or together
+        proofs.update(_proofs_by_match([overlap._replace(relevant=True) for overlap in proving]))
+        in_part[fact] = len({overlap.id for overlap in of_fact} - proofs.get(fact, {}).keys())
     return proofs, in_part
 
 
-def _is_covered(text: str | None, pieces: Sequence[_Piece], rule: MatchRule) -> bool:
+def _is_covered(text: str | None, overlaps: Sequence[_Overlap], rule: MatchRule) -> bool:
     """Whether chunks together cover enough of a passage; of a chunk-id label, which has no text, its chunk does."""
-    return text is None or is_enough([(piece.start, piece.end) for piece in pieces], text, rule)
+    return text is None or is_enough([(overlap.start, overlap.end) for overlap in overlaps], text, rule)
 
 
 def _add_named_ids(queries: Sequence[Query], proofs: _Proofs) -> None:
@@ -305,7 +305,7 @@ def _grades(queries: Sequence[Query], proofs: _Proofs) -> tuple[dict[str, dict[s
     return grades, subtopics, unfound
 
 
-def _add_irrelevant(queries: Sequence[Query], known: Sequence[Judgements], grades: dict[str, dict[str, int]]) -> None:
+def _add_irrelevant(queries: Sequence[Query], known: Sequence[MatchTable], grades: dict[str, dict[str, int]]) -> None:
     """Add what was judged irrelevant and proves nothing, with the grade 0."""
     for query in queries:
         for passage in query.judged_irrelevant if query.is_labelled else ():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from raglift.base.display import printable
 from raglift.base.limits import is_file, is_folder, is_there, user_path
 from raglift.base.replacing import NOTHING_WRITTEN, beside, put_folder
-from raglift.base.validation import Place, quoted, shown
+from raglift.base.validation import Location, quoted, shown
 from raglift.errors import ConfigurationError, DatasetError, Fault
 from raglift.storage.rankings.export_labels import UNFOUND, labels_of
 from raglift.storage.rankings.forms import FORMS, form_of
@@ -216,7 +216,7 @@ def write_run(
     """
     target = user_path(path)
     chosen = form_of(target, form)
-    faults = _faults_of_lists(rankings, Place(target.name, [])) or _faults_of_scores(rankings, scores, target.name)
+    faults = _faults_of_lists(rankings, Location(target.name, [])) or _faults_of_scores(rankings, scores, target.name)
     if not faults and not escape_ids:
         faults = faults_of_ids(rankings.items(), chosen, source=target.name)
     with _new_file(target, faults, overwrite=overwrite) as written:
@@ -251,7 +251,7 @@ def write_qrels(
     """
     target = user_path(path)
     chosen = form_of(target, form)
-    faults = _faults_of_lists(relevant, Place(target.name, []))
+    faults = _faults_of_lists(relevant, Location(target.name, []))
     grades: dict[str, Mapping[str, int]] = {}
     if not faults:
         grades = {
@@ -264,10 +264,10 @@ def write_qrels(
     return target
 
 
-def _faults_of_lists(given: Mapping[str, Any], place: Place) -> list[Fault]:
+def _faults_of_lists(given: Mapping[str, Any], location: Location) -> list[Fault]:
     """Return where something else stands than ids, or a grade that is no integer."""
     for query, ids in given.items():
-        here = place / quoted(query)
+        here = location / quoted(query)
         if isinstance(ids, (str, bytes)):
             here.fault(shown(ids), "a list of ids")
             continue
@@ -277,18 +277,18 @@ def _faults_of_lists(given: Mapping[str, Any], place: Place) -> list[Fault]:
         for each, grade in ids.items() if isinstance(ids, Mapping) else ():
             if isinstance(grade, bool) or not isinstance(grade, Integral):
                 (here / quoted(each)).fault(shown(grade), "a grade: an integer, 0 for what was judged irrelevant")
-    return place.faults
+    return location.faults
 
 
 def _faults_of_scores(
     rankings: Mapping[str, Sequence[str]], scores: Mapping[str, Sequence[Any]] | None, source: str
 ) -> list[Fault]:
-    place = Place(source, [])
+    location = Location(source, [])
     for query, ids in rankings.items() if scores is not None else ():
         found = len((scores or {}).get(query, ()))
         if found != len(ids):
-            (place / "scores" / quoted(query)).fault(f"{found:,} scores", f"as many as ids, {len(ids):,}")
-    return place.faults
+            (location / "scores" / quoted(query)).fault(f"{found:,} scores", f"as many as ids, {len(ids):,}")
+    return location.faults
 
 
 @contextmanager

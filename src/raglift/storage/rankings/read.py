@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from raglift.base.limits import is_file, is_folder, user_path
 from raglift.base.strict_files import lines_of
-from raglift.base.validation import Place
+from raglift.base.validation import Location
 from raglift.datasets.formats.judged_documents import judged_document
 from raglift.datasets.loading import load_dataset
 from raglift.errors import DatasetError
@@ -58,15 +58,15 @@ def read_qrels(
     if form is None and _is_dataset(path):
         return ids_of(load_dataset(given))
     faults: list[Fault] = []
-    place = Place(path.name or str(path), faults)
+    location = Location(path.name or str(path), faults)
     if chosen == "jsonl":
-        labels = read_json_labels(path, place)
+        labels = read_json_labels(path, location)
     elif chosen == "parquet":
-        labels = read_parquet_labels(path, place)
+        labels = read_parquet_labels(path, location)
     elif _is_from_beir(path):
-        labels = _read_beir_qrels(path, place)
+        labels = _read_beir_qrels(path, location)
     else:
-        labels = read_trec_qrels(path, place, trec_eval)
+        labels = read_trec_qrels(path, location, trec_eval)
     if labels is None:
         raise DatasetError(str(path), faults)
     return labels
@@ -90,7 +90,7 @@ def ids_of(dataset: Dataset) -> dict[str, dict[str, int]]:
         DatasetError: a label is something else, or a fact has alternatives; every such query is listed.
     """
     faults: list[Fault] = []
-    place = Place(dataset.name or "labels", faults)
+    location = Location(dataset.name or "labels", faults)
     found = {}
     for query in dataset.queries:
         passages = [*(fact.passages for fact in query.facts), *((passage,) for passage in query.judged_irrelevant)]
@@ -100,7 +100,7 @@ def ids_of(dataset: Dataset) -> dict[str, dict[str, int]]:
         if None in ids:
             wrong = passages[ids.index(None)]
             what = "a text or a part of a document" if len(wrong) == 1 else f"a fact with {len(wrong)} alternatives"
-            (place / query.id).fault(
+            (location / query.id).fault(
                 what, "labels that are one id each; raglift evaluate and rescore match texts and alternatives"
             )
         found[query.id] = {id_: of_fact[0].grade for id_, of_fact in zip(ids, passages, strict=True) if id_ is not None}
@@ -114,18 +114,18 @@ def _id_of(passage: Passage, dataset: Dataset) -> str | None:
 
 
 def _is_from_beir(path: Path) -> bool:
-    ignored = Place(path.name, [])
+    ignored = Location(path.name, [])
     with opened(path, ignored) as file:
         for _, line in lines_of(file, ignored, longest=LONGEST_ROW) if file is not None else ():
             return line.split() == _BEIR_HEADER
     return False
 
 
-def _read_beir_qrels(path: Path, place: Place) -> dict[str, dict[str, int]] | None:
+def _read_beir_qrels(path: Path, location: Location) -> dict[str, dict[str, int]] | None:
     found = Labels()
     expected = f"3 columns with tabs between them: {', '.join(_BEIR_HEADER)}"
-    with opened(path, place) as file:
-        for here, line in lines_of(file, place, longest=LONGEST_ROW) if file is not None else ():
+    with opened(path, location) as file:
+        for here, line in lines_of(file, location, longest=LONGEST_ROW) if file is not None else ():
             columns = line.split("\t")
             if line.split() == _BEIR_HEADER:
                 continue
@@ -135,10 +135,10 @@ def _read_beir_qrels(path: Path, place: Place) -> dict[str, dict[str, int]] | No
                 _add_judgement(columns, here, found)
             if enough(here, expected):
                 break
-    return None if place.faults else found.grades
+    return None if location.faults else found.grades
 
 
-def _add_judgement(columns: list[str], here: Place, found: Labels) -> None:
+def _add_judgement(columns: list[str], here: Location, found: Labels) -> None:
     query, id_ = (read_string(columns[number], here / _BEIR_HEADER[number]) for number in (0, 1))
     grade = read_grade(grade_of(columns[2].strip()), here / _BEIR_HEADER[2])
     if query is not None and id_ is not None and grade is not None:
@@ -217,18 +217,18 @@ def read_run(path: str | os.PathLike[str], *, form: str | None = None, trec_eval
     """
     path = user_path(path)
     faults: list[Fault] = []
-    place = Place(path.name or str(path), faults)
+    location = Location(path.name or str(path), faults)
     tag = path.name.split(".")[0] or path.name
     hits: Hits | None = None
     match form_of(path, form):
         case "trec":
-            found = read_trec_run(path, place, trec_eval)
+            found = read_trec_run(path, location, trec_eval)
             if found is not None:
                 hits, tag = found
         case "jsonl":
-            hits = read_json_run(path, place)
+            hits = read_json_run(path, location)
         case "parquet":
-            hits = read_parquet_run(path, place)
+            hits = read_parquet_run(path, location)
     if hits is None:
         raise DatasetError(str(path), faults)
     return FileRankings(path, tag, hits)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raglift.base.strict_files import lines_of, parse_object
-from raglift.base.validation import Place, check_fields, shown
+from raglift.base.validation import Location, check_fields, shown
 from raglift.records.parsing import read_id
 from raglift.storage.rankings.forms import GRADE, HITS, ID, QUERY_ID, SCORE
 from raglift.storage.rankings.read_tables import (
@@ -44,21 +44,21 @@ _RUN = (
 _LABEL = f'{{"{QUERY_ID}": "q1", "{ID}": "c7", "{GRADE}": 1}} on each line'
 
 
-def read_json_run(path: Path, place: Place) -> Hits | None:
+def read_json_run(path: Path, location: Location) -> Hits | None:
     """Return the hits of a file of JSON Lines; None, and faults, where it is malformed.
 
     A list of hits is in its own order, best first; objects of one hit are in the order of their scores, or in the
     file's where they have none.
     """
     found = None
-    with opened(path, place) as file:
+    with opened(path, location) as file:
         found = None if file is None else _in_bulk(file, first_object(path, with_hits=True))
-    if place.faults:
+    if location.faults:
         return None
     if found is None or has_duplicates(found):
-        with opened(path, place) as file:
-            found = None if file is None else _line_by_line(file, place)
-    return None if place.faults else found
+        with opened(path, location) as file:
+            found = None if file is None else _line_by_line(file, location)
+    return None if location.faults else found
 
 
 def first_object(path: Path, *, with_hits: bool = False) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def first_object(path: Path, *, with_hits: bool = False) -> dict[str, Any]:
         path: the file.
         with_hits: pass over queries whose list of hits is empty, which does not show what hits look like.
     """
-    ignored = Place(path.name, [])
+    ignored = Location(path.name, [])
     with opened(path, ignored) as file:
         for here, line in lines_of(file, ignored, longest=LONGEST_OBJECT) if file is not None else ():
             found = parse_object(line, here) or {}
@@ -182,12 +182,12 @@ def _chunked(columns: list[Any]) -> pa.ChunkedArray:
     return pa.chunked_array([chunk for column in columns for chunk in getattr(column, "chunks", [column])], pa.string())
 
 
-def _line_by_line(file: IO[bytes], place: Place) -> Hits:
+def _line_by_line(file: IO[bytes], location: Location) -> Hits:
     """Return what a run says, reading it line by line; note every fault."""
-    found = Gathered(place)
-    shapes: dict[str, Place] = {}
-    scored: dict[bool, Place] = {}
-    for here, entry in _objects(file, place, _RUN):
+    found = Gathered(location)
+    shapes: dict[str, Location] = {}
+    scored: dict[bool, Location] = {}
+    for here, entry in _objects(file, location, _RUN):
         shape = HITS if HITS in entry else ID
         first = shapes.setdefault(shape, here)
         if len(shapes) > 1 and first is here:
@@ -199,20 +199,20 @@ def _line_by_line(file: IO[bytes], place: Place) -> Hits:
     return found.hits(by_score=HITS not in shapes)
 
 
-def _objects(file: IO[bytes], place: Place, expected: str) -> Iterator[tuple[Place, dict[str, Any]]]:
+def _objects(file: IO[bytes], location: Location, expected: str) -> Iterator[tuple[Location, dict[str, Any]]]:
     any_line = False
-    for here, line in lines_of(file, place, longest=LONGEST_OBJECT):
+    for here, line in lines_of(file, location, longest=LONGEST_OBJECT):
         any_line = True
         entry = parse_object(line, here)
         if entry is not None:
             yield here, entry
         if enough(here, expected):
             return
-    if not any_line and not place.faults:
-        place.fault("no lines", expected)
+    if not any_line and not location.faults:
+        location.fault("no lines", expected)
 
 
-def _add_list(entry: dict[str, Any], here: Place, found: Gathered) -> None:
+def _add_list(entry: dict[str, Any], here: Location, found: Gathered) -> None:
     if not check_fields(entry, (QUERY_ID, HITS), here):
         return
     query = _read(entry, QUERY_ID, here, read_id)
@@ -233,7 +233,7 @@ def _add_list(entry: dict[str, Any], here: Place, found: Gathered) -> None:
             found.add(at, query, id_, None)
 
 
-def _add_hit(entry: dict[str, Any], here: Place, found: Gathered, scored: dict[bool, Place]) -> None:
+def _add_hit(entry: dict[str, Any], here: Location, found: Gathered, scored: dict[bool, Location]) -> None:
     if not check_fields(entry, (QUERY_ID, ID, SCORE), here):
         return
     query, id_ = _read(entry, QUERY_ID, here, read_id), _read(entry, ID, here, read_id)
@@ -251,14 +251,14 @@ def _add_hit(entry: dict[str, Any], here: Place, found: Gathered, scored: dict[b
         found.add(here, query, id_, score)
 
 
-def _read(entry: dict[str, Any], field: str, here: Place, read: Callable[[Any, Place], str | None]) -> str | None:
+def _read(entry: dict[str, Any], field: str, here: Location, read: Callable[[Any, Location], str | None]) -> str | None:
     if field not in entry:
         (here / field).fault("no such field", f"the field {field!r}")
         return None
     return read(entry[field], here / field)
 
 
-def _read_score(entry: dict[str, Any], here: Place) -> float | None:
+def _read_score(entry: dict[str, Any], here: Location) -> float | None:
     """Return a score; None where there is none, and a fault where it is no number."""
     score = entry.get(SCORE)
     if score is None:
@@ -269,15 +269,15 @@ def _read_score(entry: dict[str, Any], here: Place) -> float | None:
     return float(score)
 
 
-def read_json_labels(path: Path, place: Place) -> dict[str, dict[str, int]] | None:
+def read_json_labels(path: Path, location: Location) -> dict[str, dict[str, int]] | None:
     """Return the grade of each judged id of each query; None, and faults, where a line is malformed."""
     found = Labels()
-    with opened(path, place) as file:
-        for here, entry in _objects(file, place, _LABEL) if file is not None else ():
+    with opened(path, location) as file:
+        for here, entry in _objects(file, location, _LABEL) if file is not None else ():
             if not check_fields(entry, (QUERY_ID, ID, GRADE), here):
                 continue
             query, id_ = _read(entry, QUERY_ID, here, read_id), _read(entry, ID, here, read_id)
             grade = read_grade(entry.get(GRADE, 1), here / GRADE)
             if query is not None and id_ is not None and grade is not None:
                 found.add(here, query, id_, grade)
-    return None if place.faults else found.grades
+    return None if location.faults else found.grades

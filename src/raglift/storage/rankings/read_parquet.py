@@ -28,50 +28,52 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from raglift.base.validation import Place
+    from raglift.base.validation import Location
 
 
 _ROWS = 10_000
 _KINDS = {QUERY_ID: "texts", ID: "texts", SCORE: "numbers", RANK: "integers", GRADE: "integers"}
 
 
-def read_parquet_run(path: Path, place: Place) -> Hits | None:
+def read_parquet_run(path: Path, location: Location) -> Hits | None:
     """Return the hits of a Parquet file; None, and faults, where it is malformed.
 
     They are in the order of their ranks where there is a column of them, else of their scores, else of the rows.
     """
-    table = _table(path, place, needed=(QUERY_ID, ID), optional=(RANK, SCORE))
+    table = _table(path, location, needed=(QUERY_ID, ID), optional=(RANK, SCORE))
     if table is None:
         return None
     order = next((name for name in (RANK, SCORE) if name in table.column_names), None)
     hits = _hits(table, order)
     if hits is None or has_duplicates(hits) or (order == RANK and _has_equal_ranks(hits)):
-        hits = _row_by_row(table, order, place)
-    return None if place.faults else hits
+        hits = _row_by_row(table, order, location)
+    return None if location.faults else hits
 
 
-def read_parquet_labels(path: Path, place: Place) -> dict[str, dict[str, int]] | None:
+def read_parquet_labels(path: Path, location: Location) -> dict[str, dict[str, int]] | None:
     """Return the grade of each judged id of each query; None, and faults, where the file is malformed."""
-    table = _table(path, place, needed=(QUERY_ID, ID, GRADE))
+    table = _table(path, location, needed=(QUERY_ID, ID, GRADE))
     if table is None:
         return None
     found = Labels()
-    for here, row in _rows(table, place):
+    for here, row in _rows(table, location):
         query, id_ = read_id(row[QUERY_ID], here / QUERY_ID), read_id(row[ID], here / ID)
         grade = read_grade(row[GRADE], here / GRADE)
         if query is not None and id_ is not None and grade is not None:
             found.add(here, query, id_, grade)
         if enough(here, "labels"):
             break
-    return None if place.faults else found.grades
+    return None if location.faults else found.grades
 
 
-def _table(path: Path, place: Place, *, needed: tuple[str, ...], optional: tuple[str, ...] = ()) -> pa.Table | None:
+def _table(
+    path: Path, location: Location, *, needed: tuple[str, ...], optional: tuple[str, ...] = ()
+) -> pa.Table | None:
     """Return the columns that there are; None, and faults, where one is missing or of another kind."""
     import pyarrow as pa
     from pyarrow import parquet
 
-    with opened(path, place) as file:
+    with opened(path, location) as file:
         if file is None:
             return None
     try:
@@ -79,24 +81,24 @@ def _table(path: Path, place: Place, *, needed: tuple[str, ...], optional: tuple
         schema = source.schema_arrow
         for name in needed:
             if name not in schema.names:
-                place.fault(f"no column {quoted(name)}", nearest(name, schema.names))
+                location.fault(f"no column {quoted(name)}", nearest(name, schema.names))
         present = [name for name in (*needed, *optional) if name in schema.names]
         for name in present:
             if schema.names.count(name) > 1:
-                (place / name).fault(f"{schema.names.count(name)} columns of this name", "one column of each name")
+                (location / name).fault(f"{schema.names.count(name)} columns of this name", "one column of each name")
             elif not _is_of_kind(schema.field(name).type, _KINDS[name]):
-                (place / name).fault(f"a column of {schema.field(name).type}", f"a column of {_KINDS[name]}")
-        if place.faults or not fits(path, source, present, place):
+                (location / name).fault(f"a column of {schema.field(name).type}", f"a column of {_KINDS[name]}")
+        if location.faults or not fits(path, source, present, location):
             return None
         # As numbers of a dictionary, texts that are equal take no room of their own
         source = parquet.ParquetFile(path, read_dictionary=present)
         table = source.read(columns=present)
         table.validate(full=True)  # a damaged file may hold texts that are no UTF-8
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        place.fault(f"no Parquet file that can be read ({str(error).partition(chr(10))[0]})", "a Parquet file")
+        location.fault(f"no Parquet file that can be read ({str(error).partition(chr(10))[0]})", "a Parquet file")
         return None
     if not table.num_rows:
-        place.fault("no rows", "at least one")
+        location.fault("no rows", "at least one")
         return None
     return table
 
@@ -141,12 +143,12 @@ def _has_equal_ranks(hits: Hits) -> bool:
     return bool(((query[1:] == query[:-1]) & (rank[1:] == rank[:-1])).any())
 
 
-def _rows(table: pa.Table, place: Place) -> Iterator[tuple[Place, dict[str, Any]]]:
+def _rows(table: pa.Table, location: Location) -> Iterator[tuple[Location, dict[str, Any]]]:
     number = 0
     for batch in table.to_batches(max_chunksize=_rows_at_a_time(table)):
         for row in batch.to_pylist():
             number += 1
-            yield place / f"row {number}", row
+            yield location / f"row {number}", row
 
 
 def _rows_at_a_time(table: pa.Table) -> int:
@@ -158,11 +160,11 @@ def _rows_at_a_time(table: pa.Table) -> int:
     return max(1, min(_ROWS, most_bytes() // max(1, *(length or 1 for length in lengths), 1)))
 
 
-def _row_by_row(table: pa.Table, order: str | None, place: Place) -> Hits:
+def _row_by_row(table: pa.Table, order: str | None, location: Location) -> Hits:
     """Return what the rows say, one by one; note every fault."""
-    found = Gathered(place)
-    ranks: dict[tuple[str, int], Place] = {}
-    for here, row in _rows(table, place):
+    found = Gathered(location)
+    ranks: dict[tuple[str, int], Location] = {}
+    for here, row in _rows(table, location):
         query, id_ = read_id(row[QUERY_ID], here / QUERY_ID), read_id(row[ID], here / ID)
         value: Any = None if order is None else row[order]
         if order is not None and (value is None or isnan(value)):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from raglift.base.validation import Place
+    from raglift.base.validation import Location
 
     Codes = NDArray[np.signedinteger[Any]]
 
@@ -43,7 +43,7 @@ _SPACE, _LINE_FEED = 32, 10
 
 
 @contextmanager
-def opened(path: Path, place: Place) -> Iterator[IO[bytes] | None]:
+def opened(path: Path, location: Location) -> Iterator[IO[bytes] | None]:
     """Open a file, unpacking what is compressed with gzip, whatever its name; None, and a fault, without one.
 
     What goes wrong while it is read is noted as well.
@@ -51,7 +51,7 @@ def opened(path: Path, place: Place) -> Iterator[IO[bytes] | None]:
     try:
         file = path.open("rb")
     except OSError as error:
-        _note(error, path, place)
+        _note(error, path, location)
         yield None
         return
     with file:
@@ -60,11 +60,11 @@ def opened(path: Path, place: Place) -> Iterator[IO[bytes] | None]:
             file.seek(0)
             yield cast("IO[bytes]", io.BufferedReader(_Unpacked(file), BLOCK)) if packed else file
         except _TooMuch:
-            place.fault(f"a compressed file that unpacks to more than {most_bytes():,} bytes", allowed())
+            location.fault(f"a compressed file that unpacks to more than {most_bytes():,} bytes", allowed())
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            place.fault(f"a compressed file that is damaged ({error})", "a file that gzip can unpack")
+            location.fault(f"a compressed file that is damaged ({error})", "a file that gzip can unpack")
         except OSError as error:
-            _note(error, path, place)
+            _note(error, path, location)
 
 
 class _TooMuch(Exception):
@@ -99,8 +99,8 @@ class _Unpacked(io.RawIOBase):
         return count
 
 
-def _note(error: OSError, path: Path, place: Place) -> None:
-    place.fault(f"no readable file ({error.strerror or error})", f"a readable file at {path}")
+def _note(error: OSError, path: Path, location: Location) -> None:
+    location.fault(f"no readable file ({error.strerror or error})", f"a readable file at {path}")
 
 
 def blocks_of(file: IO[bytes], longest: int, size: int = BLOCK) -> Iterator[bytes | None]:
@@ -148,12 +148,12 @@ def is_evenly_spaced(block: bytes) -> bool:
     return not (blank[1:] & blank[:-1]).any()
 
 
-def enough(place: Place, expected: str) -> bool:
+def enough(location: Location, expected: str) -> bool:
     """Whether there are so many faults that the rest need not be looked at; this is noted as the last of them."""
-    if len(place.faults) < MOST_FAULTS:
+    if len(location.faults) < MOST_FAULTS:
         return False
-    if len(place.faults) == MOST_FAULTS:
-        place.fault(f"{MOST_FAULTS:,} faults up to here; the rest was not looked at", expected)
+    if len(location.faults) == MOST_FAULTS:
+        location.fault(f"{MOST_FAULTS:,} faults up to here; the rest was not looked at", expected)
     return True
 
 
@@ -247,10 +247,10 @@ def _ties_by_id(ids: Codes, query: Codes, score: NDArray[Any], names: NDArray[np
     tied[:-1] |= same
     group = np.cumsum(np.concatenate(([True], ~same)))[tied]
     of_tied, number = np.unique(ids[tied], return_inverse=True)
-    place = np.empty(len(of_tied), dtype=np.int64)
-    place[_sorted_places(names[of_tied].tolist())] = np.arange(len(of_tied))
+    location = np.empty(len(of_tied), dtype=np.int64)
+    location[_sorted_places(names[of_tied].tolist())] = np.arange(len(of_tied))
     result = ids.copy()
-    result[tied] = ids[tied][np.lexsort((-place[number], group))]
+    result[tied] = ids[tied][np.lexsort((-location[number], group))]
     return result
 
 
@@ -268,12 +268,12 @@ _GRADE = f"an integer of at most {RELEVANT.stop - 1}: 0 for what was judged irre
 class Gathered:
     """The hits of a run, as they are read; an id that a query already has is a fault."""
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
-        self._first: dict[str, dict[str, Place]] = {}
+    def __init__(self, location: Location) -> None:
+        self._place = location
+        self._first: dict[str, dict[str, Location]] = {}
         self._score: list[tuple[str, str, float | None]] = []
 
-    def begin(self, here: Place, query: str) -> bool:
+    def begin(self, here: Location, query: str) -> bool:
         """Note a query whose hits stand together; whether it is a new one, else a fault."""
         if query in self._first:
             here.fault(f"the query {quoted(query)} a second time", "one list of hits for each query")
@@ -281,7 +281,7 @@ class Gathered:
         self._first[query] = {}
         return True
 
-    def add(self, here: Place, query: str, id_: str, score: float | None) -> None:
+    def add(self, here: Location, query: str, id_: str, score: float | None) -> None:
         """Note a hit."""
         of_query = self._first.setdefault(query, {})
         earlier = of_query.setdefault(id_, here)
@@ -315,9 +315,9 @@ class Labels:
 
     def __init__(self) -> None:
         self.grades: dict[str, dict[str, int]] = {}
-        self._places: dict[tuple[str, str], Place] = {}
+        self._places: dict[tuple[str, str], Location] = {}
 
-    def add(self, here: Place, query: str, id_: str, grade: int, hint: str = "") -> None:
+    def add(self, here: Location, query: str, id_: str, grade: int, hint: str = "") -> None:
         """Note a judgement; the hint says more to a fault of it."""
         of_query = self.grades.setdefault(query, {})
         known = of_query.setdefault(id_, grade)
@@ -327,12 +327,12 @@ class Labels:
             here.fault(found, f"one grade for each query and id{hint}")
 
 
-def _standing(earlier: Place) -> str:
+def _standing(earlier: Location) -> str:
     """Return where something stood before: `on line 3`, `in row 7`."""
     return f"in {earlier.field}" if earlier.line is None else f"on line {earlier.line}"
 
 
-def read_grade(value: object, here: Place) -> int | None:
+def read_grade(value: object, here: Location) -> int | None:
     """Return a grade; None, and a fault, when it is none."""
     if type(value) is not int or value >= RELEVANT.stop:
         here.fault(shown(value), _GRADE)
@@ -401,20 +401,20 @@ def _evenly_spaced(block: bytes) -> bytes | None:
 
 
 def rows(
-    file: IO[bytes], columns: Sequence[str], place: Place, *, comments: bool = False, may_go_on: bool = False
-) -> Iterator[tuple[Place, list[str]]]:
+    file: IO[bytes], columns: Sequence[str], location: Location, *, comments: bool = False, may_go_on: bool = False
+) -> Iterator[tuple[Location, list[str]]]:
     """Yield the place and the columns of each line that has as many as it should; note a fault for each other one.
 
     Args:
         file: the file, at its beginning.
         columns: the names of the columns.
-        place: the file.
+        location: the file.
         comments: whether a line that begins with `#` is left out.
         may_go_on: whether what follows the last column is left out.
     """
     expected = f"{len(columns)} columns: {' '.join(columns)}"
     any_line = False
-    for here, line in lines_of(file, place, longest=LONGEST_ROW):
+    for here, line in lines_of(file, location, longest=LONGEST_ROW):
         words = _WORDS.findall(line)
         if comments and words and words[0].startswith("#"):
             continue
@@ -427,5 +427,5 @@ def rows(
             here.fault(f"{len(words)} column{'' if len(words) == 1 else 's'}", expected)
         if enough(here, expected):
             return
-    if not any_line and not place.faults:
-        place.fault("no lines", f"lines of {expected}")
+    if not any_line and not location.faults:
+        location.fault("no lines", f"lines of {expected}")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.base.validation import Place
+    from raglift.base.validation import Location
 
 
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE)
@@ -40,7 +40,7 @@ _RELEVANCE = QRELS_COLUMNS[3]
 _OF_SUBTOPICS = "; qrels whose second column is a subtopic are for measures of diversity, as ndeval's"
 
 
-def read_trec_run(path: Path, place: Place, trec_eval: int = 9) -> tuple[Hits, str] | None:
+def read_trec_run(path: Path, location: Location, trec_eval: int = 9) -> tuple[Hits, str] | None:
     """Return the hits of a TREC run, and the tag of its last line; None, and faults, where it is malformed.
 
     Scores are rounded to 32 bits, as trec_eval 9 and pytrec_eval keep them, so what differs beyond that is a tie.
@@ -48,14 +48,14 @@ def read_trec_run(path: Path, place: Place, trec_eval: int = 9) -> tuple[Hits, s
     looked at.
     """
     found = None
-    with opened(path, place) as file:
+    with opened(path, location) as file:
         found = None if file is None else _in_bulk(file, trec_eval)
-    if place.faults:
+    if location.faults:
         return None
     if found is None or has_duplicates(found[0]):
-        with opened(path, place) as file:
-            found = None if file is None else _line_by_line(file, place, trec_eval)
-    return None if place.faults else found
+        with opened(path, location) as file:
+            found = None if file is None else _line_by_line(file, location, trec_eval)
+    return None if location.faults else found
 
 
 def _in_bulk(file: IO[bytes], trec_eval: int) -> tuple[Hits, str] | None:
@@ -76,11 +76,11 @@ def _in_bulk(file: IO[bytes], trec_eval: int) -> tuple[Hits, str] | None:
     return Hits(tuple(queries.tolist()), names, query, id_, score), tag
 
 
-def _line_by_line(file: IO[bytes], place: Place, trec_eval: int) -> tuple[Hits, str]:
+def _line_by_line(file: IO[bytes], location: Location, trec_eval: int) -> tuple[Hits, str]:
     """Return what a run says, reading it line by line; note every fault."""
-    found = Gathered(place)
+    found = Gathered(location)
     tag = ""
-    lines = rows(file, RUN_COLUMNS, place, comments=trec_eval >= 10, may_go_on=trec_eval >= 10)
+    lines = rows(file, RUN_COLUMNS, location, comments=trec_eval >= 10, may_go_on=trec_eval >= 10)
     for here, (query, _, id_, _, score, tag) in lines:  # noqa: B007 — the last one's counts
         if _NUMBER.fullmatch(score) is None:
             (here / _SCORE).fault(quoted(score), "a number, as 12.34")
@@ -98,20 +98,20 @@ def _kept(score: NDArray[np.float64] | None, trec_eval: int) -> NDArray[np.float
         return np.asarray(score, dtype=np.float32)
 
 
-def read_trec_qrels(path: Path, place: Place, trec_eval: int = 9) -> dict[str, dict[str, int]] | None:
+def read_trec_qrels(path: Path, location: Location, trec_eval: int = 9) -> dict[str, dict[str, int]] | None:
     """Return the grade of each judged id of each query; None, and faults, where the qrels are malformed.
 
     The iteration column is not looked at. The same judgement again changes nothing. trec_eval 10 leaves out comments.
     """
     found = None
-    with opened(path, place) as file:
+    with opened(path, location) as file:
         found = None if file is None else _qrels_in_bulk(file)
-    if place.faults:
+    if location.faults:
         return None
     if found is None or (trec_eval >= 10 and any(query.startswith("#") for query in found)):
-        with opened(path, place) as file:
-            found = None if file is None else _qrels_line_by_line(file, place, comments=trec_eval >= 10)
-    return None if place.faults else found
+        with opened(path, location) as file:
+            found = None if file is None else _qrels_line_by_line(file, location, comments=trec_eval >= 10)
+    return None if location.faults else found
 
 
 def _qrels_in_bulk(file: IO[bytes]) -> dict[str, dict[str, int]] | None:
@@ -133,10 +133,10 @@ def _qrels_in_bulk(file: IO[bytes]) -> dict[str, dict[str, int]] | None:
     return labels if sum(map(len, labels.values())) == len(grades) else None
 
 
-def _qrels_line_by_line(file: IO[bytes], place: Place, *, comments: bool) -> dict[str, dict[str, int]]:
+def _qrels_line_by_line(file: IO[bytes], location: Location, *, comments: bool) -> dict[str, dict[str, int]]:
     """Return what qrels say, reading them line by line; note every fault."""
     found = Labels()
-    for here, (query, iteration, id_, relevance) in rows(file, QRELS_COLUMNS, place, comments=comments):
+    for here, (query, iteration, id_, relevance) in rows(file, QRELS_COLUMNS, location, comments=comments):
         if (grade := read_grade(grade_of(relevance), here / _RELEVANCE)) is not None:
             found.add(here, query, id_, grade, "" if iteration == "0" else _OF_SUBTOPICS)
     return found.grades

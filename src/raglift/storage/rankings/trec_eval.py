@@ -11,7 +11,7 @@ import numpy as np
 
 from raglift.base.display import printable
 from raglift.errors import ConfigurationError
-from raglift.matching.match_ids import judge_ids
+from raglift.matching.by_id import match_ids
 from raglift.metrics.computing import compute, has_differences
 from raglift.metrics.measure import LEAST, count_by_query, irrelevant_hits
 from raglift.metrics.parsing import parse
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.matching.matches import Judgements
+    from raglift.matching.matches import MatchTable
     from raglift.records.metric import Metric
     from raglift.storage.rankings.read import FileRankings
 
@@ -331,34 +331,34 @@ def values_of(
         complete: whether queries without a ranking count, as with `-c`. Version 10 then evaluates and prints them too.
         version: trec_eval's.
     """
-    judgements = judge_ids(rankings, labels)
+    match_table = match_ids(rankings, labels)
     queries = tuple(labels)
-    answered = judgements.hits > 0
+    answered = match_table.hits > 0
     counted = np.ones_like(answered) if complete else answered
     evaluated = counted if version >= 10 else answered
-    wanted = count_by_query(judgements.facts.query, judgements)
+    wanted = count_by_query(match_table.facts.query, match_table)
     return TrecValues(
         queries=queries,
         printed=tuple(sorted(np.flatnonzero(evaluated).tolist(), key=queries.__getitem__)),
         counted=int(np.count_nonzero(counted)),
-        values={column: _values(column, judgements) for column in columns if column.family != "runid"},
+        values={column: _values(column, match_table) for column in columns if column.family != "runid"},
         relevant=int(wanted[counted].sum()),
     )
 
 
-def _values(column: Column, judgements: Judgements) -> Values:
+def _values(column: Column, match_table: MatchTable) -> Values:
     if column.metric is not None:
-        return compute(judgements, column.metric)
+        return compute(match_table, column.metric)
     match column.family:
         case "num_ret":
-            return judgements.hits.astype(np.float64)
+            return match_table.hits.astype(np.float64)
         case "num_rel":
-            return count_by_query(judgements.facts.query, judgements)
+            return count_by_query(match_table.facts.query, match_table)
         case "num_rel_ret":
-            return count_by_query(judgements.matches.query, judgements)
+            return count_by_query(match_table.matches.query, match_table)
         case "num_nonrel_judged_ret":
-            return count_by_query(irrelevant_hits(judgements, None).query, judgements)
-    return np.ones(judgements.queries)
+            return count_by_query(irrelevant_hits(match_table, None).query, match_table)
+    return np.ones(match_table.queries)
 
 
 # A run's values as trec_eval prints them, byte for byte.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from raglift.base.validation import Place, quoted
+from raglift.base.validation import Location, quoted
 from raglift.storage.rankings.forms import COMPRESSED, GRADE, HITS, ID, ITERATION, LITERAL_Q0, QUERY_ID, RANK, SCORE
 
 if TYPE_CHECKING:
@@ -61,9 +61,9 @@ def descending(scores: Sequence[float | None]) -> Descending | None:
     if (single[1:] < single[:-1]).all():
         return Descending(given.tolist(), 0)
     lowered = single.copy()
-    for place in range(1, len(lowered)):
-        if lowered[place] >= lowered[place - 1]:
-            lowered[place] = _below(lowered[place - 1])
+    for location in range(1, len(lowered)):
+        if lowered[location] >= lowered[location - 1]:
+            lowered[location] = _below(lowered[location - 1])
     if not np.isfinite(lowered).all():
         return None
     changed = lowered != single
@@ -121,19 +121,19 @@ def faults_of_ids(names: Iterable[tuple[str, Iterable[str]]], form: Form, *, sou
         else "an id that UTF-8 can hold, or JSON Lines"
     )
     told: set[str] = set()
-    place = Place(source, faults)
+    location = Location(source, faults)
 
-    def check(name: str, here: Place) -> None:
+    def check(name: str, here: Location) -> None:
         if name not in told and (not name or unfit.search(name)):
             told.add(name)
             here.fault(f"the id {quoted(name)}", expected)
 
     for query, ids in names:
-        check(query, place / "query id")
+        check(query, location / "query id")
         every = list(ids)
         if not all(every) or unfit.search("".join(every)):
             for name in every:
-                check(name, place / quoted(query))
+                check(name, location / quoted(query))
     return faults
 
 
@@ -335,6 +335,6 @@ def _each_once(ids: list[str], scores: list[float | None] | None) -> tuple[list[
     if len(set(ids)) == len(ids):
         return ids, scores
     first: dict[str, int] = {}
-    for place, each in enumerate(ids):
-        first.setdefault(each, place)
-    return list(first), None if scores is None else [scores[place] for place in first.values()]
+    for location, each in enumerate(ids):
+        first.setdefault(each, location)
+    return list(first), None if scores is None else [scores[location] for location in first.values()]

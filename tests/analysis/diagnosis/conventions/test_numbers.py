@@ -19,7 +19,7 @@ METRICS = ("precision@5", "recall@5", "f1@5", "rr@5", "ap@5", "ndcg@5")
 def test_numbers_that_do_not_come_to_the_value_are_not_said(
     three_of_which_two_were_found: Evaluation, text: str, profile: str
 ) -> None:
-    (judged,), metric = three_of_which_two_were_found.judgements, parse(text)
+    (judged,), metric = three_of_which_two_were_found.match_table, parse(text)
     counts = Counts.of(judged, 0, metric, profile)
     value = float(compute(judged, metric, profile)[0])
     assert numbers_of(counts, value)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.base.validation import Place
+from raglift.base.validation import Location
 from raglift.errors import DatasetError
 from raglift.storage.rankings import read_json_lines as json_lines
 from raglift.storage.rankings.read import read_qrels, read_run
@@ -124,11 +124,11 @@ ENTRIES = st.one_of(
 )
 def test_in_bulk_is_line_by_line(entries: list[dict[str, Any]], end: str) -> None:
     text = "".join(json.dumps(entry) + end for entry in entries).encode()
-    place = Place("run", [])
-    slow = json_lines._line_by_line(io.BytesIO(text), place)
+    location = Location("run", [])
+    slow = json_lines._line_by_line(io.BytesIO(text), location)
     fast = json_lines._in_bulk(io.BytesIO(text), entries[0] if entries else {})
     if fast is not None and not json_lines.has_duplicates(fast):
-        assert not place.faults
+        assert not location.faults
         assert fast.queries == slow.queries
         assert fast.names[fast.id].tolist() == slow.names[slow.id].tolist()
         assert fast.query.tolist() == slow.query.tolist()

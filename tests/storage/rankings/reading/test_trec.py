@@ -12,7 +12,7 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.base.validation import Place
+from raglift.base.validation import Location
 from raglift.errors import DatasetError
 from raglift.storage.rankings import read_trec as trec
 from raglift.storage.rankings.read import read_qrels, read_run
@@ -81,7 +81,7 @@ def test_white_space_line_ends_and_compression_do_not_matter(file, text: str | b
 
 def test_ids_stay_as_they_are(file) -> None:
     ids = ["007", "NA", "nan", "null", '"quoted"', "'", "a,b", "1e3", "#x", "\\n", "naïve", "a\u00a0b", "\u2028"]
-    lines = "".join(f"{id_} Q0 {id_} 1 {place} NA\n" for place, id_ in enumerate(ids))
+    lines = "".join(f"{id_} Q0 {id_} 1 {location} NA\n" for location, id_ in enumerate(ids))
     run = read_run(file(lines))
     assert dict(run) == {id_: [id_] for id_ in ids}
     assert run.tag == "NA"
@@ -163,11 +163,11 @@ LINES = st.one_of(
 @given(st.lists(st.tuples(LINES, BLANKS, st.sampled_from(["\n", "\r\n", "\n\n", " \n"])), max_size=8))
 def test_in_bulk_is_line_by_line(lines: list[tuple[tuple[str, ...], str, str]]) -> None:
     text = "".join(blank.join(words) + end for words, blank, end in lines).encode()
-    place = Place("run", [])
-    slow, slow_tag = trec._line_by_line(io.BytesIO(text), place, 9)
+    location = Location("run", [])
+    slow, slow_tag = trec._line_by_line(io.BytesIO(text), location, 9)
     fast = trec._in_bulk(io.BytesIO(text), 9)
     if fast is not None and not trec.has_duplicates(fast[0]):
-        assert not place.faults
+        assert not location.faults
         assert fast[1] == slow_tag
         assert fast[0].queries == slow.queries
         assert fast[0].names.tolist() == slow.names.tolist()

@@ -5,7 +5,7 @@ import re
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from raglift.apps.expectations.expectation import MEANS, item_ids, safe_name
+from raglift.apps.pytest_integration.expectation import MEANS, item_ids, safe_name
 
 HOSTILE = [
     "a/b",

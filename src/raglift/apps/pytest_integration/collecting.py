@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from raglift.apps.expectations.expectation import FIXTURE, MARK, MEANS, QUERY, expectation_of, item_ids
+from raglift.apps.pytest_integration.expectation import FIXTURE, MARK, MEANS, QUERY, expectation_of, item_ids
 from raglift.base.limits import is_there, user_path
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, DatasetError, RagliftError
@@ -16,7 +16,7 @@ from raglift.records.dataset import Dataset
 if TYPE_CHECKING:
     import os
 
-    from raglift.apps.expectations.expectation import Expectation
+    from raglift.apps.pytest_integration.expectation import Expectation
 
 
 # The labelled set of a test, loaded once in a process.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from raglift.analysis.shared_queries import named
-from raglift.apps.expectations.expectation import MARK, expectation_of, function_of, is_split, query_of
+from raglift.apps.pytest_integration.expectation import MARK, expectation_of, function_of, is_split, query_of
 from raglift.base.display import counted, printable
 from raglift.errors import ConfigurationError
 from raglift.gating.records import ROUNDING
@@ -105,10 +105,10 @@ def _query_lines(explanation: Explanation) -> Iterator[str]:
     else:
         yield f"  {explanation.stage} returned {counted(len(explanation.hits), 'hit')}; ✓ matches a label:"
     for each in explanation.hits[:_HITS]:
-        mark = "✓" if any(piece.counts or piece.satisfies for piece in each.pieces) else " "
+        mark = "✓" if any(overlap.counts or overlap.satisfies for overlap in each.overlaps) else " "
         yield f"  {mark} {each.hit.rank:>3}. {hit_words(each.hit)}"
     if len(explanation.hits) > _HITS:
-        below = [each.hit.rank for each in explanation.hits[_HITS:] if any(piece.counts for piece in each.pieces)]
+        below = [each.hit.rank for each in explanation.hits[_HITS:] if any(overlap.counts for overlap in each.overlaps)]
         told = f"; matching: {', '.join(map(str, below))}" if below else ""
         yield f"         and {len(explanation.hits) - _HITS:,} more{told}"
     yield from _missed(explanation)
@@ -118,9 +118,9 @@ def _missed(explanation: Explanation) -> Iterator[str]:
     """Yield the facts that no hit shown holds, each with its alternatives."""
     found: dict[int, int] = {}
     for each in explanation.hits:
-        for piece in each.pieces:
-            if piece.satisfies:
-                found.setdefault(piece.fact, each.hit.rank)
+        for overlap in each.overlaps:
+            if overlap.satisfies:
+                found.setdefault(overlap.fact, each.hit.rank)
     for number, fact in enumerate(explanation.query.facts, start=1):
         rank = found.get(number)
         if rank is None or rank > _HITS:

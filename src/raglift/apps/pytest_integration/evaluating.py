@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from raglift.apps.expectations.collecting import named_dataset
-from raglift.apps.expectations.expectation import (
+from raglift.apps.pytest_integration.collecting import named_dataset
+from raglift.apps.pytest_integration.expectation import (
     FIXTURE,
     MARK,
     MEANS,
@@ -17,7 +17,7 @@ from raglift.apps.expectations.expectation import (
     query_of,
     safe_name,
 )
-from raglift.apps.expectations.messages import asked_of, bounds_failure, misses_of, selected, without_own_frames
+from raglift.apps.pytest_integration.messages import asked_of, bounds_failure, misses_of, selected, without_own_frames
 from raglift.base.limits import is_there, user_path
 from raglift.errors import ConfigurationError, RagliftError, RunError
 from raglift.gating.deciding import gate
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from raglift.apps.expectations.expectation import Expectation
+    from raglift.apps.pytest_integration.expectation import Expectation
     from raglift.records.dataset import Dataset
 
 

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raglift.base.validation import Place, shown
+from raglift.base.validation import Location, shown
 from raglift.errors import DatasetError, Fault
 from raglift.matching.matches import (
     Direction,
     FactTable,
-    HitPlaces,
-    Judgements,
+    HitPositions,
     Matches,
+    MatchTable,
     PassageTable,
     satisfactions_of,
 )
@@ -39,9 +39,9 @@ _IDS = "a list of ids"
 _RANKING = "a list of ids, best first"
 
 
-def judge_ids(
+def match_ids(
     rankings: Mapping[str, Sequence[str]], relevant: Mapping[str, Mapping[str, int] | Iterable[str]]
-) -> Judgements:
+) -> MatchTable:
     """Match rankings of chunk ids to labels by chunk id: each id with a grade of 1 or more is one fact.
 
     Args:
@@ -58,10 +58,10 @@ def judge_ids(
             ranking is wanted; every fault is listed.
     """
     faults: list[Fault] = []
-    grades = _read_labels(relevant, Place("relevant", faults))
-    place = Place("rankings", faults)
-    found = _read_queries(rankings, place, _RANKING)
-    checked = (_read_ids(query, found.get(query, ()), place, _RANKING, in_order=True) for query in grades)
+    grades = _read_labels(relevant, Location("relevant", faults))
+    location = Location("rankings", faults)
+    found = _read_queries(rankings, location, _RANKING)
+    checked = (_read_ids(query, found.get(query, ()), location, _RANKING, in_order=True) for query in grades)
     hits, label, rank, repeating, repeated = _matching(checked, grades.values())
     if faults:
         raise DatasetError("rankings of ids", faults, "nothing was scored")
@@ -72,19 +72,19 @@ def judge_ids(
     unjudged = np.fromiter(_grades(grades.values()), dtype=np.int64, count=len(query_of)) < 0
     in_pool = unjudged[label]
     rows, nothing = np.arange(len(facts.query)), (None,) * len(facts.query)
-    return Judgements(
+    return MatchTable(
         queries=len(grades),
         hits=hits,
         rankings=(),
         facts=facts,
         passages=PassageTable(rows, nothing, nothing, facts.ideal_grade, rows),
         matches=matches,
-        pieces=matches,
+        overlaps=matches,
         satisfied=satisfactions_of(facts, matches),
-        irrelevant=HitPlaces(query_of[label[~proves]], rank[~proves]),
-        pooled=HitPlaces(query_of[label[in_pool]], rank[in_pool]),
+        irrelevant=HitPositions(query_of[label[~proves]], rank[~proves]),
+        pooled=HitPositions(query_of[label[in_pool]], rank[in_pool]),
         judged_irrelevant=np.bincount(query_of[~is_fact & ~unjudged], minlength=len(grades)),
-        repeats=HitPlaces(repeating, repeated),
+        repeats=HitPositions(repeating, repeated),
         query_ids=tuple(grades),
     )
 
@@ -163,53 +163,53 @@ def _matches(fact: NDArray[np.int64], rank: NDArray[np.int64], facts: FactTable)
     )
 
 
-def _read_labels(relevant: object, place: Place) -> dict[str, Mapping[str, int]]:
+def _read_labels(relevant: object, location: Location) -> dict[str, Mapping[str, int]]:
     """Return the grades of the labels of each query."""
     expected = f"{_IDS}, or a mapping from id to grade"
     labels = {
         query: given
         if isinstance(given, (dict, Mapping))  # a dict is told at once
-        else dict.fromkeys(_read_ids(query, given, place, expected), 1)
-        for query, given in _read_queries(relevant, place, expected).items()
+        else dict.fromkeys(_read_ids(query, given, location, expected), 1)
+        for query, given in _read_queries(relevant, location, expected).items()
     }
     are_integers = set(map(type, _grades(labels.values()))) <= {int}
     if not _are_texts(chain.from_iterable(labels.values())) or not are_integers:
-        labels = {query: _checked(query, of_query, place) for query, of_query in labels.items()}
+        labels = {query: _checked(query, of_query, location) for query, of_query in labels.items()}
     if max(map(abs, _grades(labels.values())), default=0) > _HIGHEST_GRADE:
-        labels = {query: _within_range(query, of_query, place) for query, of_query in labels.items()}
+        labels = {query: _within_range(query, of_query, location) for query, of_query in labels.items()}
     return labels
 
 
-def _checked(query: str, given: Mapping[Any, Any], place: Place) -> dict[str, int]:
+def _checked(query: str, given: Mapping[Any, Any], location: Location) -> dict[str, int]:
     """Return the grades of one query as plain integers; what is none is noted."""
-    here = place / shown(query)
-    _read_ids(query, list(given), place, _IDS)
+    here = location / shown(query)
+    _read_ids(query, list(given), location, _IDS)
     for name, grade in given.items():
         if isinstance(grade, bool) or not isinstance(grade, Integral):
             (here / shown(name)).fault(shown(grade), "a grade: an integer, 0 for what was judged irrelevant")
     return {name: int(grade) for name, grade in given.items() if isinstance(grade, Integral)}
 
 
-def _within_range(query: str, grades: Mapping[str, int], place: Place) -> dict[str, int]:
+def _within_range(query: str, grades: Mapping[str, int], location: Location) -> dict[str, int]:
     """Return the grades of one query; one that is too high is noted."""
     for name, grade in grades.items():
         if grade > _HIGHEST_GRADE:
-            (place / shown(query) / shown(name)).fault(f"the grade {grade}", f"grades up to {_HIGHEST_GRADE}")
+            (location / shown(query) / shown(name)).fault(f"the grade {grade}", f"grades up to {_HIGHEST_GRADE}")
     return {name: min(max(grade, -1), _HIGHEST_GRADE) for name, grade in grades.items()}
 
 
-def _read_queries(given: object, place: Place, of_each: str) -> Mapping[str, Any]:
+def _read_queries(given: object, location: Location, of_each: str) -> Mapping[str, Any]:
     """Return what is given for each query; nothing, and a fault, where that is no mapping from query ids."""
     if not isinstance(given, Mapping):
-        place.fault(f"an object of type {type(given).__name__}", f"a mapping from query id to {of_each}")
+        location.fault(f"an object of type {type(given).__name__}", f"a mapping from query id to {of_each}")
         return {}
     for query in () if _are_texts(given) else given:
         if not isinstance(query, str):
-            place.fault(f"the query id {shown(query)}", "a text")
+            location.fault(f"the query id {shown(query)}", "a text")
     return given
 
 
-def _read_ids(query: str, given: Any, place: Place, expected: str, *, in_order: bool = False) -> Sequence[str]:
+def _read_ids(query: str, given: Any, location: Location, expected: str, *, in_order: bool = False) -> Sequence[str]:
     """Return the ids of one query; none, and a fault, where they are not ids."""
     if isinstance(given, (list, tuple)):
         ids: Sequence[Any] = given
@@ -217,12 +217,12 @@ def _read_ids(query: str, given: Any, place: Place, expected: str, *, in_order: 
         unordered = in_order and isinstance(given, (Mapping, AbstractSet))
         if unordered or isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
             found = shown(given) if isinstance(given, (str, bytes)) else f"an object of type {type(given).__name__}"
-            (place / shown(query)).fault(found, expected)
+            (location / shown(query)).fault(found, expected)
             return ()
         ids = list(given)
     if not _are_texts(ids):
         number, wrong = next((number, name) for number, name in enumerate(ids) if not isinstance(name, str))
-        (place / shown(query) / number).fault(shown(wrong), "an id, which is a text")
+        (location / shown(query) / number).fault(shown(wrong), "an id, which is a text")
         return ()
     return ids
 

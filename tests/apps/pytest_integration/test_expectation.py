@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from raglift.apps.expectations.expectation import Expectation, expectation_of
+from raglift.apps.pytest_integration.expectation import Expectation, expectation_of
 from raglift.errors import ConfigurationError
 
 Run = Callable[..., pytest.RunResult]

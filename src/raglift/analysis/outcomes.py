@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.analysis.upper_bound import attainable_facts, depth_of, judgements_of, rule_of
+from raglift.analysis.upper_bound import attainable_facts, depth_of, match_tables_of, rule_of
 from raglift.metrics.measure import first_satisfactions
 from raglift.records.labels import PEOPLE, LabelSources
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.analysis.records import EvaluationRecord
-    from raglift.matching.matches import Judgements
+    from raglift.matching.matches import MatchTable
     from raglift.records.rankings import Run
 
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Loss:
+class OutcomeFacts:
     """The facts that came to one end."""
 
     outcome: str
@@ -40,16 +40,16 @@ class Loss:
 
 
 @dataclass(frozen=True)
-class LossBreakdownRecord:
+class FailureAnalysisRecord:
     """What became of each fact of the labelled queries, at one depth."""
 
     k: int
     """The depth at which a fact counts as found."""
     facts: int
     """All facts of the labelled queries; the sum over `losses`."""
-    losses: tuple[Loss, ...]
+    losses: tuple[OutcomeFacts, ...]
     """One entry an outcome, in the order in which they are tried; those without facts too."""
-    made_findable: tuple[Loss, ...]
+    made_findable: tuple[OutcomeFacts, ...]
     """Facts that a later ranking satisfies and the candidates did not, by the stage that made them so (by merging or
     expanding hits); they are counted in `losses` as well, as found, below k, or dropped by a stage after that."""
     chunks_known: bool
@@ -57,12 +57,12 @@ class LossBreakdownRecord:
     label_sources: LabelSources = PEOPLE
     """Who gave the labels that it rests on."""
 
-    def of(self, outcome: str, stage: str | None = None) -> Loss:
+    def of(self, outcome: str, stage: str | None = None) -> OutcomeFacts:
         """Return one entry; one of no facts when there is none."""
         for loss in self.losses:
             if loss.outcome == outcome and loss.stage == stage:
                 return loss
-        return Loss(outcome, stage, 0, ())
+        return OutcomeFacts(outcome, stage, 0, ())
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row an outcome: `outcome`, `stage`, `facts`, `share`, `queries` and `query_ids`."""
@@ -76,7 +76,7 @@ class LossBreakdownRecord:
 
 
 @dataclass(frozen=True, eq=False)
-class Fates:
+class FactOutcomes:
     """What became of each fact of the labelled queries, fact by fact, at one depth."""
 
     k: int
@@ -84,8 +84,8 @@ class Fates:
     query: NDArray[np.int64]
     """Whose each fact is: an index into the queries, ascending."""
     outcomes: tuple[tuple[str, str | None], ...]
-    """What can become of a fact, in the order in which it is tried: outcome and stage, as `Loss` has them."""
-    fate: NDArray[np.int64]
+    """What can become of a fact, in the order in which it is tried: outcome and stage, as `OutcomeFacts` has them."""
+    outcome_of_fact: NDArray[np.int64]
     """What became of each: an index into `outcomes`."""
     ranks: NDArray[np.int64]
     """Shape (stages, facts): the rank at which a stage's ranking satisfies a fact; 0 for never."""
@@ -93,7 +93,7 @@ class Fates:
     """Whether it is known what the chunks of the index allow; else `missed` stands for the last two outcomes."""
 
 
-def fates_of(evaluation: EvaluationRecord, k: int | None = None) -> Fates:
+def fact_outcomes(evaluation: EvaluationRecord, k: int | None = None) -> FactOutcomes:
     """Return what became of each fact: the first of these that applies.
 
     `failed`: its query failed. `found`: the last ranking satisfies it by rank k. `below_k`: by a later rank.
@@ -108,9 +108,9 @@ def fates_of(evaluation: EvaluationRecord, k: int | None = None) -> Fates:
         ConfigurationError: k is not a depth of the run.
     """
     k = depth_of(evaluation, k)
-    judgements = judgements_of(evaluation)
-    ranks = np.stack([_first_ranks(judged) for judged in judgements])
-    query = judgements[0].facts.query
+    match_table = match_tables_of(evaluation)
+    ranks = np.stack([_first_ranks(judged) for judged in match_table])
+    query = match_table[0].facts.query
     failed = np.array([trace.error is not None for trace in evaluation.run.traces], dtype=np.bool_)[query]
     attainable = attainable_facts(evaluation.dataset.queries, evaluation.run.inventory, rule_of(evaluation))
     stages = evaluation.scores.stages
@@ -125,12 +125,12 @@ def fates_of(evaluation: EvaluationRecord, k: int | None = None) -> Fates:
         **_never_seen(attainable, len(query)),
     }
     # The last one always applies
-    fate = np.argmax(np.stack(list(outcomes.values())), axis=0)
-    return Fates(k, query, tuple(outcomes), fate, ranks, attainable is not None)
+    outcome_of_fact = np.argmax(np.stack(list(outcomes.values())), axis=0)
+    return FactOutcomes(k, query, tuple(outcomes), outcome_of_fact, ranks, attainable is not None)
 
 
-def loss_breakdown(evaluation: EvaluationRecord, k: int | None = None) -> LossBreakdownRecord:
-    """Return how many facts came to which end, as `fates_of` tells them.
+def failure_analysis(evaluation: EvaluationRecord, k: int | None = None) -> FailureAnalysisRecord:
+    """Return how many facts came to which end, as `fact_outcomes` tells them.
 
     Args:
         evaluation: what was measured.
@@ -139,24 +139,25 @@ def loss_breakdown(evaluation: EvaluationRecord, k: int | None = None) -> LossBr
     Raises:
         ConfigurationError: k is not a depth of the run.
     """
-    fates = fates_of(evaluation, k)
-    query, satisfied, stages = fates.query, fates.ranks > 0, evaluation.scores.stages
+    all_outcomes = fact_outcomes(evaluation, k)
+    query, satisfied, stages = all_outcomes.query, all_outcomes.ranks > 0, evaluation.scores.stages
     losses = tuple(
-        _loss(evaluation, outcome, stage, query[fates.fate == number])
-        for number, (outcome, stage) in enumerate(fates.outcomes)
+        _failure_analysis(evaluation, outcome, stage, query[all_outcomes.outcome_of_fact == number])
+        for number, (outcome, stage) in enumerate(all_outcomes.outcomes)
     )
-    failed = fates.fate == fates.outcomes.index(("failed", None))
+    failed = all_outcomes.outcome_of_fact == all_outcomes.outcomes.index(("failed", None))
     gained = satisfied.any(axis=0) & ~satisfied[0] & ~failed
     gained_at = np.argmax(satisfied, axis=0)
     made_findable = [
-        _loss(evaluation, "made_findable", stages[n], query[gained & (gained_at == n)]) for n in range(1, len(stages))
+        _failure_analysis(evaluation, "made_findable", stages[n], query[gained & (gained_at == n)])
+        for n in range(1, len(stages))
     ]
-    return LossBreakdownRecord(
-        fates.k,
+    return FailureAnalysisRecord(
+        all_outcomes.k,
         len(query),
         losses,
         tuple(loss for loss in made_findable if loss.facts),
-        fates.chunks_known,
+        all_outcomes.chunks_known,
         evaluation.label_sources,
     )
 
@@ -168,7 +169,7 @@ def _never_seen(attainable: NDArray[np.bool_] | None, facts: int) -> dict[tuple[
     return {("not_retrieved", None): attainable, ("not_attainable", None): every}
 
 
-def _first_ranks(judged: Judgements) -> NDArray[np.int64]:
+def _first_ranks(judged: MatchTable) -> NDArray[np.int64]:
     """Return the rank at which each fact is satisfied; 0 for one that is not."""
     first = first_satisfactions(judged)
     ranks = np.zeros(len(judged.facts.query), dtype=np.int64)
@@ -176,9 +177,11 @@ def _first_ranks(judged: Judgements) -> NDArray[np.int64]:
     return ranks
 
 
-def _loss(evaluation: EvaluationRecord, outcome: str, stage: str | None, query: NDArray[np.int64]) -> Loss:
+def _failure_analysis(
+    evaluation: EvaluationRecord, outcome: str, stage: str | None, query: NDArray[np.int64]
+) -> OutcomeFacts:
     queries = evaluation.dataset.queries
-    return Loss(outcome, stage, len(query), tuple(queries[number].id for number in np.unique(query).tolist()))
+    return OutcomeFacts(outcome, stage, len(query), tuple(queries[number].id for number in np.unique(query).tolist()))
 
 
 # The queries that failed, by cause: an error without what is one query's own.

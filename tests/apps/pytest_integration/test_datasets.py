@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from raglift.apps.expectations.collecting import dataset_of_test
+from raglift.apps.pytest_integration.collecting import dataset_of_test
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
 
