@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     import altair as alt
 
-    from raglift.report.page.query_browser import DrillDown
-
 
 @dataclass(frozen=True)
 class Cell:
@@ -118,7 +116,5 @@ class Document:
     notes: tuple[str, ...] = ()
     """What else the reader should know."""
     sections: tuple[Section, ...] = ()
-    queries: DrillDown | None = None
-    """The queries one by one; None where there is nothing to show of them."""
     labels: str = ""
     """Whose labels the figures rest on, said with each table; empty where people gave all of them."""

@@ -17,6 +17,7 @@ from raglift.report.page.comparison import comparison_headline, comparison_secti
 from raglift.report.page.evaluation import evaluation_document
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.parts import decided_cell, measured_together, p_cell, verdict_cell
+from raglift.report.page.rendering import Page
 from raglift.report.sentences import best_of, comparison_sentence, held_out_sentence
 from raglift.report.summaries.results import failure_section, regressions_sections
 from raglift.sweep.charts import SweepPlots, short_names
@@ -51,9 +52,7 @@ _NAMED = 5
 _CUT = "✂"
 
 
-def sweep_document(
-    result: SweepResultRecord, *, baseline: str | None = None, include_truncated: bool = False
-) -> Document:
+def sweep_document(result: SweepResultRecord, *, baseline: str | None = None, include_truncated: bool = False) -> Page:
     """Return the page of a sweep.
 
     Where there are more than two cells, the best is chosen on one half of the queries and measured on the other.
@@ -90,7 +89,7 @@ def sweep_document(
         right=(right, matched[right].after),
         primary=comparison.primary,
     )
-    return Document(
+    return Page(
         title=f"{result.title}: {len(result.finished):,} of {counted(len(result.results), 'cell')} measured",
         lead=lead(comparison),
         headline=_headline(comparison),
@@ -108,7 +107,7 @@ def sweep_document(
     )
 
 
-def _one_cell(result: SweepResultRecord) -> Document:
+def _one_cell(result: SweepResultRecord) -> Page:
     """Return the page of the only cell that is measured, with what became of the others."""
     (entry,) = result.finished
     assert entry.evaluation is not None  # noqa: S101 — that is what finished means

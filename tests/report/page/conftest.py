@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from raglift.records.labels import Passage
-from raglift.rendering.document import Cell, Document, Section, Table
+from raglift.rendering.document import Cell, Section, Table
 from raglift.report.page.query_browser import DrillDown, QueryDetail, ShownChunk, ShownHit, ShownMatch, View, ViewDetail
-from raglift.report.page.rendering import write_page
+from raglift.report.page.rendering import Page, write_page
 
 
 @dataclass
@@ -37,7 +37,7 @@ def open_page(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Opened]]:
     """Open a document as the file that it becomes; every page must have stayed quiet at the end of the test."""
     contexts, opened = [], []
 
-    def opens(document: Document, fragment: str = "", **options: Any) -> Opened:
+    def opens(document: Page, fragment: str = "", **options: Any) -> Opened:
         path = tmp_path / f"page-{len(opened)}.html"
         write_page(document, path)
         context = browser.new_context(viewport=options.pop("viewport", {"width": 1280, "height": 900}), **options)
@@ -148,7 +148,7 @@ def figures() -> Table:
     )  # fmt: skip
 
 
-def small_document(queries: DrillDown | None = None, **changes: Any) -> Document:
+def small_document(queries: DrillDown | None = None, **changes: Any) -> Page:
     content: dict[str, Any] = {
         "title": "What a late-interaction reranker does to dense retrieval on the lighthouse questions",
         "lead": "Reranking raised NDCG@10 from 0.592 to 0.731 (+0.139, 95 % interval +0.10 to +0.18): more than noise. "
@@ -173,16 +173,16 @@ def small_document(queries: DrillDown | None = None, **changes: Any) -> Document
         ),
         "queries": queries,
     }
-    return Document(**(content | changes))
+    return Page(**(content | changes))
 
 
 @pytest.fixture
-def document() -> Document:
+def document() -> Page:
     return small_document(small_drill_down())
 
 
 @pytest.fixture
-def make_document() -> Callable[..., Document]:
+def make_document() -> Callable[..., Page]:
     """A document of which some fields are other."""
     return small_document
 

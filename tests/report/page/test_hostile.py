@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from raglift.records.labels import Passage
-from raglift.rendering.document import Cell, Document, Section, Table
+from raglift.rendering.document import Cell, Section, Table
 from raglift.report.page.query_browser import DrillDown, QueryDetail, ShownChunk, ShownHit, ShownMatch, View, ViewDetail
+from raglift.report.page.rendering import Page
 
 MARKUP = (
     "</script><script>document.title='owned'</script></style><style>*{display:none}</style>"
@@ -24,7 +25,7 @@ EVERYTHING = MARKUP + REORDERED + STRANGE
 LINE = "x" * 1_000_000
 
 
-def hostile(text: str) -> Document:
+def hostile(text: str) -> Page:
     """A page in which every text that comes from outside is the same."""
     match = ShownMatch(0, 0, 0, True, True, 1.0, 3, len(text))
     drill_down = DrillDown(
@@ -42,9 +43,8 @@ def hostile(text: str) -> Document:
         (text,),
     )  # fmt: skip
     table = Table(text, (text, text), ((Cell(text), Cell(text, "better", 0.1, 0.2, 0.3)),))
-    return Document(
-        text, text, table, ((text, text),), (text,), (text,), (Section(text, (text,), (table,)),), drill_down
-    )
+    section = Section(text, (text,), (table,))
+    return Page(text, text, table, ((text, text),), (text,), (text,), (section,), queries=drill_down)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

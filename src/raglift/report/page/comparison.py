@@ -12,7 +12,7 @@ from raglift.analysis.tradeoffs import has_costs, tradeoff
 from raglift.analysis.upper_bound import match_tables_of
 from raglift.base.display import TRUNCATED, counted
 from raglift.metrics.computing import mean_title
-from raglift.rendering.document import Cell, Document, Section, Table, row_of
+from raglift.rendering.document import Cell, Section, Table, row_of
 from raglift.report.format import cost_text, cost_title, decimals_of, effect_text, interval_text, level, place_text
 from raglift.report.page import figures
 from raglift.report.page.gathering import drill_down
@@ -30,6 +30,7 @@ from raglift.report.page.parts import (
     test_cells,
     verdict_cell,
 )
+from raglift.report.page.rendering import Page
 from raglift.report.sentences import (
     EXPLORATORY,
     ON_THE_FRONT,
@@ -53,7 +54,7 @@ _NAMED = 3
 """As many systems are named one by one where a note is theirs."""
 
 
-def comparison_document(comparison: ComparisonRecord) -> Document:
+def comparison_document(comparison: ComparisonRecord) -> Page:
     """Return the page of a comparison."""
     matched = [
         replace(one, match_table=match_tables_of(one)) for one in comparison.evaluations
@@ -67,7 +68,7 @@ def comparison_document(comparison: ComparisonRecord) -> Document:
         right=(other, comparison.evaluation(other).after),
         primary=comparison.primary,
     )
-    return Document(
+    return Page(
         title=f"{comparison.evaluation(comparison.baseline).dataset.name}: {counted(len(systems), 'system')} compared",
         lead=lead(comparison),
         headline=comparison_headline(comparison),

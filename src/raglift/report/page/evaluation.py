@@ -14,7 +14,7 @@ from raglift.analysis.upper_bound import headroom, match_tables_of
 from raglift.analysis.warnings import few_queries, read_in_part
 from raglift.base.display import TRUNCATED, counted
 from raglift.metrics.computing import mean_title, title
-from raglift.rendering.document import Cell, Document, Section, Table, row_of
+from raglift.rendering.document import Cell, Section, Table, row_of
 from raglift.report.format import decimals_of, interval_text
 from raglift.report.page import figures
 from raglift.report.page.gathering import drill_down
@@ -35,6 +35,7 @@ from raglift.report.page.parts import (
     truncation,
     verdict_cell,
 )
+from raglift.report.page.rendering import Page
 from raglift.report.sentences import (
     EXPLORATORY,
     evaluation_sentence,
@@ -59,7 +60,7 @@ _MOVED = 10
 
 def evaluation_document(
     evaluation: EvaluationRecord, *, primary: Metric | str | None = None, seed: int = 0, confidence: float = 0.95
-) -> Document:
+) -> Page:
     """Return the page of one evaluation.
 
     Args:
@@ -82,7 +83,7 @@ def evaluation_document(
     if _all_failed(evaluation):  # its zeros would look as if something had been measured
         lead, first = failure_sentence(evaluation), replace(first, rows=())
     queries = drill_down({"": evaluation}, left=("", evaluation.before), right=("", evaluation.after), primary=decides)
-    return Document(
+    return Page(
         title=_title(evaluation),
         lead=lead,
         headline=first,

@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 import math
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -17,6 +18,7 @@ from raglift.base.display import encodable, printable, shorten
 from raglift.base.limits import is_folder, is_there
 from raglift.base.replacing import beside
 from raglift.errors import ConfigurationError, MissingDependency
+from raglift.rendering.document import Document
 from raglift.report.page.layout import laid_sections, laid_table
 
 if TYPE_CHECKING:
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from raglift.records.labels import Passage
-    from raglift.rendering.document import Document
     from raglift.report.page.query_browser import DrillDown, QueryDetail, ShownHit, ShownMatch, ViewDetail
 
 
@@ -175,7 +176,15 @@ HEAD = 2048
 """How far into a file its generator is looked for, in bytes."""
 
 
-def render(document: Document) -> str:
+@dataclass(frozen=True)
+class Page(Document):
+    """A document with the queries one by one, as the HTML page shows it."""
+
+    queries: DrillDown | None = None
+    """None where there is nothing to show of them."""
+
+
+def render(document: Page) -> str:
     """Return a page as HTML that is complete in itself.
 
     Its policy allows the scripts and the styles inlined here, by their hashes, and nothing else: no request, no other
@@ -206,7 +215,7 @@ def render(document: Document) -> str:
     return environment.get_template("page.html.j2").render(content)
 
 
-def write_page(document: Document, path: str | os.PathLike[str], *, overwrite: bool = True) -> Path:
+def write_page(document: Page, path: str | os.PathLike[str], *, overwrite: bool = True) -> Path:
     """Write a page to a file, all of it or nothing.
 
     A page can be made again from what was measured, so a page that raglift wrote is replaced by default. Any other file
