@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from raglift.auditing.dataset_audit import audit
-from raglift.rendering.document import Cell, Document, Section, Table
+from raglift.rendering.document import Cell, Section, Table
 from raglift.rendering.notebook import html_of
 from raglift.report.frames import export
 from raglift.report.page.layout import laid_table
-from raglift.report.page.rendering import render
+from raglift.report.page.rendering import Page, render
 from raglift.results.comparison import compare
 
 SAID = "labels: 8 passages judged by people, 4 by openai:gpt-4o-mini (relevance@3f9a1c07)"
@@ -127,7 +127,7 @@ def test_exported_tables_have_a_column_of_it(shown, name, tmp_path):
 
 def test_a_table_that_rests_on_no_label_does_not_say_it():
     table = Table("Seconds", ("stage",), ((Cell("retrieve"),),), rests_on_labels=False)
-    document = Document("T", "", table, (), sections=(Section("Cost", tables=(table,)),), labels="labels: 1")
+    document = Page("T", "", table, (), sections=(Section("Cost", tables=(table,)),), labels="labels: 1")
     assert laid_table(table, "labels: 1").caption == "Seconds"
     assert "labels: 1" not in html_of(document)
     assert "labels: 1" not in render(document)
