@@ -5,8 +5,6 @@ from .batch import Limits as Limits
 from .batch import NoAnswer as NoAnswer
 from .batch import ask_all as ask_all
 from .comparing import agreement as agreement
-from .comparing import agreement_of as agreement_of
-from .comparing import labels_by_people as labels_by_people
 from .comparing import system_agreement as system_agreement
 from .grading import Graded as Graded
 from .grading import estimate_grading as estimate_grading
@@ -14,11 +12,8 @@ from .grading import grade as grade
 from .pooling import Pool as Pool
 from .pooling import pool as pool
 from .prompts import Prompt as Prompt
-from .prompts import delimited as delimited
 from .prompts import load_prompt as load_prompt
-from .prompts import read_prompt_part as read_prompt_part
 from .usefulness import context_precision as context_precision
 from .usefulness import estimate_context_precision as estimate_context_precision
 from .usefulness_records import ContextPrecision as ContextPrecision
 from .usefulness_records import JudgedLift as JudgedLift
-from .usefulness_records import read_answers as read_answers
