@@ -1,7 +1,7 @@
 """The pages that follow from the code: the command line, and the Python API. Run as a program it writes them.
 
-The pages of the API hold one directive of mkdocstrings for each public name; the signatures and docstrings are filled in
-when the site is built.
+The pages of the API hold one directive of mkdocstrings for each public name, for which the signature and the docstring
+are put in when the site is built.
 """
 
 from __future__ import annotations
@@ -146,8 +146,9 @@ def api() -> str:
         "import raglift as rl",
         "```",
         "",
-        "This page documents the names of `raglift` itself. Each package has a page with the names that can be imported",
-        "from it, as in `from raglift.metrics import NDCG`. A name on none of these pages may change without notice.",
+        "This page documents the names of `raglift` itself. Each package has a page with the names that can be",
+        "imported from it, as in `from raglift.metrics import NDCG`. A name on none of these pages may change without",
+        "notice.",
         "",
         "| package | what it holds |",
         "|---|---|",

@@ -1,12 +1,16 @@
 from .comparison import compare_systems as compare_systems
+from .explanation import ExplainedHit as ExplainedHit
 from .explanation import ExplanationRecord as ExplanationRecord
 from .explanation import explain as explain
 from .explanation import over_k as over_k
 from .lift import comparison_by_tag as comparison_by_tag
 from .lift import evaluation_by_tag as evaluation_by_tag
 from .lift import reranker_lift as reranker_lift
+from .outcomes import FactOutcomes as FactOutcomes
 from .outcomes import Failure as Failure
 from .outcomes import FailureAnalysisRecord as FailureAnalysisRecord
+from .outcomes import OutcomeFacts as OutcomeFacts
+from .outcomes import fact_outcomes as fact_outcomes
 from .outcomes import failure_analysis as failure_analysis
 from .records import ComparisonRecord as ComparisonRecord
 from .records import ComparisonRow as ComparisonRow

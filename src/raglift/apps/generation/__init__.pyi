@@ -6,6 +6,7 @@ from .engine import estimate_generation as estimate_generation
 from .engine import generate as generate
 from .filters import DIFFICULTIES as DIFFICULTIES
 from .filters import REASONS as REASONS
+from .filters import Example as Example
 from .filters import StyleReport as StyleReport
 from .filters import ThrownAway as ThrownAway
 from .passages import SentenceChunker as SentenceChunker

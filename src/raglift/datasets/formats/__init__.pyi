@@ -1,3 +1,4 @@
+from .capabilities import Capabilities as Capabilities
 from .catalogue import FORMATS as FORMATS
 from .catalogue import Format as Format
 from .catalogue import FormatName as FormatName
