@@ -20,7 +20,7 @@ def test_the_help_of_the_commands_names_them_in_their_order() -> None:
     assert PROFILE_NAMES.replace(" or ", ", ").split(", ") == list(PROFILES)
 
 
-@pytest.mark.parametrize("page", ["sweeps.md", "command_line.md", "api.md", "metrics.md"])
+@pytest.mark.parametrize("page", ["sweeps.md", "command_line.md", "metrics.md"])
 def test_the_pages_name_them(page: str) -> None:
     text = (DOCS / page).read_text(encoding="utf-8")
     for name in PROFILES:

@@ -1,30 +1,34 @@
-"""The pages that follow from the code: docs/command_line.md and docs/api.md. Run as a program it writes them."""
+"""The pages that follow from the code: the command line, and the Python API. Run as a program it writes them.
+
+The pages of the API hold one directive of mkdocstrings for each public name, for which the signature and the docstring
+are put in when the site is built.
+"""
 
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
-import itertools
 import re
-import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import typer
 
 import raglift
-from raglift import records, results
 from raglift.cli.app import app
-from raglift.running.options import Options
+from raglift.records.metric import Metric
 
-DOCS = Path(__file__).parents[2] / "docs"
-RECORDS = (
-    ("Evaluation", results.Evaluation),
-    ("Comparison", results.Comparison),
-    ("Dataset", records.Dataset),
-)
-"""What functions return, whose methods and properties are listed."""
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PACKAGE = ROOT / "src" / "raglift"
+LAYER = re.compile(r"^\| `(\w+)` \| (.+) \|$", re.MULTILINE)
+"""A package and what it holds, in the table of docs/architecture.md."""
+FRONT_MATTER = ("---", "search:", "  boost: 0.3", "---", "")
+"""Pages that explain come before pages of reference in what a search finds."""
 
 
 def command_line() -> str:
@@ -71,111 +75,137 @@ def _told(parameter: Any) -> str:
     return f"- {names}{' (required)' if parameter.required else shown}: {parameter.help}"
 
 
+@dataclass(frozen=True)
+class PublicName:
+    """A name that a package offers."""
+
+    package: str
+    """The package, as `raglift.metrics`."""
+    name: str
+    """The name in it."""
+    module: str
+    """The module that defines it."""
+
+    @property
+    def path(self) -> str:
+        """The dotted name by which users import it."""
+        return f"{self.package}.{self.name}"
+
+    @property
+    def documented_as(self) -> str:
+        """The dotted name under which it is documented: that of `raglift` itself where it has one."""
+        value = getattr(importlib.import_module(self.package), self.name)
+        return f"raglift.{self.name}" if getattr(raglift, self.name, None) is value else self.path
+
+
+def public_names() -> dict[str, list[PublicName]]:
+    """Return the public names by package: `raglift` first, then the packages in the order of their layers."""
+    found = {"raglift": _of_stub(PACKAGE / "__init__.pyi")}
+    for layer, _ in layers():
+        if layer == "errors":
+            found["raglift.errors"] = _errors()
+        for stub in sorted((PACKAGE / layer).rglob("__init__.pyi")):
+            found[_dotted(stub)] = _of_stub(stub)
+    return found
+
+
+def layers() -> list[tuple[str, str]]:
+    """Return the packages right below raglift and what each holds, as docs/architecture.md lists them."""
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    return LAYER.findall(page.partition("<!-- layers -->")[2].partition("<!-- end of layers -->")[0])
+
+
+def _dotted(stub: Path) -> str:
+    return ".".join(("raglift", *stub.parent.relative_to(PACKAGE).parts))
+
+
+def _of_stub(stub: Path) -> list[PublicName]:
+    package = _dotted(stub)
+    return [
+        PublicName(package, alias.asname or alias.name, f"{package}.{node.module}")
+        for node in ast.parse(stub.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    ]
+
+
+def _errors() -> list[PublicName]:
+    """Return the classes of raglift.errors, a module without a stub whose names are all public."""
+    tree = ast.parse((PACKAGE / "errors.py").read_text(encoding="utf-8"))
+    names = [node.name for node in tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
+    return [PublicName("raglift.errors", name, "raglift.errors") for name in names]
+
+
 def api() -> str:
-    """The page on the public names."""
+    """The page on the names of raglift itself, and the list of the pages on its packages."""
     lines = [
+        *FRONT_MATTER,
         "# Python",
         "",
         "```python",
         "import raglift as rl",
         "```",
         "",
-        "What it offers, and what its functions return. The records behind them are in `raglift.records`, metrics as",
-        "values in `raglift.metrics` ([metrics](metrics.md)), its own retrievers in `raglift.retrieval`, statistics",
-        "for numbers from elsewhere in `raglift.significance` ([statistics](statistics.md)), test doubles in",
-        "`raglift.testing` ([functions and objects](functions.md#test-doubles)).",
+        "This page documents the names of `raglift` itself. Each package has a page with the names that can be",
+        "imported from it, as in `from raglift.metrics import NDCG`. A name on none of these pages may change without",
+        "notice.",
+        "",
+        "| package | what it holds |",
+        "|---|---|",
+        *(f"| [raglift.{layer}](api/{layer}.md) | {about} |" for layer, about in layers() if _of_layer(layer)),
     ]
-    for name in raglift.__all__:
-        lines += ["", f"## rl.{name}", *_described(f"rl.{name}", getattr(raglift, name))]
-    for name, record in RECORDS:
-        lines += ["", f"## What {_article(name)} offers"]
-        members = {member: value for cls in reversed(record.__mro__[:-1]) for member, value in vars(cls).items()}
-        for member, value in sorted(members.items()):
-            if not member.startswith("_") and (inspect.isfunction(value) or isinstance(value, (property, classmethod))):
-                lines += ["", f"### {name}.{member}", *_described(f"{name}.{member}", _function(value))]
+    for name in sorted(public_names()["raglift"], key=lambda name: name.name.casefold()):
+        lines += ["", *_directive(name, heading_level=2)]
     return "\n".join(lines) + "\n"
 
 
-def _article(name: str) -> str:
-    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
+def _of_layer(layer: str) -> dict[str, list[PublicName]]:
+    """Return the public names of a package and of the packages in it."""
+    return {
+        package: names
+        for package, names in public_names().items()
+        if package == f"raglift.{layer}" or package.startswith(f"raglift.{layer}.")
+    }
 
 
-def _function(value: Any) -> Any:
-    """The function behind a method; a property stays one."""
-    return value.__func__ if isinstance(value, classmethod) else value
+def api_package(layer: str) -> str:
+    """The page on the names of one package and of the packages in it."""
+    lines = [*FRONT_MATTER, f"# raglift.{layer}", "", dict(layers())[layer]]
+    for package, names in _of_layer(layer).items():
+        is_inner = package != f"raglift.{layer}"
+        if is_inner:
+            lines += ["", f"## {package}", "", _about(package)]
+        at_the_top = [f"[{name.name}][{name.documented_as}]" for name in names if name.documented_as != name.path]
+        if at_the_top:
+            lines += ["", f"Also here, and documented as names of `raglift`: {', '.join(at_the_top)}."]
+        for name in names:
+            if name.documented_as == name.path:
+                lines += ["", *_directive(name, heading_level=3 if is_inner else 2)]
+    return "\n".join(lines) + "\n"
 
 
-def _described(name: str, value: Any) -> list[str]:
-    """A signature and a docstring as Markdown."""
-    signature = [] if isinstance(value, property) else ["", "```text", _signature(name, value), "```"]
-    fields = _fields(value) if inspect.isclass(value) else []
-    if value is raglift.evaluate:
-        fields = ["", "**Options**", *_fields(Options)]
-    return [*signature, "", _docstring(value), *fields]
+def _about(package: str) -> str:
+    """Return the first paragraph of a package's docstring."""
+    return (inspect.getdoc(importlib.import_module(package)) or "").partition("\n\n")[0]
 
 
-def _signature(name: str, value: Any) -> str:
-    if inspect.isclass(value) and issubclass(value, Exception):
-        return f"class {name}(Exception)"
-    parameters = inspect.signature(value).parameters.values()
-    parts: list[str] = []
-    for parameter in parameters:
-        if parameter.name in {"self", "cls"}:
-            continue
-        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in parts:
-            parts.append("*")
-        parts.append(_parameter(parameter))
-    inner = ", ".join(parts)
-    if len(name) + len(inner) < 100:
-        return f"{name}({inner})"
-    return f"{name}(\n" + "".join(f"    {part},\n" for part in parts) + ")"
+def _directive(name: PublicName, heading_level: int) -> list[str]:
+    """Return the lines for which mkdocstrings puts the documentation of a name."""
+    options = [] if heading_level == 2 else [f"      heading_level: {heading_level}"]
+    if isinstance(getattr(importlib.import_module(name.package), name.name), Metric):
+        options.append("      show_signature: false")  # a metric is a value, though a decorated function defines it
+    return [f"::: {name.path}", *(["    options:", *options] if options else [])]
 
 
-def _parameter(parameter: inspect.Parameter) -> str:
-    """One parameter as it stands in the code, where annotations are texts already."""
-    name = str(parameter.replace(annotation=parameter.empty, default=parameter.empty))
-    annotation = "" if parameter.annotation is parameter.empty else f": {parameter.annotation}"
-    return name + annotation + ("" if parameter.default is parameter.empty else f" = {parameter.default!r}")
-
-
-def _fields(cls: type) -> list[str]:
-    """The fields of a record that say what they are, in the line below each."""
-    found = {}
-    for base in (base for base in reversed(cls.__mro__) if base.__module__.startswith("raglift")):
-        (definition,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
-        assert isinstance(definition, ast.ClassDef)
-        for field, below in itertools.pairwise(definition.body):
-            if (
-                isinstance(field, ast.AnnAssign)
-                and isinstance(below, ast.Expr)
-                and isinstance(below.value, ast.Constant)
-            ):
-                said = inspect.cleandoc(below.value.value).replace("\n", "\n  ")
-                found[ast.unparse(field.target)] = f"- `{ast.unparse(field.target)}`: {said}"
-    return ["", *found.values()] if found else []
-
-
-def _docstring(value: Any) -> str:
-    """A Google docstring, whose sections become lists."""
-    lines: list[str] = []
-    section = ""
-    for line in (inspect.getdoc(value) or "").splitlines():
-        if line.rstrip() in {"Args:", "Raises:", "Returns:"}:
-            section = line.rstrip()
-            lines += [f"**{section[:-1]}**", ""]
-        elif section in {"Args:", "Raises:"} and (entry := re.match(r"    (\**\w+): (.*)", line)):
-            lines.append(f"- `{entry[1]}`: {entry[2]}")
-        elif section:
-            lines.append(("  " if section != "Returns:" else "") + line.strip() if line.strip() else "")
-        elif line.startswith("    "):
-            lines += ["```python", line.strip(), "```"]
-        else:
-            lines.append(line)
-    return "\n".join(lines).strip()
-
-
-PAGES = {"command_line.md": command_line, "api.md": api}
+PAGES: dict[str, Callable[[], str]] = {
+    "command_line.md": command_line,
+    "api.md": api,
+    **{f"api/{layer}.md": partial(api_package, layer) for layer, _ in layers() if _of_layer(layer)},
+}
 
 if __name__ == "__main__":
+    (DOCS / "api").mkdir(exist_ok=True)
+    for stale in set((DOCS / "api").glob("*.md")) - {DOCS / page for page in PAGES}:
+        stale.unlink()
     for page, text in PAGES.items():
         (DOCS / page).write_text(text(), encoding="utf-8")

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import cache
 
+import griffe
 import pytest
 
-import raglift
+from .pages import PAGES as WRITTEN_PAGES
+from .pages import ROOT
+from .references import DOCS, PACKAGE, PAGES, PublicName, layers, public_names
+from .test_contributing import spans
 
-from .references import DOCS, PAGES
+NAMES = [name for names in public_names().values() for name in names]
+_DOTTED = re.compile(r"(?<![\w./:-])raglift(?:\.[A-Za-z_]\w*)+")
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -17,9 +25,69 @@ def test_a_page_is_what_the_code_says(page: str) -> None:
     assert (DOCS / page).read_text(encoding="utf-8") == PAGES[page](), "it is written anew by `make docs`"
 
 
-def test_every_public_name_has_a_heading() -> None:
-    headings = (DOCS / "api.md").read_text(encoding="utf-8").splitlines()
-    assert all(f"## rl.{name}" in headings for name in raglift.__all__)
+def test_there_is_no_page_of_a_package_that_is_gone() -> None:
+    assert {f"api/{path.name}" for path in (DOCS / "api").iterdir()} == {page for page in PAGES if "/" in page}
+
+
+def directives() -> list[str]:
+    """Return the dotted name of each directive on the pages of the API."""
+    texts = [path.read_text(encoding="utf-8") for path in (DOCS / "api.md", *(DOCS / "api").glob("*.md"))]
+    return [name for text in texts for name in re.findall(r"^::: (\S+)$", text, re.MULTILINE)]
+
+
+def test_every_public_name_is_documented_once() -> None:
+    assert len(NAMES) > 200
+    assert sorted(directives()) == sorted({name.documented_as for name in NAMES})
+
+
+def test_the_packages_follow_each_other_as_their_layers_do() -> None:
+    linked = re.findall(r"\(api/(\w+)\.md\)", (DOCS / "api.md").read_text(encoding="utf-8"))
+    listed = re.findall(r"- api/(\w+)\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    assert linked == listed == [layer for layer, _ in layers() if layer in listed]
+
+
+def test_pages_of_the_api_come_after_the_others_in_a_search() -> None:
+    pages = [page for page in PAGES if page.startswith("api")]
+    assert all("\nsearch:\n  boost: 0.3\n" in (DOCS / page).read_text(encoding="utf-8") for page in pages)
+
+
+@cache
+def objects_of(module: str) -> griffe.Module:
+    """Read a module without importing it."""
+    folder = PACKAGE.parent.joinpath(*module.split("."))
+    path = folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
+    return griffe.visit(module, path, path.read_text(encoding="utf-8"))
+
+
+def without_docstring(names: list[PublicName]) -> list[str]:
+    return [name.path for name in names if not objects_of(name.module).members[name.name].docstring]
+
+
+def test_every_public_name_has_a_docstring() -> None:
+    assert without_docstring(NAMES) == []
+
+
+def test_a_name_without_a_docstring_is_noticed() -> None:
+    assert without_docstring([PublicName("raglift.cli", "app", "raglift.cli.app")]) == ["raglift.cli.app"]
+
+
+def private_names_on(text: str) -> Iterator[str]:
+    """Yield the dotted names in backticks that are neither public, nor a package, nor a part of what is public."""
+    public = {name.path for name in NAMES}
+    for dotted in (found for span in spans(text) for found in _DOTTED.findall(span)):
+        parts = dotted.split(".")
+        if dotted not in public_names() and not any(".".join(parts[: end + 1]) in public for end in range(len(parts))):
+            yield dotted
+
+
+@pytest.mark.parametrize("page", [page for page in WRITTEN_PAGES if page.name != "architecture.md"], ids=str)
+def test_pages_for_users_name_only_what_is_public(page) -> None:
+    assert list(private_names_on(page.read_text(encoding="utf-8"))) == []
+
+
+def test_a_private_name_on_a_page_is_noticed() -> None:
+    text = "`raglift.Evaluation.lift`, `raglift.sweep.engine.run_sweep(x)`, `raglift.metrics.nothing`, `raglift.gating`"
+    assert list(private_names_on(text)) == ["raglift.sweep.engine.run_sweep", "raglift.metrics.nothing"]
 
 
 @pytest.mark.slow

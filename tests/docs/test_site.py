@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from .pages import ROOT
+from .references import public_names
 
 FROM_ELSEWHERE = re.compile(r"""<(?:script|link|img|iframe|source)\b[^>]*\b(?:src|href)=["']?(?:https?:)?//[^>]*>""")
 
@@ -37,6 +38,15 @@ def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
         assert not re.search(r"url\(.?(?:https?:)?//|@import", style.read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
+def test_every_public_name_is_on_the_site_with_what_its_class_inherits(site: Path) -> None:
+    pages = [site / "api.html", *(site / "api").glob("*.html")]
+    anchors = {anchor for page in pages for anchor in re.findall(r'id="(raglift\.[^"]+)"', page.read_text("utf-8"))}
+    names = {name.documented_as for names in public_names().values() for name in names}
+    assert names - anchors == set()
+    assert {"raglift.Evaluation.to_markdown", "raglift.results.Comparison.to_markdown"} <= anchors
+
+
 def test_every_page_is_in_the_contents_once() -> None:
     configuration = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     listed = re.findall(r"[\w/-]+\.md", yaml.safe_dump(yaml.safe_load(configuration)["nav"], width=1000))
@@ -56,6 +66,8 @@ def test_the_site_opens_from_disk_and_can_be_searched(site: Path, browser: Any) 
     page.keyboard.type("containment")
     found = page.locator(".md-search-result__item a[href*='matching.html']").first
     found.wait_for()
+    first = page.locator(".md-search-result__item a").first.get_attribute("href") or ""
+    assert "/api" not in first, "pages of reference come after pages that explain"
     found.click()
     page.wait_for_url("**/matching.html*")
     assert "containment" in page.locator("article").inner_text().lower()

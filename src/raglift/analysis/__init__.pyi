@@ -1,7 +1,7 @@
 from .comparison import compare_systems as compare_systems
+from .explanation import ExplainedHit as ExplainedHit
 from .explanation import ExplanationRecord as ExplanationRecord
 from .explanation import explain as explain
-from .explanation import has_curve as has_curve
 from .explanation import over_k as over_k
 from .lift import comparison_by_tag as comparison_by_tag
 from .lift import evaluation_by_tag as evaluation_by_tag
@@ -12,7 +12,6 @@ from .outcomes import FailureAnalysisRecord as FailureAnalysisRecord
 from .outcomes import OutcomeFacts as OutcomeFacts
 from .outcomes import fact_outcomes as fact_outcomes
 from .outcomes import failure_analysis as failure_analysis
-from .outcomes import failures_of as failures_of
 from .records import ComparisonRecord as ComparisonRecord
 from .records import ComparisonRow as ComparisonRow
 from .records import EvaluationRecord as EvaluationRecord
@@ -25,13 +24,8 @@ from .records import SystemCost as SystemCost
 from .records import TagSlice as TagSlice
 from .records import TagSlicesRecord as TagSlicesRecord
 from .records import TradeoffRecord as TradeoffRecord
-from .shared_queries import baseline_of as baseline_of
-from .shared_queries import system_name as system_name
-from .tradeoffs import has_costs as has_costs
 from .tradeoffs import tradeoff as tradeoff
 from .upper_bound import Alternative as Alternative
 from .upper_bound import Best as Best
 from .upper_bound import HeadroomRecord as HeadroomRecord
-from .upper_bound import best_facts as best_facts
-from .upper_bound import best_facts_at as best_facts_at
 from .upper_bound import headroom as headroom

@@ -10,4 +10,3 @@ from .result import ChunkingAudit as ChunkingAudit
 from .result import Finding as Finding
 from .result import Nearest as Nearest
 from .result import Place as Place
-from .result import print_audit as print_audit

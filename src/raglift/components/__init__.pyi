@@ -12,8 +12,6 @@ from .embedding import Embedder as Embedder
 from .embedding import Embedding as Embedding
 from .embedding import SentenceTransformerEmbedder as SentenceTransformerEmbedder
 from .embedding import build_index as build_index
-from .embedding import embed as embed
-from .embedding import missing_texts as missing_texts
 from .models import embedded_model_path as embedded_model_path
 from .models import load_sentence_transformer as load_sentence_transformer
 from .rerankers import AsyncQueryReranker as AsyncQueryReranker

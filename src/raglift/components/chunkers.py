@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 Unit: TypeAlias = Literal["characters", "tokens"]
+"""What a size or an overlap is counted in."""
 UNITS: tuple[Unit, ...] = ("characters", "tokens")
 """What sizes and overlaps can be counted in."""
 

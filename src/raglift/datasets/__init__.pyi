@@ -1,8 +1,5 @@
 from .documents import DocumentSource as DocumentSource
 from .documents import read_documents as read_documents
-from .jsonl import passage_value as passage_value
-from .jsonl import placed_value as placed_value
-from .jsonl import query_value as query_value
 from .jsonl import read_queries as read_queries
 from .jsonl import write_queries as write_queries
 from .loading import load_dataset as load_dataset

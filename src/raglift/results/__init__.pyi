@@ -1,17 +1,12 @@
 from .analyses import Explanation as Explanation
 from .analyses import FailureAnalysis as FailureAnalysis
-from .analyses import FromRecord as FromRecord
 from .analyses import Headroom as Headroom
 from .analyses import MetricsExplanation as MetricsExplanation
-from .analyses import Presentable as Presentable
-from .analyses import Printable as Printable
 from .analyses import TagSlices as TagSlices
 from .analyses import Tradeoff as Tradeoff
 from .comparison import Comparison as Comparison
 from .comparison import Source as Source
 from .comparison import compare as compare
-from .comparison import distinct_names as distinct_names
-from .comparison import named_evaluations as named_evaluations
 from .evaluation import Evaluation as Evaluation
 from .evaluation import Lift as Lift
 from .evaluation import load_evaluation as load_evaluation

@@ -1,11 +1,7 @@
 from .evaluation import evaluate as evaluate
 from .evaluation import rerank as rerank
-from .execution import ask_stage as ask_stage
-from .execution import run_stages as run_stages
 from .options import DEFAULT_KS as DEFAULT_KS
 from .options import Options as Options
-from .options import dataset_hash as dataset_hash
-from .scoring import evaluation_of as evaluation_of
 from .scoring import rescore as rescore
 from .systems import LocalSystem as LocalSystem
 from .systems import build_retriever as build_retriever

@@ -2,8 +2,6 @@ from .intervals import CONFIDENCE as CONFIDENCE
 from .intervals import Interval as Interval
 from .intervals import difference_interval as difference_interval
 from .intervals import mean_interval as mean_interval
-from .paired_tests import FEW_QUERIES as FEW_QUERIES
-from .paired_tests import TIED as TIED
 from .paired_tests import PairedDifference as PairedDifference
 from .paired_tests import SignFlipTest as SignFlipTest
 from .paired_tests import holm as holm

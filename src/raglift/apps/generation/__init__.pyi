@@ -1,16 +1,12 @@
 from .drafts import DEFAULT_STYLES as DEFAULT_STYLES
 from .drafts import STYLES as STYLES
 from .drafts import Style as Style
-from .drafts import parse_styles as parse_styles
-from .drafts import with_typos as with_typos
-from .engine import MOST_TRIES as MOST_TRIES
 from .engine import Generation as Generation
 from .engine import estimate_generation as estimate_generation
 from .engine import generate as generate
 from .filters import DIFFICULTIES as DIFFICULTIES
 from .filters import REASONS as REASONS
+from .filters import Example as Example
 from .filters import StyleReport as StyleReport
 from .filters import ThrownAway as ThrownAway
-from .passages import LEFT_OUT as LEFT_OUT
 from .passages import SentenceChunker as SentenceChunker
-from .report import print_generation as print_generation

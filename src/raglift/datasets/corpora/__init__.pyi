@@ -4,5 +4,4 @@ from .catalogue import known_corpora as known_corpora
 from .catalogue import read_corpus as read_corpus
 from .descriptor import CorpusText as CorpusText
 from .descriptor import Descriptor as Descriptor
-from .descriptor import strip_gutenberg as strip_gutenberg
 from .fetching import fetch as fetch

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 
 FormatName = Literal["jsonl", "beir", "trec", "squad", "csv", "autorag", "llama-index"]
+"""The name of a format, as `load_dataset` and `write_dataset` take it."""
 
 
 class FormatOptions(TypedDict, total=False):

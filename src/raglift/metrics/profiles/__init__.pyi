@@ -1,4 +1,3 @@
-from .hits import Function as Function
 from .hits import Profile as Profile
 from .registry import DEFAULT as DEFAULT
 from .registry import PROFILES as PROFILES

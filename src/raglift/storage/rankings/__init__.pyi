@@ -1,12 +1,16 @@
+from .export_labels import Difference as Difference
 from .exporting import Export as Export
 from .exporting import ExportedFile as ExportedFile
 from .exporting import export as export
 from .exporting import write_qrels as write_qrels
 from .exporting import write_run as write_run
+from .interop import InIrMeasures as InIrMeasures
+from .interop import InRanx as InRanx
 from .read import FileRankings as FileRankings
 from .read import read_qrels as read_qrels
 from .read import read_run as read_run
 from .scoring import FileScores as FileScores
+from .scoring import RunDifference as RunDifference
 from .scoring import RunScores as RunScores
 from .scoring import score_files as score_files
 from .trec_eval import trec_eval_lines as trec_eval_lines

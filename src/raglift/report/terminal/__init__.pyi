@@ -1,9 +1,0 @@
-from .analysis import explanation_text as explanation_text
-from .analysis import failure_analysis_text as failure_analysis_text
-from .analysis import headroom_text as headroom_text
-from .comparison import comparison_text as comparison_text
-from .comparison import slices_text as slices_text
-from .comparison import tradeoff_text as tradeoff_text
-from .evaluation import evaluation_text as evaluation_text
-from .evaluation import lift_text as lift_text
-from .evaluation import print_evaluation as print_evaluation
