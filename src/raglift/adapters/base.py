@@ -1,4 +1,4 @@
-"""What raglift asks of a framework's adapter, and which adapter owns an object.
+"""The protocol of a framework's adapter, and which adapter handles an object.
 
 The built-in adapters are asked first, in their order. Adapters of installed packages follow, by their entry points in
 the group `raglift.adapters`: the name of an entry point is the framework's top-level package, and it is loaded only for

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from raglift.components.models import Dtype
 
 
-# OpenAI's embedding models, and those of servers that speak its language, through langchain-openai's client.
+# Embedding models of OpenAI and of OpenAI-compatible servers, through langchain-openai's client.
 
 
 _MOST_TOKENS = 8191
@@ -269,7 +269,7 @@ def _beginning(text: str, limit: int) -> str:
     return text[: edges[end]]
 
 
-# Embedding models by name: the embedded one, a local or hub model, or any provider that LangChain knows.
+# Embedding models by name: the embedded one, a local or hub model, or any provider that LangChain supports.
 
 
 _BATCH_SIZE = 32

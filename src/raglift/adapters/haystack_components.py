@@ -1,4 +1,4 @@
-"""What Haystack components take and give: texts, documents, and a depth that can be raised."""
+"""Inputs and outputs of Haystack components: texts, documents, and a depth that can be raised."""
 
 from __future__ import annotations
 

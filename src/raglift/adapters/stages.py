@@ -1,4 +1,4 @@
-"""Stages: what an adapter makes of a system."""
+"""Stages: the result of adapting a system."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from raglift.records.documents import Chunk
 
 
-# Stages: what a system consists of once it has been adapted.
+# Stages: the parts of an adapted system.
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ Stage = RetrieveStage | RerankStage
 """Any step of a system."""
 
 
-# How calls to a user's system are made: how many at once, how long, how often, and what becomes of a failure.
+# Settings of calls to a user's system: concurrency, timeout, retries, and how failures are handled.
 
 
 _LONGEST_TIMEOUT = 86_400.0
@@ -94,7 +94,7 @@ class Policy:
         return RetryPolicy(self.retries + 1, math.inf, longest_retry_after=_LONGEST_RETRY_AFTER, zero_means_now=True)
 
 
-# Where a piece stands that a compressor or postprocessor cut out of a chunk.
+# The location of an excerpt that a compressor or postprocessor took from a chunk.
 
 
 def place_in(chunk: Chunk, piece: str) -> tuple[int | None, int | None]:

@@ -1,4 +1,4 @@
-"""Systems compared on the same queries."""
+"""Comparison of systems on the same queries."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from raglift.stats.paired_tests import PairedDifference
 
 
-# The values of all systems on the queries they share, and which of them make fair pairs.
+# The values of all systems on their shared queries, and which systems can be paired.
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +214,7 @@ def hold_out_best(paired: Paired, queries: Sequence[Query], method: Method) -> H
     )
 
 
-# Systems on the same queries, each beside a baseline.
+# Systems on the same queries, each compared with a baseline.
 
 
 def compare_systems(

@@ -1,4 +1,4 @@
-"""What each hit earned, and a metric over k."""
+"""The gain of each hit, and a metric over k."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from raglift.records.rankings import Hit
 
 
-# Why one query scored what it did: which hit covers which passage, and what it earned.
+# Explanation of one query's score: which hit covers which passage, and its gain.
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ def _cells(overlap: Overlap | None) -> tuple[object, ...]:
     )
 
 
-# A metric over the depth at which it is taken.
+# A metric over k.
 
 
 def has_curve(metric: Metric) -> bool:

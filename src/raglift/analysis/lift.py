@@ -1,4 +1,4 @@
-"""What reranking changed, overall and by tag."""
+"""The effect of reranking, overall and by tag."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from raglift.stats.paired_tests import PairedDifference
 
 
-# Reranker lift: after minus before on the same candidates at the same k, and the queries that moved most.
+# Reranker lift: after minus before on the same candidates at the same k, and the queries that changed most.
 
 
 _SHOWN = 5

@@ -1,4 +1,4 @@
-"""Where each fact was found or lost."""
+"""Failure analysis: where each fact was found or lost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from raglift.records.rankings import Run
 
 
-# Where recall was lost: each fact takes the first outcome that applies, so that the counts add up exactly.
+# Failure analysis: each fact gets the first outcome that applies, so the counts add up exactly.
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ def _failure_analysis(
     return OutcomeFacts(outcome, stage, len(query), tuple(queries[number].id for number in np.unique(query).tolist()))
 
 
-# The queries that failed, by cause: an error without what is one query's own.
+# Failed queries grouped by cause: the error message without the parts that are specific to one query.
 
 
 _DETAIL = " — "

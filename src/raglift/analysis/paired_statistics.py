@@ -1,4 +1,4 @@
-"""Statistics of scores, with what raglift knows of its metrics: their bounds, and whether more of them is better."""
+"""Statistics of scores that use each metric's properties: its bounds, and whether higher is better."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What evaluations and comparisons found, as plain data."""
+"""Results of evaluations and comparisons, as plain data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from raglift.stats.paired_tests import PairedDifference
 
 
-# What an evaluation found.
+# Results of an evaluation.
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,7 +123,7 @@ class EvaluationRecord:
         return f"{type(self).__name__}({self.dataset.name!r}, {stages}, {len(self.dataset):,} queries)"
 
 
-# Systems beside each other on the same queries, and which differences are real.
+# Systems compared on the same queries, and which differences are significant.
 
 
 @dataclass(frozen=True)
@@ -286,7 +286,7 @@ class ComparisonRecord:
         return f"{type(self).__name__}({names}; {self.primary}, {len(self.query_ids):,} queries)"
 
 
-# What reranking changed within one system, and whether the change is real.
+# The effect of reranking within one system, and whether it is significant.
 
 
 @dataclass(frozen=True)
@@ -428,7 +428,7 @@ class TagSlicesRecord:
         return tuple(dict.fromkeys(one.tag for one in self.slices))
 
 
-# Cost beside quality.
+# Cost against quality.
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from raglift.records.labels import Passage, Query
 
 
-# Whether systems were asked the same: the queries that they share, and how they were scored.
+# Whether systems can be compared: the queries they share, and how they were scored.
 
 
 _SHOWN = 3
@@ -217,7 +217,7 @@ def _queries(count: int) -> str:
     return f"{count:,} " + ("query" if count == 1 else "queries")
 
 
-# What to call the systems that are compared, and which of them is the baseline.
+# Names of the compared systems, and which of them is the baseline.
 
 
 _WORK = re.compile(r"HTTP \w+ (?P<service>\w+://\S+)|[^\s(:]+")

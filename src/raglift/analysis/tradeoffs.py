@@ -1,4 +1,4 @@
-"""Cost beside quality, and the Pareto front."""
+"""Cost against quality, and the Pareto front."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from raglift.records.rankings import Cost
 
 
-# The Pareto front of rows: what no other row beats in all.
+# The Pareto front: the rows that no other row dominates.
 
 
 def beats(rows: ArrayLike) -> NDArray[np.bool_]:
@@ -40,7 +40,7 @@ def beats(rows: ArrayLike) -> NDArray[np.bool_]:
     return np.logical_and((winner >= loser).all(axis=2), (winner > loser).any(axis=2))
 
 
-# Cost beside quality: what is known of each system, and the Pareto front.
+# Cost against quality: the known costs of each system, and the Pareto front.
 
 
 _CONTEXT = "context_tokens"

@@ -1,4 +1,5 @@
-"""Upper bounds: what the chunks of an index allow, and the best that a reranker could make of the candidates."""
+"""Upper bounds: the best recall that the chunks of an index allow, and the best score of a reranker on the candidates.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     _Curve: TypeAlias = NDArray[np.int64]
 
 
-# What an evaluation's stages matched: kept since it was made, or matched again after it was loaded.
+# The matches of an evaluation's stages: cached from the run, or matched again after loading.
 
 
 def rule_of(evaluation: EvaluationRecord) -> MatchRule:
@@ -87,8 +88,8 @@ def overlaps_by_query(judged: MatchTable) -> dict[int, Overlaps]:
     return dict(found)
 
 
-# The most facts of a query that any k of the given chunks can satisfy. No retriever over these chunks, and no
-# reranker over these candidates, can do better.
+# The maximum number of facts of a query that any k of the given chunks can satisfy: an upper bound for every retriever
+# over these chunks and every reranker of these candidates.
 
 
 MOST_CHOICES = 4096
@@ -286,7 +287,7 @@ def _fewest_chunks(alternative: Alternative, at_most: int) -> tuple[int, bool]:
     return int(np.searchsorted(np.cumsum(lengths), alternative.needed - blanks)) + 1, False
 
 
-# What each fact of a query needs of a set of chunks: pieces of passages, as `best_facts` takes them.
+# The parts of passages that each fact of a query needs, in the form that `best_facts` takes.
 
 
 Overlaps: TypeAlias = "Mapping[tuple[int, int], Sequence[tuple[int, PassageMatch]]]"
@@ -320,7 +321,7 @@ def _alternative(
     return Alternative(characters_needed(text(label), rule), covers, text(label))
 
 
-# Which facts the chunks of an index allow at all.
+# Which facts the chunks of an index can satisfy.
 
 
 def serves(inventory: Inventory, rule: MatchRule) -> bool:
@@ -366,7 +367,7 @@ def _satisfied(passage: Passage, overlaps: Iterable[PassageMatch], rule: MatchRu
     )
 
 
-# What a perfect reranker could make of the same candidates.
+# The score of a perfect reranker on the same candidates.
 
 
 _TOLERANCE = 1e-9

@@ -1,4 +1,4 @@
-"""Why the figures of a comparison may not mean what they seem to."""
+"""Warnings about the figures of a comparison."""
 
 from __future__ import annotations
 

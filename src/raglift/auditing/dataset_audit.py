@@ -1,4 +1,4 @@
-"""`audit()`: what is wrong with labels, and what chunking does to them."""
+"""`audit()`: problems of labels, and the effect of chunking on them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from raglift.matching.overlap import PassageMatch
 
 
-# What a way of chunking does to labels: how they lie in the chunks, and what can be reached with them.
+# The effect of a chunking on labels: how they are split across chunks, and the upper bound of recall.
 
 
 _BATCH = 1 << 16
@@ -170,7 +170,7 @@ def _rows(dataset: Dataset, touches: Touches) -> Iterator[tuple[int, int, int, i
     yield from zip(query.tolist(), fact.tolist(), touches.passage[order].tolist(), chunk.tolist(), strict=True)
 
 
-# `audit()`: what is wrong with labels, and what chunking does to them.
+# `audit()`: problems of labels, and the effect of chunking on them.
 
 
 _GIVEN = "given chunks"

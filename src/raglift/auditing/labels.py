@@ -1,4 +1,4 @@
-"""How many chunks are longer than the embedded model reads, told without loading the model."""
+"""How many chunks exceed the embedded model's token limit, computed without loading the model."""
 
 from __future__ import annotations
 
@@ -34,10 +34,9 @@ if TYPE_CHECKING:
     from raglift.records.documents import Chunk, Document
 
 
-# What in the documents is most like a text that occurs nowhere in them. Short pieces of the text (seeds) are looked
-# for in all documents at once; where several stand at the distances that they have in the text, that passage is
-# compared with it. So the cost is linear in the documents, and only a few passages a text are compared letter by
-# letter.
+# The part of the documents most similar to a text that does not occur in them. Short parts of the text (seeds) are
+# searched in all documents at once; where several occur at the same distances as in the text, that passage is compared
+# with it. So the cost is linear in the documents, and only a few passages per text are compared character by character.
 
 
 _SEED = 12  # characters: a word or two
@@ -146,7 +145,7 @@ def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
     return (before or start), (after if after >= 0 else end)
 
 
-# What can be said of labels without chunks: where their texts occur, how long they are, how they repeat each other.
+# Properties of labels that need no chunks: where their texts occur, their lengths, and duplicates.
 
 
 _LISTED = 5
@@ -349,7 +348,7 @@ def _share(one: _Key, other: _Key, places: Sequence[Place], others: Sequence[Pla
     return one[3] in other[3] or other[3] in one[3] or any(map(longest_overlap, texts, reversed(texts)))
 
 
-# How many chunks are longer than the embedded model reads, told without loading the model.
+# How many chunks exceed the embedded model's token limit, computed without loading the model.
 
 
 _BATCH = 1024

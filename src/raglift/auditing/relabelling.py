@@ -1,4 +1,4 @@
-"""Literal texts of a queries file moved to the places where they stand: to quote anchors or offsets."""
+"""Conversion of the literal texts of a queries file to quote anchors or offsets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches in which a result depends on its own text alone, and who computes them."""
+"""Batches in which a result depends only on its own text, and executors that compute them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
-# Who computes: this process, or others that it sends work to. What is sent is a function and its items. Whoever
-# computes hands the results back, and the caller keeps them: only the process that asked writes to the cache.
+# Executors: this process, or workers that it sends a function and its items to. Workers return the results to the
+# caller, and only the calling process writes to the cache.
 
 
 Item = TypeVar("Item")

@@ -1,4 +1,4 @@
-"""One content-addressed cache: what a model made of a text, kept in one SQLite file.
+"""One content-addressed cache: the outputs of models for texts, in one SQLite file.
 
 A key is a hash of everything that decides the value (model, revision, dtype, settings, text), so an entry can
 never be stale and the file is always safe to delete. Several processes may share it (WAL).

@@ -1,4 +1,4 @@
-"""Every place at which many patterns occur in many texts, in time linear in the texts.
+"""All positions at which many patterns occur in many texts, in time linear in the texts.
 
 A rolling hash (a polynomial modulo 2⁶⁴, from running sums) gives the hash of any window in constant time. Windows as
 long as a pattern's beginning are looked up first; where one is found, the window as long as the pattern; where that is

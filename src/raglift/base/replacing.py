@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all: written beside their place, then moved there.
+"""Atomic replacement of files and folders: written next to their destination, then moved there.
 
 A process that is killed leaves at most a hidden folder beside the place, which the next one that writes there removes.
 """

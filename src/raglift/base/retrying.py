@@ -1,4 +1,4 @@
-"""When a failed request is made again: which failures may pass, how long to wait, and when to stop.
+"""Retry policy: which failures are temporary, how long to wait, and when to stop.
 
 Everything in raglift that asks again does so by a `RetryPolicy`: the queries of a user's system, language and embedding
 models, downloads. The waiting itself is tenacity's.

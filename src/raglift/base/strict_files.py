@@ -1,4 +1,4 @@
-"""Bytes decoded, and JSON and YAML read strictly, with the line of every fault."""
+"""Strict decoding of bytes, JSON and YAML, with the line of every fault."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from raglift.base.validation import Location
 
 
-# From bytes to text: UTF-8 only, any line ends, and a fault that names the byte.
+# Decoding of bytes: UTF-8 only, any line ends, and faults that name the byte.
 
 
 _BOM = "\ufeff"
@@ -175,7 +175,7 @@ def _note_bad_byte(byte: int, offset: int, location: Location) -> None:
     location.fault(f"the byte 0x{byte:02x} at byte {offset} of the file, which is not UTF-8", "text in UTF-8")
 
 
-# JSON read strictly: each field once, no NaN, no integers of a million digits; a fault says where.
+# Strict JSON: no duplicate fields, no NaN, no integers of a million digits; faults give the position.
 
 
 _INTEGERS = range(-(2**63), 2**64)
@@ -261,7 +261,7 @@ def _short_integer(digits: str) -> int:
 _STRICT = json.JSONDecoder(object_pairs_hook=_unique_fields, parse_constant=_no_constant, parse_int=_short_integer)
 
 
-# YAML read strictly: plain values, each field once, bounded in size; every fault says its line.
+# Strict YAML: plain values, no duplicate fields, bounded in size; every fault gives its line.
 
 
 _MOST_BYTES = 100_000

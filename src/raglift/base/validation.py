@@ -1,4 +1,4 @@
-"""Faults in what users wrote: where, what was found, what was expected."""
+"""Faults in user input: where, what was found, what was expected."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError
 
 
-# Where a fault is, what was found and what was expected: how values are shown, and pydantic's faults in these words.
-# Everything that raglift reads says in this form what is wrong with it: saved runs, sweeps, mappings of HTTP services
-# and the replies of language models, which pydantic checks (`faults_of`, `read_as`), and files of labels, whose
-# readers note faults themselves (`raglift.dataset.faults`).
+# Messages of faults: where, what was found and what was expected. All inputs report faults in this form: saved runs,
+# sweeps, mappings of HTTP services and the replies of language models, which pydantic checks (`faults_of`, `read_as`),
+# and files of labels, whose readers record faults themselves (`raglift.records.parsing`).
 
 
 T = TypeVar("T")
@@ -308,7 +307,7 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(every[:_LISTED]) + more
 
 
-# Where a fault is, and how to word it.
+# The location of a fault, and its message.
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""How a command ends that was stopped, or whose output has no place to go."""
+"""Exit codes of commands that were interrupted, or whose output cannot be written."""
 
 from __future__ import annotations
 

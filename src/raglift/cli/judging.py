@@ -1,4 +1,4 @@
-"""The commands about language models and people who judge; each is imported when it is run."""
+"""The commands about language models and human annotators; each is imported when it is run."""
 
 from __future__ import annotations
 

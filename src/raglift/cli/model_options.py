@@ -1,4 +1,4 @@
-"""What the commands that ask a language model share: the options about it, and what asking would cost."""
+"""Shared by the commands that call a language model: its options, and the estimated cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An evaluation that was measured is kept, whatever becomes of the folder that it was meant for."""
+"""Saving an evaluation even if its destination folder cannot be written."""
 
 from __future__ import annotations
 

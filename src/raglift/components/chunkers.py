@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from raglift.records.documents import Document
 
 
-# What every chunker does, and what the chunkers share.
+# The protocol of chunkers, and what they share.
 
 
 Unit: TypeAlias = Literal["characters", "tokens"]
@@ -72,7 +72,7 @@ def chunks_at(document: Document, spans: Iterable[Span]) -> Iterator[Chunk]:
             yield Chunk(document.text[start:end], id=chunk_id, doc_id=document.id, start=start, end=end)
 
 
-# Plain windows of tokens, wherever they fall.
+# Fixed windows of tokens, regardless of sentence boundaries.
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class TokenChunker:
                 return
 
 
-# Split at paragraphs, lines, words, characters: at the first that makes the pieces small enough.
+# Recursive splitting at paragraphs, lines, words or characters: the first separator that gives small enough chunks.
 
 
 SEPARATORS = ("\n\n", "\n", " ", "")

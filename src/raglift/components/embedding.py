@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from raglift.records.documents import Chunk
 
 
-# Texts to vectors, each distinct text once; a vector depends on its text alone, not on what else is embedded.
+# Embedding of texts, each distinct text once; a vector depends only on its text, not on what else is embedded.
 
 
 Kind = Literal["document", "query"]

@@ -1,4 +1,4 @@
-"""Where the pieces of a text stand, from nothing but the pieces in order."""
+"""The positions of consecutive chunks in a text, from only the chunks in order."""
 
 from __future__ import annotations
 

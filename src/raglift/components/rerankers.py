@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
-# What a reranker is to raglift: one method. A reranker that can take all queries at once implements `Reranker`; a
-# remote or framework one that takes one query at a time implements `QueryReranker` (or its async twin).
+# The protocols of rerankers, of one method each. A reranker that can take all queries at once implements `Reranker`; a
+# remote or framework reranker that takes one query at a time implements `QueryReranker` (or its async version).
 
 
 @runtime_checkable
@@ -75,7 +75,7 @@ class AsyncQueryReranker(Protocol):
         ...
 
 
-# Scores for (query, text) pairs: each distinct pair once, kept in the cache.
+# Scores of (query, text) pairs: each distinct pair is scored once and cached.
 
 
 Pair = tuple[str, str]
@@ -198,7 +198,7 @@ def sorted_by_score(ranking: Ranking, scores: Sequence[float]) -> Ranking:
     return Ranking(tuple(Hit(ranking[place].chunk, rank, scores[place]) for rank, place in enumerate(order, 1)))
 
 
-# Cross-encoders: the query and the text go through the model together.
+# Cross-encoders: the model reads the query and the text together.
 
 
 class CrossEncoderReranker(PairReranker):

@@ -1,4 +1,4 @@
-"""Several retrievers' rankings as one, by weighted reciprocal rank fusion."""
+"""Hybrid retrieval: several rankings combined by weighted reciprocal rank fusion."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from raglift.records.documents import Chunk
 
 
-# What a retriever is to raglift: one method. A retriever that can take all queries at once implements `Retriever`; a
-# remote or framework system that takes one at a time implements `QueryRetriever` (or its async twin), and raglift
-# calls it with the concurrency, timeout and retries that the user asked for. One that keeps an index may say what it
-# cost, as `Indexed`.
+# The protocols of retrievers, of one method each. A retriever that can take all queries at once implements `Retriever`;
+# a remote or framework system that takes one query at a time implements `QueryRetriever` (or its async version), and
+# raglift calls it with the configured concurrency, timeout and retries. A retriever with an index may report the cost
+# of building it, as `Indexed`.
 
 
 @runtime_checkable
@@ -64,7 +64,7 @@ class Indexed(Protocol):
         ...
 
 
-# Lexical retrieval: BM25 by the library bm25s.
+# Lexical retrieval: BM25, through the library bm25s.
 
 
 _WORD = re.compile(r"\w+")
@@ -296,7 +296,7 @@ def _plain(weight: float) -> str:
     return repr(weight).removesuffix(".0")
 
 
-# Several retrievers' rankings as one, by weighted reciprocal rank fusion.
+# Hybrid retrieval: several rankings combined by weighted reciprocal rank fusion.
 
 
 class HybridRetriever:

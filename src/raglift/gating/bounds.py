@@ -1,4 +1,4 @@
-"""What is asked of a run: names of figures and their bounds, read and checked before anything is computed."""
+"""The bounds of a gate: names of figures and their limits, parsed and checked before anything is computed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-# What an NDCG is worth, in a word.
+# Verbal bands of NDCG values.
 
 
 _ROUNDING = 1e-9
@@ -46,7 +46,7 @@ def band_of(ndcg: float) -> Band:
     return Band.FAIR if ndcg >= 0.5 - _ROUNDING else Band.REWORK
 
 
-# What is asked of a run: names of figures and their bounds, read and checked before anything is computed.
+# The bounds of a gate: names of figures and their limits, parsed and checked before anything is computed.
 
 
 LATENCIES = {"p50_latency": "p50", "p95_latency": "p95"}

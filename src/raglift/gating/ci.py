@@ -1,4 +1,4 @@
-"""A gate that decided nothing: its files say so, and not what they said of an earlier run."""
+"""A gate that failed with an error: its output files report the error, instead of the result of an earlier run."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-# A gate that decided nothing: its files say so, and not what they said of an earlier run.
+# A gate that failed with an error: its output files report the error, instead of the result of an earlier run.
 
 
 @dataclass(frozen=True)

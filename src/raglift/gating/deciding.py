@@ -1,4 +1,4 @@
-"""`gate()`: bounds on an evaluation's figures, and no real loss against a baseline."""
+"""`gate()`: bounds on an evaluation's figures, and no significant regression against a baseline."""
 
 from __future__ import annotations
 

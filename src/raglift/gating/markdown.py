@@ -1,4 +1,4 @@
-"""A gate's result as a short report, which Markdown shows below a pull request."""
+"""Summary of a gate's result, as Markdown for a pull request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a gate found."""
+"""Results of a gate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run against a baseline, query by query: what really got worse, and which queries did."""
+"""Regressions: a run compared with a baseline per query, significant drops, and the regressed queries."""
 
 from __future__ import annotations
 

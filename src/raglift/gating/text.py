@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from raglift.rendering.document import Part, Table
 
 
-# A gate's findings in words, made once for the terminal, Markdown, JUnit and annotations.
+# Messages of a gate's findings, shared by the terminal, Markdown, JUnit and annotations.
 
 
 _MOST_DECIMALS = 12

@@ -1,4 +1,4 @@
-"""How far a model's grades and people's agree: Cohen's kappa, and what was found."""
+"""Agreement of a model's grades with people's: Cohen's kappa, and the results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from raglift.rendering.document import Part, Table
 
 
-# How far two judges agree beyond chance: Cohen's kappa, plain and weighted, with intervals over queries.
+# Agreement of two annotators beyond chance: Cohen's kappa, plain and weighted, with intervals over queries.
 
 
 RESAMPLES = 2000
@@ -143,7 +143,7 @@ def relevant_or_not(
     return rows @ matrices @ columns.T
 
 
-# What an agreement between judges consists of, and how it is shown.
+# Results of an agreement analysis, and their display.
 
 
 @dataclass(frozen=True, repr=False)

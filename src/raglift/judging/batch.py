@@ -1,4 +1,4 @@
-"""Many prompts, each asked once, from the cache first, within a limit of cost."""
+"""Batches of prompts: each is sent once, answered from the cache if possible, within a cost limit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from raglift.llm.replies import FilledPrompt
 
 
-# What asking costs: guessed before it is sent, counted as it is billed.
+# Costs of requests: estimated before they are sent, counted as they are billed.
 
 
 _TOKENS_OF_A_CHAT = 12
@@ -140,7 +140,7 @@ def _tokens_of(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int = 
     return _TOKENS_OF_A_TEXT if kind == "string" else _TOKENS_OF_A_SHORT_VALUE
 
 
-# Answers as the cache keeps them: each with the day on which it came.
+# Cached answers, each with its date.
 
 
 Form = TypeVar("Form", bound=BaseModel)
@@ -187,7 +187,7 @@ def kept_answers(keys: Sequence[bytes], form: type[Form], cache: Cache) -> dict[
     return values
 
 
-# Many prompts to one model: each distinct one once, cached, a few at a time, within a limit of cost.
+# Many prompts to one model: each distinct prompt once, cached, with limited concurrency, within a cost limit.
 
 
 _HOPELESS = 10

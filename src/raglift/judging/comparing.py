@@ -1,4 +1,4 @@
-"""A model's grades beside people's, and the order of systems under both."""
+"""A model's grades compared with people's, and the order of systems under both."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from raglift.results.evaluation import Evaluation
 
 
-# A model's grades beside people's, pair by pair.
+# A model's grades compared with people's, pair by pair.
 
 
 def agreement(
@@ -224,7 +224,7 @@ def _unless(why: str, make: Callable[[], Coefficient]) -> Coefficient:
     return Coefficient(None, why=why) if why else make()
 
 
-# Whether a model's labels rank systems as people's do.
+# Whether a model's labels rank systems in the same order as people's.
 
 
 _FEWEST = 3

@@ -1,4 +1,4 @@
-"""A model's grades of pooled chunks, and what follows from them."""
+"""A model's grades of pooled chunks, and the labels made from them."""
 
 from __future__ import annotations
 

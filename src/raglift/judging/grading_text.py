@@ -1,4 +1,4 @@
-"""A model's grades in short: how many of each, the systems under them, and what is without a grade."""
+"""Summary of a model's grades: how many of each, the systems scored by them, and ungraded chunks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from raglift.rendering.document import Part
 
 
-# What a model's grades come to: how many of each, how systems do under them, and what became no label.
+# Results of a model's grading: how many of each grade, the systems scored by them, and grades that gave no label.
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ def _depth(graded: Graded, evaluations: Evaluations) -> int:
     return min(graded.pool.depth, *(int(each.run.spec["candidates"]) for each, _ in systems_of(evaluations).values()))
 
 
-# A model's grades in short: how many of each, the systems under them, and what is without a grade.
+# Summary of a model's grades: how many of each, the systems scored by them, and ungraded chunks.
 
 
 _SHOWN = 20

@@ -1,4 +1,4 @@
-"""What is judged: the first hits of several systems, together (pooling, as TREC does)."""
+"""Pooling, as in TREC: the union of the first hits of several systems is judged."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from raglift.records.rankings import Ranking
 
 
-# What labels say of pooled chunks.
+# The labels of pooled chunks.
 
 
 def label_grades(
@@ -48,7 +48,7 @@ def label_grades(
     )
 
 
-# What is judged: the first hits of several systems, together (pooling, as TREC does).
+# Pooling, as in TREC: the union of the first hits of several systems is judged.
 
 
 @dataclass(frozen=True)

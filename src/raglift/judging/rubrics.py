@@ -1,4 +1,4 @@
-"""What the grades of relevance mean: raglift's rubrics, or a file of the user's."""
+"""Rubrics: the meaning of relevance grades, built in or from a user's file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether each of the first hits helps to answer, as a model sees it, and what that comes to."""
+"""Context precision: a model's verdict on whether each of the first hits helps to answer."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def average_precision_at(verdicts: NDArray[np.float64], ks: Sequence[int]) -> ND
     return found
 
 
-# Whether each of the first hits helps to answer, as a model sees it, and what that comes to.
+# Context precision: a model's verdict on whether each of the first hits helps to answer.
 
 
 _KS = (1, 3, 5, 10)

@@ -72,7 +72,7 @@ def read_answers(path: Path) -> dict[str, str]:
     return answers
 
 
-# What a model's verdicts come to, and how that is shown.
+# Results of context precision, and their display.
 
 
 MEASURES = {"precision": "precision@k", "ap": "AP@k"}

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _NO_KEY = "none, for nothing is asked"
 _KEY_MISSING = re.compile(r"api.?key|credential", re.IGNORECASE)
-# What a damaged reply makes a client raise while it reads it
+# The exceptions that clients raise on a malformed reply
 _NOT_READ = (ValueError, TypeError, KeyError, AttributeError, IndexError)
 
 

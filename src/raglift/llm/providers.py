@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from raglift.base.display import SHORTEST_SECRET, may_hold_secrets
 from raglift.errors import ConfigurationError
 
-# What providers charge: list prices, and estimates from token counts before anything is sent.
+# Prices of providers, and cost estimates from token counts before anything is sent.
 
 
 PRICES: Mapping[str, float] = {
@@ -87,7 +87,7 @@ def dollars_in_short(dollars: float) -> str:
     return f"{dollars:,.2f}" if dollars >= 0.995 or dollars == 0 else f"{dollars:.2g}"
 
 
-# What providers' clients share: keys from `.env`, the server that is asked, and what must never be shown.
+# Shared by providers' clients: keys from `.env`, the base URL, and redaction.
 
 
 def load_dot_env() -> None:

@@ -1,4 +1,4 @@
-"""What a language model is told and what comes back, whoever's client asks it."""
+"""Prompts and replies of language models, independent of the client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rankings that are nothing but ids, against labels that are nothing but ids: no texts, and no object for a hit.
+"""Matching of rankings and labels that consist only of ids: no texts, and no object per hit.
 
 The judgements are those that `judge` makes of chunk-id labels of one passage a fact, straight from the lists. Where
 there are a million hits, touching each of them is what costs: each is looked up once, by the interpreter's own code,

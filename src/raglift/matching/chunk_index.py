@@ -1,4 +1,4 @@
-"""Which chunks of an index touch which passage."""
+"""Which chunks of an index overlap which passage."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from raglift.records.labels import Passage, Query
 
 
-# Where in the documents the words of a passage stand.
+# The locations of a passage's text in the documents.
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ def _occurrences(
             yield np.stack([numbers[pattern], np.full(len(pattern), number), start, end], axis=1)
 
 
-# Which chunks touch which passages: the only chunks that can match them.
+# The chunks that overlap each passage: the only chunks that can match it.
 
 
 _BATCH = 1 << 16  # chunks whose normalized texts are held at once

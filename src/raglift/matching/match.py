@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from raglift.records.rankings import Ranking
 
 
-# What the labels of a query say of one chunk.
+# The matches of one chunk with the labels of a query.
 
 
 def is_inside(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -> bool:
@@ -91,7 +91,7 @@ def grade_by_labels(query: Query, chunk: Chunk, rule: MatchRule, text: Text) -> 
     return 0 if any(is_inside(chunk, passage, rule, text) for passage in query.judged_irrelevant) else None
 
 
-# Every hit of every stage against every passage of its query.
+# Matching every hit of every stage with every passage of its query.
 
 
 def match_rankings(
@@ -279,7 +279,7 @@ def _overlaps(rows: list[tuple[int, ...]]) -> tuple[Matches, NDArray[np.bool_]]:
     return overlaps, alone.astype(np.bool_)
 
 
-# What the chunks of an index allow, whatever is retrieved.
+# Upper bounds from the chunks of an index, independent of retrieval.
 
 
 def inventory_of(

@@ -1,4 +1,4 @@
-"""What matching hands to the metrics: one stage, all queries, as flat arrays.
+"""The match table, which metrics are computed from: one stage, all queries, as flat arrays.
 
 Rows are sorted by query, then rank. A rank is 1 for the first hit.
 """

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from raglift.records.labels import Passage
 
 
-# How two pieces of one text overlap, told from their texts alone, in linear time. A chunk and a passage are both
-# contiguous pieces of the source. So they overlap as containment, or the end of one is the beginning of the other.
+# The overlap of two parts of one text, computed from the texts alone, in linear time. A chunk and a passage are both
+# contiguous parts of the source. So one contains the other, or the end of one is the start of the other.
 
 
 SHORTEST_OVERLAP = 20
@@ -71,7 +71,7 @@ def _by_prefix_function(left: str, right: str) -> int:
     return length
 
 
-# How one chunk relates to one passage: which part of the passage it covers, and whether that is a match.
+# The overlap of one chunk with one passage: which part of the passage it covers, and whether it is a match.
 
 
 class PassageMatch(NamedTuple):
@@ -284,7 +284,7 @@ def _normalized_span(placed: NormalizedText, start: int, end: int) -> tuple[int,
     return trimmed(first, last, placed.text)
 
 
-# How many characters of a query's passages are covered, each character of the source once.
+# How many characters of a query's passages are covered, counting each character of the source once.
 
 
 def covered_characters(

@@ -1,4 +1,4 @@
-"""Which document a hit comes from, and whether its offsets are true.
+"""Which document a hit comes from, and whether its offsets are correct.
 
 Frameworks name documents in their own ways (a path, a file name, a random id) and compute offsets that are wrong for
 about half the chunks when sizes are counted in tokens and chunks overlap. A document is known only when its name

@@ -1,4 +1,4 @@
-"""Rankings at a budget of tokens: the longest beginning that fits, and what fell short of it.
+"""Rankings at a token budget: the longest prefix that fits, and rankings shorter than the budget.
 
 Five chunks of 200 characters and five of 1,000 are not the same prompt. At an equal budget each ranking is cut where
 its hits would come to more tokens than the budget has, and the metric is that of the whole ranking that is left.

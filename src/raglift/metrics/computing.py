@@ -1,4 +1,4 @@
-"""Every metric at every stage, with the denominator fixed in one place."""
+"""Every metric at every stage, with the denominator defined in one place."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from raglift.records.rankings import Run
 
 
-# A metric's values from what matched, and what they are called.
+# A metric's values from the matches, and their names.
 
 
 def compute(match_table: MatchTable, metric: Metric, profile: str = "default") -> NDArray[np.float64]:
@@ -150,7 +150,7 @@ class Scores:
         return mean_of(metric, self.of(stage, metric))
 
 
-# Every metric at every stage, or of rankings that are lists of ids, with the denominator fixed in one place.
+# Every metric at every stage, or for rankings of ids, with the denominator defined in one place.
 
 
 def rankings_by_stage(run: Run) -> list[list[Ranking]]:
@@ -315,7 +315,7 @@ def _metrics_of_ids(metrics: Sequence[Metric | str]) -> tuple[Metric, ...]:
     return chosen
 
 
-# Which metrics are taken: each measure at each depth.
+# The metrics to compute: each measure at each depth.
 
 
 DEFAULT_METRICS = ("hit_rate", "precision", "recall", "f1", "rr", "ap", "ndcg")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from raglift.records.rankings import Hit
 
 
-# What a user's own metric sees of one query: plain values, one ranking.
+# The input of a user's metric for one query: plain values, one ranking.
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def query_rankings(match_table: MatchTable, k: int | None) -> Iterator[tuple[int
         )
 
 
-# The decorator `metric` makes a measure of a function: raglift's own are made by it, and users' are.
+# The decorator `metric` turns a function into a measure; built-in measures and users' are defined with it.
 
 
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from raglift.records.metric import Metric
 
 
-# Metrics that ask how good and how early: DCG, IDCG, NDCG (Järvelin and Kekäläinen 2002). Each fact is credited once,
-# so that duplicated or overlapping chunks cannot lift a score above 1. Facts satisfied at the same rank are spread
-# over consecutive positions, because an ideal ranking has one fact a position.
+# Graded, rank-aware metrics: DCG, IDCG, NDCG (Järvelin and Kekäläinen 2002). Each fact is credited once, so duplicated
+# or overlapping chunks cannot raise a score above 1. Facts satisfied at the same rank are spread over consecutive
+# positions, because an ideal ranking has one fact per position.
 
 
 GAIN = Choice("gain", ("linear", "exponential"))
@@ -133,7 +133,7 @@ def discounted_sum(
     return sum_by(query[within], terms, queries)
 
 
-# A metric that asks for many facts early, and pays less for the same fact again: AlphaNDCG (Clarke et al. 2008).
+# AlphaNDCG (Clarke et al. 2008), a diversity metric that discounts repeated facts.
 
 
 ALPHA = Number("alpha", 0, 1, default=0.5)
@@ -253,7 +253,7 @@ def _greedy(held: Mapping[str, Iterable[int]], alpha: float) -> Iterator[float]:
             worth[fact] *= 1.0 - alpha
 
 
-# Metrics of a reader who goes down the ranking and may stop at any hit: ERR, RBP and what RBP leaves open.
+# Metrics of a user model that may stop at any hit: ERR, RBP and the residual of RBP.
 
 
 HIGHEST_GRADE = Number("gmax", 1, 1000, is_whole=True)

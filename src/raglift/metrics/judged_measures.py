@@ -1,4 +1,4 @@
-"""What was judged of what came back: how much of it, and measures that pass over what nobody judged.
+"""The judged share of the hits, and measures that ignore unjudged hits.
 
 Judged and Unjudged are no quality, but say how far to trust the others. Bpref and InfAP are for labels of only a part
 of the collection: they need what was judged irrelevant. Every label is a document to them, alternatives too, as under

@@ -1,4 +1,4 @@
-"""What a measure is and what it takes."""
+"""Measures and their settings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from raglift.records.metric import Metric
 
 
-# The settings that a measure takes: one of some words, or a number in a range.
+# The settings of a measure: one of several choices, or a number in a range.
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Number:
         return float(given) if given else self.default
 
 
-# First satisfaction of each fact: what most metrics start from.
+# First satisfaction of each fact, from which most metrics are computed.
 
 
 def first_satisfactions(match_table: MatchTable) -> FirstSatisfactions:
@@ -186,7 +186,7 @@ def depth(k: int | None) -> int:
     return np.iinfo(np.int64).max if k is None else k
 
 
-# What a measure is: its name, its definition, where that is from, and the function that computes it.
+# A measure: its name, definition, reference, and the function that computes it.
 
 
 Mean = Literal["arithmetic", "geometric"]

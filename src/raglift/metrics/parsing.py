@@ -1,4 +1,4 @@
-"""Metrics from texts, and each measure at each depth."""
+"""Parsing of metrics, and each measure at each depth."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from raglift.matching.matches import MatchTable
 
 
-# Metrics from their texts: the one place that takes these apart.
+# Parsing of metrics; no other module parses them.
 
 
 _DEPTH = re.compile(r"\s*(?:(?P<k>\d{1,9})|tokens\s*\(\s*(?P<tokens>\d{1,9})\s*\))\s*", re.IGNORECASE)
@@ -120,7 +120,7 @@ def _settings(measure: Measure, text: str) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(found.items()))
 
 
-# Users' metrics in saved runs: what is said of them there, and what stands for one that is not installed here.
+# Users' metrics in saved runs: how they are described there, and the placeholder for one that is not installed.
 
 
 _TEXTS = ("formula", "source", "origin")

@@ -1,4 +1,4 @@
-"""Metrics on characters of the source: how much of the passages came back, and how much else with it.
+"""Metrics on characters of the source: how much of the passages was retrieved, and how much other text.
 
 After Chroma's chunking evaluation (Smith and Troynikov 2024). They count what each hit covers of a passage, whatever
 the match rule: by offsets where both have them, else told from the texts. With alternatives, a fact counts by the one

@@ -1,4 +1,4 @@
-"""A dataset: labelled queries, and the documents that they are about."""
+"""A dataset: labelled queries and their documents."""
 
 from __future__ import annotations
 

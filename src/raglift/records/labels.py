@@ -1,4 +1,4 @@
-"""Who labelled a dataset: people, and which models."""
+"""Label provenance: people, or which models, labelled a dataset."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def passage_text(passage: Passage) -> str:
     return f"{place}{span}“{excerpt(passage.text)}” {grade}"
 
 
-# Who labelled a dataset: people, and which models.
+# Label provenance: people, or which models, labelled a dataset.
 
 
 _PEOPLE = "people"

@@ -1,4 +1,4 @@
-"""Labels from plain records, with every fault noted."""
+"""Parsing of labels from plain records, with every fault recorded."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from raglift.records.documents import Chunk
 
 
-# What a system returned: hits in order, stage by stage.
+# The output of a system: ranked hits, stage by stage.
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class Run:
     """What the answers cost in time and space; None when nothing is known."""
 
 
-# What a system's answers cost: seconds per stage, queries a second, and the index behind them.
+# Costs of a system: seconds per stage, queries per second, and its index.
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a report consists of, whatever shows it: texts, tables, charts and queries.
+"""The parts of a report, independent of its output: texts, tables, charts and queries.
 
 A terminal, a page, a notebook and Markdown all show the same records; none of them is HTML or text for a terminal yet.
 """

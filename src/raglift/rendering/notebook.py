@@ -1,4 +1,4 @@
-"""A short report as HTML for a notebook: small tables in the notebook's own colours, light or dark."""
+"""A summary as HTML for a notebook: small tables in the notebook's own colours, light or dark."""
 
 from __future__ import annotations
 

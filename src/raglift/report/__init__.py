@@ -1,4 +1,4 @@
-"""How results are shown."""
+"""Presentation of results."""
 
 import lazy_loader
 

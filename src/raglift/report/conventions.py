@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from raglift.rendering.document import Part
 
 
-# What is said of one query's metrics under several profiles, made once for a terminal, Markdown and notebooks.
+# Texts about one query's metrics under several profiles, shared by the terminal, Markdown and notebooks.
 
 
 SAME = "="

@@ -1,4 +1,4 @@
-"""How single values are written, whatever shows them: means, differences, costs, passages, and names of systems."""
+"""Formatting of single values for all outputs: means, differences, costs, passages, and names of systems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How each kind of result is shown: as text, and in short for notebooks and Markdown.
+"""Presentation of each type of result: as text, and as a summary for notebooks and Markdown.
 
 A package further right registers its own results: `text_of.register(AuditRecord, audit_text)`.
 """

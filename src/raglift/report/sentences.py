@@ -1,4 +1,4 @@
-"""Failures by cause, as tables and lines."""
+"""Failures grouped by cause, as tables and lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from raglift.stats.paired_tests import PairedDifference
 
 
-# What was found, in sentences: whether a difference is more than noise, and where recall is lost.
+# Sentences about results: whether a difference is significant, and where recall is lost.
 
 
 EXPLORATORY = "Exploratory: no p-value is corrected, and a query of several tags counts in each."
@@ -265,7 +265,7 @@ def _listed(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-# Failures by cause, as tables and lines.
+# Failures grouped by cause, as tables and lines.
 
 
 _CAUSES_SHOWN = 8

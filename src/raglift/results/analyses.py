@@ -1,4 +1,4 @@
-"""What results of every kind can do, and the results of looking closer at an evaluation or a comparison."""
+"""Methods that all results share, and the results of analyses of an evaluation or a comparison."""
 
 from __future__ import annotations
 

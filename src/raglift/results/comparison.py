@@ -1,4 +1,4 @@
-"""`compare()`: systems beside each other, as users get them."""
+"""The public result of `compare()`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An evaluation, and what its reranker changed, as users get them."""
+"""The public results of an evaluation and of its reranker lift."""
 
 from __future__ import annotations
 

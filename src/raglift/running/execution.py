@@ -1,4 +1,4 @@
-"""Concurrency, timeouts, retries, and what becomes of a failure."""
+"""Concurrency, timeouts, retries, and the handling of failures."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 
 # Many calls of one function: in order, in a bounded pool of threads, or on an event loop. Results always come back in
-# the order of the arguments. A thread cannot be stopped, so a call that runs past its timeout is left behind on its
-# own (daemon) thread and another thread takes its place; when too many are left behind, the system is taken to hang,
-# and the calls that remain fail without being made.
+# the order of the arguments. A thread cannot be stopped, so a call that exceeds its timeout is abandoned on its own
+# (daemon) thread and another thread replaces it; when too many are abandoned, the system is considered to hang, and the
+# remaining calls fail without being made.
 
 
 T = TypeVar("T")
@@ -261,7 +261,7 @@ class _PooledCalls(Generic[T]):
                     self._finish(place, Outcome(None, 0.0, QueryTimeout(reason)))
 
 
-# Runs the stages of a system over all queries and keeps what each stage did to each query.
+# Runs the stages of a system over all queries and records the output of each stage for each query.
 
 
 @dataclass(frozen=True)

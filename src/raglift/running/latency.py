@@ -1,4 +1,4 @@
-"""What a run costs: seconds for one query alone, queries a second for all of them, and the index.
+"""Costs of a run: latency of single queries, throughput of all queries, and the index.
 
 Latency has a pass of its own, because the run says little about it: a stage that takes all queries at once shares its
 time out among them, a cache answers in the model's place, and concurrent calls wait for each other. In the pass the

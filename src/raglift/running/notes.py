@@ -1,4 +1,4 @@
-"""What the reader of the figures should know: which stages cut, what failed, and what was left out."""
+"""Notes of an evaluation: truncating stages, failures, and what was left out."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from raglift.records.rankings import Ranking, Run
 
 
-# Labels by chunk id of which none ever comes back: most likely the hits have other ids, or none.
+# Chunk-id labels that no hit ever has: most likely the hits have other ids, or none.
 
 
 _HOW = "return them as {'id': …, 'text': …} or rl.Chunk(text, id=…)"
@@ -147,7 +147,7 @@ def _facts(query: Query) -> object:
     return query.facts, query.answerable
 
 
-# What the reader of the figures should know: which stages cut, what failed, and what was left out.
+# Notes of an evaluation: truncating stages, failures, and what was left out.
 
 
 _LITTLE = 0.05

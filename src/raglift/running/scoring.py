@@ -1,4 +1,4 @@
-"""`rescore()`: a run scored again, without asking the system again."""
+"""`rescore()`: score a run again without running the system again."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def checked_rule(match: str | MatchRule, profile: str) -> MatchRule:
     return match if isinstance(match, MatchRule) else MatchRule.for_profile(profile, match)
 
 
-# `rescore()`: a run scored again, without asking the system again.
+# `rescore()`: score a run again without running the system again.
 
 
 def rescore(

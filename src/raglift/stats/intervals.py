@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-# What the statistics accept: checked in one place, so that all functions refuse alike.
+# Validation of the inputs of statistics, shared so that all functions raise the same errors.
 
 
 CONFIDENCE = 0.95

@@ -173,7 +173,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     return adjusted
 
 
-# Everything that is said about one paired difference: mean, interval, p-value, wins, effect size, detectable size.
+# The statistics of one paired difference: mean, interval, p-value, wins, effect size, minimum detectable effect.
 
 
 FEW_QUERIES = 30

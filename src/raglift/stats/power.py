@@ -1,4 +1,4 @@
-"""How small a difference a number of queries can show."""
+"""The minimum detectable effect of a number of queries."""
 
 from __future__ import annotations
 

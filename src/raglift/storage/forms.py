@@ -1,4 +1,4 @@
-"""The forms in which records are saved, as pydantic checks them: strictly, so that `"1"` and `true` are no numbers.
+"""The saved forms of records, validated strictly by pydantic: `"1"` and `true` are not accepted as numbers.
 
 A record is saved as an object of its own fields: `Saved` reads it by the types and defaults of its dataclass, so that a
 record is written down once. What is saved otherwise has a model here: the header, `run.json`, and a line of the traces.

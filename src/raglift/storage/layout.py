@@ -1,4 +1,4 @@
-"""JSON and JSON Lines on disk: whatever a framework put into a record is written, and a damaged line is named."""
+"""JSON and JSON Lines on disk: any metadata of a framework is written, and a damaged line is reported by its number."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _utf8(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-# JSON and JSON Lines on disk: whatever a framework put into a record is written, and a damaged line is named.
+# JSON and JSON Lines on disk: any metadata of a framework is written, and a damaged line is reported by its number.
 
 
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""An evaluation from a folder, checked."""
+"""Loading an evaluation from a folder, with validation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An evaluation to a folder, all of it or nothing."""
+"""Saving an evaluation to a folder, atomically."""
 
 from __future__ import annotations
 

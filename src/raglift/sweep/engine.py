@@ -1,4 +1,4 @@
-"""Plan, run, stop and go on with sweeps."""
+"""Plan, run, stop and resume sweeps."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from raglift.sweep.specification.record import Sweep
 
 
-# What is finished of a sweep, read from its folder.
+# The finished cells of a sweep, read from its folder.
 
 
 def read_result(folder: SweepFolder, dataset: Dataset | None = None) -> SweepResult:
@@ -108,7 +108,7 @@ def _with_primary(folder: SweepFolder, result: CellResult, primary: Metric) -> C
     return CellResult(result.cell, error=f"{place}: found no {primary}; expected it scored; {measure_again(place)}")
 
 
-# Runs a sweep: shared work once, and each cell kept as soon as it is finished.
+# Runs a sweep: shared work once, and each cell saved as soon as it is finished.
 
 
 _EVALUATIONS_AT_HAND = 32
@@ -346,7 +346,7 @@ class Engine:
         self.folder.set_failures(self._failures)
 
 
-# Plan, run, stop and go on with sweeps.
+# Plan, run, stop and resume sweeps.
 
 
 EngineName = Literal["local", "ray"]

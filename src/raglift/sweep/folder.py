@@ -1,4 +1,4 @@
-"""A sweep's folder: what is finished, and whose turn it is."""
+"""A sweep's folder: the finished cells, and the lock."""
 
 from __future__ import annotations
 

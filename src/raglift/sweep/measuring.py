@@ -1,4 +1,4 @@
-"""One cell of a sweep measured, and the parts that cells share."""
+"""Measuring one cell of a sweep, and the parts that cells share."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from raglift.sweep.specification.record import Sweep
 
 
-# What cells share: chunks, models, indexes and rankings, each made once.
+# Shared by cells: chunks, models, indexes and rankings, each computed once.
 
 
 def source_of(cell: Cell) -> Cell:

@@ -1,4 +1,4 @@
-"""A sweep in short: the best cells, whether their lead is real, and what to beware of."""
+"""Summary of a sweep: the best cells, whether their difference is significant, and warnings."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from raglift.sweep.records import CellResult, SweepResultRecord
 
 
-# The page of a sweep: every cell, best first, what it costs, and the queries of the cells that matter.
+# The page of a sweep: every cell, best first, its costs, and the queries of selected cells.
 
 
 _MOST_SHOWN = 6
@@ -246,7 +246,7 @@ def failed_sections(result: SweepResultRecord) -> list[Section]:
     return [Section("What failed", (), (table,))]
 
 
-# A sweep in short: the best cells, whether their lead is real, and what to beware of.
+# Summary of a sweep: the best cells, whether their difference is significant, and warnings.
 
 
 _SHOWN = 10

@@ -1,4 +1,4 @@
-"""What a sweep will do, counted before it is done."""
+"""The plan of a sweep: its work, counted before it is run."""
 
 from __future__ import annotations
 

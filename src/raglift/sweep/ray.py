@@ -1,4 +1,4 @@
-"""Ray: batches and cells as tasks on a cluster; whatever is lost with a worker is done again."""
+"""Ray: batches and cells as tasks on a cluster; work that is lost with a worker is repeated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sweep found, as plain records."""
+"""Results of a sweep, as plain records."""
 
 from __future__ import annotations
 

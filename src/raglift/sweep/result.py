@@ -1,4 +1,4 @@
-"""What a sweep found, as users get it."""
+"""The public result of a sweep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small OpenAI-compatible server on this machine, which can have a bad day by script."""
+"""A small OpenAI-compatible server on this machine, with scripted failures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 
-# What `/v1/chat/completions` answers: one reply, or the same in pieces.
+# Answers of `/v1/chat/completions`: one reply, whole or streamed.
 
 
 Json = Mapping[str, Any]
@@ -162,7 +162,7 @@ def _of_type(schema: Json, root: Json) -> Any:
     return {"boolean": False, "null": None}[kind]
 
 
-# A small OpenAI-compatible server on this machine, which can have a bad day by script.
+# A small OpenAI-compatible server on this machine, with scripted failures.
 
 
 _CHAT = "/v1/chat/completions"

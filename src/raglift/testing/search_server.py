@@ -1,4 +1,4 @@
-"""A small search service on this machine, which can have a bad day by script."""
+"""A small search service on this machine, with scripted failures."""
 
 from __future__ import annotations
 

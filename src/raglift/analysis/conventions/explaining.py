@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from raglift.records.labels import Query
 
 
-# When two profiles' values are the same.
+# When two profiles' values count as equal.
 
 
 TOLERANCE = 1e-8
@@ -48,7 +48,7 @@ def same(value: float, default: float) -> bool:
     return bool(np.isclose(value, default, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True))
 
 
-# Which query shows best how profiles differ.
+# Choice of the query that best shows how profiles differ.
 
 
 _NAMED = 3
@@ -100,7 +100,7 @@ def choose_query(
     )
 
 
-# What the reader of several profiles' values should know.
+# Notes for readers of several profiles' values.
 
 
 def notes_of(evaluation: EvaluationRecord, query: Query, stage: str, metrics: Sequence[Metric]) -> tuple[str, ...]:
@@ -135,7 +135,7 @@ def _notes(evaluation: EvaluationRecord, query: Query, stage: str, metrics: Sequ
         )
 
 
-# What makes a profile's value another than the default's: its convention, its match rule, or both.
+# Why a profile's value differs from the default's: its convention, its match rule, or both.
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What `explain_metrics` finds: metrics of one query, and their means, under every profile."""
+"""Results of `explain_metrics`: metrics of one query, and their means, under every profile."""
 
 from __future__ import annotations
 

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from raglift.records.rankings import Hit
 
 
-# How one query's value comes about, in its own numbers: `2 relevant hits / 5 (k)`. What is said is computed here a
-# second time, from counts, and said only where it comes to the value that the profile gave: a wrong figure in an
+# How one query's value is computed, in its own numbers: `2 relevant hits / 5 (k)`. The value is computed a second time
+# here, from counts, and the explanation is shown only if the result equals the profile's value: a wrong number in an
 # explanation is worse than none.
 
 
@@ -226,7 +226,7 @@ _WAYS: dict[tuple[str, str], Callable[[Counts], Told]] = {
 """What to say of a profile's measure; for one that has no entry the default's is tried."""
 
 
-# What can be counted of one query's ranking: hits, ids, facts and labels, down to a metric's depth.
+# Counts of one query's ranking: hits, ids, facts and labels, down to a metric's depth.
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,7 +308,7 @@ class Counts:
         return sorted(zip(*(column.tolist() for column in columns), strict=True))
 
 
-# What a stage matched, under each profile: by the rule of the run, but for what belongs to the profile.
+# The matches of a stage under each profile: by the run's match rule, except where the profile defines its own.
 
 
 def rule_for(evaluation: EvaluationRecord, profile: str) -> MatchRule:

@@ -1,4 +1,4 @@
-"""Question after question, until there are no more or somebody leaves."""
+"""The chat loop: one question after another, until the input ends or the user leaves."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from raglift.records.rankings import Hit
 
 
-# Lines of whole words from a text that comes in pieces.
+# Word wrapping for a text that arrives in chunks.
 
 
 _AFTER_SPACE = re.compile(r"(?<=\s)")
@@ -64,7 +64,7 @@ class Wrapping:
         return f"\n{word}" if breaks else word
 
 
-# Lines about hits and figures, as the assistant and the walkthrough print them.
+# Lines about hits and scores, as the assistant and the walkthrough print them.
 
 
 _FEWEST_WORDS = 24
@@ -273,7 +273,7 @@ def _ending(answer: Answer) -> list[str]:
     return lines
 
 
-# Question after question, until there are no more or somebody leaves.
+# The chat loop: one question after another, until the input ends or the user leaves.
 
 
 _LEAVE = ("exit", "quit")

@@ -1,4 +1,4 @@
-"""The assistant without a screen: search, then answer from what was found."""
+"""The assistant's engine: search, then answer from the hits."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from raglift.records.rankings import Hit, Ranking, Trace
 
 
-# What the assistant returns: one turn a question.
+# The assistant's results: one turn per question.
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Turn:
         return text_of(self)
 
 
-# What an answer cites, and whether it says that it does not know.
+# An answer's citations, and whether it says that it does not know.
 
 
 # [1], [1, 3] and [1–3]; as some models write them, [passage 1] and 【1】
@@ -172,7 +172,7 @@ def cited_numbers(text: str) -> Iterator[int]:
                 yield from (int(first), int(last))
 
 
-# Which question of a labelled set somebody means.
+# Choice of a question of a labelled set from the user's input.
 
 
 _ALMOST_THE_SAME = 85.0
@@ -218,7 +218,7 @@ def _form(text: str) -> str:
     return form.rstrip(" ?") or form
 
 
-# The assistant without a screen: search, then answer from what was found.
+# The assistant's engine: search, then answer from the hits.
 
 
 METRICS = (HitRate, Precision, Recall, F1, RR, AP, NDCG)

@@ -1,4 +1,4 @@
-"""One model, asked step by step within one limit of cost."""
+"""The model calls of a generation, within one cost limit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from raglift.records.documents import Chunk
 
 
-# The styles of questions, and how many are wanted of each.
+# Question styles, and how many questions of each style are wanted.
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def _neighbours(letter: str) -> str:
     return ""
 
 
-# A model's quote to the place in the document where its words stand.
+# The location of a model's quote in the document.
 
 
 SHORTEST = 20  # bytes of UTF-8, in which seven Chinese characters are as long as twenty English letters
@@ -247,7 +247,7 @@ def _whole_words(text: str, start: int, end: int) -> Span:
     return start + len(inner) - len(inner.lstrip()), end - (len(inner) - len(inner.rstrip()))
 
 
-# One question on its way: the prompt for it, what the model wrote, and the checks by which it is kept.
+# One draft question: its prompt, the model's reply, and the checks it must pass.
 
 
 _BEST = 5
@@ -380,7 +380,7 @@ def checks_of(draft: Draft, passages: Passages, seed: int) -> Iterator[Check]:
         yield check((other,), False, "answered by a random passage")
 
 
-# One model, asked step by step within one limit of cost.
+# The model calls of a generation, within one cost limit.
 
 
 Form = TypeVar("Form", bound=BaseModel)

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from raglift.records.documents import Document
 
 
-# What came of writing questions as users get it: kept questions as queries, and queries as a file.
+# Results of question generation for users: accepted questions as queries, and queries as a file.
 
 
 _LINES = (".jsonl", ".ndjson")
@@ -134,7 +134,7 @@ def _anchored(documents: Sequence[Document]) -> Callable[..., Any]:
     return value_of
 
 
-# `generate()`: questions about a corpus, round after round, until there are enough or too many were tried.
+# `generate()`: questions about a corpus, in rounds, until there are enough or the limit of attempts is reached.
 
 
 MOST_TRIES = 3

@@ -1,4 +1,4 @@
-"""What came of writing questions, as frozen records."""
+"""Results of question generation, as frozen records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from raglift.records.dataset import Dataset
 
 
-# What is wrong with a question by its words alone; no model is asked.
+# Filters that need only a question's text; no model is called.
 
 
 _LEAST_LETTERS = 5
@@ -98,7 +98,7 @@ def _holds(passage: str, words: str) -> bool:
     return normalize(words) in normalize(passage)
 
 
-# What came of writing questions, as frozen records.
+# Results of question generation, as frozen records.
 
 
 SYNTHETIC = "synthetic"

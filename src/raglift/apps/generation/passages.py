@@ -1,4 +1,4 @@
-"""Passages drawn so that every sample is spread over all documents, and over each from its beginning to its end."""
+"""Sampling of passages, spread over all documents and over the whole length of each."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from raglift.records.labels import Fact, Passage
 
 
-# Passages that a question can be written about: whole sentences of documents, without those that carry nothing.
+# Passages that a question can be written about: whole sentences of documents that carry information.
 
 
 LEFT_OUT = {
@@ -194,7 +194,7 @@ def _stripped(text: str, start: int, end: int) -> Span:
     return start, start + len(inner.strip())
 
 
-# The passages of a corpus: which are related, which are others, and how hard BM25 finds them.
+# The passages of a corpus: related passages, distractors, and how hard they are for BM25.
 
 
 _NEAR = 2  # passages: one that is as near belongs to the same place
@@ -312,7 +312,7 @@ def _words(text: str) -> list[str]:
     return _WORD.findall(normalize(text))
 
 
-# Passages drawn so that every sample is spread over all documents, and over each from its beginning to its end.
+# Sampling of passages, spread over all documents and over the whole length of each.
 
 
 class Sampler:

@@ -1,4 +1,4 @@
-"""What is done with a test function when it is collected: its mark is read, and its queries become items."""
+"""Collection of a test function: its mark is read, and its queries become items."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from raglift.apps.pytest_integration.expectation import Expectation
 
 
-# The labelled set of a test, loaded once in a process.
+# The dataset of a test, loaded once per process.
 
 
 _LOADED = pytest.StashKey[dict[str, Dataset]]()
@@ -85,7 +85,7 @@ def _loaded(config: pytest.Config, source: Path) -> Dataset:
     return loaded[str(source)]
 
 
-# What is done with a test function when it is collected: its mark is read, and its queries become items.
+# Collection of a test function: its mark is read, and its queries become items.
 
 
 def prepare(metafunc: pytest.Metafunc) -> None:

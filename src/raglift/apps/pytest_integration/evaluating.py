@@ -1,4 +1,4 @@
-"""What a marked test expects is evaluated."""
+"""Evaluation of a marked test's expectations."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from raglift.records.dataset import Dataset
 
 
-# Saved evaluations that tests compare with: where they are, and how they are replaced.
+# Baselines: saved evaluations that tests compare with, where they are, and how they are replaced.
 
 
 UPDATE = "--raglift-update-baseline"
@@ -151,7 +151,7 @@ def _name(item: pytest.Item) -> str:
     return ".".join(filter(None, (of_class, name))) + (f"-{parameters}" if parameters else "")
 
 
-# What the fixture `raglift_evaluate` is: `rl.evaluate` on the test's labelled set, held to what its mark expects.
+# The fixture `raglift_evaluate`: `rl.evaluate` on the test's dataset, checked against its mark.
 
 
 _TIMED_QUERIES = 50

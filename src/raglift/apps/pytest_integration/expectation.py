@@ -1,4 +1,4 @@
-"""Which of pytest's items belong together: those that one test function became."""
+"""Groups of pytest items that come from one test function."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
-# What a test expects, as its mark `retrieval(…)` says it.
+# A test's expectations, as its mark `retrieval(…)` gives them.
 
 
 MARK = "retrieval"
@@ -263,7 +263,7 @@ ARGUMENTS = tuple(_CHECKS)
 """What a mark takes, by name."""
 
 
-# Which of pytest's items belong together: those that one test function became.
+# Groups of pytest items that come from one test function.
 
 
 FIXTURE = "raglift_evaluate"

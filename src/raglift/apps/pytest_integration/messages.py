@@ -1,4 +1,4 @@
-"""What a failed test says."""
+"""Messages of failed tests."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from raglift.results.evaluation import Evaluation
 
 
-# What a failed test says: the bounds that were not kept, the table, and the worst queries with what came back.
+# Message of a failed test: the bounds that failed, the table, and the worst queries with their hits.
 
 
 _WORST = 3
@@ -142,7 +142,7 @@ def _value(value: float) -> str:
     return "not known" if math.isnan(value) else f"{value:.4f}"
 
 
-# Items that are about one query each: the first to run asks the system, the others look at what it returned.
+# Items for single queries: the first one runs the system, the others read its results.
 
 
 _OUTCOMES = (Exception, pytest.skip.Exception, pytest.fail.Exception, pytest.xfail.Exception)
@@ -252,7 +252,7 @@ def _judge(item: pytest.Function, evaluation: Evaluation) -> None:
         item.add_report_section("call", "retrieval", query_text(evaluation, query.id))
 
 
-# Tracebacks that show what the user wrote: the test's line and, where a system failed, the system's own code.
+# Tracebacks of user code only: the test's line and, if a system failed, the system's own code.
 
 
 _RAGLIFT = Path(__file__).parents[2]

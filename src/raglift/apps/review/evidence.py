@@ -1,4 +1,4 @@
-"""What a person decides, as functions from a query to the query with the decision in its labels."""
+"""A reviewer's decisions, as functions from a query to the query with the decision in its labels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from raglift.records.labels import Query
 
 
-# How a chunk and the labels of its query meet: what a chunk is as a passage, and which passages it matches.
+# A chunk and the labels of its query: the chunk as a passage, and the passages it matches.
 
 
 RULE = MatchRule()
@@ -147,9 +147,9 @@ def _kept(query: Query, wanted: Callable[[Passage], bool]) -> Query:
     )
 
 
-# What a person decides, as functions from a query to the query with the decision in its labels. Every label that
-# results from a decision is a person's: its annotator is None. A query that cannot be changed in a way is refused
-# with a ConfigurationError that says why, and what to do first.
+# A reviewer's decisions, as functions from a query to the query with the decision in its labels. Every label that
+# results from a decision was made by a person: its annotator is None. A change that is not possible raises a
+# ConfigurationError that gives the reason and what to do first.
 
 
 def grade_chunk(query: Query, chunk: Chunk, grade: int, documents: Mapping[str, Document]) -> Query:

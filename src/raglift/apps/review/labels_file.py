@@ -1,4 +1,4 @@
-"""The file of labels under review: every save replaces the whole of it, and what others wrote there is never lost."""
+"""The file of labels under review: every save replaces the whole file, and changes by others are never lost."""
 
 from __future__ import annotations
 

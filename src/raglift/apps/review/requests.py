@@ -1,4 +1,4 @@
-"""Requests of the review page: who may ask, and what they do."""
+"""Requests of the review page: authorization and handlers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from raglift.records.documents import Chunk, Document
 
 
-# Who may ask: only the page, in the browser of whoever has the address that was printed.
+# Authorization: only the page may send requests, in a browser that has the printed address.
 
 
 LOOPBACK = "127.0.0.1"
@@ -149,7 +149,7 @@ def listen(port: int) -> socket.socket:
     return listener
 
 
-# What the page asks for, checked: which decision, about what, made on which version.
+# Validation of the page's requests: the decision, its subject, and the version it was made on.
 
 
 Operation = Callable[[Query], Query]

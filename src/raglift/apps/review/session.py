@@ -1,4 +1,4 @@
-"""A review under way: the queries as they are now, who may change what, and what is not saved yet."""
+"""A review session: the current queries, who may change what, and unsaved changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What trackers are told of evaluations, comparisons and sweeps."""
+"""Descriptions of evaluations, comparisons and sweeps for trackers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from raglift.sweep.result import SweepResult
 
 
-# What trackers are told of an evaluation and of a comparison.
+# Descriptions of evaluations and comparisons for trackers.
 
 
 _GROUPS = ("lift", "primary", "queries", "facts", "latency", "throughput", "index", "cost")
@@ -234,7 +234,7 @@ def _comparison_files(comparison: Comparison, names: Mapping[str, str], folder: 
     return page_or_why_not(lambda: comparison.report(folder / "report.html"))
 
 
-# What trackers are told of a sweep: the sweep, and under it each cell, measured or failed.
+# Descriptions of sweeps for trackers: the sweep and, below it, each cell, measured or failed.
 
 
 def sweep_record(result: SweepResult) -> Record:

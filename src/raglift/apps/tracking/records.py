@@ -1,4 +1,4 @@
-"""What must not be shown of addresses and messages: passwords in addresses, and keys of the environment."""
+"""Redaction of addresses and messages: passwords in addresses, and keys of the environment."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from raglift.records.metric import Metric
 
 
-# What a tracker is told of a result, in no tracker's terms, and where it can be found afterwards.
+# A tracker-independent description of a result, and where the result was published.
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class TrackedRun:
         return f"{self.tracker}: {self.project}, {self.name} ({self.id}){under}: {place}"
 
 
-# Names that every tracker takes: MLflow refuses `@`, parentheses and `=`, and W&B's charts stumble over them.
+# Names that every tracker accepts: MLflow refuses `@`, parentheses and `=`, and W&B's charts mishandle them.
 
 
 _LONGEST = 100
@@ -140,7 +140,7 @@ def _plain(text: str) -> str:
     return f"{encoded[: _LONGEST - 9].decode(errors='ignore')}_{digest}"
 
 
-# What must not be shown of addresses and messages: passwords in addresses, and keys of the environment.
+# Redaction of addresses and messages: passwords in addresses, and keys of the environment.
 
 
 _USER = re.compile(r"(?<=//)[^/\s]*@")  # to the last @: a password may have one too

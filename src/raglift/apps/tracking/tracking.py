@@ -1,4 +1,4 @@
-"""`track()`: a result to a tracker, all of it, or an error that says what is there."""
+"""`track()`: publish a result to a tracker completely, or raise an error that says what was published."""
 
 from __future__ import annotations
 

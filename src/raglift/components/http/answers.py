@@ -1,4 +1,4 @@
-"""From the JSON of an answer to chunks and scores: by the mapping's paths, else by the names that services use."""
+"""Parsing a JSON answer into chunks and scores: by the mapping's paths, otherwise by common field names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from raglift.components.http.mapping import FieldPath, ResponseFields
 
 
-# What an answer looks like, in few words: for a reader who has to write down where its hits are.
+# A short description of an answer's structure, for users who have to write a mapping.
 
 
 _MOST_FIELDS = 8
@@ -144,7 +144,7 @@ def suggestion(answer: Any) -> str:
     return ""
 
 
-# Single values of a hit, each read as what it should be: a text, an id, a place in a document, a score.
+# Typed values of a hit: a text, an id, a location in a document, a score.
 
 
 _MOST_CHARACTERS = 10**18
@@ -238,7 +238,7 @@ def is_integer(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-# From the JSON of an answer to chunks and scores: by the mapping's paths, else by the names that services use.
+# Parsing a JSON answer into chunks and scores: by the mapping's paths, otherwise by common field names.
 
 
 _LISTS = [

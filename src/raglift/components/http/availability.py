@@ -1,4 +1,4 @@
-"""Whether an HTTP service can be asked at all, found out once for all queries.
+"""Whether an HTTP service is available, checked once for all queries.
 
 `Availability` knows whether a connection can be made: a service may come up a little later, or go away.
 `CircuitBreaker` stops asking one that is there and answers nothing, as with a wrong key, or one that hangs.

@@ -1,4 +1,4 @@
-"""One request and its answer: bounded in time and size, and what goes wrong said in plain words."""
+"""One request and its answer: bounded in time and size, with plain error messages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from raglift.base.display import Secrets
 
 
-# Addresses of HTTP services: what is one, and what may be shown of it.
+# Addresses of HTTP services: validation and redaction.
 
 
 _SCHEMES = ("http://", "https://")
@@ -109,7 +109,7 @@ def _wrong(found: str, expected: str) -> ConfigurationError:
     return ConfigurationError(f"system: found {found}; expected {expected}")
 
 
-# Connections to one service: as many as there are queries under way, kept open between them.
+# The connection pool of one service: one connection per concurrent query, kept open between requests.
 
 
 _KEPT_OPEN = 30.0
@@ -187,7 +187,7 @@ def proxy_of(address: str) -> str | None:
     return found if not found or "://" in found else f"http://{found}"
 
 
-# One request and its answer: bounded in time and size, and what goes wrong said in plain words.
+# One request and its answer: bounded in time and size, with plain error messages.
 
 
 _READ_OF_A_FAILURE = 20_000

@@ -1,4 +1,4 @@
-"""A mapping's fields, checked by pydantic: every fault of every field, and of what the fields say together."""
+"""Validation of a mapping by pydantic: every fault of every field, and cross-field validation."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from raglift.base.validation import Keys
 
 
-# Requests as templates: the query and k are put in place as data, variables as texts of the environment. A template
-# is what JSON can hold. A text that is `{k}` becomes an integer; `{query}` and `{k}` inside a longer text are put
-# into that text. All of it happens in one pass and on values, never on JSON source: a query with quotes, braces or
-# `{k}` in it arrives as it is.
+# Request templates: the query and k are inserted as data, environment variables as texts. A template is a JSON value. A
+# text that is exactly `{k}` becomes an integer; `{query}` and `{k}` inside a longer text are inserted into that text.
+# This happens in one pass and on values, never on JSON source: a query that contains quotes, braces or `{k}` arrives
+# unchanged.
 
 
 QUERY, K = "{query}", "{k}"
@@ -169,7 +169,7 @@ class ResponseFields:
     """From a hit to a mapping of what else is known of it."""
 
 
-# `HttpMapping`: what is sent to an HTTP service, and where its hits are in the answer.
+# `HttpMapping`: the request to an HTTP service, and where the hits are in its answer.
 
 
 _WANTED = 'the fields of a mapping, as json: {question: "{query}", top: "{k}"}'
@@ -280,7 +280,7 @@ def _json_fields(file: Path) -> dict[str, Any]:
 _MOST_BYTES = 100_000
 
 
-# A mapping's fields, checked by pydantic: every fault of every field, and of what the fields say together.
+# Validation of a mapping by pydantic: every fault of every field, and cross-field validation.
 
 
 _METHODS = ("GET", "POST")

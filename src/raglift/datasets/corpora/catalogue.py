@@ -1,4 +1,4 @@
-"""The corpora that come with raglift, and where their texts are on this machine."""
+"""The bundled corpora, and where their texts are on this machine."""
 
 from __future__ import annotations
 

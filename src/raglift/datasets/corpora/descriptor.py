@@ -1,4 +1,4 @@
-"""What `corpus.toml` says about a corpus, read strictly."""
+"""The descriptor of a corpus, `corpus.toml`, read strictly."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _paragraph_end(lines: list[str], begin: int) -> int:
     return len(lines)
 
 
-# What `corpus.toml` says about a corpus, read strictly.
+# The descriptor of a corpus, `corpus.toml`, read strictly.
 
 
 DESCRIPTOR = "corpus.toml"

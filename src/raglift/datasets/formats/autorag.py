@@ -1,4 +1,4 @@
-"""AutoRAG: `qa.parquet`, and `corpus.parquet` beside it."""
+"""AutoRAG: `qa.parquet`, and `corpus.parquet` next to it."""
 
 from __future__ import annotations
 

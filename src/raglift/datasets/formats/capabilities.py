@@ -1,4 +1,6 @@
-"""Whether a dataset fits a format: what a format cannot hold is an error, never lost without a word."""
+"""Format capabilities: whether a dataset fits a format. What a format cannot represent is an error, never dropped
+silently.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`write_dataset`: a dataset to any of the formats, all of it or nothing."""
+"""`write_dataset`: write a dataset in any of the formats, atomically."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from raglift.records.labels import Query
 
 
-# Which formats there are, what each needs, and how one is recognized by its layout.
+# The supported formats, their requirements, and how each is recognized by its layout.
 
 
 FormatName = Literal["jsonl", "beir", "trec", "squad", "csv", "autorag", "llama-index"]
@@ -247,7 +247,7 @@ def _of_json(path: Path) -> FormatName:
     raise DatasetError(str(path), faults)
 
 
-# `write_dataset`: a dataset to any of the formats, all of it or nothing.
+# `write_dataset`: write a dataset in any of the formats, atomically.
 
 
 def write_dataset(

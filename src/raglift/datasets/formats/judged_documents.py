@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from raglift.records.documents import Document
 
 
-# Judgements of whole documents, as benchmarks make them, to facts and back. A relevant document is a fact, and its
-# passage is the document from its first character to its last: under containment every chunk of the document (of 20
-# characters or more) then lies inside the passage and matches. Under coverage the hits must together cover a part of
-# the document, by default half of it, which suits short documents only. A judged document without words cannot be
-# matched by its text, so its label is its id, as a chunk id; and so are all labels when no documents are at hand: the
-# hits are then taken to be the documents themselves.
+# Conversion between document-level relevance judgments (qrels) and facts. A relevant document is a fact, and its
+# passage is the whole document: under containment every chunk of the document (of 20 characters or more) lies inside
+# the passage and matches. Under coverage the hits must jointly cover a part of the document, by default half of it,
+# which suits only short documents. A judged document without text cannot be matched by its text, so its label is its
+# id, as a chunk id. The same holds for all labels if no documents are given: the hits are then assumed to be the
+# documents themselves.
 
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")

@@ -1,4 +1,4 @@
-"""What profiles of other tools share."""
+"""Shared by the profiles of other tools."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
 
 
-# What the profiles count: relevant hits and labels one by one, where the default credits facts. A label is a chunk
-# id, or the words of a passage at their place; every alternative of a fact is one, and the same label in two facts is
-# one label.
+# Counts of the profiles: single relevant hits and labels, where the default profile credits facts. A label is a chunk
+# id, or the text of a passage at its location; every alternative of a fact is one label, and the same label in two
+# facts counts once.
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +142,7 @@ def average_precision_of(hits: RelevantHits, match_table: MatchTable) -> Values:
     return per_query(sums_of_precision(hits, match_table), count_by_query(labels(match_table)[0], match_table))
 
 
-# What a profile is: another tool's conventions for the same measures.
+# Profiles: other tools' conventions for the same measures.
 
 
 Function = Callable[["MatchTable", "Metric"], "NDArray[np.float64]"]

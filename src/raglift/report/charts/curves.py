@@ -1,4 +1,4 @@
-"""Quality against a cost, with the systems that none beats in both."""
+"""Quality against a cost, with the Pareto front."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from raglift.records.metric import Metric
 
 
-# A metric over the depth at which it is taken, one line a stage or a system.
+# A metric over k, one line per stage or system.
 
 
 def over_k_of_evaluation(
@@ -146,7 +146,7 @@ def _ticks(last: int) -> list[int]:
     return [1, *(k for k in range(step, last + 1, step) if k > 1)]
 
 
-# Quality against a cost, with the systems that none beats in both.
+# Quality against a cost, with the Pareto front.
 
 
 _COSTS = {

@@ -1,4 +1,4 @@
-"""Which means and differences stand below each other: of stages, systems and tags."""
+"""Means and differences to draw below each other: of stages, systems and tags."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def _domain(marks: Sequence[dict[str, Any]], scale: Scale) -> list[float]:
     return [max(scale.bounds[0], low - air), min(scale.bounds[1], high + air)]
 
 
-# Which means and differences stand below each other: of stages, systems and tags.
+# Means and differences to draw below each other: of stages, systems and tags.
 
 
 _MOST_SYSTEMS = 40

@@ -1,4 +1,4 @@
-"""Where recall was lost, as a flow from all facts to those that were found."""
+"""Failure analysis as a flow from all facts to those that were found."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _lift_words(changes: Changes, places: NDArray[np.intp], mean: float) -> dict
     return {"q": plain(first.id), "t": plain(first.text), "c": f"{size} ({before} → {after})"}
 
 
-# Where recall was lost, as a flow from all facts to those that were found.
+# Failure analysis as a flow from all facts to those that were found.
 
 
 _BAND = 150.0

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from raglift.records.metric import Metric
 
 
-# How charts look: one set of colours and fonts, on light and on dark ground.
+# The theme of charts: one set of colours and fonts, for light and dark backgrounds.
 
 
 WIDTH = 620
@@ -86,7 +86,7 @@ def themed(chart: Any, description: str) -> alt.LayerChart:
     return told
 
 
-# What charts have in common: their data, their texts, and how figures are written.
+# Shared by charts: their data, their texts, and number formats.
 
 
 LONGEST = 160

@@ -1,4 +1,4 @@
-"""The page of one evaluation: what the reranker did, where recall is lost, and every query."""
+"""The page of one evaluation: the effect of the reranker, the failure analysis, and every query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The queries one by one, gathered from what was measured."""
+"""The data of the query browser, collected from the results."""
 
 from __future__ import annotations
 

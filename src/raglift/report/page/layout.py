@@ -1,4 +1,4 @@
-"""What the template of a page lays out: cells with their bars, charts as JSON, headings with their anchors."""
+"""The template data of a page: cells with their bars, charts as JSON, headings with their anchors."""
 
 from __future__ import annotations
 

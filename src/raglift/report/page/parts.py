@@ -1,4 +1,4 @@
-"""The differences of systems in every metric, beside the one that decides."""
+"""The differences between systems in every metric besides the primary one."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from raglift.stats.paired_tests import PairedDifference
 
 
-# Figures as cells of a page's tables: the text that a terminal shows, its meaning, and a small bar.
+# Figures as cells of a page's tables: the same text as on a terminal, its emphasis, and a small bar.
 
 
 def mean_cell(metric: Metric, mean: float, interval: Interval | None, *, truncated: bool = False) -> Cell:
@@ -241,7 +241,7 @@ def method_section(method: Method | None, metrics: Sequence[Metric], *, correcte
     return Section("Method", tuple(filter(None, paragraphs)), (table,), folded=True)
 
 
-# What was measured and how: the system, the questions, the rule, the machine, the date.
+# Settings of the measurement: the system, the questions, the match rule, the machine, the date.
 
 
 _AROUND = ("python", "machine", "system", "processor", "cores")
@@ -361,7 +361,7 @@ def _machine(environment: Mapping[str, str]) -> str:
     return ", ".join(part for part in (*parts, environment.get("system")) if part)
 
 
-# The differences of systems in every metric, beside the one that decides.
+# The differences between systems in every metric besides the primary one.
 
 
 _ROOM = 80

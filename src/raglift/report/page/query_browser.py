@@ -1,4 +1,4 @@
-"""The queries of a page, one by one."""
+"""The query browser of a page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from raglift.records.labels import Passage
 
 
-# The queries one by one: what each needs, what each stage returned, and what matched.
+# The query browser: the facts of each query, the hits of each stage, and their matches.
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class DrillDown:
     """What was left out to keep the page small."""
 
 
-# How the queries one by one fit into a page: what is left out first when there is no room.
+# The size budget of the query browser: what is left out first if the page would be too large.
 
 
 CAPABILITIES = 3_800_000

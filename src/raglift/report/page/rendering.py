@@ -1,4 +1,4 @@
-"""Pages as one HTML file: everything inlined, nothing asked of a network, no text taken for markup."""
+"""Pages as one HTML file: everything inlined, no network requests, every text escaped."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from raglift.report.page.query_browser import DrillDown, QueryDetail, ShownHit, ShownMatch, ViewDetail
 
 
-# Styles and scripts that stand in a page itself, allowed by their hashes and nothing else.
+# Inlined styles and scripts, allowed by their hashes only.
 
 
 REPORT = "raglift.report.page"
@@ -60,7 +60,7 @@ def source_hash(block: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(block.encode()).digest()).decode()}'"
 
 
-# The queries one by one as a page carries them: JSON, packed.
+# The data of the query browser in a page: compressed JSON.
 
 
 _DIGITS = 4
@@ -154,7 +154,7 @@ def _number(value: float | None) -> float | None:
     return int(rounded) if rounded.is_integer() else rounded
 
 
-# Pages as one HTML file: everything inlined, nothing asked of a network, no text taken for markup.
+# Pages as one HTML file: everything inlined, no network requests, every text escaped.
 
 
 GENERATOR = "raglift report"

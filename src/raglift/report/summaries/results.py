@@ -1,4 +1,4 @@
-"""One query's metrics under every profile in short, for a discussion of two tools' numbers."""
+"""Summary of one query's metrics under every profile."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from raglift.records.metric import Metric
 
 
-# One system in short: what the reranker did, where recall is lost, and the queries that moved most.
+# Summary of one system: the effect of the reranker, the failure analysis, and the queries that changed most.
 
 
 def evaluation_summary(evaluation: EvaluationRecord, primary: Metric | str | None = None) -> Document:
@@ -147,7 +147,7 @@ def _moved(lift: LiftRecord) -> Iterator[Section]:
             yield Section(f"Queries of which reranking {verb} {name} most: {len(rows)}", tables=(table,), folded=True)
 
 
-# Several systems in short: which differ, at what cost, and the queries that got worse.
+# Summary of several systems: which differ, at what cost, and the regressed queries.
 
 
 _SHOWN = 3
@@ -252,7 +252,7 @@ def _regressions(comparison: ComparisonRecord, system: str) -> Table | None:
     return Table(f"{comparison.baseline} → {system}", columns, tuple(rows), words=(0, 1))
 
 
-# Diagnoses in short: what became of each fact, and why one query scored what it did.
+# Summaries of analyses: the failure analysis, and the explanation of one query's score.
 
 
 def failure_analysis_summary(losses: FailureAnalysisRecord) -> Document:
@@ -328,7 +328,7 @@ def _values(explanation: ExplanationRecord) -> Table:
     return Table("The metrics of this query", ("metric", "value"), tuple(rows))
 
 
-# One query's metrics under every profile in short, for a discussion of two tools' numbers.
+# Summary of one query's metrics under every profile.
 
 
 def conventions_summary(found: MetricsExplanationRecord) -> Document:

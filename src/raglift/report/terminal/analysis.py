@@ -1,4 +1,4 @@
-"""Cost beside quality: latency and throughput per stage as a table, the index and the bill as lines."""
+"""Cost against quality: latency and throughput per stage as a table, index and provider costs as lines."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from raglift.rendering.document import Part, Table
 
 
-# Diagnoses as plain text: where recall was lost, what a perfect reranker could reach, why one query scored so.
+# Analyses as plain text: the failure analysis, the upper bound of reranking, the explanation of one query.
 
 
 _EXCERPT = 60
@@ -119,7 +119,7 @@ def _named(loss: OutcomeFacts) -> str:
     return ", ".join(loss.query_ids[:shown]) + more
 
 
-# A metric over k in a line of blocks.
+# A metric over k as a sparkline of block characters.
 
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -183,7 +183,7 @@ def _measure(evaluation: EvaluationRecord) -> Metric | None:
     return min(measures, key=lambda measure: measure.name != "ndcg", default=None)
 
 
-# Cost beside quality: latency and throughput per stage as a table, the index and the bill as lines.
+# Cost against quality: latency and throughput per stage as a table, index and provider costs as lines.
 
 
 _FROM_CACHE = "from the cache"

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from raglift.stats.paired_tests import PairedDifference
 
 
-# Slices by tag, and cost beside quality, as tables.
+# Slices by tag, and cost against quality, as tables.
 
 
 _FEW = "‡"

@@ -1,4 +1,4 @@
-"""Reranker lift as a table, with the queries that moved most."""
+"""Reranker lift as a table, with the queries that changed most."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def _lift_cell(evaluation: EvaluationRecord, metric: Metric) -> Cell:
     return lifted(f"{lift:+.4f}".replace("-0.0000", "+0.0000"), lift, counts=counts)
 
 
-# Reranker lift as a table, with the queries that moved most.
+# Reranker lift as a table, with the queries that changed most.
 
 
 _BESIDE = 30

@@ -1,4 +1,4 @@
-"""Labels as other tools take them: ids with grades, whatever the labels of a dataset are about."""
+"""Labels for other tools: ids with grades, for any type of label."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from raglift.records.rankings import Inventory
 
 
-# Where tools that know ids alone compute other values than raglift, and why.
+# Where tools that work only with ids compute different values from raglift, and why.
 
 
 _SEVERAL_CHUNKS = "facts that more than one chunk stands for (there each of these is a relevant item of its own)"

@@ -1,6 +1,6 @@
 """JSON Lines: one object a query with its hits, or one object a hit; and labels, one object each.
 
-As in the other text form, Arrow reads what is regular, and what is not is read line by line.
+As in the other text format, Arrow reads regular files, and other files are read line by line.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lines of columns separated by white space, as TREC's: in bulk where they are regular, else one by one."""
+"""Lines of columns separated by white space, as TREC's: read in bulk if they are regular, otherwise one by one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Codes = NDArray[np.signedinteger[Any]]
 
 
-# Files in blocks of whole lines, unpacked on the way, so that a large one never lies in memory as text.
+# Reading files in blocks of whole lines, decompressed on the fly, so that a large file is never in memory as text.
 
 
 BLOCK = 2**21
@@ -157,7 +157,7 @@ def enough(location: Location, expected: str) -> bool:
     return True
 
 
-# The hits of a file as columns, and the order in which they are ranked: no object for a hit.
+# The hits of a file as columns, and their ranking order, without an object per hit.
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,7 +258,7 @@ def _sorted_places(texts: Sequence[str]) -> list[int]:
     return sorted(range(len(texts)), key=texts.__getitem__)
 
 
-# Hits and labels one by one, each with its place: slow, and able to say of everything where it stands.
+# Reading hits and labels one by one, each with its line: slow, but every fault has a position.
 
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
@@ -345,9 +345,9 @@ def grade_of(text: str) -> int | str:
     return int(text) if _INTEGER.fullmatch(text) else text
 
 
-# Lines of columns with white space between them, as TREC's: in bulk where they are as they should be, else one by
-# one. Arrow reads what is regular. Wherever it finds something that it cannot read, or that is read otherwise than
-# `trec_eval` reads it, the file is read again line by line, and that is what says what is wrong, or that nothing is.
+# Lines of columns separated by white space, as TREC's: read in bulk if they are regular, otherwise one by one. If Arrow
+# finds something that it cannot read, or would read differently from `trec_eval`, the file is read again line by line,
+# and that pass reports the faults, if there are any.
 
 
 _TO_SPACES = bytes.maketrans(b"\t\v\f\r", b"    ")

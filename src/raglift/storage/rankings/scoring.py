@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from raglift.storage.rankings.read import FileRankings
 
 
-# Whether runs by the same labels differ: each against the first, query by query.
+# Whether runs scored by the same labels differ: each compared with the first, per query.
 
 
 @dataclass(frozen=True)

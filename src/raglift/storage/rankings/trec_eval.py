@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
 
 
-# What trec_eval calls its measures, in what order it prints them, and which of raglift's metric each is.
+# The names of trec_eval's measures, their order in its output, and the corresponding raglift metrics.
 
 
 Version = Literal[9, 10]
@@ -274,7 +274,7 @@ def _of_metric(metric: Metric, version: Version) -> Column:
     return Column(str(metric), "", metric=metric)
 
 
-# What trec_eval makes of the values of queries: raglift's metrics and counts, summed up as it sums them up.
+# trec_eval's aggregates: raglift's metrics and counts, aggregated as trec_eval aggregates them.
 
 
 COUNTS = ("num_q", "num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret")

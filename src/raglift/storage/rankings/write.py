@@ -1,4 +1,4 @@
-"""Rankings as other tools take them: ids with scores, each id once."""
+"""Rankings for other tools: ids with scores, each id once."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from raglift.storage.rankings.forms import Form
 
 
-# Scores that bring hits into raglift's order wherever they are sorted by score. trec_eval sorts by score, which it
-# reads in single precision, and orders equal scores by id. So what is written descends strictly in single precision:
-# then every tool has the same order, whatever it does about ties.
+# Scores that reproduce raglift's order in tools that sort by score. trec_eval sorts by score, which it reads in single
+# precision, and orders equal scores by id. So the written scores descend strictly in single precision: then every tool
+# has the same order, however it breaks ties.
 
 
-# Smaller numbers than this some programs take for 0
+# Some programs read smaller numbers than this as 0
 _SMALLEST = np.finfo(np.float32).smallest_normal
 
 
@@ -229,7 +229,7 @@ def _write_parquet(path: Path, columns: Mapping[str, str], rows: Iterator[tuple[
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
 
 
-# Rankings as other tools take them: ids with scores, each id once.
+# Rankings for other tools: ids with scores, each id once.
 
 
 class ScoredIds(NamedTuple):

@@ -1,4 +1,4 @@
-"""The fields of a sweep as pydantic checks them, each turned into its shortest form."""
+"""The pydantic models of a sweep's fields, each converted to its canonical form."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ from raglift.sweep.specification.values import (
     told,
 )
 
-# What the fields of a sweep must be together; each fault is noted where the user would mend it.
+# Cross-field validation of a sweep; each fault is reported where the user would fix it.
 
 
 DEFAULT_CHUNKER = "recursive:1000/100"
@@ -189,7 +189,7 @@ def _note_threshold(values: Mapping[str, Any], note: Note) -> None:
         note(("match_threshold",), found, expected)
 
 
-# The fields of a sweep as pydantic checks them, each turned into its shortest form.
+# The pydantic models of a sweep's fields, each converted to its canonical form.
 
 
 _DEFAULT_RETRIEVER = "dense"

@@ -1,4 +1,4 @@
-"""`Sweep`: what is to be measured, as the user writes it."""
+"""`Sweep`: the user's specification of what to measure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sweep's fields, checked: every fault of every field, and of what the fields say together."""
+"""Validation of a sweep: every fault of every field, and cross-field validation."""
 
 from __future__ import annotations
 
