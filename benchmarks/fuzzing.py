@@ -1,10 +1,10 @@
 """Damaged input for everything in raglift that reads: as many examples as asked for, over all readers alike.
 
 The readers, and what is done to their input, are those of `tests/fuzzing`, whose tests make a bounded number of
-attempts; here Hypothesis draws others for each chunk of a reader's examples. A chunk that is done stands in
-`chunks.jsonl`, so a run that was stopped goes on where it was, and one with more examples adds to it; a chunk with
-faults is run again. What breaks a reader is kept in `faults/`, the smallest input for each kind; a process that dies
-or hangs is a fault, too. Hypothesis comes with the `dev` extra. Run it as
+attempts; here Hypothesis draws others for each chunk of a reader's examples. A chunk that is done is in `chunks.jsonl`,
+so a run that was stopped resumes where it stopped, and one with more examples adds to it; a chunk with faults is run
+again. What breaks a reader is kept in `faults/`, the smallest input for each kind; a process that dies or hangs is a
+fault, too. Hypothesis comes with the `dev` extra. Run it as
 
     python benchmarks/fuzzing.py --examples 1000000 [--processes 2] [--readers 'documents*'] [--out runs/fuzzing]
 """

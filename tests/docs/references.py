@@ -132,7 +132,7 @@ def _signature(name: str, value: Any) -> str:
 
 
 def _parameter(parameter: inspect.Parameter) -> str:
-    """One parameter as it stands in the code, where annotations are texts already."""
+    """One parameter unchanged in the code, where annotations are texts already."""
     name = str(parameter.replace(annotation=parameter.empty, default=parameter.empty))
     annotation = "" if parameter.annotation is parameter.empty else f": {parameter.annotation}"
     return name + annotation + ("" if parameter.default is parameter.empty else f" = {parameter.default!r}")

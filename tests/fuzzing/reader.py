@@ -26,7 +26,7 @@ Damage = Mapping[str, bytes | None]
 """The new bytes of files by their paths in the folder; None for one that is gone."""
 
 CANARY = "canary-7f3a"
-"""What stands in `canary.txt` beside the folder: nothing that is read may lead there."""
+"""What is in `canary.txt` beside the folder: nothing that is read may lead there."""
 _LONGEST_MESSAGE = 40_000
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\)|File \"[^\"]+\", line \d+, in ")
 

@@ -177,7 +177,7 @@ class OpenAIEmbedder:
         return len(text) > _MOST_CHARACTERS or load_encoding(DEFAULT_ENCODING).count(text) > self._limit
 
     def _sent(self, text: str) -> str:
-        """Return what is sent for a text: its beginning, a space for an empty one (OpenAI refuses empty texts)."""
+        """Return what is sent for a text: its prefix, a space for an empty one (OpenAI refuses empty texts)."""
         if self._limit is not None and self._is_cut(text):
             text = _beginning(text, self._limit)
         return encodable(text) or " "
@@ -259,7 +259,7 @@ def count_tokens(text: str) -> int:
 
 
 def _beginning(text: str, limit: int) -> str:
-    """Return the longest beginning of a text that surely has at most `limit` tokens, and 100,000 characters."""
+    """Return the longest prefix of a text that surely has at most `limit` tokens, and 100,000 characters."""
     encoding = load_encoding(DEFAULT_ENCODING)
     text = text[:_MOST_CHARACTERS]
     edges = encoding.edges(text)

@@ -1,9 +1,9 @@
 """Haystack retrievers, rankers and pipelines as raglift stages.
 
 A pipeline is opened: the components through which its documents pass one after the other, after the retriever or
-joiner, become rerank stages. What leads to the first ranking runs as a pipeline of its own, a copy of the graph without
-what comes later, so that no generator is called. The user's objects are never changed: depth is passed at run time, or
-set on copies.
+joiner, become rerank stages. The part up to the first ranking runs as a pipeline of its own, a copy of the graph
+without what comes later, so that no generator is called. The user's objects are never changed: depth is passed at run
+time, or set on copies.
 
 Haystack is imported only when one of its objects is at hand.
 """
@@ -249,7 +249,7 @@ def _opened(pipeline: Any) -> tuple[_Source, list[Any]]:
 
 
 def _above(graph: Any, name: str) -> set[str]:
-    """Return the components from which something leads to one."""
+    """Return the components that are connected to one."""
     found: set[str] = set()
     waiting = [name]
     while waiting:
@@ -416,8 +416,8 @@ class _Candidates:
         """Return what the component gave back.
 
         A document whose text and metadata are as they were is its chunk again. A changed text keeps the id and the
-        document, and has offsets only where it stands in the old one, once. A document that was not handed over is a
-        new chunk. Scores count where the component set any: else they are those of the stage before.
+        document, and has offsets only if it occurs exactly once in the old one. A document that was not handed over is
+        a new chunk. Scores count where the component set any: else they are those of the stage before.
         """
         places = [self._place_of(document) for document in outputs]
         before = [None if place is None else self.documents[place].score for place in places]

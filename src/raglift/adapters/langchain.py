@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 _SHOWN = ("vectorstore", "model", "embeddings")
-"""Fields that tell two objects of one class apart; shown as a model name or a class name, never as a repr."""
+"""Fields that distinguish two objects of one class; shown as a model name or a class name, never as a repr."""
 
 
 def is_langchain(obj: Any) -> bool:

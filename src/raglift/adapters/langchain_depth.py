@@ -227,7 +227,7 @@ def resolved(part: Any) -> Any:
 
 
 def _retrieving_step(part: Any) -> int | None:
-    """Return the place of the one step of a RunnableSequence (`retriever | function`) that retrieves.
+    """Return the position of the one step of a RunnableSequence (`retriever | function`) that retrieves.
 
     None where the part is no sequence, or where no step, or more than one, is known to retrieve.
     """

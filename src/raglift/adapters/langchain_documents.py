@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 _MARK = "_raglift_chunk"
-"""Metadata key under which a document carries its place in the candidate list through a compressor."""
+"""Metadata key of a document's position in the candidate list through a compressor."""
 _DOC_KEYS = ("doc_id", "document_id", "source", "file_name")
 _SCORE_KEYS = ("relevance_score", "query_similarity_score", "score")
 
@@ -143,9 +143,8 @@ class Candidates:
         """Return what the compressor made of the candidates, in its order.
 
         - A candidate whose text is unchanged is the same chunk, with its id, offsets and document.
-        - A candidate whose text was changed keeps id and document, and has offsets only where the new text
-          stands in the old one, once; if the compressor made several pieces of it, the further ones get ids of
-          their own.
+        - A candidate whose text was changed keeps id and document, and has offsets only where the new text is in the
+          old one, once; if the compressor made several pieces of it, the further ones get ids of their own.
         - Anything else is a new chunk.
 
         The same piece of a candidate is kept once.

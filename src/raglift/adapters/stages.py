@@ -74,7 +74,7 @@ class Policy:
     retries: int = 2
     """How often a call that failed for a passing reason (connection, 429, 5xx) is made again, with backoff."""
     on_error: Literal["keep", "raise"] = "keep"
-    """`keep` counts a failed query as 0 and goes on; `raise` stops."""
+    """`keep` counts a failed query as 0 and continues; `raise` stops."""
     progress: bool | None = None
     """Whether to show progress; None decides by the terminal."""
 
@@ -105,7 +105,7 @@ def place_in(chunk: Chunk, piece: str) -> tuple[int | None, int | None]:
         piece: the text that is left.
 
     Returns:
-        Its first character, and one past its last, in the document's text. Both None where the chunk's own place is
+        Its first character, and one past its last, in the document's text. Both None where the chunk's own location is
         not known or not as long as its text, and where the piece is empty, is not in it, or is in it more than once.
     """
     at = chunk.text.find(piece) if piece else -1

@@ -152,7 +152,7 @@ def halves(queries: Sequence[Query], seed: int) -> tuple[list[int], list[int]]:
         seed: of the shuffling.
 
     Returns:
-        The places of the queries of each half, in rising order; the first half is never the smaller.
+        The indices of the queries of each half, in rising order; the first half is never the smaller.
     """
     frequency = Counter(tag for query in queries for tag in set(query.tags))
     groups: dict[tuple[str, ...], list[int]] = {}

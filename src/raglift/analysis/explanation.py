@@ -149,7 +149,7 @@ def _is_told(measure: Measure) -> bool:
 
 
 def _overlaps(query: Query, number: int, judged: MatchTable, text: Text) -> dict[int, list[Overlap]]:
-    """Return the pieces of each rank of one of the rankings that were judged."""
+    """Return the overlaps of each rank of one of the matched rankings."""
     overlaps, satisfied = judged.overlaps, judged.satisfied
     news = set(zip(satisfied.fact.tolist(), satisfied.passage.tolist(), satisfied.rank.tolist(), strict=True))
     first_fact = int(judged.facts.first_of_query(np.array([number]))[0])

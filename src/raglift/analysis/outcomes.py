@@ -55,7 +55,7 @@ class FailureAnalysisRecord:
     chunks_known: bool
     """Whether it is known what the chunks of the index allow; else `missed` stands for the last two outcomes."""
     label_sources: LabelSources = PEOPLE
-    """Who gave the labels that it rests on."""
+    """Label provenance: who made the labels."""
 
     def of(self, outcome: str, stage: str | None = None) -> OutcomeFacts:
         """Return one entry; one of no facts when there is none."""
@@ -188,7 +188,7 @@ def _failure_analysis(
 
 
 _DETAIL = " — "
-"""What stands after it is of one query, in raglift's own errors."""
+"""The part after it is specific to one query, in raglift's own errors."""
 _TRIES = re.compile(r" \(tried \d+ times\)$")
 _LONG_QUOTE = re.compile(r"'[^']{24,}'|\"[^\"]{24,}\"")
 _NUMBER = re.compile(r"\b(?:0x[0-9a-fA-F]+|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|\d[\d.,]{2,}\d)\b")

@@ -162,7 +162,7 @@ def within_reach(metric: Metric, difference: PairedDifference) -> PairedDifferen
 
 
 def minimum_detectable_effect(values: NDArray[np.float64], method: Method, tests: int) -> float | None:
-    """Return the smallest difference that so many queries show four times in five; None where that cannot be told.
+    """Return the minimum detectable effect at 80% power; None if it is unknown.
 
     Args:
         values: the differences.

@@ -52,7 +52,7 @@ class EvaluationRecord:
 
     @property
     def label_sources(self) -> LabelSources:
-        """Who gave the labels that its figures rest on: people, and which models."""
+        """Label provenance: people, or which models, made the labels."""
         return self.dataset.label_sources
 
     @property
@@ -77,7 +77,7 @@ class EvaluationRecord:
 
         The pair is the same query, the same candidates and the same k. A reranker that returned fewer hits than k
         whatever it was given has no fair pair at that k, and neither has a system of one stage. At a token budget the
-        reranked candidates fill another beginning; there is no fair pair where any stage could not fill the budget.
+        reranked candidates fill a different prefix; there is no fair pair where any stage could not fill the budget.
         """
         metric = as_metric(metric)
         before = self.scores.of(self.before, metric)
@@ -164,8 +164,7 @@ class ComparisonRow:
     p_holm: float | None = None
     """The p-value, corrected by Holm over the systems; on the primary metric only."""
     minimum_detectable_effect: float | None = None
-    """The smallest difference that so many queries show four times in five, at the level that Holm asks of the first of
-    all systems; on the primary metric only."""
+    """The minimum detectable effect at 80% power, at Holm's strictest level; on the primary metric only."""
     verdict: str | None = None
     """`better`, `worse` or `not significant`, by `p_holm`; on the primary metric only."""
     exploratory: bool = True
@@ -234,7 +233,7 @@ class ComparisonRecord:
 
     @property
     def label_sources(self) -> LabelSources:
-        """Who gave the labels that its figures rest on: people, and which models."""
+        """Label provenance: people, or which models, made the labels."""
         return self.evaluation(self.baseline).dataset.label_sources
 
     @property
@@ -308,7 +307,7 @@ class LiftRow:
     difference: PairedDifference | None
     """After minus before; None where there is no fair pair."""
     minimum_detectable_effect: float | None = None
-    """The smallest difference that so many queries show four times in five; on the primary metric only."""
+    """The minimum detectable effect at 80% power; on the primary metric only."""
     verdict: str | None = None
     """`better`, `worse` or `not significant`; on the primary metric only."""
     exploratory: bool = True
@@ -356,7 +355,7 @@ class LiftRecord:
 
     @property
     def label_sources(self) -> LabelSources:
-        """Who gave the labels that its figures rest on: people, and which models."""
+        """Label provenance: people, or which models, made the labels."""
         return self.evaluation.dataset.label_sources
 
     def row(self, metric: Metric | str | None = None) -> LiftRow:
@@ -420,7 +419,7 @@ class TagSlicesRecord:
     method: Method
     """How intervals and p-values were computed."""
     label_sources: LabelSources = PEOPLE
-    """Who gave the labels that it rests on."""
+    """Label provenance: who made the labels."""
 
     @property
     def tags(self) -> tuple[str | None, ...]:
@@ -463,7 +462,7 @@ class TradeoffRecord:
     systems: tuple[SystemCost, ...]
     """In the order of the comparison."""
     label_sources: LabelSources = PEOPLE
-    """Who gave the labels that it rests on."""
+    """Label provenance: who made the labels."""
 
     @property
     def front(self) -> tuple[str, ...]:

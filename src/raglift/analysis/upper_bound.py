@@ -1,5 +1,4 @@
-"""Upper bounds: the best recall that the chunks of an index allow, and the best score of a reranker on the candidates.
-"""
+"""Upper bounds: the recall that the chunks of an index allow, and the best score of a reranker on the candidates."""
 
 from __future__ import annotations
 
@@ -125,7 +124,7 @@ Requirement: TypeAlias = "Sequence[Alternative]"
 
 @dataclass(frozen=True)
 class Best:
-    """What can be reached at best."""
+    """The upper bound."""
 
     facts: int
     """The most facts that k chunks can satisfy; where it is not exact, never less than that."""
@@ -325,7 +324,7 @@ def _alternative(
 
 
 def serves(inventory: Inventory, rule: MatchRule) -> bool:
-    """Whether an inventory has every chunk of the index that a rule could match to a passage."""
+    """Whether the chunks that overlap passages include every chunk of the index that a rule could match."""
     if rule.mode == "fuzzy" or rule.minimum_length < inventory.minimum_length:
         return False
     return rule.unicode_folding == inventory.unicode_folding
@@ -336,12 +335,12 @@ def attainable_facts(
 ) -> NDArray[np.bool_] | None:
     """Return, for each fact of the labelled queries, whether all chunks together satisfy it.
 
-    None where that is not known: the chunks are not, or the rule matches what the inventory did not look for (it is
+    None where that is not known: the chunks are not, or the rule matches chunks that were not searched for (it is
     fuzzy, or folds texts in another way, or lets shorter chunks match).
 
     Args:
         queries: the labels.
-        inventory: the chunks that touch a passage.
+        inventory: the chunks that overlap a passage.
         rule: what counts as a match.
     """
     if inventory is None or not serves(inventory, rule):
@@ -386,7 +385,7 @@ class HeadroomRecord:
     exact: NDArray[np.bool_]
     """Whether both are exact for the query; else they are upper bounds, shown as ≤."""
     label_sources: LabelSources = PEOPLE
-    """Who gave the labels that it rests on."""
+    """Label provenance: who made the labels."""
 
     @property
     def mean_recall(self) -> float:
@@ -409,8 +408,8 @@ def headroom(evaluation: EvaluationRecord, k: int | None = None) -> HeadroomReco
 
     Recall@k is that of the k candidates that satisfy most facts. NDCG@k is bounded by placing each fact with its best
     grade at the earliest free position at which enough candidates can have come before, better grades first. A ranking
-    is made in that order and scored; where it reaches the bound, as it does when each candidate proves one fact, the
-    bound is exact.
+    is made in that order and scored; if it attains the bound, as it does when each candidate proves one fact, the bound
+    is exact.
 
     Args:
         evaluation: what was measured.

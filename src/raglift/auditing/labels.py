@@ -86,7 +86,7 @@ def _seeds(text: str) -> list[int]:
 
 
 def _candidates(found: Occurrences, origin: NDArray[np.int64], document: int) -> list[tuple[int, _Candidate]]:
-    """Return the best place of each text in one document: where most seeds agree, those that are rare there first."""
+    """Return the best location of each text in one document: where most seeds agree, rare seeds first."""
     if not len(found.pattern):
         return []
     text, offset = origin[found.pattern, 0], found.position - origin[found.pattern, 1]
@@ -107,7 +107,7 @@ def _candidates(found: Occurrences, origin: NDArray[np.int64], document: int) ->
 def _compare(
     wanted: list[str], candidates: list[list[_Candidate]], documents: Sequence[Document]
 ) -> list[Nearest | None]:
-    """Compare the texts with what stands at their candidates, one document after the other."""
+    """Compare the texts with the text at their candidates, one document after the other."""
     best: list[Nearest | None] = [None] * len(wanted)
     flat = sorted((each.document, number, each.offset) for number, of in enumerate(candidates) for each in of)
     current, source = -1, normalize_with_offsets("")
@@ -154,7 +154,7 @@ _MOST_COMPARED = 20
 
 @dataclass(frozen=True)
 class Label:
-    """One passage of a fact, and where it stands in the labels."""
+    """One passage of a fact, and its location in the labels."""
 
     query: int
     """Index of its query."""
@@ -216,7 +216,7 @@ def find_whereabouts(
 
 
 def whereabouts(table: Places, passages: int, documents: Sequence[Document]) -> list[Whereabouts]:
-    """Return the places of each passage."""
+    """Return the locations of each passage."""
     bounds = np.searchsorted(table.passage, np.arange(passages + 1)).tolist()
     found = []
     for first, last in pairwise(bounds):
@@ -335,7 +335,7 @@ def _key(passage: Passage, unicode_folding: bool) -> _Key:
 
 
 def _share(one: _Key, other: _Key, places: Sequence[Place], others: Sequence[Place]) -> bool:
-    """Whether two passages share characters: by their places, or where these are not known, by their texts."""
+    """Whether two passages share characters: by their locations, or where these are not known, by their texts."""
     if one[0] is not None or other[0] is not None:
         return one[0] == other[0]
     if places and others:

@@ -59,7 +59,7 @@ lie inside it; in none."""
 
 @dataclass(frozen=True)
 class Place:
-    """A place in a document."""
+    """A location in a document."""
 
     doc_id: str
     """The document."""
@@ -76,7 +76,7 @@ class Nearest:
     place: Place
     """Where it is."""
     text: str
-    """What stands there."""
+    """The text found there."""
     likeness: float
     """From 0 to 1: rapidfuzz's partial ratio of the normalized texts."""
 

@@ -136,15 +136,15 @@ def beside(target: Path) -> Iterator[Path]:
 
 
 def put_folder(written: Path, target: Path, *, overwrite: bool) -> None:
-    """Move a folder to its place; whatever stands there comes back when that fails.
+    """Move a folder to its place; whatever is there comes back when that fails.
 
-    Where the system can exchange two folders (Linux, macOS), there is one at the place at every moment. Elsewhere a
-    process can be killed in between; then `beside` puts back what stood there.
+    Where the system can exchange two folders (Linux, macOS), the destination exists at every moment. Elsewhere a
+    process can be killed in between; then `beside` puts back what was there.
 
     Args:
         written: the whole folder, in one of `beside`.
-        target: its place.
-        overwrite: whether what stands there may be replaced; an empty folder always may.
+        target: its location.
+        overwrite: whether what is there may be replaced; an empty folder always may.
 
     Raises:
         OSError: it cannot be moved.
@@ -219,7 +219,7 @@ def _remove_dead(left: Path, target: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder of ours as far as that is possible; its mark goes last, so that another process can go on."""
+    """Remove a folder of ours as far as that is possible; its mark goes last, so that another process can continue."""
     with suppress(OSError):
         for path in folder.iterdir():
             if is_folder(path) and not path.is_symlink():

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _BOM = "\ufeff"
 _OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
-# Not str.splitlines: U+2028 and its like may stand inside a JSON string.
+# Not str.splitlines: U+2028 and its like may be inside a JSON string.
 _LINE = re.compile(rb"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
 _PIECE = 2**20
 _MOST_BLANK = 10_000_000
@@ -74,7 +74,7 @@ def decode_text(data: bytes, location: Location) -> str | None:
 
 
 def read_text(path: Path, location: Location) -> str | None:
-    """Return the text of a file as it stands, without a byte-order mark; None, and a fault, without one."""
+    """Return the text of a file unchanged, without a byte-order mark; None, and a fault, without one."""
     data = read_bytes(path, location)
     return None if data is None else _decoded(data, location)
 
@@ -92,7 +92,7 @@ def _decoded(data: bytes, location: Location) -> str | None:
 
 
 def decode_lines(data: bytes, location: Location) -> Iterator[tuple[Location, str]]:
-    """Yield the place and text of each line that is not blank; note a fault for each that is not UTF-8."""
+    """Yield the location and text of each line that is not blank; note a fault for each that is not UTF-8."""
     if _is_other_encoding(data, location):
         return
     for number, match in enumerate(_LINE.finditer(data), start=1):
@@ -295,7 +295,7 @@ class YamlFields:
     lines: dict[Keys, int] = field(default_factory=dict)
     """Where each value's key, or a list's item, begins."""
     lines_said: dict[str, int] = field(default_factory=dict)
-    """The line of each place that was given out."""
+    """The line of each location that was given out."""
     values: int = 0
     """How many were read; an alias counts with all that it stands for."""
 

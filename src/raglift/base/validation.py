@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Keys: TypeAlias = tuple[str | int, ...]
-"""The keys and list places that lead to a value."""
+"""The keys and list indices of a value."""
 
 _SHOWN = 60
 _LISTED = 10
@@ -34,11 +34,11 @@ class Finding(NamedTuple):
     """One thing wrong with a value, before it is said in which file or line the value stands."""
 
     keys: Keys
-    """The place in what was read; empty for the whole of it."""
+    """The location in what was read; empty for the whole of it."""
     found: str
-    """What stands there, shortened."""
+    """The value found, shortened."""
     expected: str
-    """What should stand there."""
+    """What was expected."""
 
     def __str__(self) -> str:
         location = path_text(self.keys)
@@ -159,7 +159,7 @@ def _findings(
 
 
 class _Location(NamedTuple):
-    """A place in what was validated: the keys that lead there, and what pydantic's schema says of it."""
+    """A location in the validated data: its keys, and its pydantic schema."""
 
     keys: Keys
     schema: Mapping[str, Any] | None
@@ -202,7 +202,7 @@ class _Location(NamedTuple):
         return f"{words} or null" if words and nullable and not yaml else words or None
 
     def _inside(self, part: str | int) -> _Location:
-        """Return the place that one part of a location leads to."""
+        """Return the location that one part of a pydantic location refers to."""
         schema = self._unwrapped() or {"type": ""}
         if part == "[key]":
             return self._replace(schema=None)
@@ -249,7 +249,7 @@ _WORDS = {
 def fault(where: str, found: str, expected: str) -> Fault:
     """Return a fault whose words can be printed everywhere.
 
-    What stands in a file may stand in any of the three, also by way of another library's message.
+    The contents of a file may appear in any of the three, also by way of another library's message.
     """
     return Fault(printable(where), printable(found), printable(expected))
 
@@ -324,7 +324,7 @@ class Location:
     """The path of the field, as `relevant[0].grade`."""
 
     def __truediv__(self, key: str | int) -> Location:
-        """Return the place of a field or list item inside this one."""
+        """Return the location of a field or list item inside this one."""
         if isinstance(key, int):
             return Location(self.file, self.faults, self.line, f"{self.field}[{key}]")
         return Location(self.file, self.faults, self.line, f"{self.field}.{key}" if self.field else key)
@@ -334,7 +334,7 @@ class Location:
         return f"{where}: {self.field}" if self.field else where
 
     def at_line(self, line: int) -> Location:
-        """Return the place of a line of the file."""
+        """Return the location of a line of the file."""
         return Location(self.file, self.faults, line, self.field)
 
     def fault(self, found: str, expected: str) -> None:

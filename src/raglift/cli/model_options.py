@@ -91,7 +91,7 @@ def limited(limits: Limits, expected: Estimate) -> Limits:
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Say how to go on where the limit of cost, or Ctrl-C, stops what the block asks a model.
+    """Say how to continue if the limit of cost, or Ctrl-C, stops what the block asks a model.
 
     Raises:
         Exit: the limit was reached; the exit code is 1.

@@ -73,7 +73,7 @@ class Embedder(Protocol):
         ...
 
     def read_in_part(self, texts: Sequence[str]) -> list[bool] | None:
-        """Return, for each text, whether the model reads only its beginning; None when it cannot be known."""
+        """Return, for each text, whether the model truncates it; None when it cannot be known."""
         ...
 
 
@@ -222,7 +222,7 @@ def _batches(embedder: Embedder, texts: Sequence[str], kind: Kind) -> list[list[
 
 
 def _entries_of(embedder: Embedder, identity: str, kind: Kind, texts: Sequence[str]) -> dict[bytes, bytes]:
-    """Embed one batch; an entry is one byte that says whether the text was read in part, then the vector.
+    """Embed one batch; an entry is one byte that says whether the text was truncated, then the vector.
 
     The identity is that of whoever asked, because another machine may know the same model by another.
     """

@@ -63,7 +63,7 @@ _FILES = (_VECTORS, _TOKENIZER)
 
 
 def static_identity() -> str:
-    """Return what stands for the static model in cache keys and run files; distils it where it is not there yet.
+    """Return the identity of the static model in cache keys and run files; distils it where it is not there yet.
 
     Besides the source's weights, model2vec's version and the settings, it holds a hash of the vectors: on one machine
     two distillations give the same bits, but another processor or linear algebra library may differ in the last ones.

@@ -116,7 +116,7 @@ class Regression:
     p_holm: float = math.nan
     """The p-value of the difference, corrected by Holm over the metrics that were asked for."""
     minimum_detectable_effect: float | None = None
-    """The smallest true difference that so many queries show four times in five; None where that cannot be told."""
+    """The minimum detectable effect of this many queries at 80% power; None if it is unknown."""
     note: str = ""
     """Why there is no fair pair."""
 

@@ -32,7 +32,7 @@ BASELINE = "baseline"
 
 @dataclass(frozen=True)
 class Regressions:
-    """What became of each metric, and what to beware of."""
+    """The outcome of each metric, and warnings."""
 
     found: tuple[Regression, ...]
     method: Method

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _MOST_DECIMALS = 12
 _BEGINNING = 84
-"""So many characters of a hit are shown: its place, and the beginning of its text."""
+"""So many characters of a hit are shown: its location, and the beginning of its text."""
 
 
 def verdict_sentence(result: GateResultRecord) -> str:
@@ -45,7 +45,7 @@ def verdict_sentence(result: GateResultRecord) -> str:
 
 
 def found_text(check: Check) -> str:
-    """Return the figure, with as many digits as it takes to stand on its side of the bound."""
+    """Return the figure, with as many digits as it takes to be on its side of the bound."""
     if math.isnan(check.found):
         return "–"
     if check.metric is None and not check.unit:
@@ -116,7 +116,7 @@ def method_sentence(method: Method) -> str:
 
 
 def check_notes(check: Check) -> tuple[str, ...]:
-    """Return what is to be said of a check beside its figures: a caution, and the queries that a count counts."""
+    """Return the text of a check besides its figures: a warning, and the counted queries."""
     told = (check.note, named(check.queries) if check.queries else "")
     return tuple(f"{check.name}: {one}" for one in told if one)
 
@@ -149,7 +149,7 @@ def failed_sentence(result: GateResultRecord) -> str:
 
 
 def hit_words(hit: Hit, most: int = _BEGINNING) -> str:
-    """Return where a hit stands, and the beginning of its text on one line.
+    """Return the location of a hit, and the start of its text on one line.
 
     Where its document is not known, its own id stands for it; without either there is the text alone.
 
@@ -281,7 +281,7 @@ def _rankings(flip: RegressedQuery) -> Iterator[str]:
 
 
 def _foot(result: GateResultRecord) -> Iterator[str]:
-    """Yield the queries that are missing or failed, and what to beware of."""
+    """Yield the queries that are missing or failed, and warnings."""
     said = [sentence for sentence in (missing_sentence(result), failed_sentence(result)) if sentence]
     if said:
         yield ""

@@ -153,7 +153,7 @@ class Agreement(Presentable):
     judge: str
     """The model that is checked, by name."""
     pairs: int
-    """How many pairs both judged."""
+    """How many pairs both annotators judged."""
     queries: int
     """Of how many queries they are."""
     grades: tuple[int, ...]

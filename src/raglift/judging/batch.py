@@ -305,7 +305,7 @@ def ask_all(
     cache: Cache | None = None,
     progress: bool | None = None,
 ) -> Answers[Form]:
-    """Return the answers to all prompts; each one is cached as it comes, so a stopped call goes on where it was.
+    """Return the answers to all prompts; each one is cached as it comes, so a stopped call resumes where it stopped.
 
     A prompt that gets no usable answer is a NoAnswer, and is asked again by the next call. Ctrl-C stops at once.
 

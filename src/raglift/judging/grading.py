@@ -93,9 +93,9 @@ class Graded:
     def to_dataset(self, *, relevant_from: int = 1, fill: bool = False, rule: MatchRule | None = None) -> Dataset:
         """Return the queries with the grades as labels, each with its annotator.
 
-        Chunks from a grade on are passages of facts, those that hold the same evidence alternatives of one; the others
-        are judged irrelevant. A pair without a grade becomes no label, and a query without a relevant chunk has no
-        facts.
+        Chunks from a grade on are passages of facts, those with the same evidence as alternatives of one fact; the
+        others are judged irrelevant. A pair without a grade becomes no label, and a query without a relevant chunk has
+        no facts.
 
         Args:
             relevant_from: the lowest grade that makes a passage of a fact.
@@ -183,7 +183,7 @@ def grade(
 ) -> Graded:
     """Ask a language model how well each pooled chunk answers its query.
 
-    Every answer is cached as it comes: a call that was stopped goes on where it was, and one with the same model,
+    Every answer is cached as it comes: a call that was stopped resumes where it stopped, and one with the same model,
     rubric and texts costs nothing.
 
     Args:

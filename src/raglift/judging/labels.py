@@ -106,7 +106,7 @@ def _passages(
 
 
 def placed(pool: Pool, documents: Sequence[Document]) -> Pool:
-    """Return a pool in which each chunk's document is one of these, and its place one where its words stand.
+    """Return a pool in which each chunk's document is one of these, and its location one at which its text occurs.
 
     Args:
         pool: the pairs.
@@ -124,7 +124,7 @@ def placed(pool: Pool, documents: Sequence[Document]) -> Pool:
 
 
 def passage_of(chunk: Chunk, grade: int, annotator: Annotator) -> Passage:
-    """Return a chunk as a passage: with its place where that is known and true of its length, else its text alone."""
+    """Return a chunk as a passage: with its location if it is known and fits its length, otherwise only its text."""
     placed = (
         chunk.doc_id is not None
         and chunk.start is not None

@@ -31,7 +31,7 @@ def label_grades(
     """Return the grade that labels give to each pooled chunk, query by query in the order of the pool.
 
     It is the highest grade of a passage that the chunk matches; 0 where it matches none, and is or lies inside what was
-    judged irrelevant; None where the labels say nothing of it.
+    judged irrelevant; None if the labels do not cover it.
 
     Args:
         pool: the pairs.
@@ -108,9 +108,9 @@ def pool(
 ) -> Pool:
     """Pool the first hits of every stage of every evaluation.
 
-    Two hits are one chunk where they are the same span of a document and have the same words, or where one's place is
-    not known, the words are the same and nothing says that the documents differ. The same words at two known places
-    are two chunks. Words are compared after normalization.
+    Two hits are one chunk where they are the same span of a document and have the same words, or where one's location
+    is not known, the words are the same and nothing says that the documents differ. The same words at two known
+    locations are two chunks. Words are compared after normalization.
 
     Args:
         evaluations: of the same queries, from `evaluate` or `load_evaluation`; labelled or not.

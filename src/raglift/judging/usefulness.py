@@ -194,7 +194,7 @@ def _depths(evaluations: Evaluations, ks: Sequence[int] | None) -> tuple[int, ..
 
 
 def _pairs(evaluations: Evaluations, depths: Sequence[int]) -> Pool:
-    """Return what is judged: nothing of a query that the corpus does not answer, which enters no mean."""
+    """Return the hits to judge: none for a query that the corpus does not answer, which is left out of the means."""
     found = pool(evaluations, depth=max(depths))
     return replace(found, queries=tuple(each for each in found.queries if each.query.answerable))
 

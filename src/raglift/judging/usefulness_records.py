@@ -198,7 +198,7 @@ def precision_parts(found: ContextPrecision) -> Iterator[Part]:
 
 
 def precision_summary(found: ContextPrecision) -> Document:
-    """Return context precision in short, with who judged and how far that agrees with people."""
+    """Return a summary of context precision, with the judge and its agreement with people."""
     return Document(
         title=f"{found.pool.name}: context precision without labels, as {found.judge.model} judges",
         lead=(

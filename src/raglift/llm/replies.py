@@ -26,7 +26,7 @@ FILTERED = frozenset({"refusal", "content_filter", "SAFETY"})
 """How providers say that an answer was stopped for what it says."""
 
 CUT = frozenset({"length", "max_tokens", "MAX_TOKENS"})
-"""How providers say that an answer reached its limit of tokens."""
+"""The finish reasons of providers for answers that reached the token limit."""
 
 _SETTINGS = (
     "temperature",

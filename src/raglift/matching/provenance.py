@@ -64,7 +64,7 @@ class Provenance:
         """Return the chunk with its document resolved and its offsets kept only where they are true."""
         if not self.dataset.documents:
             return chunk
-        # Only the place is kept: the same chunk may carry another score or another origin for each query and stage.
+        # Only the location is kept: the same chunk may carry another score or another origin for each query and stage.
         key = _key(chunk)
         if key not in self._places:
             self._places[key] = self._place_of(chunk)

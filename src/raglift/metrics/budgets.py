@@ -59,7 +59,7 @@ def ContextTokens(match_table: MatchTable, metric: Metric) -> NDArray[np.float64
 
 
 def within_budget(match_table: MatchTable, budget: Tokens) -> MatchTable:
-    """Return what was judged of the longest beginning of each ranking whose tokens add up to at most the budget."""
+    """Return the matches of the longest prefix of each ranking whose tokens fit the budget."""
     cut = match_table.prefixes.get(budget.most)
     if cut is None:
         cut = match_table.prefixes[budget.most] = match_table.cut(prefix_lengths(match_table, budget))

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 def compute(match_table: MatchTable, metric: Metric, profile: str = "default") -> NDArray[np.float64]:
     """Return a metric's value for each query, in dataset order.
 
-    Queries without labels come out as 0 (or with what their hits are worth or cost) and are left out by the caller;
-    NaN marks a query that the profile leaves out of its mean. At a token budget, a metric is that of the whole of the
-    beginning of the ranking that fits.
+    Queries without labels come out as 0 (or with what their hits are worth or cost) and are left out by the caller; NaN
+    marks a query that the profile leaves out of its mean. At a token budget, a metric is that of the whole prefix of
+    the ranking that fits.
 
     Raises:
         ConfigurationError: an unknown profile, measure or setting; a measure that needs a k has none, cannot be
@@ -273,7 +273,7 @@ def score_rankings(
     Args:
         rankings: for each query id, the ids that came back, best first.
         relevant: for each query id, the relevant ids, or the grade of each: an integer; 0 is judged irrelevant, and
-            less was in the pool and not judged, which only the measures of judged ids tell from it.
+            less was in the pool but not judged, which only the measures of judged ids distinguish.
         metrics: what to compute, as "ndcg@10" or `NDCG @ 10`.
         profile: whose metric conventions: "default", "tutorial", "autorag", "trec", "llamaindex" or "ragas".
 

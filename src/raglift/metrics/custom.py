@@ -105,7 +105,7 @@ def query_rankings(match_table: MatchTable, k: int | None) -> Iterator[tuple[int
 
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")
 TITLE = re.compile(r"[\w .+/%-]{1,40}")
-"""What a title may be: it stands in tables, Markdown and charts."""
+"""What a title may be: it is in tables, Markdown and charts."""
 _MORE = 1e-9
 """What rounding may add to a metric that ends at 1."""
 
@@ -174,7 +174,7 @@ def metric(
         **kind: see `Kind`.
 
     Raises:
-        ConfigurationError: the name is taken or no name, the title cannot stand in a table, or the function cannot be
+        ConfigurationError: the name is taken or no name, the title cannot be in a table, or the function cannot be
             called so.
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):

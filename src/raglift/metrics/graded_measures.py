@@ -350,11 +350,11 @@ def RBP(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     vectorized=True,
 )
 def RBPResidual(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
-    """RBPResidual(p)@k = how much higher RBP(p) could be if all that nobody judged were relevant. Range [0, 1].
+    """RBPResidual(p)@k = how much higher RBP(p) could be if all that were not judged were relevant. Range [0, 1].
 
-    It is p^n + (1 − p) Σ of p^(i − 1) over the ranks i ≤ n of hits that nobody judged, n being the hits up to k; 0
-    where all of them were judged, or none came back. p is 0.9 unless given: RBP has another default. It is no quality,
-    but says how far to trust RBP.
+    It is p^n + (1 − p) Σ of p^(i − 1) over the ranks i ≤ n of hits that were not judged, n being the hits up to k; 0
+    where all of them were judged, or none came back. p is 0.9 unless given: RBP has another default. It does not
+    measure quality, but how far to trust RBP.
     """
     persistence = _OF_TREC.of(metric) or 0.0
     query, rank = unjudged_hits(match_table, metric.k)

@@ -117,7 +117,7 @@ def judged_hits(match_table: MatchTable, k: int | None) -> NDArray[np.float64]:
 
 
 def unjudged_hits(match_table: MatchTable, k: int | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return query and rank of each hit among the first k that nobody judged."""
+    """Return query and rank of each hit among the first k that were not judged."""
     hits = np.minimum(match_table.hits, depth(k))
     query = np.repeat(np.arange(match_table.queries), hits)
     rank = np.arange(len(query)) - (np.cumsum(hits) - hits)[query] + 1
@@ -129,7 +129,7 @@ def unjudged_hits(match_table: MatchTable, k: int | None) -> tuple[NDArray[np.in
 
 
 def count_before(match_table: MatchTable, places: HitPositions, hits: HitPositions) -> NDArray[np.int64]:
-    """Return for each of some hits how many of the places are above it in its ranking.
+    """Return for each of some hits how many of the locations are above it in its ranking.
 
     Args:
         match_table: what they are of.
@@ -146,7 +146,7 @@ def _span(match_table: MatchTable) -> int:
 
 
 def _keys(match_table: MatchTable, places: HitPositions | Matches) -> NDArray[np.int64]:
-    """Return a number for each place, which no other place has, ascending as query and rank are."""
+    """Return a number for each location, which no other location has, ascending as query and rank are."""
     return np.asarray(places.query * _span(match_table) + places.rank, dtype=np.int64)
 
 
@@ -171,7 +171,7 @@ def count_by_query(query: NDArray[np.int64], match_table: MatchTable) -> NDArray
 
 
 def sum_by(place: NDArray[np.int64], terms: NDArray[np.float64], length: int) -> NDArray[np.float64]:
-    """Return the sum of the terms at each place, as floats also when there are none."""
+    """Return the sum of the terms at each location, as floats also when there are none."""
     sums: NDArray[np.float64] = np.bincount(place, weights=terms, minlength=length).astype(np.float64)
     return sums
 

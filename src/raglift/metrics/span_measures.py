@@ -90,13 +90,13 @@ def SpanIoU(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     vectorized=True,
 )
 def SpanPrecisionOmega(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
-    """SpanPrecisionOmega = SpanIoU if exactly the chunks that touch a passage had been retrieved. Range [0, 1].
+    """SpanPrecisionOmega = SpanIoU if exactly the chunks that overlap a passage had been retrieved. Range [0, 1].
 
     That is covered passage characters / (characters of these chunks + passage characters that they do not cover), each
     character of the source once. It says what the chunking costs, whatever is retrieved, so it is the same at every k
-    and stage. Where the places of passages and chunks are known it equals the precision omega of Chroma's
+    and stage. Where the locations of passages and chunks are known it equals the precision omega of Chroma's
     `chunking_evaluation` (`BaseEvaluation._full_precision_score`). Its intersection of two ranges may be empty, so a
-    chunk that only abuts a passage, and shares no character with it, counts as touching.
+    chunk that only abuts a passage, and shares no character with it, counts as overlapping.
 
     Raises:
         ConfigurationError: the chunks of the index are not known.

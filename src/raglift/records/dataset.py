@@ -62,12 +62,12 @@ class Dataset:
 
     @cached_property
     def label_sources(self) -> LabelSources:
-        """Who judged its passages, and who wrote its queries: people, and which models."""
+        """Label provenance: who judged its passages and wrote its queries, people or which models."""
         return LabelSources.of(self.queries)
 
     @property
     def shows_judged(self) -> bool:
-        """Whether it says more of who judged what than which passages people found relevant: see Judged@k."""
+        """Whether the metric depends on what was judged more than on relevance: see Judged@k."""
         return self.label_sources.by_model or any(query.judged_irrelevant for query in self.queries)
 
     def query(self, query_id: str) -> Query:

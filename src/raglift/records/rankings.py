@@ -100,7 +100,7 @@ class Inventory:
     touching: tuple[Chunk, ...] = ()
     """The chunks that share anything with a passage of a labelled query, or abut it."""
     touches: tuple[tuple[int, int, int, int], ...] = ()
-    """Which of them touches which passage: the number of the query, of the fact among all facts of labelled queries,
+    """Which of them overlaps which passage: the number of the query, of the fact among all facts of labelled queries,
     of the alternative in the fact, and of the chunk in `touching`."""
     minimum_length: int = 20
     """A chunk of fewer normalized characters was not looked for inside a longer passage."""
@@ -202,7 +202,8 @@ class Cost:
     """What the index took; None for a system that does not say."""
     throughput: Mapping[str, float | None] = field(default_factory=dict)
     """For each stage, queries answered a second when all queries of the dataset were asked, at the run's concurrency;
-    None where answers came from the cache. Empty when latency was not asked for: perhaps no model was loaded."""
+    None where answers came from the cache. Empty if latency was not requested, in which case possibly no model was
+    loaded."""
     tokens_billed: int | None = None
     """How many tokens a provider counted; None when none did."""
     dollars: float | None = None

@@ -65,7 +65,7 @@ def table_of(
         columns: the titles.
         rows: the cells; an empty row stands for a line between sections.
         left: the columns of names and words, which start at the left and break where they must.
-        caption: what the table shows, where no title stands above it.
+        caption: what the table shows, where no title is above it.
     """
     cells: list[tuple[Cell, ...]] = []
     sections = []
@@ -121,4 +121,4 @@ class Document:
     queries: DrillDown | None = None
     """The queries one by one; None where there is nothing to show of them."""
     labels: str = ""
-    """Whose labels the figures rest on, said with each table; empty where people gave all of them."""
+    """Label provenance, shown with each table; empty if people made all labels."""

@@ -101,7 +101,7 @@ def _folded(heading: str, blocks: list[str]) -> list[str]:
 
 
 def _table(table: Table, labels: str) -> list[str]:
-    """Return a table, how many rows are left out, and whose labels it rests on; nothing for one without rows."""
+    """Return a table, how many rows are left out, and its label provenance; empty for one without rows."""
     if not table.rows:
         return []
     ends = [":--" if number in table.words else "--:" for number in range(len(table.columns))]

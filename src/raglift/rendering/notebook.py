@@ -72,7 +72,7 @@ def _measured(document: Document) -> str:
 
 
 def _table(table: Table, labels: str) -> str:
-    """Return a table, and whose labels it rests on; nothing for one without rows."""
+    """Return a table and its label provenance; empty for one without rows."""
     if not table.rows:
         return ""
     head = "".join(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST_LABEL = 24
-"""The longest name of a system that has room in a table beside its values."""
+"""The longest name of a system that fits into a table next to its values."""
 _SMALLEST_P = 0.0001
 _EARNED = 1e-12
 _EXCERPT = 60
@@ -38,7 +38,7 @@ _MEGABYTE = 1e6
 
 
 def labels_line(sources: LabelSources) -> list[str]:
-    """Return whose labels figures rest on, as a line beside them; none where people gave all of them."""
+    """Return the label provenance as a line below figures; None if people made all labels."""
     return [str(sources)] if sources.by_model else []
 
 
@@ -107,7 +107,7 @@ def legend(labels: Mapping[str, str]) -> list[str]:
 
 
 def verdict_emphasis(verdict: str | None) -> str:
-    """Return the tone of a verdict: `better`, `worse`, `muted` for any other, nothing where there is none."""
+    """Return the emphasis of a verdict: `better`, `worse`, `muted` for any other, empty without a verdict."""
     return verdict if verdict in ("better", "worse") else "muted" if verdict else ""
 
 

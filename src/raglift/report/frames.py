@@ -239,7 +239,7 @@ class Tabular(Protocol):
 
     @property
     def label_sources(self) -> LabelSources:
-        """Who gave the labels that its figures rest on."""
+        """Label provenance: who made the labels."""
         ...
 
     def to_frame(self) -> pd.DataFrame:
@@ -294,7 +294,7 @@ def export(found: Tabular, path: str | Path, *, overwrite: bool = False) -> tupl
 
 
 def _signed(frame: pd.DataFrame, sources: LabelSources) -> pd.DataFrame:
-    """Return a frame that says in each row whose labels it rests on, where models had a part in them."""
+    """Return a frame with the label provenance in each row if models made some of the labels."""
     return frame.assign(labels=str(sources)) if sources.by_model else frame
 
 

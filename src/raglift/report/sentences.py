@@ -32,7 +32,7 @@ def detectable_effect_text(size: str) -> str:
 
 
 def detectable_effect_sentence(size: str, name: str) -> str:
-    """Return the minimum detectable effect on a metric, and what becomes of smaller ones, as a sentence."""
+    """Return the minimum detectable effect on a metric, and what happens to smaller ones, as a sentence."""
     return f"Minimum detectable effect in {name} (80% power): {size}; smaller ones often go unseen."
 
 
@@ -211,7 +211,7 @@ def _verdict(verdict: str) -> str:
 
 
 def _difference(found: PairedDifference, method: Method, p: float, decimals: int = 3) -> str:
-    """Return a difference with its interval and p-value, as it stands in brackets."""
+    """Return a difference with its interval and p-value, in brackets."""
     parts = [signed(found.mean, decimals)]
     if not math.isnan(found.low):
         parts.append(f"{level(method)} interval {signed(found.low, decimals)} to {signed(found.high, decimals)}")
@@ -220,7 +220,7 @@ def _difference(found: PairedDifference, method: Method, p: float, decimals: int
 
 
 def _seen(n: int, minimum_detectable_effect: float | None) -> str:
-    """Return so many queries, and what these could show."""
+    """Return the number of queries, and their minimum detectable effect."""
     if minimum_detectable_effect is None:
         return counted(n, "query")
     return f"{counted(n, 'query')} ({detectable_effect_text(f'{minimum_detectable_effect:.3f}')})"

@@ -63,7 +63,7 @@ class Outcome(Generic[T]):
 
 
 class FirstFailure(Exception):
-    """The first call seen to fail, where that stops the others: its place among the calls, and its error."""
+    """The first call seen to fail, where that stops the others: its location among the calls, and its error."""
 
     def __init__(self, place: int, error: BaseException) -> None:
         super().__init__(place, error)
@@ -300,13 +300,13 @@ def run_stages(
     """Put every query through every stage, one stage after the other.
 
     Args:
-        stages: a RetrieveStage, then any number of RerankStages, with distinct names; only RerankStages where there
-            are traces to go on from.
+        stages: a RetrieveStage, then any number of RerankStages, with distinct names; only RerankStages if there are
+            traces to continue from.
         queries: what to ask.
         k: how many hits to retrieve.
         policy: concurrency, timeout, retries, and what becomes of a failure.
         provenance: resolves the document and checks the offsets of every hit.
-        after: traces of earlier stages, one a query, to go on from; a query that failed there is not asked again.
+        after: traces of earlier stages, one per query, to continue from; a query that failed there is not run again.
         watch: entered while a stage is asked, and left when it has answered.
 
     Returns:
@@ -395,8 +395,8 @@ def _stopped(stage: Stage, query: str, error: BaseException) -> BaseException:
 def _stop_if_unusable(stage: Stage, outcomes: Sequence[Outcome[Ranking]]) -> None:
     """Raise the error where every query failed of misuse: then it is no query's fault.
 
-    A service has slow and broken moments as well: where it answered no query, and half of them or more say that it
-    cannot be asked like this, that is what there is to mend.
+    A service can also be slow or fail temporarily: only if it answered no query, and at least half of the errors are
+    configuration errors, the configuration is reported as the cause.
     """
     errors = [outcome.error for outcome in outcomes if outcome.error is not None]
     if not errors or len(errors) < len(outcomes):

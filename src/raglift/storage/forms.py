@@ -57,19 +57,19 @@ def _number(value: Any) -> float:
 
 
 def is_place(value: Any) -> bool:
-    """Whether a value can be saved as a place in a text."""
+    """Whether a value can be saved as a location in a text."""
     return type(value) is int and abs(value) < _MOST
 
 
 def whole(place: Any) -> Any:
-    """Return a place in a document, 10.0 as 10; None for a number that is none."""
+    """Return a location in a document, 10.0 as 10; None for a number that is none."""
     if not isinstance(place, float):
         return place
     return int(place) if place.is_integer() else None
 
 
 def of_older(line: Any) -> Any:
-    """Return a chunk's line as it is written now: an older raglift kept a system's numbers for ids and places."""
+    """Return a chunk's line as it is written now: an older raglift kept a system's numbers for ids and locations."""
     if not isinstance(line, dict):
         return line
     ids = {name: str(line[name]) for name in ("id", "doc_id") if type(line.get(name)) in (int, float)}

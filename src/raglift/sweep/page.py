@@ -267,7 +267,7 @@ def sweep_summary(result: SweepResultRecord, *, include_truncated: bool = False)
 
     Args:
         result: what a sweep found.
-        include_truncated: also compare cells whose embedding model reads some chunks only in part.
+        include_truncated: also compare cells whose embedding model truncates some chunks.
     """
     comparison = _compared(result, include_truncated=include_truncated)
     table = _without_emphasis(result_table(result))

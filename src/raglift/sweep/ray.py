@@ -42,7 +42,7 @@ class RayWorkers:
 
     Args:
         address: of a running cluster, as `auto` for this machine's or `ray://host:10001`; None for that of
-            `RAY_ADDRESS`, else for one that is started here, reached by this machine alone.
+            `RAY_ADDRESS`, else for one that is started here, reachable only from this machine.
 
     Raises:
         MissingDependency: Ray is not installed.

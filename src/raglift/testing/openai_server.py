@@ -256,7 +256,7 @@ class OpenAIServer:
 
     @property
     def base_url(self) -> str:
-        """What `OPENAI_BASE_URL` is set to to reach the server."""
+        """The value of `OPENAI_BASE_URL` for this server."""
         return f"http://127.0.0.1:{self._server.server_port}/v1"
 
     @property

@@ -54,7 +54,7 @@ def numbers_of(counts: Counts, value: float) -> str:
     """Return how a value comes about under a profile; nothing where few words cannot say it.
 
     Args:
-        counts: the query, judged as the profile judges, at the depth of the metric.
+        counts: the query, matched as the profile does, at the depth of the metric.
         value: what the profile computed.
     """
     name = counts.metric.name
@@ -240,7 +240,7 @@ class Counts:
     metric: Metric
     """Whose depth cuts the ranking."""
     profile: str = DEFAULT.name
-    """By whose rule it was judged."""
+    """The match rule that was used."""
 
     @classmethod
     def of(cls, judged: MatchTable, query: int, metric: Metric, profile: str = DEFAULT.name) -> Counts:
@@ -372,7 +372,7 @@ def ranked_hits(
     """Return the hits of a query, down to the deepest of some metrics, with the facts that each matches.
 
     Args:
-        judged: what the stage matched, for each profile.
+        judged: the stage's matches, for each profile.
         query: the number of the query.
         hits: its hits.
         metrics: what is looked at; one without a number of hits looks at all of them.

@@ -36,7 +36,7 @@ _LONGEST_HELD = 20  # in a script without spaces, pieces must not wait for one
 
 
 class Wrapping:
-    """Breaks a text before the words that a line has no room for, as far as it is known where they end.
+    """Breaks a text before the words that do not fit on the line, as far as their ends are known.
 
     Args:
         width: of a line, in columns, of which a Chinese character takes two.
@@ -103,9 +103,9 @@ def label_lines(query: Query, length: int) -> Iterator[str]:
 
 
 def hit_lines(stage: StageHits, first: StageHits, k: int, width: int) -> Iterator[str]:
-    """Yield a line a hit: rank, the rank it had at first, score, place, words, and which labels it matches.
+    """Yield a line a hit: rank, the rank it had at first, score, location, words, and which labels it matches.
 
-    Where there is no room for words beside the rest, they are a line of their own.
+    Text that does not fit next to the rest gets its own line.
 
     Args:
         stage: whose hits.
@@ -200,7 +200,7 @@ class View:
         self._print(printable(text) if self._wrapping is None else self._wrapping.add(printable(text)))
 
     def answered(self, turn: Turn) -> None:
-        """Print what stands below an answer: how it ended, and what it cites."""
+        """Print the lines below an answer: how it ended, and what it cites."""
         if turn.answer is None:
             return
         if self._wrapping is not None:
@@ -311,7 +311,7 @@ def converse(
         assistant: who is asked.
         display: where turns are shown.
         read: returns the next line; None when there are no more.
-        at_a_terminal: whether Ctrl-C leads back to the prompt; elsewhere it ends everything.
+        at_a_terminal: whether Ctrl-C returns to the prompt; otherwise it ends the program.
 
     Returns:
         For each question whether it came to what it should.

@@ -63,7 +63,7 @@ class Citation:
     """A number in square brackets in an answer, and the chunk it stands for."""
 
     number: int
-    """As it stands in the answer: the passage's number in the prompt, which is its rank after the last stage."""
+    """As in the answer: the passage's number in the prompt, which is its rank after the last stage."""
     hit: Hit
     """The passage that was shown to the model under that number."""
 
@@ -139,7 +139,7 @@ _DOES_NOT_KNOW = re.compile(r"\bi (?:do not|don't|cannot|can't) (?:know|say|tell
 def answer_of(
     model: str, text: str, shown: Sequence[Hit], *, stopped: bool = False, error: str | None = None
 ) -> Answer:
-    """Return an answer with its citations told apart: passages that were shown, and numbers that were not.
+    """Return an answer with its citations split into passages that were shown and other numbers.
 
     Args:
         model: who answered.
@@ -279,7 +279,7 @@ class Assistant:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the reader of the hits should know: chunks that were embedded in part, depths that could not be set."""
+        """Notes for readers of the hits: truncated chunks, depths that could not be set."""
         return tuple(run_notes(self._stages, self._provenance))
 
     def ask(self, question: str) -> Turn:

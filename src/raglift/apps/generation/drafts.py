@@ -192,7 +192,7 @@ def locate(quote: str, chunk: Chunk, longest: int) -> Passage | NotAQuote:
 
     Args:
         quote: what the model says that it copied.
-        chunk: the passage, with its place in a document.
+        chunk: the passage, with its location in a document.
         longest: the most characters.
     """
     if len(quote.strip()) > max(longest, 2 * len(chunk.text)):  # not worth a comparison
@@ -356,7 +356,7 @@ def _labels(style: Style, quotes: list[str], chunks: list[Chunk], size: int) -> 
 def checks_of(draft: Draft, passages: Passages, seed: int) -> Iterator[Check]:
     """Yield what the model is asked about a draft.
 
-    One passage must answer the question, and one from another place, drawn at random, must not. Of two passages both
+    One passage must answer the question, and one from another location, drawn at random, must not. Of two passages both
     together must, and neither alone. What is to have no answer must not be answered by its passage and BM25's first
     five of all passages together. Mistakes in typing are left out: it is the meaning that is checked.
     """

@@ -69,8 +69,7 @@ class Generation(Presentable, GenerationRecord):
         """Write the queries to a `.jsonl` file, or queries and documents to a new folder.
 
         In a file, labels are quote anchors, `{"doc", "from", "to"}`, so that a person can read them, and spans where no
-        anchor leads to the place. A file that is there is replaced, unless `overwrite` is false;
-        a folder must be empty.
+        anchor resolves to it. An existing file is replaced, unless `overwrite` is false; a folder must be empty.
 
         Raises:
             DatasetError: no question was kept, or it cannot be written.
@@ -118,7 +117,7 @@ def _query(draft: Draft, passages: Passages, model: str, date: str) -> Query:
 
 
 def _anchored(documents: Sequence[Document]) -> Callable[..., Any]:
-    """Return what writes a span as the words at its ends, where these lead back to it."""
+    """Return a function that writes a span as a quote anchor if the anchor resolves to it."""
     quotes = Quotes(documents)
 
     def value_of(passage: Passage, *, default_grade: int = 1) -> Any:
@@ -156,7 +155,7 @@ def generate(
     """Let a language model write questions about a corpus, with labels, and throw away those that are no good.
 
     The same corpus, seed, model and settings give the same prompts in the same order, and every answer is cached: a
-    call that was stopped goes on where it was.
+    call that was stopped resumes where it stopped.
 
     Args:
         source: the corpus: its name, a dataset or its folder, a file or folder of documents, documents, or a mapping
@@ -194,8 +193,8 @@ def estimate_generation(
 ) -> Estimate:
     """Return what `generate` would cost if every first question were kept; nothing is sent to tell.
 
-    It is up to three times as much where all are thrown away. The questions to be checked are not known yet, so
-    the beginnings of their passages stand for them, and of what the cache holds only the writing is counted.
+    It is up to three times as much where all are thrown away. The questions to be checked are not known yet, so the
+    starts of their passages are used instead, and of what the cache holds only the writing is counted.
 
     Args:
         source: as for `generate`.

@@ -243,7 +243,7 @@ class Passages:
         return [self._number[hit.chunk.id] for hit in self._bm25.retrieve([question], count)[0].hits]
 
     def related(self, number: int) -> Iterator[int]:
-        """Yield passages that share the rarest words of one, in other places, the most alike first.
+        """Yield passages that share the rarest words of one, in other locations, the most alike first.
 
         The words are eight, those in the fewest passages, but in two at least and in 2 % at most.
         """
@@ -258,7 +258,7 @@ class Passages:
         )
 
     def other(self, number: int, seed: int) -> int | None:
-        """Return a usable passage from another place, at random; None where there is none.
+        """Return a usable passage from another location, at random; None where there is none.
 
         It follows from the passage and the seed alone, so the same question is checked with the same passage.
         """
@@ -273,7 +273,7 @@ class Passages:
         return self.usable[at if at < first else at + last - first]
 
     def _near(self, number: int) -> range:
-        """Return the passages of the same document that belong to the same place as one."""
+        """Return the passages of the same document that belong to the same location as one."""
         around = range(max(0, number - _NEAR), min(len(self.chunks), number + _NEAR + 1))
         same = [other for other in around if self.chunks[other].doc_id == self.chunks[number].doc_id]
         return range(same[0], same[-1] + 1)

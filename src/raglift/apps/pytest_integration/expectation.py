@@ -143,7 +143,7 @@ def _require_depths(metrics: Sequence[Metric]) -> None:
 
 
 def expectation_of(marks: Iterable[pytest.Mark], where: str) -> Expectation:
-    """Return what marks say together; an argument of a nearer mark stands in place of that of a farther one.
+    """Return the combined arguments of marks; arguments of a nearer mark override those of a farther one.
 
     Args:
         marks: nearest first, as pytest's `iter_markers` yields them.

@@ -274,7 +274,7 @@ def _of_system(traceback: TracebackType | None) -> TracebackType | None:
         if _is_in(_EXECUTION, place) and place.tb_next is not None:
             found = place.tb_next
         place = place.tb_next
-    # Between the two may stand what makes a retriever of a function, or of another library's
+    # Between the two may be what makes a retriever of a function, or of another library's
     while found is not None and found.tb_next is not None and _is_in(_ADAPTERS, found):
         found = found.tb_next
     return found

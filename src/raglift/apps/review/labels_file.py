@@ -37,7 +37,7 @@ class Content:
     queries: Mapping[str, Query]
     """By id, in file order."""
     lines: Mapping[str, str]
-    """The line of each, as it stands there, by id."""
+    """The line of each, unchanged there, by id."""
     digest: str
     """Of all bytes of the file; empty where there is none."""
 

@@ -57,7 +57,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, *, token: str, host: str) -> None:
         self._app, self._token, self._host = app, token, host.encode()
-        # cookies of one host are sent to all its ports: the name tells them apart
+        # cookies of one host are sent to all its ports: the name distinguishes them
         self._cookie = f"raglift-review-{host.rpartition(':')[2]}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -257,11 +257,11 @@ class Words(_Strict):
     start: _Number
     end: _Number
     text: str
-    """What the page takes to stand there."""
+    """What the page takes to be there."""
     fact: _Number | None
 
     def on(self, subject: Subject) -> Operation:
-        """Add them, if they are what stands there."""
+        """Add them if the file is unchanged."""
         chunk, part = subject.chunk(self.chunk), (self.start, self.end)
         if chunk.text[self.start : self.end] != self.text:
             raise ConfigurationError(

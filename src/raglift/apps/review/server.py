@@ -313,7 +313,7 @@ def open_review(
         What is reviewed, and how many queries were added to the file.
 
     Raises:
-        ConfigurationError: another review is at work on the file, the evaluations differ in their queries, the scale is
+        ConfigurationError: another review has the file open, the evaluations differ in their queries, the scale is
             none, or no model is named in `judged`.
         DatasetError: a file is malformed, or about other queries.
         MissingDependency: filelock is not installed.

@@ -142,7 +142,7 @@ def _curves(evaluation: Evaluation, stages: Mapping[str, str]) -> Iterator[Curve
 
 
 def _deciding(evaluation: Evaluation) -> Metric | None:
-    """Return the metric that decides; None where only costs or what nobody judged were scored."""
+    """Return the primary metric; None if only costs or unjudged shares were scored."""
     try:
         return primary_of(None, evaluation.scores.metrics)
     except ConfigurationError:
@@ -240,8 +240,8 @@ def _comparison_files(comparison: Comparison, names: Mapping[str, str], folder: 
 def sweep_record(result: SweepResult) -> Record:
     """Return what trackers are told of a sweep.
 
-    Cells are runs under it; a cell that was not come to is none. The report, which shows the cells, stands with the
-    sweep; with each cell stands its saved run.
+    Cells are runs under it; cells that were not measured have no run. The report, which shows the cells, belongs to the
+    sweep's run; each cell's run has its saved evaluation.
     """
     best = result.best()
     figures = {

@@ -32,7 +32,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Record:
-    """One result as trackers are told of it: a run of its own, perhaps with runs under it."""
+    """One result as a run for trackers, optionally with child runs."""
 
     kind: str
     """`evaluation`, `comparison`, `sweep` or `cell`."""
@@ -100,7 +100,7 @@ _NO_WORD = re.compile(r"\W+")
 def distinct(texts: Iterable[str], reserved: Iterable[str] = ()) -> dict[str, str]:
     """Return a name of letters, digits and `_` for each text, no two alike, in upper or lower case.
 
-    A name stands between two `/` of a path, and is never empty, `.` or `..`.
+    A name is between two `/` of a path, and is never empty, `.` or `..`.
 
     Args:
         texts: what to name.
@@ -126,7 +126,7 @@ def metric_name(metric: Metric) -> str:
 
 
 def run_name(text: str) -> str:
-    """Return a text as the name of a run, which stands in tables: one printable line of at most 120 characters."""
+    """Return a text as the name of a run, as shown in tables: one printable line of at most 120 characters."""
     return excerpt(printable(text), _LONGEST_RUN_NAME) or "raglift"
 
 
@@ -135,7 +135,7 @@ def _plain(text: str) -> str:
     encoded = name.encode()  # files are called by it, whose names are limited in bytes
     if len(encoded) <= _LONGEST:
         return name
-    # What tells long names apart may stand at their ends
+    # Long names may differ only at their ends
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{encoded[: _LONGEST - 9].decode(errors='ignore')}_{digest}"
 

@@ -38,7 +38,7 @@ _NO_PROSE = re.compile(r"_?(.*[_-])?(id|uuid|key|hash|url|uri|type|index)", re.I
 
 
 def shape_of(value: Any) -> str:
-    """Return the fields of a value and what stands in them, shortened: `{"took": 5, "rows": [10 × {"body": text}]}`."""
+    """Return the fields of a value and what is in them, shortened: `{"took": 5, "rows": [10 × {"body": text}]}`."""
     return shorten(_shape(value, 0), _LONGEST_SHOWN)
 
 
@@ -55,7 +55,7 @@ def lists_of_hits(answer: Any) -> Iterator[tuple[FieldPath, dict[str, Any]]]:
 
 
 def fields_of(hit: Any) -> dict[FieldPath, Any]:
-    """Return what stands in a hit under each path that leads to a single value, or to a list."""
+    """Return the values of a hit at each path to a single value or a list."""
     found: dict[FieldPath, Any] = {}
     waiting: list[tuple[FieldPath, Any]] = [((), hit)]
     for path, value in waiting:  # grows as it goes
@@ -177,7 +177,7 @@ def unwrapped(value: Any) -> Any:
 
 
 def text_of(value: Any, place: int) -> str:
-    """Return the text of the hit at a place.
+    """Return the text of the hit at a position.
 
     Raises:
         UnfitField: it is something else.
@@ -422,7 +422,7 @@ def _usual(hit: Any, name: str) -> Any:
 
 
 def _fits(name: str, value: Any) -> bool:
-    """Whether what stands under a usual name is what it is taken for: a guess that does not fit is none."""
+    """Whether the value under a usual name has the expected type; otherwise it is ignored."""
     if name == "text":
         return isinstance(unwrapped(value), str)
     if name in ("id", "doc_id"):
@@ -441,7 +441,7 @@ def _usual_metadata(hit: Any, text: str) -> dict[str, Any]:
 
 
 def _under(key: str, *places: Any) -> Any:
-    """Return what stands under a key in the first of some places that has it; None where none has."""
+    """Return the value of a key in the first of several objects that have it; None where none has."""
     return next((place[key] for place in places if isinstance(place, dict) and place.get(key) is not None), None)
 
 

@@ -31,7 +31,7 @@ _ASKED_AGAIN_AFTER = 10.0
 
 
 class NoConnection(Exception):
-    """Nobody could be reached; nothing was sent.
+    """No connection could be made; nothing was sent.
 
     Args:
         reason: what was found.

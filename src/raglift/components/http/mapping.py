@@ -104,7 +104,7 @@ def resolved(texts: Mapping[str, str], purpose: str) -> tuple[dict[str, str], li
 
 
 FieldPath: TypeAlias = tuple[str, ...]
-"""The names, or places in a list as texts, that lead to a value; empty for the whole."""
+"""The names, or list indices as texts, of a value; empty for the whole."""
 
 ROOT = "."
 """What stands for the whole: the answer itself, or the hit itself."""
@@ -132,7 +132,7 @@ def field_path_text(path: FieldPath) -> str:
 
 
 def follow(value: Any, path: FieldPath) -> Any:
-    """Return what a path leads to; MISSING where it leads nowhere."""
+    """Return the value at a path; MISSING if there is none."""
     for name in path:
         if isinstance(value, dict):
             value = value.get(name, MISSING)
@@ -147,8 +147,8 @@ def follow(value: Any, path: FieldPath) -> Any:
 class ResponseFields:
     """Where things are in an answer: dotted paths, or lists of names where a name has a dot in it.
 
-    What is None is looked for under the usual names. A path that is given must lead somewhere in every answer that has
-    hits, so a misspelt one is an error and no figure.
+    A field that is None is looked up under the usual names. A given path must exist in every answer that has hits, so a
+    misspelt path is an error instead of a wrong figure.
     """
 
     hits: str | list[str] | None = None
@@ -160,9 +160,9 @@ class ResponseFields:
     doc_id: str | list[str] | None = None
     """From a hit to the id of its document."""
     start: str | list[str] | None = None
-    """From a hit to the place of its first character in the document."""
+    """From a hit to the location of its first character in the document."""
     end: str | list[str] | None = None
-    """From a hit to the place after its last character."""
+    """From a hit to the location after its last character."""
     score: str | list[str] | None = None
     """From a hit to its score: a number."""
     metadata: str | list[str] | None = None
@@ -374,7 +374,7 @@ def _json(value: Any) -> Any:
 
 
 def _copied(value: Any, keys: Keys, faults: list[tuple[Keys, str, str]]) -> Any:
-    """Return a copy of a body, or of what lies in it; every fault is noted with its place."""
+    """Return a copy of a body, or of what lies in it; every fault is noted with its location."""
     if len(keys) > _DEEPEST:
         faults.append((keys[:1], "values that lie deeper", f"at most {_DEEPEST} deep"))
     elif isinstance(value, (list, tuple)):

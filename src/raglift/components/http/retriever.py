@@ -154,7 +154,7 @@ def _sendable(name: str, value: str) -> str:
 
 
 def _in_address(value: Any) -> str:
-    """Return a parameter as it stands in an address, where only what UTF-8 can write is possible."""
+    """Return a parameter unchanged in an address, where only what UTF-8 can write is possible."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return encodable(str(value))

@@ -45,7 +45,7 @@ def _scheme_and_local(url: str) -> tuple[str, bool]:
         parts = urlsplit(url)
     except ValueError:
         return "", False
-    # an address without a host leads nowhere
+    # an address without a host is unusable
     return (parts.scheme if parts.hostname else ""), parts.hostname in _THIS_MACHINE
 
 
@@ -141,7 +141,7 @@ def _paragraph_end(lines: list[str], begin: int) -> int:
 DESCRIPTOR = "corpus.toml"
 FORMATS = ("gutenberg", "plain")
 _TEXTS = ("title", "description", "language", "licence")
-# Another system's path, what no file can be called, and what would reach a terminal wherever the path is told
+# Another system's path, what no file can be called, and control characters that would reach a terminal with the path
 _NO_NAME = re.compile(rf"[\\:\n]|{UNPRINTABLE.pattern}")
 
 

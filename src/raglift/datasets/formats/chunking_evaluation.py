@@ -62,8 +62,8 @@ def read_chunking_evaluation(
         name: a title; by default the name of the folder.
 
     Raises:
-        DatasetError: a file is missing or malformed, or a reference is not what stands at its offsets; every fault is
-            listed.
+        DatasetError: a file is missing or malformed, or a reference differs from the text at its offsets; every fault
+            is listed.
     """
     path = user_path(folder)
     texts = read_documents(path / _TEXTS if documents is None else documents)
@@ -83,7 +83,7 @@ def read_chunking_evaluation(
 
 
 def _rows(path: Path, location: Location) -> Iterator[tuple[Location, Mapping[str, str]]]:
-    """Yield each row with the place of its first line; note a fault for each that has other columns."""
+    """Yield each row with the location of its first line; note a fault for each that has other columns."""
     data = read_bytes(path, location)
     text = None if data is None else decode_text(data, location)
     if text is None:

@@ -37,9 +37,9 @@ class Topic:
     """A question that documents are judged for."""
 
     location: Location
-    """Where it stands."""
+    """Its location."""
     id: str
-    """What judgements call it."""
+    """Its name in the judgments."""
     text: str
     """The question."""
     tags: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ def judged_documents(query: Query, documents: Mapping[str, Document]) -> Iterato
 
 
 def read_grade(text: str, location: Location) -> int | None:
-    """Return a judgement's grade, a negative one as 0; None, and a fault, when it is no grade."""
+    """Return a judgment's grade, a negative one as 0; None, and a fault, if it is not a grade."""
     grade = int(text) if _INTEGER.fullmatch(text) else None
     if grade is None or grade >= RELEVANT.stop:
         location.fault(quoted(text), f"an integer of at most {RELEVANT.stop - 1}: how relevant the document is")
@@ -100,7 +100,7 @@ class MatchTable:
         return query_id in self._by_query
 
     def add(self, query_id: str, doc_id: str, grade: int, location: Location) -> None:
-        """Note one judgement; the same one again changes nothing, and another of the same pair is a fault."""
+        """Note one judgment; the same one again changes nothing, and another of the same pair is a fault."""
         of_query = self._by_query.setdefault(query_id, {})
         first = of_query.setdefault(doc_id, (grade, location))
         if first[0] != grade:
@@ -110,7 +110,7 @@ class MatchTable:
     def to_queries(
         self, topics: Iterable[Topic], documents: Mapping[str, Document], *, topics_name: str, documents_name: str
     ) -> tuple[Query, ...]:
-        """Return the queries, in the order of the topics; a topic without judgements is unlabelled.
+        """Return the queries, in the order of the topics; a topic without judgments is unlabelled.
 
         Args:
             topics: the questions.

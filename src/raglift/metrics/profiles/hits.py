@@ -101,7 +101,7 @@ def ideal_ranking(match_table: MatchTable) -> tuple[NDArray[np.int64], NDArray[n
 def label_grades(match_table: MatchTable) -> NDArray[np.int64]:
     """Return the grade of the label that each passage is: the highest that any fact gives it.
 
-    It stands in the row of the label's first passage.
+    It is in the row of the label's first passage.
     """
     passages = match_table.passages
     grades = passages.grades.copy()

@@ -249,7 +249,7 @@ def _coloured(rows: Sequence[Mapping[str, Any]], key: bool) -> Iterator[tuple[Se
 
 
 def _costs_axis(costs: Sequence[float], *, is_wide: bool) -> dict[str, Any]:
-    """Return the scale and the axis of costs; places are compared and no lengths, so 0 is there where it is near."""
+    """Return the scale and the axis of costs; locations are compared and no lengths, so 0 is there where it is near."""
     alt = altair()
     if is_wide:
         values = [step * 10.0**power for power in range(-4, 12) for step in (1, 3)]

@@ -137,7 +137,7 @@ def comparison_sections(comparison: ComparisonRecord, shown: Sequence[str]) -> l
 
     Args:
         comparison: the systems.
-        shown: those that have lines and rows of their own, where not all have room; the baseline is among them.
+        shown: those with their own lines and rows, if not all fit; the baseline is among them.
     """
     few = only(comparison, shown)
     name = mean_title(comparison.primary)

@@ -102,7 +102,7 @@ def few_metrics(primary: Metric, known: Sequence[Metric]) -> list[Metric]:
 
 
 def truncation(*, marked: bool) -> tuple[str, ...]:
-    """Return what † stands for, where it is there."""
+    """Return the explanation of †, if it is used."""
     return (f"{TRUNCATED} The metric looks deeper than the stage returned: there is no fair pair.",) if marked else ()
 
 
@@ -199,7 +199,7 @@ def _slice_cells(one: TagSlice, slices: TagSlicesRecord, *, is_first: bool, seve
 
 
 def few_text(slices: TagSlicesRecord) -> str:
-    """Return what ‡ stands for, where it is there."""
+    """Return the explanation of ‡, if it is used."""
     few = any(one.few for one in slices.slices)
     return f"{_FEW} fewer than {slices.slices[0].FEW} queries: these figures say little." if few else ""
 
@@ -341,7 +341,7 @@ def _days(specs: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _minute(started: str) -> str:
-    """Return a time to the minute; as it stands where it is none."""
+    """Return a time to the minute; unchanged if it is not a time."""
     try:
         moment = datetime.fromisoformat(started)
     except ValueError:
@@ -373,7 +373,7 @@ def metrics_section(comparison: ComparisonRecord, others: Sequence[str]) -> Sect
 
     Args:
         comparison: the systems.
-        others: those that are compared with the baseline, the best first; as many are shown as there is room for.
+        others: those that are compared with the baseline, the best first; only as many are shown as fit.
     """
     shown = _fitting(others, len(comparison.baseline))
     metrics = comparison.metrics
@@ -393,7 +393,7 @@ def metrics_section(comparison: ComparisonRecord, others: Sequence[str]) -> Sect
 
 
 def _fitting(names: Sequence[str], taken: int) -> Sequence[str]:
-    """Return the first names, as many as have room beside each other: one in any case."""
+    """Return as many of the first names as fit next to each other, at least one."""
     widths = accumulate((max(len(name), 8) for name in names), initial=taken)
     return names[: max(sum(width <= _ROOM for width in widths) - 1, 1)]
 

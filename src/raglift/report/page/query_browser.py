@@ -67,7 +67,7 @@ class ShownChunk(NamedTuple):
     start: int | None
     end: int | None
     text: str
-    """Its text, or as much of it as there is room for."""
+    """Its text, shortened to the size budget."""
     left_out: int
     """How many characters at the end are not shown."""
     skipped: int = 0
@@ -159,7 +159,7 @@ _SAMPLED_QUERIES, _SAMPLED_CHARACTERS, _RUN = 40, 300_000, 20_000
 
 
 def within(drill_down: DrillDown, shown: int | None, room: int) -> DrillDown:
-    """Return as much of the queries as there is room for.
+    """Return the queries, reduced to the size budget.
 
     What matches nothing goes first: hits below a depth, then the ends of texts. Then the texts around what matched are
     cut. A hit that matches anything is always there, and so is every hit of a chunk that is shown in another view, so
@@ -167,8 +167,8 @@ def within(drill_down: DrillDown, shown: int | None, room: int) -> DrillDown:
 
     Args:
         drill_down: everything.
-        shown: down to which rank hits that match nothing are shown; None for as far as there is room.
-        room: how many bytes it may take in the page.
+        shown: down to which rank hits that match nothing are shown; None for as far as the size budget allows.
+        room: its maximum size in the page, in bytes.
     """
     selections: dict[int | None, _Selection] = {}
     low_by = 1.0

@@ -41,7 +41,7 @@ _ICON = (
     '<path d="M4 11.5 8 4.5l4 7" fill="none" stroke="#fff" stroke-width="2" stroke-linejoin="round"/></svg>'
 )
 ICON = "data:image/svg+xml," + quote(_ICON)
-"""What stands beside a page's title, as an address."""
+"""What is beside a page's title, as an address."""
 
 
 @cache
@@ -56,7 +56,7 @@ def one_script(*scripts: str) -> str:
 
 
 def source_hash(block: str) -> str:
-    """Return what a content security policy calls a script or style that stands in the page."""
+    """Return what a content security policy calls a script or style that is in the page."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(block.encode()).digest()).decode()}'"
 
 

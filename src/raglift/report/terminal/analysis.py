@@ -41,7 +41,7 @@ _EXCERPT = 60
 
 
 def failure_analysis_text(losses: FailureAnalysisRecord) -> str:
-    """Return where each fact got to, and whose labels say so."""
+    """Return where each fact got to, and the label provenance."""
     return printable("\n".join([*failure_analysis_lines(losses), *labels_line(losses.label_sources)]))
 
 
@@ -63,7 +63,7 @@ def failure_analysis_lines(losses: FailureAnalysisRecord) -> list[str]:
 
 
 def headroom_text(headroom: HeadroomRecord) -> str:
-    """Return what a perfect reranker over the same candidates would score, and whose labels say so."""
+    """Return what a perfect reranker over the same candidates would score, and the label provenance."""
     return printable("\n".join([headroom_line(headroom), *labels_line(headroom.label_sources)]))
 
 
@@ -148,7 +148,7 @@ def over_k_lines(evaluation: EvaluationRecord) -> list[str]:
 def over_k_table(evaluation: EvaluationRecord) -> Table | None:
     """Return NDCG, or else the first measure, over k: a row a stage, on one scale; None where there is none.
 
-    At most 50 depths are taken, evenly from 1 to the number of candidates. Beside the blocks stand the values at the
+    At most 50 depths are taken, evenly from 1 to the number of candidates. Next to the blocks are the values at the
     first depth and at the last one that the stage could return.
     """
     measure = _measure(evaluation)

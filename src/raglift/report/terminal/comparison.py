@@ -138,7 +138,7 @@ _METRIC, _FIGURE, _GAP = 20, 8, 2
 
 
 def comparison_text(comparison: ComparisonRecord) -> str:
-    """Return a comparison as plain text: the primary metric, the exploratory ones, and what to beware of."""
+    """Return a comparison as plain text: the primary metric, the exploratory ones, and warnings."""
     return as_text(comparison_parts(comparison))
 
 
@@ -303,7 +303,7 @@ def _exploratory_row(comparison: ComparisonRecord, metric: Metric, systems: list
 
 
 def _hint(difference: PairedDifference, metric: Metric, alpha: float) -> Cell:
-    """Return a difference with the mark, and the tone, of one whose own p-value is at most alpha."""
+    """Return a difference with the mark and the emphasis of one whose own p-value is at most alpha."""
     seen = difference.p <= alpha
     text = signed(difference.mean, decimals_of(metric)) + ("*" if seen else " ")
     return lifted(text, difference.mean, counts=seen and not MEASURES[metric.name].is_neutral)

@@ -219,7 +219,7 @@ def _sentences(lift: LiftRecord) -> Iterator[str]:
 
 
 def lift_rows(lift: LiftRecord) -> list[tuple[str | Cell, ...]]:
-    """Return a row a metric, and an empty one between families; the primary metric stands first."""
+    """Return a row a metric, and an empty one between families; the primary metric comes first."""
     rows: list[tuple[str | Cell, ...]] = [_row(lift.rows[0], lift.method.alpha)]
     family = None
     for row in lift.rows[1:]:

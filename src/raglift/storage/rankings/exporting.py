@@ -145,7 +145,7 @@ def replacing_folder(folder: Path, *, overwrite: bool) -> Iterator[Path]:
     """Give a new folder that takes the place of another one when the block ends, and never if it fails.
 
     Args:
-        folder: the place; its parents are made when missing.
+        folder: the location; its parents are made when missing.
         overwrite: whether an export that is already there may be replaced.
 
     Raises:
@@ -192,7 +192,7 @@ def write_run(
 ) -> Path:
     """Write rankings of ids to one file, with scores that descend strictly, as trec_eval reads them.
 
-    An id that a ranking holds more than once stands at its first place alone.
+    An id that occurs more than once in a ranking keeps only its first rank.
 
     Args:
         rankings: for each query id, the ids that came back, best first.
@@ -265,7 +265,7 @@ def write_qrels(
 
 
 def _faults_of_lists(given: Mapping[str, Any], location: Location) -> list[Fault]:
-    """Return where something else stands than ids, or a grade that is no integer."""
+    """Return where something else is than ids, or a grade that is no integer."""
     for query, ids in given.items():
         here = location / quoted(query)
         if isinstance(ids, (str, bytes)):

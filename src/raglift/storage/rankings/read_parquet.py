@@ -90,7 +90,7 @@ def _table(
                 (location / name).fault(f"a column of {schema.field(name).type}", f"a column of {_KINDS[name]}")
         if location.faults or not fits(path, source, present, location):
             return None
-        # As numbers of a dictionary, texts that are equal take no room of their own
+        # Dictionary-encoded, equal texts are stored once
         source = parquet.ParquetFile(path, read_dictionary=present)
         table = source.read(columns=present)
         table.validate(full=True)  # a damaged file may hold texts that are no UTF-8

@@ -206,7 +206,7 @@ def labels_of(
     id_: Codes,
     grades: NDArray[np.int64],
 ) -> dict[str, dict[str, int]]:
-    """Return columns of judgements as the grade of each id of each query, in the order of their appearance."""
+    """Return columns of judgments as the grade of each id of each query, in the order of their appearance."""
     order = np.argsort(query, kind="stable")
     ids, ordered_grades = names[id_[order]].tolist(), grades[order].tolist()
     ends = np.cumsum(np.bincount(query, minlength=len(queries))).tolist()
@@ -311,14 +311,14 @@ class Gathered:
 
 
 class Labels:
-    """Judgements as they are read; the same one again changes nothing, another of the same pair is a fault."""
+    """Judgments as they are read; the same one again changes nothing, another of the same pair is a fault."""
 
     def __init__(self) -> None:
         self.grades: dict[str, dict[str, int]] = {}
         self._places: dict[tuple[str, str], Location] = {}
 
     def add(self, here: Location, query: str, id_: str, grade: int, hint: str = "") -> None:
-        """Note a judgement; the hint says more to a fault of it."""
+        """Note a judgment; the hint says more to a fault of it."""
         of_query = self.grades.setdefault(query, {})
         known = of_query.setdefault(id_, grade)
         earlier = self._places.setdefault((query, id_), here)
@@ -328,7 +328,7 @@ class Labels:
 
 
 def _standing(earlier: Location) -> str:
-    """Return where something stood before: `on line 3`, `in row 7`."""
+    """Return where something was before: `on line 3`, `in row 7`."""
     return f"in {earlier.field}" if earlier.line is None else f"on line {earlier.line}"
 
 
@@ -403,7 +403,7 @@ def _evenly_spaced(block: bytes) -> bytes | None:
 def rows(
     file: IO[bytes], columns: Sequence[str], location: Location, *, comments: bool = False, may_go_on: bool = False
 ) -> Iterator[tuple[Location, list[str]]]:
-    """Yield the place and the columns of each line that has as many as it should; note a fault for each other one.
+    """Yield the location and the columns of each line that has as many as it should; note a fault for each other one.
 
     Args:
         file: the file, at its beginning.

@@ -272,8 +272,8 @@ class _OfIds:
 class IdRankings:
     """What one stage returned, as ids with scores that descend strictly; iterated query by query.
 
-    An id that a ranking holds more than once stands at its first place alone. The stage's own scores are taken where
-    they tell the order of every ranking; else, for all of its rankings, scores that count down to 1.
+    An id that occurs more than once in a ranking keeps only its first rank. The stage's own scores are taken where they
+    tell the order of every ranking; else, for all of its rankings, scores that count down to 1.
     """
 
     name: str

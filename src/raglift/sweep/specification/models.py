@@ -63,7 +63,7 @@ from raglift.sweep.specification.values import (
 DEFAULT_CHUNKER = "recursive:1000/100"
 
 Note: TypeAlias = Callable[[Keys, str, str], None]
-"""Notes that something else was found at a place than was expected."""
+"""Notes that something else was found at a location than was expected."""
 
 _GRID: dict[str, tuple[Any, ...]] = {
     "chunkers": (DEFAULT_CHUNKER,),
@@ -147,7 +147,7 @@ def _note_names(values: Mapping[str, Any], note: Note) -> None:
 
 
 def _note_depths(values: Mapping[str, Any], note: Note) -> None:
-    """Note depths that the candidates do not reach."""
+    """Note depths that exceed the candidates."""
     candidates = values["candidates"]
     expected = f"at most {candidates}, the number of candidates; or more candidates"
     for place, k in enumerate(values["ks"]):

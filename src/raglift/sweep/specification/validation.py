@@ -87,7 +87,7 @@ def _validated(given: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
 
 
 def _within(given: Any, keys: Keys) -> Keys:
-    """Return a path without the list places that only reading a single value as a list has added."""
+    """Return a path without the list locations that only reading a single value as a list has added."""
     kept: list[str | int] = []
     for key in keys:
         if isinstance(key, str) and isinstance(given, Mapping):
