@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 CHUNK = 500
 """Examples that Hypothesis draws at a time; it holds all of them in memory."""
 LIMIT = 900.0
-"""So many seconds may a chunk take; what hangs is ended after them."""
+"""This many seconds may a chunk take; what hangs is ended after them."""
 _TESTS = Path(__file__).parents[1] / "tests"
 
 
@@ -170,7 +170,7 @@ def _worker(folder: Path, out: Path) -> subprocess.Popen[str]:
 
 
 def _ask(worker: subprocess.Popen[str], chunk: Chunk) -> dict[str, int] | None:
-    """Return how a chunk came out; None where the process died of it, or had to be ended."""
+    """Return how a chunk came out; None if the process died of it, or had to be ended."""
     if worker.stdin is None or worker.stdout is None:
         raise AssertionError
     timer = threading.Timer(LIMIT, worker.kill)

@@ -100,7 +100,7 @@ def is_full() -> bool:
 
 @pytest.fixture(scope="session")
 def corpora_folder() -> Path:
-    """Texts that are not shipped: in $RAGLIFT_CORPORA, else in shared/ beside the repository."""
+    """Texts that are not shipped: in $RAGLIFT_CORPORA, else in shared/ next to the repository."""
     named = os.environ.get("RAGLIFT_CORPORA")
     folder = Path(named) if named else Path(__file__).parents[2] / "shared" / "corpora"
     if not folder.is_dir():

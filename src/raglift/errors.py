@@ -101,7 +101,7 @@ class MissingDependency(ConfigurationError):
 
     Attributes:
         package: the module that could not be imported.
-        extra: the raglift extra that brings it; None where none does.
+        extra: the raglift extra that brings it; None if none does.
     """
 
     def __init__(self, package: str, extra: str | None, purpose: str) -> None:
@@ -135,7 +135,7 @@ class UnsupportedSystem(ConfigurationError):
 
 
 class MetricFailed(ConfigurationError):
-    """A metric of the user's own raised, or returned what is no value of it.
+    """A metric of the user's own raised, or returned what is not a value of it.
 
     Attributes:
         metric: the metric, a `Metric`.
@@ -196,8 +196,7 @@ class ModelOutputError(ModelError):
     """A model gave no usable answer for an input: a score that is not a number, a failed call to a provider.
 
     Attributes:
-        usage: what its attempts were billed, a `Usage` of `raglift.llm.language_models`; None where it is not
-            known.
+        usage: what its attempts were billed, a `Usage` of `raglift.llm.language_models`; None if it is not known.
     """
 
     usage: Any = None
@@ -247,7 +246,7 @@ class ServiceFailed(QueryFailed):
     Its message is a cause, which other queries may share, and after a dash what is this query's own.
 
     Attributes:
-        status_code: the HTTP status; None where no answer came.
+        status_code: the HTTP status; None if no answer came.
         headers: those of the answer that say how to continue: Retry-After.
     """
 

@@ -104,7 +104,7 @@ def faults(page: Page) -> list[str]:
 
 
 def differing(shown: str, printed: str) -> str | None:
-    """Say where what was printed is not what the page shows; None where it is.
+    """Say where what was printed is not what the page shows; None if it is.
 
     Trailing spaces do not count. A line of … alone stands for any lines, also at the end.
     """

@@ -38,7 +38,7 @@ class Codec:
 
 
 def codec_of(path: str, name: str | None = None) -> Codec | None:
-    """Return how the tree of a file is written; None where it has none that is known.
+    """Return how the tree of a file is written; None if it has none that is known.
 
     Args:
         path: the file; its ending tells where no name is given.

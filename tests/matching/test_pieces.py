@@ -135,7 +135,7 @@ def test_offsets_and_texts_agree_up_to_twenty_characters(data: st.DataObject) ->
 
 
 class TestContainment:
-    """A piece of a passage is known, but is no match."""
+    """A piece of a passage is known, but is not a match."""
 
     def test_a_straddling_chunk_is_no_match(self) -> None:
         rule = MatchRule()

@@ -145,7 +145,7 @@ def all_chunks(system: Any, given: Sequence[Any] | None, *, doc_key: str | None)
         doc_key: the metadata key that holds document ids.
 
     Raises:
-        ConfigurationError: what was given is no list of chunks, or is empty, or something in it is not a chunk.
+        ConfigurationError: what was given is not a list of chunks, or is empty, or something in it is not a chunk.
     """
     if given is not None:
         return [_chunk(item, place, doc_key) for place, item in enumerate(_listed(given))]

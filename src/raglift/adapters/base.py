@@ -83,11 +83,11 @@ class Adapter(Protocol):
         result: Any,  # noqa: ARG002
         doc_key: str | None = None,  # noqa: ARG002
     ) -> tuple[Chunk, float | None] | None:
-        """Return one result of a retriever as a chunk and a score; None where it is not such a result."""
+        """Return one result of a retriever as a chunk and a score; None if it is not such a result."""
         return None
 
     def chunks(self, system: Any, *, doc_key: str | None = None) -> Sequence[Chunk] | None:  # noqa: ARG002
-        """Return all chunks that a system can retrieve; None where they are not known."""
+        """Return all chunks that a system can retrieve; None if they are not known."""
         return None
 
 

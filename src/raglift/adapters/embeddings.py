@@ -115,7 +115,7 @@ class OpenAIEmbedder:
 
     @property
     def dollars_billed(self) -> float | None:
-        """What these tokens cost at the list price, in US dollars; None where it is not known."""
+        """What these tokens cost at the list price, in US dollars; None if it is not known."""
         return dollars_of(self.model, self.tokens_billed)
 
     def plan(self, texts: Sequence[str]) -> list[list[str]]:
@@ -132,7 +132,7 @@ class OpenAIEmbedder:
         return batches
 
     def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:  # noqa: ARG002 — one for both
-        """Return one row a text.
+        """Return one row per text.
 
         Raises:
             ModelOutputError: the server failed, or returned something that is not one vector a text.
@@ -242,7 +242,7 @@ def _client(model: str, settings: Mapping[str, Any]) -> Any:
 
 @lru_cache(maxsize=1)
 def _encoding() -> Encoding | None:
-    """Return the encoding of OpenAI's embedding models; None where it is not on this machine."""
+    """Return the encoding of OpenAI's embedding models; None if it is not on this machine."""
     try:
         return load_encoding(DEFAULT_ENCODING)
     except ConfigurationError:
@@ -364,7 +364,7 @@ class LangChainEmbedder:
         return [ordered[begin : begin + _BATCH_SIZE] for begin in range(0, len(ordered), _BATCH_SIZE)]
 
     def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
-        """Return one row a text.
+        """Return one row per text.
 
         Raises:
             ModelOutputError: the provider failed, or returned something that is not one vector a text.

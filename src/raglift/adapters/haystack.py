@@ -91,7 +91,7 @@ class HaystackAdapter(Adapter):
         return chunk_of(result, doc_key), finite(result.score)
 
     def chunks(self, system: Any, *, doc_key: str | None = None) -> list[Chunk] | None:
-        """Return what the in-memory stores hold that a system retrieves from; None where it asks anything else."""
+        """Return what the in-memory stores hold that a system retrieves from; None if it asks anything else."""
         if not (is_pipeline(system) or is_component(system)):
             return None
         source = _opened(system)[0] if is_pipeline(system) else _Source.of_component(system)
@@ -262,7 +262,8 @@ def _above(graph: Any, name: str) -> set[str]:
 def _sender(graph: Any, name: str, above: Mapping[str, set[str]]) -> tuple[str, str] | None:
     """Return the component and output from which a ranker has its documents.
 
-    None for what is no ranker: a retriever, a joiner, and what other components give more than documents, or in a loop.
+    None for what is not a ranker: a retriever, a joiner, and what other components give more than documents, or in a
+    loop.
     """
     component = graph.nodes[name]["instance"]
     edges = list(graph.in_edges(name, data=True))
@@ -280,10 +281,10 @@ def _sender(graph: Any, name: str, above: Mapping[str, set[str]]) -> tuple[str, 
 
 
 def _documents(outputs: Any, socket: str, who: str) -> list[Any]:
-    """Return the documents that a component gave; none where a pipeline took another way.
+    """Return the documents that a component gave; none if a pipeline took another way.
 
     Raises:
-        UnsupportedSystem: what it gave is no list of documents.
+        UnsupportedSystem: what it gave is not a list of documents.
     """
     from haystack import Document
 

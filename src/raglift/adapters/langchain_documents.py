@@ -101,7 +101,7 @@ def noted_score(document: Document) -> float | None:
 
 
 def _new_scores(documents: Sequence[Document], before: Sequence[Mapping[str, Any]]) -> list[float | None]:
-    """Return the score that a compressor noted on each document, None where it noted none.
+    """Return the score that a compressor noted on each document, None if it noted none.
 
     Under a key that it set anew on one document, all have its scores: an earlier compressor may have come to the
     same number for some.
@@ -118,7 +118,7 @@ def _new_scores(documents: Sequence[Document], before: Sequence[Mapping[str, Any
 
 
 def _carried(document: Document) -> dict[str, Any]:
-    """The metadata of a document without our mark, and the state that embedding filters keep beside it."""
+    """The metadata of a document without our mark, and the state that embedding filters keep next to it."""
     state = getattr(document, "state", None)
     carried = document.metadata | state if isinstance(state, dict) else dict(document.metadata)
     carried.pop(_MARK, None)

@@ -43,7 +43,7 @@ DEPTH_NAMES = frozenset(
 """Attributes that say how many nodes come back, without a leading underscore."""
 
 BARE_DEPTH_NAME = "k"
-"""A depth only where nothing above is there: beside a `top_k` it is rather the constant of a rank fusion."""
+"""A depth only where nothing above is there: next to a `top_k` it is rather the constant of a rank fusion."""
 
 CUT_NAMES = ("top_n", "top_k")
 """Fields of a postprocessor that say how many nodes it lets through."""
@@ -95,7 +95,7 @@ def describe(system: Any) -> str:
 
 
 def definer(obj: Any, method: str) -> type[Any] | None:
-    """Return the class whose version of a method an object runs, None where it has none.
+    """Return the class whose version of a method an object runs, None if it has none.
 
     LlamaIndex decorates methods so that each look gives a new function: comparing functions does not do.
     """

@@ -105,8 +105,8 @@ def place_in(chunk: Chunk, piece: str) -> tuple[int | None, int | None]:
         piece: the text that is left.
 
     Returns:
-        Its first character, and one past its last, in the document's text. Both None where the chunk's own location is
-        not known or not as long as its text, and where the piece is empty, is not in it, or is in it more than once.
+        Its first character, and one past its last, in the document's text. Both None if the chunk's own location is not
+        known or not as long as its text, and where the piece is empty, is not in it, or is in it more than once.
     """
     at = chunk.text.find(piece) if piece else -1
     if chunk.start is None or at < 0 or chunk.text.find(piece, at + 1) >= 0:

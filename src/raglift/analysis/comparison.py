@@ -51,7 +51,7 @@ class Paired:
     metrics: tuple[Metric, ...]
     """The primary metric first."""
     values: NDArray[np.float64]
-    """Shape (metrics, systems, queries); NaN where a query is left out of the mean."""
+    """Shape (metrics, systems, queries); NaN if a query is left out of the mean."""
     truncated: NDArray[np.bool_]
     """Shape (metrics, systems): whether the metric looks deeper than the system could return."""
 
@@ -77,7 +77,7 @@ class Paired:
         return self.of((place[0], self.baseline))
 
     def fair_differences(self) -> NDArray[np.float64]:
-        """Return the system minus the baseline: a row a query, and a column a fair pair."""
+        """Return the system minus the baseline: a row per query, and a column per fair pair."""
         if not self.fair:
             return np.zeros((self.values.shape[2], 0))
         return np.stack([self.of(place) - self.baseline_of(place) for place in self.fair], axis=1)
@@ -309,7 +309,7 @@ def _primary(
 
 
 def _rows(paired: Paired, method: Method) -> list[ComparisonRow]:
-    """Return, for each metric, a row a system."""
+    """Return, for each metric, a row per system."""
     described = paired_differences(paired.fair_differences(), seed=method.seed, confidence=method.confidence)
     by_place = dict(zip(paired.fair, described, strict=True))
     adjusted = _adjusted(paired, by_place)

@@ -73,7 +73,7 @@ def tradeoff(
     *,
     known: Mapping[str, Mapping[str, float]] | None = None,
 ) -> TradeoffRecord:
-    """Return cost beside quality, and the systems that no other beats in all.
+    """Return cost against quality, and the systems that no other beats in all.
 
     A system of which a cost is not known, or whose quality is truncated, takes no part in the front.
 
@@ -136,7 +136,7 @@ def _costs_of(
 
 
 def _context_tokens(comparison: ComparisonRecord, name: str, metric: Metric) -> float | None:
-    """Return the mean tokens of the hits that the quality looks at; None where they were not counted."""
+    """Return the mean tokens of the hits that the quality looks at; None if they were not counted."""
     for row in comparison.rows:
         if row.system == name and row.metric.name == _CONTEXT and row.metric.depth == metric.depth:
             return row.mean

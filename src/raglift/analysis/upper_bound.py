@@ -335,8 +335,8 @@ def attainable_facts(
 ) -> NDArray[np.bool_] | None:
     """Return, for each fact of the labelled queries, whether all chunks together satisfy it.
 
-    None where that is not known: the chunks are not, or the rule matches chunks that were not searched for (it is
-    fuzzy, or folds texts in another way, or lets shorter chunks match).
+    None if that is not known: the chunks are not, or the rule matches chunks that were not searched for (it is fuzzy,
+    or folds texts in another way, or lets shorter chunks match).
 
     Args:
         queries: the labels.
@@ -412,7 +412,7 @@ def headroom(evaluation: EvaluationRecord, k: int | None = None) -> HeadroomReco
     is exact.
 
     Args:
-        evaluation: what was measured.
+        evaluation: the evaluation.
         k: the depth; by default the deepest that was scored.
 
     Raises:

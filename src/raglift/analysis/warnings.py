@@ -189,7 +189,7 @@ def _failures(systems: Mapping[str, EvaluationRecord], shared: SharedQueries) ->
 
 
 def _differing(what: str, counts: Mapping[str, int]) -> list[str]:
-    """Say how a count differs between systems; nothing where it does not."""
+    """Say how a count differs between systems; nothing if it does not."""
     if len(set(counts.values())) == 1:
         return []
     by_count: dict[int, list[str]] = {}

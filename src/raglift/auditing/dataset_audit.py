@@ -119,8 +119,8 @@ def _compare(
     """Compare passages with the chunks that overlap them.
 
     Returns:
-        For each passage, how chunks lie to it (values of `Direction`), told by locations where they are known; and for
-        each query, what matches by the rule.
+        For each passage, how chunks lie to it (values of `Direction`), determined by locations where they are known;
+        and for each query, what matches by the rule.
     """
     by_place = MatchRule("coverage", rule.minimum_length, rule.unicode_folding)
     directions: dict[_Key, set[int]] = defaultdict(set)

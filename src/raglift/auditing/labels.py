@@ -56,7 +56,7 @@ class _Candidate(NamedTuple):
 
 
 def nearest_passages(texts: Sequence[str], documents: Sequence[Document]) -> list[Nearest | None]:
-    """Return, for each text, the passage of the documents that is most like it; None where nothing is.
+    """Return, for each text, the passage of the documents that is most like it; None if nothing is.
 
     Args:
         texts: what occurs nowhere.

@@ -48,7 +48,7 @@ class Left:
 
 @dataclass(frozen=True)
 class Relabelling:
-    """What became of the literal texts of a queries file."""
+    """The outcome of the literal texts of a queries file."""
 
     lines: tuple[str, ...]
     """The new file: one JSON object on each line."""
@@ -201,7 +201,7 @@ def _check(path: Path, entries: list[dict[str, Any]], before: list[Query], docum
 
 
 def _shape(query: Query) -> tuple[object, ...]:
-    """Return everything of a query but the words and locations of its passages."""
+    """Return everything of a query but the text and locations of its passages."""
     facts = [[_rest(passage) for passage in fact.passages] for fact in query.facts]
     irrelevant = [_rest(passage) for passage in query.judged_irrelevant]
     return query.id, query.text, query.tags, query.answerable, query.annotator, facts, irrelevant

@@ -292,7 +292,7 @@ def foot_lines(audit: AuditRecord) -> Iterator[str]:
 
 
 def audit_summary(audit: AuditRecord) -> Document:
-    """Return an audit in short."""
+    """Return a summary of an audit."""
     first, second = head_lines(audit)
     counts = Counter(finding.kind for finding in audit.findings)
     rows = [

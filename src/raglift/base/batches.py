@@ -139,7 +139,7 @@ def compute_by_shape(
         items: of any shapes; those of one shape go through the model together.
         tokens: how many tokens each has.
         limit: how many tokens the model reads; None for any number.
-        rows: how many rows every batch must have, filled up where there are too few; None where any number will do.
+        rows: how many rows every batch must have, filled up where there are too few; None if any number will do.
     """
     results: dict[int, Result] = {}
     for batch in counted_batches(range(len(items)), tokens, limit, rows or ROWS):
@@ -151,9 +151,9 @@ def compute_by_shape(
 
 
 def fixed_rows(model: Any) -> int | None:
-    """Return how many rows each batch of a sentence-transformers model must have; None where any number will do.
+    """Return how many rows each batch of a sentence-transformers model must have; None if any number will do.
 
-    A layer that computes on whole texts (a classification head, a dense layer behind the pooling) has one row a text,
+    A layer that computes on whole texts (a classification head, a dense layer behind the pooling) has one row per text,
     and its kernel is chosen by their number.
     """
     from sentence_transformers import CrossEncoder
@@ -165,7 +165,7 @@ def fixed_rows(model: Any) -> int | None:
 
 
 def can_be_padded(model: Any) -> bool:
-    """Whether a sentence-transformers model can be told what length to pad texts to.
+    """Whether a sentence-transformers model can be given the length to pad texts to.
 
     Not so: static models; those whose texts go through a chat template; those saved with their own ways to pad or cut.
     """

@@ -34,7 +34,7 @@ def most_bytes() -> int:
     """Return how many bytes one file may have, or unpack to, where it is taken into memory: 2 GiB, or as set.
 
     Raises:
-        ConfigurationError: `RAGLIFT_MAX_BYTES` is no number of bytes.
+        ConfigurationError: `RAGLIFT_MAX_BYTES` is not a number of bytes.
     """
     given = os.environ.get(VARIABLE, "").strip()
     if not given:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # U+3000 is the last code point that is white space.
 _FIRST_NEVER_SPACE = 0x3001
-# Typographic quotes and dashes, for unicode folding only: to most readers they are the same words.
+# Typographic quotes and dashes, for unicode folding only: to most readers they are the same text.
 _PUNCTUATION = str.maketrans(
     {
         **dict.fromkeys("‘’‚‛′`´", "'"),

@@ -28,7 +28,7 @@ _FILTER_BITS = range(12, 23)
 
 
 class Occurrences(NamedTuple):
-    """What occurs in one text: one row an occurrence, by position, then pattern."""
+    """What occurs in one text: one row per occurrence, by position, then pattern."""
 
     pattern: NDArray[np.int64]
     """Index into the patterns."""

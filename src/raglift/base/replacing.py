@@ -1,6 +1,6 @@
 """Atomic replacement of files and folders: written next to their destination, then moved there.
 
-A process that is killed leaves at most a hidden folder beside the place, which the next one that writes there removes.
+A process that is killed leaves at most a hidden folder next to the place, which the next one that writes there removes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ else:
 
 
 def unwritable(path: Path) -> Path | None:
-    """Return the folder in which `path` would be made where that cannot be written; None where it can.
+    """Return the folder in which `path` would be made where that cannot be written; None if it can.
 
     Args:
         path: a file or folder that may not be there yet, nor the folders above it.
@@ -108,7 +108,7 @@ def _move(written: Path, path: Path, *, overwrite: bool) -> None:
 
 @contextmanager
 def beside(target: Path) -> Iterator[Path]:
-    """Give a folder to write in, beside a file or folder that is to be replaced; it is gone when the block ends.
+    """Give a folder to write in, next to a file or folder that is to be replaced; it is gone when the block ends.
 
     What processes that were killed left there is removed first.
 
@@ -168,7 +168,7 @@ def put_folder(written: Path, target: Path, *, overwrite: bool) -> None:
 
 
 def _prefix(target: Path) -> str:
-    """Return what the names of folders beside a target begin with: no other target's do."""
+    """Return what the names of folders next to a target begin with: no other target's do."""
     name = target.name
     if len(name) > _LONGEST_NAME:
         name = f"{name[: _LONGEST_NAME - 9]}-{hashlib.sha256(os.fsencode(name)).hexdigest()[:8]}"

@@ -35,7 +35,7 @@ _OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 _LINE = re.compile(rb"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
 _PIECE = 2**20
 _MOST_BLANK = 10_000_000
-"""So many blank lines in a row are no file that anybody wrote."""
+"""So many blank lines in a row were not written by anybody."""
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
@@ -53,7 +53,7 @@ def read_bytes(path: Path, location: Location) -> bytes | None:
 
 
 def _read_whole(file: BufferedReader) -> bytes | None:
-    """Return all that a file holds; None where that is more than what is taken."""
+    """Return all that a file holds; None if that is more than what is taken."""
     most = most_bytes()
     status = os.fstat(file.fileno())
     if stat.S_ISREG(status.st_mode):

@@ -121,7 +121,7 @@ def load_encoding(name: str) -> Encoding:
 
 
 def _carried(copy: _Copy) -> dict[bytes, int] | None:
-    """Return the tokens of a file that llama-index-core carries; None where it is not there, or is another."""
+    """Return the tokens of a file that llama-index-core carries; None if it is not there, or is another."""
     spec = importlib.util.find_spec("llama_index")  # its folder: the package itself is not imported
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         path = Path(folder) / "core" / "_static" / "tiktoken_cache" / copy.file

@@ -75,7 +75,7 @@ _WORDED = "raglift_expected"
 
 
 def wrong(found: str, expected: str) -> PydanticCustomError:
-    """Return the error that a validator raises to say in its own words what was found and what was expected."""
+    """Return the error that a validator raises to say in its own text what was found and what was expected."""
     return several_wrong([((), found, expected)])
 
 
@@ -163,7 +163,7 @@ class _Location(NamedTuple):
 
     keys: Keys
     schema: Mapping[str, Any] | None
-    """None where pydantic does not know what lies there."""
+    """None if pydantic does not know what lies there."""
     known: Collection[str]
     """The fields of the object that the last key is of."""
     definitions: Mapping[str, Mapping[str, Any]]
@@ -179,14 +179,14 @@ class _Location(NamedTuple):
 
     @property
     def fields(self) -> Mapping[str, Mapping[str, Any]] | None:
-        """The schemas of an object's fields, by the names that they are written with; None for what is no object."""
+        """The schemas of an object's fields, by name; None for what is not an object."""
         found = (self._unwrapped() or {}).get("fields")
         if not isinstance(found, dict):
             return None
         return {each.get("validation_alias") or name: each["schema"] for name, each in found.items()}
 
     def expected(self, *, yaml: bool) -> str | None:
-        """Return what a value here is called; None where that is not known."""
+        """Return what a value here is called; None if that is not known."""
         schema, nullable = self.schema, False
         while schema is not None and schema["type"] != "custom-error" and (inner := self._inner(schema)) is not None:
             nullable = nullable or schema["type"] == "nullable"

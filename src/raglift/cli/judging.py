@@ -144,7 +144,7 @@ def generate(
     overwrite: Annotated[bool, typer.Option(help="Replace files that are already there.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
-    """Let a language model write questions about a corpus, with labels, and throw away those that are no good."""
+    """Let a language model write questions about a corpus, with labels, and throw away those that are not good."""
     from raglift.cli import generate as command
     from raglift.cli.model_options import model_and_limits
 

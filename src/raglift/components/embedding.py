@@ -69,7 +69,7 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
-        """Return one row a text, shape (len(texts), dimensions)."""
+        """Return one row per text, shape (len(texts), dimensions)."""
         ...
 
     def read_in_part(self, texts: Sequence[str]) -> list[bool] | None:
@@ -92,7 +92,7 @@ class Embedding:
 class SentenceTransformerEmbedder:
     """A sentence-transformers model as an Embedder, loaded when the first text needs it.
 
-    A vector depends on its text alone (`raglift.base.batches`). A model that cannot be told what to pad to gets plain
+    A vector depends on its text alone (`raglift.base.batches`). A model that cannot be given what to pad to gets plain
     batches, and then its vectors depend on their batch in the last bits.
 
     Args:
@@ -112,7 +112,7 @@ class SentenceTransformerEmbedder:
 
     @property
     def has_known_identity(self) -> bool:
-        """Whether the identity can be told without loading the model: not for a hub model not yet downloaded."""
+        """Whether the identity can be determined without loading the model: not for a hub model not yet downloaded."""
         return has_known_revision(self.model)
 
     def plan(self, texts: Sequence[str]) -> list[list[str]]:

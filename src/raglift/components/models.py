@@ -210,7 +210,7 @@ def require_reachable(name: str) -> None:
     """Raise at once for a model that is neither here nor on a hub; loading it would try for most of a minute.
 
     Raises:
-        ModelError: the name is no folder, is not in the local hub cache, and the hub does not have it or cannot be
+        ModelError: the name is not a folder, is not in the local hub cache, and the hub does not have it or cannot be
             reached.
     """
     if has_known_revision(name):

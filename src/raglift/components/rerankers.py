@@ -162,7 +162,7 @@ class PairReranker(ABC):
 
     @property
     def has_known_identity(self) -> bool:
-        """Whether the identity can be told without loading the model."""
+        """Whether the identity can be determined without loading the model."""
         return True
 
     def _used_cache(self) -> Cache:
@@ -204,8 +204,8 @@ def sorted_by_score(ranking: Ranking, scores: Sequence[float]) -> Ranking:
 class CrossEncoderReranker(PairReranker):
     """Scores pairs with a sentence-transformers `CrossEncoder`.
 
-    A score depends on its pair alone: see `raglift.base.batches`. A model that cannot be told what to pad to gets plain
-    batches, and then its scores depend on their batch in the last bits.
+    A score depends on its pair alone: see `raglift.base.batches`. A model that cannot be given what to pad to gets
+    plain batches, and then its scores depend on their batch in the last bits.
 
     Args:
         model: a hub id, a folder, or a `CrossEncoder` object (whose scores are then kept in memory only, because
@@ -243,7 +243,7 @@ class CrossEncoderReranker(PairReranker):
 
     @property
     def has_known_identity(self) -> bool:
-        """Whether the identity can be told without loading the model: not for a hub model not yet downloaded."""
+        """Whether the identity can be determined without loading the model: not for a hub model not yet downloaded."""
         return self._dtype is None or has_known_revision(self._given)
 
     def plan(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
@@ -354,7 +354,7 @@ class LateInteractionReranker(PairReranker):
 
     @property
     def has_known_identity(self) -> bool:
-        """Whether the identity can be told without loading the model: not for a hub model not yet downloaded."""
+        """Whether the identity can be determined without loading the model: not for a hub model not yet downloaded."""
         return has_known_revision(self.model)
 
     def plan(self, pairs: Sequence[Pair]) -> list[list[Pair]]:

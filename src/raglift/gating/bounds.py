@@ -104,8 +104,8 @@ def compared_metrics(metrics: Sequence[Metric | str]) -> tuple[Metric, ...]:
     """Return the metrics that must not be worse than the baseline's.
 
     Raises:
-        ConfigurationError: something that is no measure of quality, a stage, or a metric twice, as p is corrected over
-            how many there are.
+        ConfigurationError: something that is not a measure of quality, a stage, or a metric twice, as p is corrected
+            over how many there are.
     """
     given = [metrics] if isinstance(metrics, (str, Metric)) or not isinstance(metrics, Iterable) else list(metrics)
     found: dict[Metric, None] = {}
@@ -224,7 +224,7 @@ def _number(where: str, bound: float | str) -> float:
 
 
 def _as_float(bound: object) -> float:
-    """Return a number; NaN where there is none, or none that a float can be."""
+    """Return a number; NaN if there is none, or none that a float can be."""
     try:
         return math.nan if isinstance(bound, bool) else float(bound)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):

@@ -40,7 +40,7 @@ class GateResult(Presentable, GateResultRecord):
         return gate_junit(self)
 
     def to_github(self) -> str:
-        """Return GitHub's workflow commands: one `::error` a check that failed; empty where all passed."""
+        """Return GitHub's workflow commands: one `::error` a check that failed; empty if all passed."""
         return gate_annotations(self)
 
     def __repr__(self) -> str:

@@ -80,7 +80,7 @@ def check_sentence(check: Check) -> str:
 
 
 def regression_sentence(one: Regression) -> str:
-    """Return what became of a metric against the baseline, in one or two sentences."""
+    """Return the outcome of a metric against the baseline, in one or two sentences."""
     name = mean_title(one.metric)
     found = one.difference
     if found is None:
@@ -122,14 +122,14 @@ def check_notes(check: Check) -> tuple[str, ...]:
 
 
 def missing_sentence(result: GateResultRecord) -> str:
-    """Name the queries that the run lacks; empty where it lacks none."""
+    """Name the queries that the run lacks; empty if it lacks none."""
     if not result.missing:
         return ""
     return f"{counted(len(result.missing), 'query')} missing in the run: {named(result.missing)}"
 
 
 def dropped_sentence(result: GateResultRecord) -> str:
-    """Name the queries of the baseline that are in the labelled set no more; empty where none is."""
+    """Name the queries of the baseline that are in the labelled set no more; empty if none is."""
     if not result.dropped:
         return ""
     are = "is" if len(result.dropped) == 1 else "are"
@@ -140,7 +140,7 @@ def dropped_sentence(result: GateResultRecord) -> str:
 
 
 def failed_sentence(result: GateResultRecord) -> str:
-    """Name the queries that failed; empty where none did."""
+    """Name the queries that failed; empty if none did."""
     if not result.failed:
         return ""
     one = len(result.failed) == 1
@@ -210,7 +210,7 @@ def _parts(result: GateResultRecord) -> Iterator[Part]:
 
 
 def checks_table(result: GateResultRecord, passed: Cell = _PASSED, failed: Cell = _FAILED) -> Table:
-    """Return each figure beside its bound, with a cell that says whether it keeps it."""
+    """Return each figure next to its bound, with a cell that says whether it meets it."""
     return table_of(
         ("", "check", "found", "", "bound", "queries"),
         [
@@ -229,7 +229,7 @@ def checks_table(result: GateResultRecord, passed: Cell = _PASSED, failed: Cell 
 
 
 def check_lines(check: Check) -> Iterator[str]:
-    """Yield what is to be said of a check beside its figures, and of one that failed the worst queries."""
+    """Yield what is to be said of a check next to its figures, and of one that failed the worst queries."""
     yield from check_notes(check)
     if not check.passed and check.worst and check.metric is not None:
         decimals = decimals_of(check.metric)

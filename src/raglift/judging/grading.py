@@ -53,9 +53,9 @@ class Graded:
     grades: tuple[tuple[int | NoAnswer, ...], ...]
     """Query by query in the order of the pool: 0 to `scale`, or why there is none."""
     reasons: tuple[tuple[str, ...], ...]
-    """What the model said before each grade; empty where there is none. A model's words: untrusted."""
+    """What the model said before each grade; empty if there is none. A model's words: untrusted."""
     days: tuple[tuple[str, ...], ...]
-    """When the model gave each grade, as `2026-11-21`; empty where there is none."""
+    """When the model gave each grade, as `2026-11-21`; empty if there is none."""
     annotator: Annotator
     """The model, what it was told, and the day of its latest answer."""
     scale: int
@@ -67,7 +67,7 @@ class Graded:
     usage: Usage
     """What those were billed."""
     dollars: float | None
-    """US dollars at the known price; None where there is none."""
+    """US dollars at the known price; None if there is none."""
 
     @property
     def known(self) -> tuple[tuple[int | None, ...], ...]:

@@ -47,7 +47,7 @@ class GradedSystem:
     n: int
     """How many those are."""
     k: int | None = None
-    """How deep it is scored: the pool's depth, or that of the shortest run; None where no evaluation is at hand."""
+    """How deep it is scored: the pool's depth, or that of the shortest run; None if no evaluation is at hand."""
     ndcg: float | None = None
     """NDCG at that depth under the labels that follow."""
     judged: float | None = None
@@ -68,7 +68,7 @@ class GradingSummary:
     """Whether the labels that were there are among them."""
     systems: tuple[GradedSystem, ...]
     agreement: Agreement | None = None
-    """How far the grades agree with the labels of people; None where people labelled none of the queries."""
+    """How far the grades agree with the labels of people; None if people labelled none of the queries."""
     rule: MatchRule | None = None
     """By which chunks match labels; None for containment, where no evaluation is at hand."""
     order: SystemAgreement | None = None
@@ -97,7 +97,7 @@ class GradingSummary:
     def read_otherwise(self) -> int | None:
         """How many graded pairs have another grade by the labels, for they overlap with chunks of other grades.
 
-        None where the labels that were there are among them: then it may be these that say otherwise.
+        None if the labels that were there are among them: then it may be these that say otherwise.
         """
         if self.filled:
             return None

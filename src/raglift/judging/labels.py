@@ -140,8 +140,8 @@ def facts_of(passages: Sequence[Passage]) -> tuple[Fact, ...]:
     """Return passages of one query as facts: those that hold the same evidence are alternatives of one.
 
     The best passage not yet in a fact makes one (the highest grade, of these the shortest, of these the first), and is
-    joined by all that hold the same evidence as it does. So an alternative shares at least half of its words, or of
-    the first passage's, with the first passage of its fact; a document of overlapping chunks does not become one fact
+    joined by all that hold the same evidence as it does. So an alternative shares at least half of its text, or of the
+    first passage's, with the first passage of its fact; a document of overlapping chunks does not become one fact
     through a chain of neighbours. The order in which passages are given makes no difference.
     """
     groups: list[list[Passage]] = []

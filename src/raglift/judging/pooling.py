@@ -108,9 +108,9 @@ def pool(
 ) -> Pool:
     """Pool the first hits of every stage of every evaluation.
 
-    Two hits are one chunk where they are the same span of a document and have the same words, or where one's location
-    is not known, the words are the same and nothing says that the documents differ. The same words at two known
-    locations are two chunks. Words are compared after normalization.
+    Two hits are one chunk where they are the same span of a document and have the same text, or where one's location is
+    not known, the words are the same and nothing says that the documents differ. The same text at two known locations
+    are two chunks. Words are compared after normalization.
 
     Args:
         evaluations: of the same queries, from `evaluate` or `load_evaluation`; labelled or not.
@@ -239,7 +239,7 @@ def _key(chunk: Chunk, normalized: Callable[[str], str]) -> _Key:
 
 
 def _may_be_one(key: _Key, other: _Key) -> bool:
-    """Whether a chunk may be another one of the same words, of which as much is known or more."""
+    """Whether a chunk may be another one of the same text, of which as much is known or more."""
     return key.unknown > 0 and (key.unknown > 1 or key.doc_id == other.doc_id)
 
 

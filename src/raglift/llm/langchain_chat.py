@@ -188,7 +188,7 @@ def _ended(message: Any) -> str | None:
 
 
 def _refusal(message: Any) -> str | None:
-    """Return why a model does not answer, in its own words where it has some."""
+    """Return why a model does not answer, in its own text where it has some."""
     said = message.additional_kwargs.get("refusal")
     if not said and isinstance(message.content, list):
         blocks = [block for block in message.content if isinstance(block, dict)]

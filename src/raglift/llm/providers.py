@@ -51,9 +51,9 @@ class CostEstimate:
     tokens: int
     """How many tokens they have together, counting what is read of each."""
     dollars: float | None
-    """US dollars; None where the model's price is not known."""
+    """US dollars; None if the model's price is not known."""
     price_per_million: float | None
-    """US dollars per million tokens; None where it is not known."""
+    """US dollars per million tokens; None if it is not known."""
 
     def __str__(self) -> str:
         cost = "price not known" if self.dollars is None else f"about US$ {dollars_in_short(self.dollars)}"
@@ -61,7 +61,7 @@ class CostEstimate:
 
 
 def dollars_of(model: str, tokens: int, prices: Mapping[str, float] | None = None) -> float | None:
-    """Return what a number of tokens costs, in US dollars; None where the price is not known.
+    """Return what a number of tokens costs, in US dollars; None if the price is not known.
 
     Args:
         model: its name, as `text-embedding-3-small`.
@@ -73,7 +73,7 @@ def dollars_of(model: str, tokens: int, prices: Mapping[str, float] | None = Non
 
 
 def chat_price_of(name: str) -> tuple[float, float] | None:
-    """Return US dollars per million input and output tokens; None where they are not known.
+    """Return US dollars per million input and output tokens; None if they are not known.
 
     Args:
         name: as `openai:gpt-4o-mini`, or of one day, as `openai:gpt-4o-mini-2024-07-18`.

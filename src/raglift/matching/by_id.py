@@ -199,7 +199,7 @@ def _within_range(query: str, grades: Mapping[str, int], location: Location) -> 
 
 
 def _read_queries(given: object, location: Location, of_each: str) -> Mapping[str, Any]:
-    """Return what is given for each query; nothing, and a fault, where that is no mapping from query ids."""
+    """Return what is given for each query; nothing, and a fault, where that is not a mapping from query ids."""
     if not isinstance(given, Mapping):
         location.fault(f"an object of type {type(given).__name__}", f"a mapping from query id to {of_each}")
         return {}

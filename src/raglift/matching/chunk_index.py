@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Places of passages: one row a location, by passage, document and start."""
+    """Places of passages: one row per location, by passage, document and start."""
 
     passage: NDArray[np.int64]
     """Index into the passages."""
@@ -110,7 +110,7 @@ _Pairs = tuple["NDArray[np.int64]", "NDArray[np.int64]"]
 
 @dataclass(frozen=True, eq=False)
 class Touches:
-    """Which chunks touch which passages: one row a pair, by fact, passage and chunk."""
+    """Which chunks touch which passages: one row per pair, by fact, passage and chunk."""
 
     query: NDArray[np.int64]
     """Index into the queries."""

@@ -106,7 +106,7 @@ def match_rankings(
 
     Args:
         queries: the queries; those without labels have no facts and match nothing.
-        rankings: for each stage, one ranking a query in the order of the queries.
+        rankings: for each stage, one ranking per query in the order of the queries.
         rule: what counts as a match.
         reach: what the chunks of the index allow, where they are known.
         counter: counts tokens, when a metric asks for them; by default a new one.

@@ -32,7 +32,7 @@ class Direction:
 
 @dataclass(frozen=True, eq=False)
 class FactTable:
-    """The facts of all queries, in dataset order: one entry a fact."""
+    """The facts of all queries, in dataset order: one entry per fact."""
 
     query: NDArray[np.int64]
     """Which query needs it, ascending."""
@@ -48,7 +48,7 @@ class FactTable:
 
 @dataclass(frozen=True, eq=False)
 class PassageTable:
-    """The passages of all facts, fact after fact: one entry a passage."""
+    """The passages of all facts, fact after fact: one entry per passage."""
 
     first: NDArray[np.int64]
     """For each fact, the row of its first alternative."""
@@ -59,8 +59,8 @@ class PassageTable:
     grades: NDArray[np.int64]
     """How good each is as evidence."""
     same_as: NDArray[np.int64]
-    """The row of the first passage of the same query that is the same label: the same chunk id, or the same words at
-    the same location. For most it is their own row."""
+    """The row of the first passage of the same query that is the same label: the same chunk id, or the same text at the
+    same location. For most it is their own row."""
     ids: tuple[str | None, ...] | None = None
     """The chunk id of a chunk-id label, None for another; None altogether where each passage is another chunk."""
 
@@ -71,7 +71,7 @@ class PassageTable:
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """Which hit matched, or covers a part of, which passage: one row a pair."""
+    """Which hit matched, or covers a part of, which passage: one row per pair."""
 
     query: NDArray[np.int64]
     rank: NDArray[np.int64]
@@ -182,7 +182,7 @@ class MatchTable:
     """The hits that the labels name without a judgment, by a grade below 0: in the pool, as trec_eval's infAP has it.
     They are among the irrelevant ones too, as ir_measures counts them as judged."""
     judged_irrelevant: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    """How many labels of each query say that something is irrelevant; empty where none of any query does."""
+    """How many labels of each query say that something is irrelevant; empty if none of any query does."""
     repeats: HitPositions = field(default_factory=lambda: HitPositions.of(()))
     """The hits whose id an earlier hit of the same ranking has; those of labelled queries at least."""
     by_text_alone: int = 0

@@ -222,8 +222,8 @@ def shared_by_offsets(chunk: Chunk, passage: Passage) -> tuple[int, int] | None:
     """Return the part of a passage that a chunk shares, as start and end in the passage's own text.
 
     The two are equal where the chunk ends at the passage's first character or begins after its last one, and the end is
-    before the start where they are apart. None where it cannot be told: without a location of both in one document, and
-    where the two have different texts at the characters that they are said to share, for then a location is wrong.
+    before the start where they are apart. None if it is unknown: without a location of both in one document, and where
+    the two have different texts at the characters that they are said to share, for then a location is wrong.
 
     Args:
         chunk: with its location, if that is known.

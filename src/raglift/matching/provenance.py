@@ -37,7 +37,7 @@ class Provenance:
     doc_key: str | None = None
     """The metadata key that the user says holds document ids: then its value is taken as it is."""
     unknown_document: int = 0
-    """Distinct chunks whose document could not be told."""
+    """Distinct chunks whose document is unknown."""
     false_offsets: int = 0
     """Distinct chunks that came with offsets where the document has another text."""
     _places: dict[tuple[object, ...], _Place] = field(default_factory=dict, repr=False)

@@ -88,7 +88,7 @@ def counts_tokens(metric: Metric) -> bool:
 
 
 def mean_of(metric: Metric, values: NDArray[np.float64]) -> float:
-    """Return the mean of a metric over the queries that count, as its measure has it; NaN where none counts."""
+    """Return the mean of a metric over the queries that count, as its measure has it; NaN if none counts."""
     return MEASURES[metric.name].mean_of(values)
 
 
@@ -122,10 +122,10 @@ class Scores:
     metrics: tuple[Metric, ...]
     """The metrics, in the order asked for."""
     values: NDArray[np.float64]
-    """Shape (stages, metrics, queries); NaN where a query is left out of the mean."""
+    """Shape (stages, metrics, queries); NaN if a query is left out of the mean."""
 
     def of(self, stage: str, metric: Metric | str) -> NDArray[np.float64]:
-        """Return one metric's values at one stage, one a query; NaN where the query is left out.
+        """Return one metric's values at one stage, one a query; NaN if the query is left out.
 
         Raises:
             ConfigurationError: the stage or the metric was not scored.
@@ -154,7 +154,7 @@ class Scores:
 
 
 def rankings_by_stage(run: Run) -> list[list[Ranking]]:
-    """Return, for each stage, one ranking a query; empty where the query failed before the stage finished."""
+    """Return, for each stage, one ranking per query; empty if the query failed before the stage finished."""
     names = [stage.name for stage in run.stages]
     by_query = [{stage.stage: stage.ranking for stage in trace.stages} for trace in run.traces]
     return [[rankings.get(name, Ranking()) for rankings in by_query] for name in names]
@@ -204,14 +204,14 @@ class RankingScores:
     metrics: tuple[Metric, ...]
     """The metrics, in the order asked for."""
     values: NDArray[np.float64]
-    """Shape (metrics, queries); NaN where a query is left out of the mean."""
+    """Shape (metrics, queries); NaN if a query is left out of the mean."""
     empty: int
     """Queries with labels whose ranking is missing or empty; they count 0."""
     unlabelled: int
     """Rankings of queries without a relevant id: they are left out."""
 
     def of(self, metric: Metric | str) -> NDArray[np.float64]:
-        """Return one metric's values, one a query; NaN where the query is left out.
+        """Return one metric's values, one a query; NaN if the query is left out.
 
         Raises:
             ConfigurationError: the metric was not scored.
@@ -233,7 +233,7 @@ class RankingScores:
         return mean_of(parse(str(metric)), self.of(metric))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a query, and one column a metric."""
+        """Return one row per query, and one column per metric."""
         import pandas as pd
 
         index = pd.Index(self.query_ids, name="query_id")
@@ -321,7 +321,7 @@ def _metrics_of_ids(metrics: Sequence[Metric | str]) -> tuple[Metric, ...]:
 DEFAULT_METRICS = ("hit_rate", "precision", "recall", "f1", "rr", "ap", "ndcg")
 """The measures that are taken unless others are asked for."""
 JUDGED = "judged"
-"""The measure beside them that tells how far to trust them."""
+"""The measure next to them that tells how far to trust them."""
 
 
 def choose_metrics(
@@ -335,11 +335,11 @@ def choose_metrics(
     Args:
         metrics: measures, or metrics with their depths.
         ks: numbers of hits, and token budgets, also as their text.
-        dataset: what is measured on, where it is known.
+        dataset: what is measured on, if it is known.
 
     Raises:
-        ConfigurationError: no metric, no such metric, one that is not installed or that such labels are not enough
-            for, or something that is no depth.
+        ConfigurationError: no metric, no such metric, one that is not installed or that such labels are not enough for,
+            or something that is not a depth.
     """
     if isinstance(metrics, (str, Metric)):
         metrics = (metrics,)

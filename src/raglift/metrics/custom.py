@@ -43,13 +43,13 @@ class QueryRanking:
     grades: tuple[int, ...]
     """For each hit, best first, the highest grade among the passages that it matches; 0 where it matches none."""
     ranks: tuple[int | None, ...]
-    """For each fact, the rank at which it is first satisfied, from 1; None where these hits do not satisfy it."""
+    """For each fact, the rank at which it is first satisfied, from 1; None if these hits do not satisfy it."""
     ideal_grades: tuple[int, ...]
     """For each fact, the highest grade among its passages."""
     highest_grade: int
     """The highest grade that any label of the dataset has."""
     hits: tuple[Hit, ...] = field(default=(), repr=False)
-    """The hits with their texts and scores; empty where ids alone were scored, which `needs_text` refuses."""
+    """The hits with their texts and scores; empty if ids alone were scored, which `needs_text` refuses."""
 
     @property
     def relevant(self) -> tuple[bool, ...]:

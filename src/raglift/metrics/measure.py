@@ -55,7 +55,7 @@ class Number:
     high: float
     """The most it may be."""
     default: float | None = None
-    """What it is unless given; None where the measure finds it out from the labels."""
+    """What it is unless given; None if the measure finds it out from the labels."""
     is_open: bool = False
     """Whether the ends of the range are outside of it."""
     is_whole: bool = False
@@ -78,7 +78,7 @@ class Number:
         return self.low < number < self.high if self.is_open else self.low <= number <= self.high
 
     def of(self, metric: Metric) -> float | None:
-        """Return the value that a metric has; None where neither it nor the measure says one."""
+        """Return the value that a metric has; None if neither it nor the measure says one."""
         given = metric.parameter(self.name, "")
         return float(given) if given else self.default
 
@@ -252,7 +252,7 @@ class Measure:
         return ("k",) if self.needs_k else ("k", "tokens", "all")
 
     def mean_of(self, values: NDArray[np.float64]) -> float:
-        """Return the mean of the values that are there; NaN where there is none."""
+        """Return the mean of the values that are there; NaN if there is none."""
         counted = values[~np.isnan(values)]
         if not len(counted):
             return float("nan")

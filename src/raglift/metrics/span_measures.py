@@ -111,7 +111,7 @@ def SpanPrecisionOmega(match_table: MatchTable, metric: Metric) -> NDArray[np.fl
 
 
 def _left_out(match_table: MatchTable, values: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Put NaN where a query has facts and none of them has a text."""
+    """Put NaN if a query has facts and none of them has a text."""
     return np.where((wanted == 0) & (count_by_query(match_table.facts.query, match_table) > 0), np.nan, values)
 
 

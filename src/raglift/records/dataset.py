@@ -94,7 +94,7 @@ class Dataset:
             seed: the same seed draws the same queries.
 
         Raises:
-            ConfigurationError: there are not so many queries, or a seed that is no integer.
+            ConfigurationError: there are not so many queries, or a seed that is not an integer.
         """
         for name, value in (("n", n), ("seed", seed)):
             if not isinstance(value, int) or isinstance(value, bool):
@@ -208,7 +208,7 @@ def _documents(given: object) -> tuple[Document, ...]:
     """Return the documents of a dataset that is built in Python, checked.
 
     Raises:
-        DatasetError: something that is no document, or an id that occurs twice; every fault is listed.
+        DatasetError: something that is not a document, or an id that occurs twice; every fault is listed.
     """
     if given is None:
         return ()

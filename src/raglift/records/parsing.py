@@ -59,7 +59,7 @@ def read_passage(value: Any, location: Location, sources: Sources, grades: range
 
 
 def read_annotator(entry: Mapping[str, Any], location: Location) -> Annotator | None:
-    """Return the model that an object says it is from; None where it names none, and a fault where it is no model."""
+    """Return the model that an object says it is from; None if it names none, and a fault where it is not a model."""
     value = entry.get("annotator")
     if value is None:
         return None

@@ -124,7 +124,7 @@ class Run:
     spec: Mapping[str, Any]
     """What was asked: candidates, models, settings, versions, dataset hash."""
     notes: tuple[str, ...] = ()
-    """What the reader of the figures should know: failures, cut chunks, unverified offsets, …"""
+    """Notes for readers of the figures: failures, cut chunks, unverified offsets, …"""
     inventory: Inventory | None = None
     """What is known of the index's chunks; None for a system that does not tell them."""
     cost: Cost | None = None
@@ -191,7 +191,7 @@ class IndexCost:
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost beside quality; the machine it was measured on is in the run's spec, under `environment`."""
+    """Cost against quality; the machine it was measured on is in the run's spec, under `environment`."""
 
     latencies: tuple[StageLatency, ...] = ()
     """Seconds of each stage, in the order of the stages, from a pass of its own: one query at a time, models warm,
@@ -202,7 +202,7 @@ class Cost:
     """What the index took; None for a system that does not say."""
     throughput: Mapping[str, float | None] = field(default_factory=dict)
     """For each stage, queries answered a second when all queries of the dataset were asked, at the run's concurrency;
-    None where answers came from the cache. Empty if latency was not requested, in which case possibly no model was
+    None if answers came from the cache. Empty if latency was not requested, in which case possibly no model was
     loaded."""
     tokens_billed: int | None = None
     """How many tokens a provider counted; None when none did."""

@@ -24,7 +24,7 @@ class Cell:
     emphasis: str = ""
     """`better`, `worse`, `muted`, or nothing. Never the only sign: the text says it too."""
     low: float | None = None
-    """Where a small bar beside the text begins, …"""
+    """Where a small bar next to the text begins, …"""
     middle: float | None = None
     """… has its mark, …"""
     high: float | None = None
@@ -116,9 +116,9 @@ class Document:
     warnings: tuple[str, ...] = ()
     """Why the figures may not mean what they seem to."""
     notes: tuple[str, ...] = ()
-    """What else the reader should know."""
+    """Further notes."""
     sections: tuple[Section, ...] = ()
     queries: DrillDown | None = None
-    """The queries one by one; None where there is nothing to show of them."""
+    """The queries one by one; None if there is nothing to show of them."""
     labels: str = ""
     """Label provenance, shown with each table; empty if people made all labels."""

@@ -32,7 +32,7 @@ def html_of(document: Document) -> str:
         f"<strong>{_text(document.title)}</strong>" if document.title else "",
         _paragraph(document.lead),
         _table(document.headline, document.labels),
-        *(_paragraph(warning, "Beware: ") for warning in document.warnings),
+        *(_paragraph(warning, "Warning: ") for warning in document.warnings),
         *(_section(section, document.labels) for section in document.sections),
         *map(_paragraph, document.notes),
         _measured(document),

@@ -82,7 +82,7 @@ def effect_text(effect_size: float) -> str:
 
 
 def counts_text(metric: Metric, difference: PairedDifference) -> str:
-    """Return wins, ties and losses: `129/136/47`; `–` where more is no win, as of tokens."""
+    """Return wins, ties and losses: `129/136/47`; `–` where more is not a win, as of tokens."""
     if MEASURES[metric.name].is_neutral:
         return "–"
     return f"{difference.wins:,}/{difference.ties:,}/{difference.losses:,}"
@@ -153,7 +153,7 @@ def cost_title(cost: str) -> str:
 
 
 def cost_text(one: SystemCost, cost: str) -> str:
-    """Return one cost of a system, in the unit of `cost_title`; `–` where it is not known."""
+    """Return one cost of a system, in the unit of `cost_title`; `–` if it is not known."""
     if cost not in one.costs:
         return "–"
     value = one.costs[cost] / (_MEGABYTE if cost == "index_bytes" else 1.0)
@@ -197,7 +197,7 @@ def overlap_text(overlap: Overlap) -> str:
 
 
 def outcome_text(loss: OutcomeFacts, k: int) -> str:
-    """Return what became of facts, in words: `found by rank 10`."""
+    """Return the outcome of facts, in words: `found by rank 10`."""
     words = {
         "failed": "query failed",
         "found": f"found by rank {k}",

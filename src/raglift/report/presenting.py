@@ -40,7 +40,7 @@ def text_of(result: object) -> str:
 
 @singledispatch
 def summary_of(result: object) -> Document:
-    """Return a result in short, from which notebooks and Markdown are made."""
+    """Return a summary of a result, from which notebooks and Markdown are made."""
     raise TypeError(f"summary_of: found a {type(result).__name__}; expected a result of raglift")
 
 

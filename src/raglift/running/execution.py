@@ -53,7 +53,7 @@ _SUBMITTED_PER_WORKER = 2
 
 @dataclass(frozen=True)
 class Outcome(Generic[T]):
-    """What became of one call: a value, or an error."""
+    """The outcome of one call: a value, or an error."""
 
     value: T | None
     seconds: float
@@ -266,7 +266,7 @@ class _PooledCalls(Generic[T]):
 
 @dataclass(frozen=True)
 class _Step:
-    """The three ways in which a stage may be asked; None where it cannot."""
+    """The three ways in which a stage may be asked; None if it cannot."""
 
     batch: Callable[..., list[Ranking]] | None
     one: Callable[..., Ranking] | None
@@ -310,11 +310,11 @@ def run_stages(
         watch: entered while a stage is asked, and left when it has answered.
 
     Returns:
-        One trace a query, in the order of the queries. A query that failed keeps the stages before the failure.
+        One trace per query, in the order of the queries. A query that failed keeps the stages before the failure.
 
     Raises:
         QueryFailed: a query failed and the policy says `raise`.
-        RagliftError: the system cannot work at all: a model that does not load, results that are no rankings.
+        RagliftError: the system cannot work at all: a model that does not load, results that are not rankings.
     """
     done: list[list[StageTrace]] = [list(trace.stages) for trace in after] if after else [[] for _ in queries]
     errors: list[str | None] = [trace.error for trace in after] if after else [None] * len(queries)
@@ -393,7 +393,7 @@ def _stopped(stage: Stage, query: str, error: BaseException) -> BaseException:
 
 
 def _stop_if_unusable(stage: Stage, outcomes: Sequence[Outcome[Ranking]]) -> None:
-    """Raise the error where every query failed of misuse: then it is no query's fault.
+    """Raise the error where every query failed of misuse: then it is not a query's fault.
 
     A service can also be slow or fail temporarily: only if it answered no query, and at least half of the errors are
     configuration errors, the configuration is reported as the cause.

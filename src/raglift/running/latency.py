@@ -190,7 +190,7 @@ def _billed(stages: Sequence[Stage]) -> tuple[int | None, float | None]:
 
 
 def _index_cost(stages: Sequence[Stage]) -> IndexCost | None:
-    """Return what the index of the first stage cost; None where it does not say, or says it in its own way."""
+    """Return what the index of the first stage cost; None if it does not say, or says it in its own way."""
     first = stages[0]
     cost = getattr(first.retriever, "cost", None) if isinstance(first, RetrieveStage) else None
     return cost if isinstance(cost, IndexCost) else None

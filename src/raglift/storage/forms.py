@@ -2,7 +2,7 @@
 
 A record is saved as an object of its own fields: `Saved` reads it by the types and defaults of its dataclass, so that a
 record is written down once. What is saved otherwise has a model here: the header, `run.json`, and a line of the traces.
-`run.json` and its spec may have fields that no model lists: what a later raglift adds is no damage.
+`run.json` and its spec may have fields that no model lists: what a later raglift adds is not damage.
 """
 
 from __future__ import annotations

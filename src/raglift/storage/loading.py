@@ -77,7 +77,7 @@ def read_evaluation(folder: str | Path) -> EvaluationRecord:
 
 
 def _no_run(source: Path) -> str:
-    """Return why a path is no saved evaluation."""
+    """Return why a path is not a saved evaluation."""
     if not is_there(source):
         return f"{source}: found nothing there; expected the folder of a saved evaluation: check the path"
     found = f"a folder without {RUN}" if is_folder(source) else "a file"

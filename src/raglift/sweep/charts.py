@@ -45,7 +45,7 @@ class _Square:
     row: str
     column: str
     value: float
-    """NaN where it failed."""
+    """NaN if it failed."""
 
 
 def varying(cells: Iterable[Mapping[str, str]]) -> list[str]:
@@ -55,7 +55,7 @@ def varying(cells: Iterable[Mapping[str, str]]) -> list[str]:
 
 
 def alike_of(names: Iterable[str]) -> str:
-    """Return what all of several names begin with, up to a colon: `recursive:`; empty where there is nothing."""
+    """Return what all of several names begin with, up to a colon: `recursive:`; empty if there is nothing."""
     first, *others = dict.fromkeys(names)
     alike = first[: first.rfind(":") + 1]
     return alike if others and all(name.startswith(alike) for name in others) else ""

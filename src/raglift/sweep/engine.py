@@ -385,7 +385,7 @@ def run_sweep(
 ) -> SweepResult:
     """Measure every cell of a sweep, each distinct piece of work once.
 
-    Finished cells are kept in the folder and finished batches in the cache, so that a sweep stopped or killed resumes
+    Finished cells are saved in the folder and finished batches are cached, so that a sweep stopped or killed resumes
     with `resume=True`, to the same rankings and scores.
 
     Args:

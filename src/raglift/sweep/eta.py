@@ -31,7 +31,7 @@ class Step:
     unit: str
     """What is counted: `chunks`, `queries`, `rankings`, `pairs` or `cells`."""
     total: int
-    """How many units there are; at most, where it is not known yet."""
+    """How many units there are; at most, if it is not known yet."""
     done: int = 0
     seconds: float = 0.0
     """How long the units that are done took."""

@@ -289,7 +289,7 @@ def ask_elsewhere(sweep: Sweep, dataset: Dataset, cell: Cell) -> Outcome:
 
 
 def lost(error: Exception) -> Outcome:
-    """Return what became of a cell whose worker was lost each time that it was tried."""
+    """Return the outcome of a cell whose worker was lost each time that it was tried."""
     return Outcome(error=describe_error(error))
 
 

@@ -109,7 +109,7 @@ def sweep_document(
 
 
 def _one_cell(result: SweepResultRecord) -> Document:
-    """Return the page of the only cell that is measured, with what became of the others."""
+    """Return the page of the only cell that is measured, with the outcome of the others."""
     (entry,) = result.finished
     assert entry.evaluation is not None  # noqa: S101 — that is what finished means
     page = evaluation_document(entry.evaluation, primary=result.primary, seed=result.seed)
@@ -233,7 +233,7 @@ def _map_sections(result: SweepResultRecord, *, include_truncated: bool) -> list
 
 
 def failed_sections(result: SweepResultRecord) -> list[Section]:
-    """Return the cells that failed, by reason; nothing where none did."""
+    """Return the cells that failed, by reason; nothing if none did."""
     rows = []
     for reason, names in failed_by_reason(result).items():
         more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
@@ -295,7 +295,7 @@ def sweep_summary(result: SweepResultRecord, *, include_truncated: bool = False)
 
 
 def _compared(result: SweepResultRecord, *, include_truncated: bool) -> Comparison | None:
-    """Return the comparison of the cells; None where too few can be compared."""
+    """Return the comparison of the cells; None if too few can be compared."""
     for hold_out in (True, False) if len(result.finished) > _FEW_CELLS else (False,):
         try:
             return result.compare(hold_out=hold_out, include_truncated=include_truncated)

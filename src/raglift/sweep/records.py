@@ -31,12 +31,12 @@ _FEWEST = 2
 
 @dataclass(frozen=True, eq=False)
 class CellResult:
-    """What became of one cell."""
+    """The outcome of one cell."""
 
     cell: Cell
     """The system."""
     evaluation: Evaluation | None = None
-    """How it did; None where it failed, or was not come to."""
+    """How it did; None if it failed, or was not come to."""
     error: str | None = None
     """Why it failed."""
     read_in_part: int = 0
@@ -45,7 +45,7 @@ class CellResult:
     """For each model that it names, which one that was: its identity when the cell was measured."""
 
     def value(self, metric: Metric) -> float:
-        """Return the mean of a metric after the last stage; NaN where the cell failed."""
+        """Return the mean of a metric after the last stage; NaN if the cell failed."""
         return float("nan") if self.evaluation is None else self.evaluation.scores.mean(self.evaluation.after, metric)
 
 
@@ -146,7 +146,7 @@ class SweepResultRecord:
         known: Mapping[str, Mapping[str, float]] | None = None,
         include_truncated: bool = False,
     ) -> Tradeoff:
-        """Return cost beside quality, and the cells that no other beats in all: see `Comparison.pareto`.
+        """Return cost against quality, and the cells that no other beats in all: see `Comparison.pareto`.
 
         Args:
             quality: more is better; by default the primary metric.
@@ -161,7 +161,7 @@ class SweepResultRecord:
         return self.compare(include_truncated=include_truncated).pareto(quality, costs, known=known)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a cell, metric and depth: parts, before, after, lift, n, truncated chunks, error."""
+        """Return one row per cell, metric and depth: parts, before, after, lift, n, truncated chunks, error."""
         import pandas as pd
 
         rows: list[dict[str, object]] = []

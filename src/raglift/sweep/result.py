@@ -67,7 +67,7 @@ class SweepResult(Presentable, SweepResultRecord):
         )
 
     def to_markdown(self, *, include_truncated: bool = False) -> str:
-        """Return the sweep in short as GitHub's Markdown, for a pull request.
+        """Return a summary of the sweep as GitHub's Markdown, for a pull request.
 
         Args:
             include_truncated: also call a cell the best whose embedding model truncates some chunks.

@@ -206,7 +206,7 @@ def _number(value: float) -> str:
 
 
 def _p50(evaluation: Evaluation) -> float | None:
-    """Return the median seconds of one query through all stages; None where it was not measured."""
+    """Return the median seconds of one query through all stages; None if it was not measured."""
     cost = evaluation.run.cost
     return None if cost is None or cost.whole is None else cost.whole.p50
 
@@ -217,7 +217,7 @@ def result_foot(result: SweepResultRecord, *, include_truncated: bool = False, h
     Args:
         result: what a sweep found.
         include_truncated: also call a cell the best whose embedding model truncates some chunks.
-        held_out: the best was measured on queries that had no part in the choice, beside this.
+        held_out: the best was measured on queries that had no part in the choice, next to this.
     """
     yield from _best(result, include_truncated=include_truncated, held_out=held_out)
     for model, tokens in result.billed.items():

@@ -224,10 +224,10 @@ Replies = Callable[[Sequence[Json], Json | None], str | Json | Answer]
 class OpenAIServer:
     """A server on 127.0.0.1 that speaks `/v1/embeddings` and `/v1/chat/completions`, streams too; a context manager.
 
-    A text's vector counts its words, hashed into the dimensions: the same text always has the same vector, and texts
+    A text's vector counts its text, hashed into the dimensions: the same text always has the same vector, and texts
     that share words are near each other. A chat is answered by script, else by `replies`, else with the smallest
-    instance of the JSON schema that is asked for, else with a short text. A request's usage is its number of words,
-    or of tokens where these are sent.
+    instance of the JSON schema that is asked for, else with a short text. A request's usage is its number of words, or
+    of tokens where these are sent.
 
     Args:
         key: the API key that is asked for, with 401 for any other; None takes every key.

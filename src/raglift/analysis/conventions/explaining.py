@@ -156,7 +156,7 @@ class Reasons:
         return numbers_of(Counts.of(self.judged[profile], self.query, metric, profile), value)
 
     def why(self, metric: Metric, profile: str, value: float) -> str:
-        """Return the sentences that explain a value that is not the default's; empty where nothing explains it."""
+        """Return the sentences that explain a value that is not the default's; empty if nothing explains it."""
         if math.isnan(value):
             return self._left_out()
         convention = PROFILES[profile].differences.get(metric.name, "") if self._overrides(metric, profile) else ""
@@ -209,7 +209,7 @@ def explain_metrics(
     Everything is computed from what the system returned; it is not asked again.
 
     Args:
-        evaluation: what was measured.
+        evaluation: the evaluation.
         query_id: the id of the query; by default that whose values differ most between profiles.
         metrics: what to look at; by default what was scored.
         stage: the stage; by default the last.

@@ -51,7 +51,7 @@ Term = tuple[float, int]
 
 
 def numbers_of(counts: Counts, value: float) -> str:
-    """Return how a value comes about under a profile; nothing where few words cannot say it.
+    """Return how a value comes about under a profile; nothing if few words cannot say it.
 
     Args:
         counts: the query, matched as the profile does, at the depth of the metric.
@@ -327,7 +327,7 @@ def judged_by_profile(evaluation: EvaluationRecord, stage: str, metrics: Iterabl
     """Return what one stage matched under each profile; profiles of one rule share it.
 
     Args:
-        evaluation: what was measured.
+        evaluation: the evaluation.
         stage: one of its stages.
         metrics: what will be computed: what the chunks allow is looked up only where one of them asks for it.
     """
@@ -351,7 +351,7 @@ def judged_by_profile(evaluation: EvaluationRecord, stage: str, metrics: Iterabl
 def values_under(
     evaluation: EvaluationRecord, stage: str, judged: MatchTable, metrics: Sequence[Metric], profile: str
 ) -> NDArray[np.float64]:
-    """Return an array of shape (metrics, queries), as `score` makes it; NaN where a query is left out of the mean."""
+    """Return an array of shape (metrics, queries), as `score` makes it; NaN if a query is left out of the mean."""
     info = next(info for info in evaluation.run.stages if info.name == stage)
     alone = replace(evaluation.run, stages=(info,))
     values: NDArray[np.float64] = score(alone, evaluation.dataset, [judged], metrics, profile).values[0]
@@ -389,7 +389,7 @@ def _relevant(judged: MatchTable, query: int) -> set[int]:
 
 
 def _only_under(relevant: Mapping[str, set[int]], rank: int) -> tuple[str, ...]:
-    """Return the profiles under which the hit is relevant; none where it is so under all, or under none."""
+    """Return the profiles under which the hit is relevant; none if it is so under all, or under none."""
     under = tuple(profile for profile, ranks in relevant.items() if rank in ranks)
     return () if len(under) == len(relevant) else under
 

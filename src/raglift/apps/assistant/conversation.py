@@ -68,7 +68,7 @@ class Wrapping:
 
 
 _FEWEST_WORDS = 24
-"""Characters of a chunk that are worth a place beside the rest."""
+"""Characters of a chunk that are worth a place next to the rest."""
 
 
 def say(console: Console, text: str, *, wrap: bool = False) -> None:
@@ -95,7 +95,7 @@ def place_of(chunk: Chunk) -> str:
 
 
 def label_lines(query: Query, length: int) -> Iterator[str]:
-    """Yield one line a passage of a question's labels."""
+    """Yield one line per passage of a question's labels."""
     for number, fact in enumerate(query.facts, start=1):
         for alternative, passage in enumerate(fact.passages):
             name = "     or: " if alternative else f"label {number}: "
@@ -103,7 +103,7 @@ def label_lines(query: Query, length: int) -> Iterator[str]:
 
 
 def hit_lines(stage: StageHits, first: StageHits, k: int, width: int) -> Iterator[str]:
-    """Yield a line a hit: rank, the rank it had at first, score, location, words, and which labels it matches.
+    """Yield a line per hit: rank, the rank it had at first, score, location, words, and which labels it matches.
 
     Text that does not fit next to the rest gets its own line.
 
@@ -148,7 +148,7 @@ _EXCERPT = 60
 
 
 class View:
-    """Prints turns as they happen; texts come out safe, and whole where the output is no terminal.
+    """Prints turns as they happen; texts come out safe, and whole where the output is not a terminal.
 
     Args:
         console: where to print.
@@ -340,7 +340,7 @@ def converse(
 
 
 def take_turn(assistant: Assistant, display: Display, question: str, *, stay: bool) -> bool:
-    """Ask one question and show all that comes of it; what fails is shown and is no error.
+    """Ask one question and show all that comes of it; what fails is shown and is not an error.
 
     Args:
         assistant: who is asked.

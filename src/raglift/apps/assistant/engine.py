@@ -116,7 +116,7 @@ class Turn:
     prompt: FilledPrompt | None = None
     """What the model is told; None without hits."""
     answer: Answer | None = None
-    """None where no model was asked."""
+    """None if no model was asked."""
     error: str | None = None
     """Why the system failed on the question, and in which stage; None when it did not."""
 
@@ -333,7 +333,7 @@ class Assistant:
     ) -> Turn:
         """Return the turn with the model's answer; as it is where there is no model or nothing was found.
 
-        A provider that fails is no error here: what came is kept, and `Answer.error` says why no more did.
+        A provider that fails is not an error here: what came is kept, and `Answer.error` says why no more did.
 
         Args:
             turn: from `search`.

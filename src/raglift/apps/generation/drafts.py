@@ -73,7 +73,7 @@ def parse_styles(styles: str | Mapping[str, float]) -> dict[str, float]:
         styles: `natural=2,keyword`, where a style without a weight has 1; or a mapping from style to weight.
 
     Raises:
-        ConfigurationError: an unknown style, one given twice, or a weight that is no positive number.
+        ConfigurationError: an unknown style, one given twice, or a weight that is not a positive number.
     """
     if isinstance(styles, str):
         parts = [part.strip().partition("=") for part in styles.split(",") if part.strip()]
@@ -123,7 +123,7 @@ _WORDS_A_TYPO = 5
 
 
 def with_typos(text: str, seed: int) -> str:
-    """Return a text with a typing mistake in about one of five of its words, at least one.
+    """Return a text with a typing mistake in about one of five of its text, at least one.
 
     Words under four letters, digits and the first letter of a word are left alone. A mistake is two letters that
     change places, one that is missing, one that is doubled, or a neighbour of it on an English keyboard.
@@ -160,7 +160,7 @@ def _mistyped(word: str, random: np.random.Generator) -> str:
 
 
 def _neighbours(letter: str) -> str:
-    """Return the letters beside one in its row of an English keyboard."""
+    """Return the letters next to one in its row of an English keyboard."""
     for row in _ROWS:
         at = row.find(letter)
         if at >= 0:
@@ -402,7 +402,7 @@ class Asker:
         self.usage = Usage()
         """What all calls were billed."""
         self.dollars: float | None = 0.0
-        """The same in US dollars; None where the price is not known."""
+        """The same in US dollars; None if the price is not known."""
         self._limits = limits
         self._progress = progress
 

@@ -152,7 +152,7 @@ def generate(
     limits: Limits | None = None,
     progress: bool | None = None,
 ) -> Generation:
-    """Let a language model write questions about a corpus, with labels, and throw away those that are no good.
+    """Let a language model write questions about a corpus, with labels, and throw away those that are not good.
 
     The same corpus, seed, model and settings give the same prompts in the same order, and every answer is cached: a
     call that was stopped resumes where it stopped.
@@ -191,7 +191,7 @@ def estimate_generation(
     passage_size: int = 800,
     limits: Limits | None = None,
 ) -> Estimate:
-    """Return what `generate` would cost if every first question were kept; nothing is sent to tell.
+    """Return what `generate` would cost if every first question were kept; nothing is sent.
 
     It is up to three times as much where all are thrown away. The questions to be checked are not known yet, so the
     starts of their passages are used instead, and of what the cache holds only the writing is counted.
@@ -203,7 +203,7 @@ def estimate_generation(
         styles: likewise.
         seed: likewise.
         passage_size: likewise.
-        limits: the price, where it is not known.
+        limits: the price, if it is not known.
     """
     run = _Run.begin(source, n, styles, seed, passage_size)
     tasks = run.next_tasks()
@@ -217,7 +217,7 @@ def estimate_generation(
 
 @dataclass
 class _Run:
-    """Questions being written: what is wanted, and what became of each that was tried."""
+    """Questions being written: what is wanted, and the outcome of each that was tried."""
 
     documents: tuple[Document, ...]
     name: str
@@ -377,7 +377,7 @@ def _name_of(source: Dataset | DocumentSource) -> str:
 
 
 def _judged(draft: Draft, verdicts: Sequence[tuple[Check, Verdict | NoAnswer]]) -> Rejection | None:
-    """Return why a draft is thrown away after its checks; None where it is kept."""
+    """Return why a draft is thrown away after its checks; None if it is kept."""
     for check, verdict in verdicts:
         if isinstance(verdict, NoAnswer):
             return Rejection("not checked", draft.question, verdict.reason)

@@ -61,7 +61,7 @@ class Asked:
 
 
 def fault_of(question: str, style: str, passages: Sequence[str]) -> str | None:
-    """Return the reason for which a question is thrown away by its words; None where there is none.
+    """Return the reason for which a question is thrown away by its text; None if there is none.
 
     Args:
         question: with its white space folded.
@@ -137,7 +137,7 @@ class Example:
     """One question that was thrown away."""
 
     question: str
-    """As the model wrote it; empty where it wrote none."""
+    """As the model wrote it; empty if it wrote none."""
     detail: str
     """What gave the reason: the quote, the question that it repeats, the failure; may be empty."""
 
@@ -188,9 +188,9 @@ class GenerationRecord:
     usage: Usage
     """The tokens that were billed now; answers from the cache cost nothing."""
     dollars: float | None
-    """US dollars; None where the model's price is not known."""
+    """US dollars; None if the model's price is not known."""
     notes: tuple[str, ...] = ()
-    """What the reader should know."""
+    """Notes for the reader."""
 
     @property
     def wanted(self) -> int:

@@ -136,7 +136,7 @@ def usable_passages(documents: Sequence[Document], size: int) -> Usable:
 
 
 def _nothing_in(text: str) -> str | None:
-    """Return why nothing can be asked of a text; None where something can."""
+    """Return why nothing can be asked of a text; None if something can."""
     solid = "".join(text.split())
     if _bytes(text) < _SHORTEST:
         return "short"
@@ -258,7 +258,7 @@ class Passages:
         )
 
     def other(self, number: int, seed: int) -> int | None:
-        """Return a usable passage from another location, at random; None where there is none.
+        """Return a usable passage from another location, at random; None if there is none.
 
         It follows from the passage and the seed alone, so the same question is checked with the same passage.
         """
@@ -344,7 +344,7 @@ class Sampler:
         return drawn
 
     def take(self, candidates: Iterable[int]) -> int | None:
-        """Return the first of some passages that was not drawn yet, and draw it; None where all were."""
+        """Return the first of some passages that was not drawn yet, and draw it; None if all were."""
         found = next((number for number in candidates if number in self._left), None)
         self._left.discard(-1 if found is None else found)
         return found

@@ -30,7 +30,7 @@ _LONGEST_EXAMPLE = 501
 
 
 def style_report(style: str, counts: tuple[int, int, int], rejected: Sequence[Rejection]) -> StyleReport:
-    """Return what became of a style's questions.
+    """Return the outcome of a style's questions.
 
     Args:
         style: its name.
@@ -50,7 +50,7 @@ def notes_on(styles: Sequence[StyleReport], passages: Passages, most_tries: int)
     """Return why there are fewer questions than wanted, and what could not be asked at all.
 
     Args:
-        styles: what became of each style.
+        styles: the outcome of each style.
         passages: what was asked about.
         most_tries: how many questions are tried at most for each that is wanted.
     """

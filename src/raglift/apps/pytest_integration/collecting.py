@@ -52,7 +52,7 @@ def named_dataset(node: pytest.Item, given: str | os.PathLike[str] | Dataset | N
         given: what its mark says; without, the setting decides.
 
     Returns:
-        The set; None where neither names one.
+        The set; None if neither names one.
 
     Raises:
         RagliftError: it cannot be loaded.
@@ -89,7 +89,7 @@ def _loaded(config: pytest.Config, source: Path) -> Dataset:
 
 
 def prepare(metafunc: pytest.Metafunc) -> None:
-    """Read what a test function expects; with --retrieval-per-query, make an item of each query beside the means.
+    """Read what a test function expects; with --retrieval-per-query, make an item of each query next to the means.
 
     Raises:
         CollectError: its mark cannot be used, or would change nothing.

@@ -58,7 +58,7 @@ class Baseline:
         self.is_replaced = self.folder is not None and bool(item.config.getoption(UPDATE))
 
     def before(self) -> Evaluation | None:
-        """Return what to compare with; None where there is no baseline, or it is to be replaced.
+        """Return what to compare with; None if there is no baseline, or it is to be replaced.
 
         Raises:
             RunError: it is missing or damaged, or something else is there that must not be replaced.
@@ -214,7 +214,7 @@ class Evaluate:
             evaluation,
             minimum=expected.minimum,
             maximum=expected.maximum,
-            # What cannot be compared even with itself is no baseline
+            # What cannot be compared even with itself is not a baseline
             baseline=evaluation if baseline.is_replaced else before,
             no_regression=expected.no_regression,
             margin=expected.margin,

@@ -44,7 +44,7 @@ _HITS = 10
 
 
 def bounds_failure(result: GateResult, misses: Mapping[Bound, Sequence[tuple[str, float]]]) -> str | None:
-    """Return what a test says that failed; None where everything is as expected.
+    """Return what a test says that failed; None if everything is as expected.
 
     Args:
         result: of the gate.

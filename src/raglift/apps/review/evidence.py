@@ -91,7 +91,7 @@ def evidence_of(
 ) -> Passage:
     """Return a chunk, or a part of it, as the passage that a person judges.
 
-    It is a span of its document where that is known and has the chunk's words there; else it is its text.
+    It is a span of its document if it is known and has the chunk's words there; else it is its text.
 
     Args:
         chunk: what was returned.
@@ -346,7 +346,7 @@ def _overlap(passage: Passage, other: Passage) -> bool:
 
 
 def _same_place(one: Passage, other: Passage) -> bool:
-    """Whether two passages are the same words at the same location, as far as locations are known."""
+    """Whether two passages are the same text at the same location, as far as locations are known."""
     if one.text != other.text or one.chunk_id != other.chunk_id:
         return False
     return None in (one.start, other.start) or (one.doc_id, one.start) == (other.doc_id, other.start)

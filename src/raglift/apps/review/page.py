@@ -55,7 +55,7 @@ class Desk:
         return self.pool.queries[index].chunks[chunk].chunk
 
     def model_grade(self, index: int, chunk: int) -> int | None:
-        """Return what models say of a chunk; None where they say nothing."""
+        """Return what models say of a chunk; None if they say nothing."""
         return self._models[index][chunk]
 
     def settle(self, index: int, chunk: int) -> None:
@@ -85,7 +85,7 @@ class Desk:
         }
 
     def summary(self, index: int) -> dict[str, Any]:
-        """Return a query in short."""
+        """Return a summary of a query."""
         query, grades = self.session.query(index), self.grades(index)
         judged = sum(grade is not None for grade in grades)
         return {

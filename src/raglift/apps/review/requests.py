@@ -129,7 +129,7 @@ def listen(port: int) -> socket.socket:
         port: 0 for any that is free.
 
     Raises:
-        ConfigurationError: the port is no port, or is taken.
+        ConfigurationError: the port is not a port, or is taken.
     """
     if not 0 <= port <= 2**16 - 1:
         raise ConfigurationError(f"--port: found {port}; expected 0 (any that is free) to 65535")

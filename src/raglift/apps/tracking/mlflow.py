@@ -228,7 +228,7 @@ def _refusals() -> Iterator[None]:
 
 
 def _without_answer(error: BaseException) -> str | None:
-    """Return why a server gave no answer, without the internals of the connections; None where it gave one."""
+    """Return why a server gave no answer, without the internals of the connections; None if it gave one."""
     from requests.exceptions import ConnectionError as NoConnection
     from requests.exceptions import Timeout
 

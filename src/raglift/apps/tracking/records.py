@@ -47,9 +47,9 @@ class Record:
     summary: str = ""
     """The result in short, as Markdown."""
     write_files: Callable[[Path], tuple[str, ...]] | None = None
-    """Writes its files into a folder, and returns what was left out and why; None where there are none."""
+    """Writes its files into a folder, and returns what was left out and why; None if there are none."""
     error: str | None = None
-    """Why it failed; None where it did not."""
+    """Why it failed; None if it did not."""
     children: tuple[Record, ...] = ()
     """The results that it consists of, each a run of its own under it."""
 
@@ -58,7 +58,7 @@ class Trackable(Protocol):
     """A result that knows how to tell trackers of itself: `Evaluation` and `Comparison` are told of from outside."""
 
     def tracking_record(self) -> Record:
-        """Return what trackers are told."""
+        """Return the description for trackers."""
         ...
 
 
@@ -77,7 +77,7 @@ class TrackedRun:
     where: str
     """The store, server or folder that holds it, without what may be secret in an address."""
     url: str | None = None
-    """The page to look at; None where nobody serves one, as of a local store."""
+    """The page to look at; None if nobody serves one, as of a local store."""
     notes: tuple[str, ...] = ()
     """What was left out and why, and what is still to be done, as to upload a run that was kept offline."""
     children: tuple[TrackedRun, ...] = ()

@@ -103,7 +103,7 @@ def track(
 
     Raises:
         ConfigurationError: no tracker has that name, its settings cannot be used, or the project, the name or a tag is
-            no text; no tracker was asked then.
+            not text; no tracker was asked then.
         MissingDependency: its package is not installed.
         MissingKey: it wants an API key, and has none.
         TrackingFailed: it cannot be reached, or refused the request; the result itself is unchanged.

@@ -68,7 +68,7 @@ def fields_of(hit: Any) -> dict[FieldPath, Any]:
 
 
 def longest_text(hit: dict[str, Any]) -> FieldPath | None:
-    """Return the path of the longest text in a hit that is no id or address; None where it has none."""
+    """Return the path of the longest text in a hit that is not an id or address; None if it has none."""
     texts = {
         path: len(value)
         for path, value in fields_of(hit).items()
@@ -136,7 +136,7 @@ def kind_of(value: Any) -> str:
 
 
 def suggestion(answer: Any) -> str:
-    """Return what could be written in the mapping for an answer, as far as it can be seen; empty where it cannot."""
+    """Return what could be written in the mapping for an answer, as far as it can be seen; empty if it cannot."""
     for path, hit in lists_of_hits(answer):
         text = longest_text(hit)
         if text is not None:
@@ -152,7 +152,7 @@ _MOST_CHARACTERS = 10**18
 
 
 class OtherShape(Exception):
-    """An answer of another shape: what was found, what was expected, and what the hits have, where that is known."""
+    """An answer of another shape: what was found, what was expected, and what the hits have, if it is known."""
 
     def __init__(self, found: str, expected: str, known: str = "") -> None:
         super().__init__(found)
@@ -204,7 +204,7 @@ def identity_of(value: Any, name: str, place: int) -> str | None:
 
 
 def offset_of(value: Any, name: str, place: int) -> int | None:
-    """Return a number of characters; None where it is not known.
+    """Return a number of characters; None if it is not known.
 
     Raises:
         UnfitField: it is something else.
@@ -360,7 +360,7 @@ class AnswerReader:
         return found
 
     def _column(self, hits: Sequence[Any], name: str) -> list[Any]:
-        """Return a field of each hit; None where a hit does not have it."""
+        """Return a field of each hit; None if a hit does not have it."""
         given = getattr(self.paths, name)
         if given is None:
             return [_usual(hit, name) for hit in hits]
@@ -402,7 +402,7 @@ def _first_list(value: Any, depth: int) -> list[Any] | None:
 
 
 def _one_row(found: list[Any]) -> list[Any]:
-    """Return the hits of the only query, where an answer has a list a query: `[[…]]`."""
+    """Return the hits of the only query, where an answer has a list per query: `[[…]]`."""
     return found[0] if len(found) == 1 and isinstance(found[0], list) else found
 
 
@@ -441,7 +441,7 @@ def _usual_metadata(hit: Any, text: str) -> dict[str, Any]:
 
 
 def _under(key: str, *places: Any) -> Any:
-    """Return the value of a key in the first of several objects that have it; None where none has."""
+    """Return the value of a key in the first of several objects that have it; None if none has."""
     return next((place[key] for place in places if isinstance(place, dict) and place.get(key) is not None), None)
 
 

@@ -24,7 +24,7 @@ _RETRIED_LATER_FOR = 60.0
 _NOT_TRIED_AGAIN_FOR = 1.0
 _REQUESTS = 100
 _MOMENT = 60.0
-"""Failures that may pass, as of a service that is still starting, must also have lasted so many seconds."""
+"""Failures that may pass, as of a service that is still starting, must also have lasted this many seconds."""
 _SLOW_REQUESTS, _LONG = 10, 300.0
 """Of a service that hangs fewer do, once they took so long."""
 _ASKED_AGAIN_AFTER = 10.0
@@ -152,7 +152,7 @@ class CircuitBreaker:
 
     @property
     def _commonest(self) -> ServiceFailed | ServiceUnusable | None:
-        """The last error of the kind that was had more often; None where there was none."""
+        """The last error of the kind that was had more often; None if there was none."""
         if not self._failed:
             return None
         return self._last_refusal if 2 * self._refused >= self._failed else self._last_failure

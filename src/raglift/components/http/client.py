@@ -47,7 +47,7 @@ def is_http_address(reference: str) -> bool:
 
 
 def perhaps_address(reference: str) -> bool:
-    """Whether a text is no address of an HTTP service and was probably meant as one: `localhost:8000/search`."""
+    """Whether a text is not an address of an HTTP service and was probably meant as one: `localhost:8000/search`."""
     return not is_http_address(reference) and _NEARLY.match(reference.strip()) is not None
 
 

@@ -72,7 +72,7 @@ class HttpRetriever:
 
     @property
     def depth_fixed(self) -> tuple[str, ...]:
-        """What cannot be told how many hits are wanted; empty where it can."""
+        """What cannot be told how many hits are wanted; empty if it can."""
         return () if self.mapping.sends_k else (f"{self} (the mapping sends no {{k}})",)
 
     def retrieve_one(self, query: str, k: int) -> Ranking:

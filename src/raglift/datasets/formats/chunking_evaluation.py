@@ -2,7 +2,7 @@
 
 The layout is that of <https://github.com/brandonstarxel/chunking_evaluation>: a file `questions_df.csv` with the
 columns `question`, `references` (JSON: a list of objects with `content`, `start_index` and `end_index`) and
-`corpus_id`, and beside it a folder `corpora` with a text `{corpus_id}.md` for each.
+`corpus_id`, and next to it a folder `corpora` with a text `{corpus_id}.md` for each.
 """
 
 from __future__ import annotations

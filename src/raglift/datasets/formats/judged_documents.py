@@ -47,7 +47,7 @@ class Topic:
 
 
 def whole_document(document: Document, grade: int = 1) -> Passage:
-    """Return the passage that is all of a document; for one without words, its id."""
+    """Return the passage that is all of a document; for one without text, its id."""
     if not document.text.strip():
         return Passage(chunk_id=document.id, grade=grade)
     return Passage(document.text, document.id, 0, len(document.text), grade=grade)
@@ -165,8 +165,9 @@ def read_topics(path: Path, faults: list[Fault]) -> list[Topic]:
     """Return the topics of a file.
 
     A `.tsv` file has `id<TAB>question` lines; a `.jsonl` file an object on each line, with an id (`id`, `_id`, `qid`,
-    …) and a question (`text`, `query`, `title` or `question`); any other file is told by its first character: `<` for
-    `<top>` records, whose `<num>` and `<title>` are read, `{` for JSON Lines, and anything else for lines with a tab.
+    …) and a question (`text`, `query`, `title` or `question`); any other file is detected by its first character: `<`
+    for `<top>` records, whose `<num>` and `<title>` are read, `{` for JSON Lines, and anything else for lines with a
+    tab.
 
     Args:
         path: the file.

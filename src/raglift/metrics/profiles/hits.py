@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class RelevantHits:
-    """The hits that match any label: one row a hit, sorted by query, then rank."""
+    """The hits that match any label: one row per hit, sorted by query, then rank."""
 
     query: NDArray[np.int64]
     rank: NDArray[np.int64]
@@ -169,6 +169,6 @@ class Profile:
     """Those whose mean leaves out a query that was answered with no hits at all; the default counts it 0."""
 
     def difference(self, name: str) -> str:
-        """Return what a measure does otherwise than the default, be a query empty or not; nothing where it does not."""
+        """Return what a measure does otherwise than the default, be a query empty or not; nothing if it does not."""
         said = self.differences.get(name, "")
         return f"{said} {_LEFT_OUT}" if name in self.leaves_out_empty else said

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 def over_k_of_evaluation(
     evaluation: EvaluationRecord, metric: Metric | str, ks: Sequence[int] | None
 ) -> alt.LayerChart:
-    """Return a line a stage; one that returns no more than so many hits ends there, and says so."""
+    """Return a line per stage; one that returns no more than so many hits ends there, and says so."""
     frame = curve(evaluation, metric, ks)
     stages = evaluation.scores.stages
     between = PALETTE[2 : len(stages)]
@@ -57,7 +57,7 @@ def over_k_of_evaluation(
 def over_k_of_comparison(
     comparison: ComparisonRecord, metric: Metric | str, ks: Sequence[int] | None, called: Mapping[str, str]
 ) -> alt.LayerChart:
-    """Return a line a system, at its last stage: the baseline and, where there are many, the best of the others."""
+    """Return a line per system, at its last stage: the baseline and, where there are many, the best of the others."""
     measure = _measure(metric)
     most = min(int(evaluation.run.spec["candidates"]) for evaluation in comparison.evaluations)
     depths = range(1, most + 1) if ks is None else ks
@@ -163,7 +163,7 @@ _WIDE = 20.0
 """A cost that differs by more than this factor is shown on a logarithmic scale."""
 _SHORT = 18
 _FEW = 8
-"""At most so many systems have their names beside their points, if all are short; else numbers, and a key."""
+"""At most so many systems have their names next to their points, if all are short; else numbers, and a key."""
 _CLOSE = 0.04
 """Points that are closer than this share of the chart have one label together."""
 _MOST = 16

@@ -41,7 +41,7 @@ class Changes:
     metric: Metric
     queries: Sequence[Query]
     left: NDArray[np.float64]
-    """One value a query; NaN where it does not count."""
+    """One value a query; NaN if it does not count."""
     right: NDArray[np.float64]
     sides: tuple[str, str]
     """What the sides are called."""
@@ -153,7 +153,7 @@ class Gate:
     left: int
     """How many continue."""
     lost_words: tuple[str, ...]
-    """What became of those that are lost, in short lines."""
+    """The outcome of those that are lost, in short lines."""
     left_words: tuple[str, ...]
     """What the others are, likewise."""
 

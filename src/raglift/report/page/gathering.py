@@ -62,7 +62,7 @@ def drill_down(
         room: the maximum size of `packed` in the page, in bytes.
 
     Raises:
-        ConfigurationError: systems that are no fair comparison, or a system, stage or metric that is not there.
+        ConfigurationError: systems that cannot be compared fairly, or a system, stage or metric that is not there.
     """
     check_same_rule(systems)
     shared = shared_queries(systems, _known(left[0], systems, "system"))
@@ -141,7 +141,7 @@ class _Answers:
             yield from (judged.rankings[place] for place in self._places)
 
     def fact_outcomes(self, number: int) -> tuple[str, ...]:
-        """Return what became of each fact of a query; nothing for one without labels."""
+        """Return the outcome of each fact of a query; nothing for one without labels."""
         return tuple(self._outcomes[self._facts(number)])
 
     def found(self, number: int) -> Iterator[tuple[Chunk, _Match]]:

@@ -107,7 +107,7 @@ def truncation(*, marked: bool) -> tuple[str, ...]:
 
 
 def failure_table(losses: Mapping[str, FailureAnalysisRecord]) -> Table:
-    """Return what became of the facts: of one system a row an outcome, of several a row a system.
+    """Return the outcome of the facts: of one system a row per outcome, of several a row per system.
 
     Args:
         losses: by the systems' names, all at one depth; of one system the name does not show.
@@ -205,12 +205,12 @@ def few_text(slices: TagSlicesRecord) -> str:
 
 
 def cost_section(evaluation: EvaluationRecord) -> Section | None:
-    """Return what a run cost, as far as it is known; None where nothing is."""
+    """Return what a run cost, as far as it is known; None if nothing is."""
     return section_of("Cost", cost_parts(evaluation))
 
 
 def section_of(heading: str, parts: Iterable[Part]) -> Section | None:
-    """Return the lines and tables that a terminal shows, as a section; None where there is none."""
+    """Return the lines and tables that a terminal shows, as a section; None if there is none."""
     paragraphs: list[str] = []
     tables: list[Table] = []
     for part in parts:
@@ -226,7 +226,7 @@ def method_section(method: Method | None, metrics: Sequence[Metric], *, correcte
     """Return how figures were computed: tests and intervals by name, and each measure's definition.
 
     Args:
-        method: of the statistics; None where there are none.
+        method: of the statistics; None if there are none.
         metrics: those on the page.
         corrected: what is said of the metrics that do not decide.
     """
@@ -252,7 +252,7 @@ def measured(evaluation: EvaluationRecord, primary: Metric, *, match: str) -> tu
     """Return what was measured of one system, as names and values.
 
     Args:
-        evaluation: what was measured.
+        evaluation: the evaluation.
         primary: the metric that decides.
         match: the match rule, in words.
     """

@@ -22,7 +22,7 @@ class View:
     """A ranking that every query has: one stage of one system."""
 
     system: str
-    """The system's name; empty where there is only one."""
+    """The system's name; empty if there is only one."""
     stage: str
     """The stage's name."""
     title: str
@@ -84,7 +84,7 @@ class ViewDetail:
     returned: int
     """How many hits there were."""
     values: tuple[float, ...]
-    """For each metric; NaN where the query is left out of the mean."""
+    """For each metric; NaN if the query is left out of the mean."""
     facts: tuple[int | None, ...]
     """For each fact, the rank at which it is satisfied; None for never."""
     error: str | None = None
@@ -104,7 +104,7 @@ class QueryDetail:
     views: tuple[ViewDetail, ...]
     """In the order of the drill-down's views."""
     all_outcomes: tuple[tuple[str, ...], ...]
-    """For each system, what became of each fact: an outcome of `FailureAnalysis`, as `found` or `not_retrieved`."""
+    """For each system, the outcome of each fact: an outcome of `FailureAnalysis`, as `found` or `not_retrieved`."""
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ _ICON = (
     '<path d="M4 11.5 8 4.5l4 7" fill="none" stroke="#fff" stroke-width="2" stroke-linejoin="round"/></svg>'
 )
 ICON = "data:image/svg+xml," + quote(_ICON)
-"""What is beside a page's title, as an address."""
+"""What is shown next to a page's title, as an address."""
 
 
 @cache

@@ -136,7 +136,7 @@ def sparkline(values: Sequence[float], low: float, high: float) -> str:
 
 
 def over_k_lines(evaluation: EvaluationRecord) -> list[str]:
-    """Return the curve over k as lines: a title, then a stage each; nothing where there is none."""
+    """Return the curve over k as lines: a title, then a stage each; nothing if there is none."""
     table = over_k_table(evaluation)
     if table is None:
         return []
@@ -146,7 +146,7 @@ def over_k_lines(evaluation: EvaluationRecord) -> list[str]:
 
 
 def over_k_table(evaluation: EvaluationRecord) -> Table | None:
-    """Return NDCG, or else the first measure, over k: a row a stage, on one scale; None where there is none.
+    """Return NDCG, or else the first measure, over k: a row per stage, on one scale; None if there is none.
 
     At most 50 depths are taken, evenly from 1 to the number of candidates. Next to the blocks are the values at the
     first depth and at the last one that the stage could return.
@@ -174,7 +174,7 @@ def over_k_table(evaluation: EvaluationRecord) -> Table | None:
 
 
 def _measure(evaluation: EvaluationRecord) -> Metric | None:
-    """Return NDCG where it was scored at a number of hits, else the first measure that was; None where none was."""
+    """Return NDCG where it was scored at a number of hits, else the first measure that was; None if none was."""
     measures = [
         Metric(metric.name, None, metric.parameters)
         for metric in evaluation.scores.metrics

@@ -49,7 +49,7 @@ _LONGEST = 15
 
 
 def slices_text(slices: TagSlicesRecord) -> str:
-    """Return one row a tag and system as plain text."""
+    """Return one row per tag and system as plain text."""
     return as_text(slices_parts(slices))
 
 
@@ -277,7 +277,7 @@ def exploratory_parts(comparison: ComparisonRecord, labels: Mapping[str, str]) -
 
 
 def _fitting(labels: Mapping[str, str], baseline: str, others: Sequence[str]) -> list[str]:
-    """Return the first systems, as many as fit beside the metric and the baseline: one in any case."""
+    """Return the first systems, as many as fit next to the metric and the baseline: one in any case."""
     room = WIDTH - _METRIC - max(len(labels[baseline]), _FIGURE) - _GAP
     shown: list[str] = []
     for name in others:

@@ -265,7 +265,7 @@ def write_qrels(
 
 
 def _faults_of_lists(given: Mapping[str, Any], location: Location) -> list[Fault]:
-    """Return where something else is than ids, or a grade that is no integer."""
+    """Return where something else is than ids, or a grade that is not an integer."""
     for query, ids in given.items():
         here = location / quoted(query)
         if isinstance(ids, (str, bytes)):

@@ -1,4 +1,4 @@
-"""Parquet: one row a hit, or one row a label. Only the columns that are needed are read."""
+"""Parquet: one row per hit, or one row per label. Only the columns that are needed are read."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _is_of_kind(found: pa.DataType, kind: str) -> bool:
 
 
 def _hits(table: pa.Table, order: str | None) -> Hits | None:
-    """Return the hits of a table; None where its rows must be looked at one by one."""
+    """Return the hits of a table; None if its rows must be looked at one by one."""
     if any(column.null_count for column in table.columns):
         return None
     query, queries = coded(_texts(table.column(QUERY_ID)))

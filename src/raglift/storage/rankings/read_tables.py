@@ -162,7 +162,7 @@ def enough(location: Location, expected: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Hits:
-    """What a file says, in its own order: one row a hit."""
+    """What a file says, in its own order: one row per hit."""
 
     queries: tuple[str, ...]
     """The ids of the queries, each once, in the order in which they first appear."""
@@ -173,7 +173,7 @@ class Hits:
     id: Codes
     """For each hit, which of `names` it is."""
     score: NDArray[Any] | None = None
-    """For each hit, its score; more comes first. None where the file's own order counts."""
+    """For each hit, its score; more comes first. None if the file's own order counts."""
 
 
 def coded(column: pa.ChunkedArray) -> tuple[Codes, NDArray[np.object_]]:
@@ -355,7 +355,7 @@ _WORDS = re.compile(r"[^ \t\v\f\r]+")  # what C's isspace() knows: other white s
 
 
 def bulk_table(file: IO[bytes], columns: Sequence[str], types: Mapping[str, pa.DataType]) -> pa.Table | None:
-    """Return the columns asked for; None where the lines must be looked at one by one.
+    """Return the columns asked for; None if the lines must be looked at one by one.
 
     Args:
         file: the file, at its beginning.
@@ -383,7 +383,7 @@ def bulk_table(file: IO[bytes], columns: Sequence[str], types: Mapping[str, pa.D
 
 
 def _evenly_spaced(block: bytes) -> bytes | None:
-    """Return lines whose columns have one space between them; None for what is no text."""
+    """Return lines whose columns have one space between them; None for what is not text."""
     if not block.strip():  # of which a small compressed file can hold a lot
         return b""
     try:

@@ -50,7 +50,7 @@ def descending(scores: Sequence[float | None]) -> Descending | None:
         scores: in the order of the ranking, as the stage gave them.
 
     Returns:
-        The scores; None where they do not tell the order: one is missing, is not finite, or is above the one before it.
+        The scores; None if they do not tell the order: one is missing, is not finite, or is above the one before it.
     """
     given = np.array(scores, dtype=np.float64)  # None becomes NaN
     with np.errstate(over="ignore", under="ignore"):
@@ -76,7 +76,7 @@ def by_rank(hits: int) -> list[float]:
 
 
 def _below(score: np.float32) -> np.float32:
-    """Return the next lower score that is no subnormal number."""
+    """Return the next lower score that is not a subnormal number."""
     with np.errstate(over="ignore", under="ignore"):
         below: np.float32 = np.nextafter(score, np.float32(-np.inf))
     if abs(below) < _SMALLEST:
