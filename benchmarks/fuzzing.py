@@ -1,10 +1,10 @@
 """Damaged input for everything in raglift that reads: as many examples as asked for, over all readers alike.
 
 The readers, and what is done to their input, are those of `tests/fuzzing`, whose tests make a bounded number of
-attempts; here Hypothesis draws others for each chunk of a reader's examples. A chunk that is done stands in
-`chunks.jsonl`, so a run that was stopped goes on where it was, and one with more examples adds to it; a chunk with
-faults is run again. What breaks a reader is kept in `faults/`, the smallest input for each kind; a process that dies
-or hangs is a fault, too. Hypothesis comes with the `dev` extra. Run it as
+attempts; here Hypothesis draws others for each chunk of a reader's examples. A chunk that is done is in `chunks.jsonl`,
+so a run that was stopped resumes where it stopped, and one with more examples adds to it; a chunk with faults is run
+again. What breaks a reader is kept in `faults/`, the smallest input for each kind; a process that dies or hangs is a
+fault, too. Hypothesis comes with the `dev` extra. Run it as
 
     python benchmarks/fuzzing.py --examples 1000000 [--processes 2] [--readers 'documents*'] [--out runs/fuzzing]
 """
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 CHUNK = 500
 """Examples that Hypothesis draws at a time; it holds all of them in memory."""
 LIMIT = 900.0
-"""So many seconds may a chunk take; what hangs is ended after them."""
+"""This many seconds may a chunk take; what hangs is ended after them."""
 _TESTS = Path(__file__).parents[1] / "tests"
 
 
@@ -170,7 +170,7 @@ def _worker(folder: Path, out: Path) -> subprocess.Popen[str]:
 
 
 def _ask(worker: subprocess.Popen[str], chunk: Chunk) -> dict[str, int] | None:
-    """Return how a chunk came out; None where the process died of it, or had to be ended."""
+    """Return how a chunk came out; None if the process died of it, or had to be ended."""
     if worker.stdin is None or worker.stdout is None:
         raise AssertionError
     timer = threading.Timer(LIMIT, worker.kill)

@@ -1,9 +1,9 @@
 """A search service over HTTP: 10,000 queries with a fifth of the answers faulty, and what asking costs a query.
 
 The service is a process of its own on this machine. First its bad day: every fifth query meets an error (500), a rate
-limit (429, with and without Retry-After), a request that hangs, an answer that is cut off, one that is no JSON, or JSON
-of another shape; half of those that may pass do so on the second try. It is checked that every query has its own answer
-or its own cause, in order. Then a good day: processor time of the asking process a query, for plain httpx, for
+limit (429, with and without Retry-After), a request that hangs, an answer that is cut off, one that is not JSON, or
+JSON of another shape; half of those that may pass do so on the second try. It is checked that every query has its own
+answer or its own cause, in order. Then a good day: processor time of the asking process a query, for plain httpx, for
 `HttpRetriever`, and for all of `evaluate()`, which take turns. Run it as
 
     python benchmarks/http_systems.py [--queries 10000] [--concurrency 64] [--repetitions 3]
@@ -167,7 +167,7 @@ def is_right(place: int, trace: Any) -> bool:
 
 
 def good_day(queries: int, concurrency: int, repetitions: int) -> None:
-    """Measure what asking costs a query, beside plain httpx."""
+    """Measure what asking costs a query, next to plain httpx."""
     service = Service(good)
     dataset = dataset_of(queries)
     texts = [query.text for query in dataset]

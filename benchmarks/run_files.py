@@ -125,7 +125,7 @@ def write(folder: Path, queries: int, hits: int) -> None:
             for name, values in (("query_id", [query] * hits), ("id", ids), ("score", scores)):
                 columns[name] += values
             judged = dict.fromkeys([*random_.sample(ids, JUDGED // 2), *random_.sample(documents, JUDGED // 2)])
-            # The first is relevant: what a tool does with queries without relevant ids is no matter here
+            # The first is relevant: queries without relevant ids are not tested here
             qrels.writelines(f"{query} 0 {id_} {random_.randint(int(not n), 3)}\n" for n, id_ in enumerate(judged))
     parquet.write_table(pa.table(columns), folder / "run.parquet")
     with (folder / "run.trec").open("rb") as plain, gzip.open(folder / "run.trec.gz", "wb", compresslevel=6) as packed:

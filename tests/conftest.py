@@ -57,7 +57,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give each worker some of what takes longest, at its beginning.
 
     With `--dist worksteal` a worker begins with one of as many equal parts of the list as there are workers, and one
-    that has done its part takes from the end of another's. So slow tests that stood together would be one worker's.
+    that has done its part takes from the end of another's. So slow tests that was together would be one worker's.
     """
     scale_examples(items)
     workers = max(1, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
@@ -100,7 +100,7 @@ def is_full() -> bool:
 
 @pytest.fixture(scope="session")
 def corpora_folder() -> Path:
-    """Texts that are not shipped: in $RAGLIFT_CORPORA, else in shared/ beside the repository."""
+    """Texts that are not shipped: in $RAGLIFT_CORPORA, else in shared/ next to the repository."""
     named = os.environ.get("RAGLIFT_CORPORA")
     folder = Path(named) if named else Path(__file__).parents[2] / "shared" / "corpora"
     if not folder.is_dir():
@@ -340,7 +340,8 @@ JUDGE = Annotator("openai:gpt-4o-mini", "relevance@3f9a1c07", "2026-11-21")
 def judged_by_model() -> Callable[..., Evaluation]:
     """Score an evaluation again as if a model had judged the labels of its first queries, or written the queries.
 
-    `irrelevant` holds, for a query's place, the places of the fillers among its hits that the model judged irrelevant.
+    `irrelevant` holds, for a query's location, the locations of the fillers among its hits that the model judged
+    irrelevant.
     """
 
     def build(

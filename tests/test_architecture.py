@@ -54,7 +54,7 @@ def layer_of(module: str) -> str:
 def imports_of(source: str, known: Collection[str]) -> Iterator[str]:
     """Yield what a module imports at run time, also inside its functions; what is imported for types alone is left out.
 
-    `from raglift.cli import compare` imports the module `raglift.cli.compare` where that is known.
+    `from raglift.cli import compare` imports the module `raglift.cli.compare` if it is known.
     """
     tree = ast.parse(source)
     for_types = {
@@ -85,7 +85,7 @@ def imports_from_the_right(source: str, module: str, known: Collection[str], ord
 
 
 def cycle_of(sources: Mapping[str, str]) -> list[str]:
-    """Return modules that import each other in a circle, by the source of each; none where there is no circle."""
+    """Return modules that import each other in a circle, by the source of each; none if there is no circle."""
     graph = {name: set(imports_of(source, sources)) for name, source in sources.items()}
     try:
         TopologicalSorter({name: found & set(sources) - {name} for name, found in graph.items()}).prepare()

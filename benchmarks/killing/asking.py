@@ -89,7 +89,7 @@ class Asking(ABC):
             raise Fault(f"{self.output}: found {written.stat().st_size} bytes that are not those without a kill")
 
     def compare(self, folder: Path, whole: Path) -> None:
-        """The same file, byte for byte, and nothing beside it."""
+        """The same file, byte for byte, and nothing next to it."""
         if not (folder / self.output).exists():
             raise Fault(f"{self.output}: found none")
         self._check_output(folder, whole)

@@ -65,7 +65,7 @@ class Saving:
                 raise Fault(f"{run}: found {len(found.dataset)} queries")
 
     def compare(self, folder: Path, whole: Path) -> None:
-        """The same rankings and figures, and nothing beside them."""
+        """The same rankings and figures, and nothing next to them."""
         for run in RUNS:
             if not is_same(_loaded(folder / run), _loaded(whole / run)):
                 raise Fault(f"{run}: other rankings or figures than without a kill")

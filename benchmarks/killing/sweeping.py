@@ -69,7 +69,7 @@ class Sweeping:
             raise Fault(f"a cell is kept as failed: {found.failed[0].error}")
 
     def compare(self, folder: Path, whole: Path) -> None:
-        """The same rankings and figures in every cell, and nothing beside them."""
+        """The same rankings and figures in every cell, and nothing next to them."""
         expected, found = load_sweep_result(whole / "sweep"), load_sweep_result(folder / "sweep")
         if not len(found.finished) == len(expected.finished) == CELLS:
             raise Fault(f"found {len(found.finished)} finished cells; expected {CELLS}")

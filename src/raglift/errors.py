@@ -7,18 +7,18 @@
     ├── ConfigurationError      an argument, option or metric name that raglift cannot use
     │   ├── MissingDependency   an optional package is not installed; the message names the extra
     │   ├── MissingKey          a provider's API key is not set; the message names the variable
-    │   ├── MetricFailed        a metric of the user's own raised, or returned no number; what was retrieved is kept
-    │   ├── UnsupportedSystem   an object that no adapter knows how to ask
-    │   ├── ServiceUnusable     an HTTP service that cannot be asked like this, or is not there
+    │   ├── MetricFailed        a user's metric raised, or returned no number; the retrieved hits are saved
+    │   ├── UnsupportedSystem   an object that no adapter supports
+    │   ├── ServiceUnusable     an HTTP service that is misconfigured or unavailable
     │   ├── MappingError        an HTTP service is not described as it must be; lists every fault at once
     │   └── SweepError          a sweep is not described as it must be; lists every fault at once
     ├── ModelError              a model cannot be loaded, or is not the one it claims to be
     │   └── ModelOutputError    a model gave no usable answer for an input
-    │       └── ModelUnavailable    nor would it for any other input: a wrong key, no connection, no quota
-    ├── CostLimitReached        asking a provider on would cost more than was allowed; what was answered is kept
+    │       └── ModelUnavailable    nor for any other input: a wrong key, no connection, no quota
+    ├── CostLimitReached        further requests would exceed the cost limit; answers so far are cached
     ├── CacheError              the cache file cannot be read or written
     ├── RunError                a saved run is missing, damaged, or from a newer version
-    ├── TrackingFailed          an experiment tracker cannot be reached, or refused what it was told
+    ├── TrackingFailed          an experiment tracker cannot be reached, or refused the request
     └── QueryFailed             a query failed and the caller asked to stop on the first failure
         ├── QueryTimeout        a query took longer than its timeout
         └── ServiceFailed       an HTTP service gave no usable answer to a query
@@ -46,9 +46,9 @@ class Fault:
     where: str
     """File, line and field, as `queries.jsonl:12: relevant[0].grade`."""
     found: str
-    """What stands there, shortened."""
+    """The value found, shortened."""
     expected: str
-    """What should stand there, or what to do about it."""
+    """What was expected, or what to do about it."""
 
     def __str__(self) -> str:
         return f"{self.where}: found {self.found}; expected {self.expected}"
@@ -101,7 +101,7 @@ class MissingDependency(ConfigurationError):
 
     Attributes:
         package: the module that could not be imported.
-        extra: the raglift extra that brings it; None where none does.
+        extra: the raglift extra that brings it; None if none does.
     """
 
     def __init__(self, package: str, extra: str | None, purpose: str) -> None:
@@ -135,12 +135,12 @@ class UnsupportedSystem(ConfigurationError):
 
 
 class MetricFailed(ConfigurationError):
-    """A metric of the user's own raised, or returned what is no value of it.
+    """A metric of the user's own raised, or returned what is not a value of it.
 
     Attributes:
         metric: the metric, a `Metric`.
-        evaluation: from `evaluate`, what was retrieved all the same, scored without that metric: save it, mend the
-            metric, and `rescore` it. None elsewhere.
+        evaluation: from `evaluate`, the retrieved hits, scored without that metric: save it, fix the metric, and
+            `rescore` it. None elsewhere.
     """
 
     evaluation: Any = None
@@ -196,8 +196,7 @@ class ModelOutputError(ModelError):
     """A model gave no usable answer for an input: a score that is not a number, a failed call to a provider.
 
     Attributes:
-        usage: what its attempts were billed, a `Usage` of `raglift.llm.language_models`; None where it is not
-            known.
+        usage: what its attempts were billed, a `Usage` of `raglift.llm.language_models`; None if it is not known.
     """
 
     usage: Any = None
@@ -230,7 +229,7 @@ class RunError(RagliftError):
 
 
 class TrackingFailed(RagliftError):
-    """An experiment tracker cannot be reached, or refused what it was told. What was measured is not lost by it."""
+    """An experiment tracker cannot be reached, or refused the request. The results are not lost."""
 
 
 class QueryFailed(RagliftError):
@@ -247,8 +246,8 @@ class ServiceFailed(QueryFailed):
     Its message is a cause, which other queries may share, and after a dash what is this query's own.
 
     Attributes:
-        status_code: the HTTP status; None where no answer came.
-        headers: those of the answer that say how to go on: Retry-After.
+        status_code: the HTTP status; None if no answer came.
+        headers: those of the answer that say how to continue: Retry-After.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What pytest loads of raglift, in every project that has it installed: options, a mark and fixtures, and no more.
+"""The pytest plugin, loaded in every project that has raglift installed: only options, a mark and fixtures.
 
 Nothing else of raglift is imported until a test uses one of them.
 """

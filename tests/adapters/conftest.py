@@ -18,7 +18,7 @@ WORDS = ["lighthouse", "harbour", "keeper", "storm", "lantern", "island", "ferry
 
 
 class WordEmbedding(BaseEmbedding):
-    """Counts words in 64 hashed places: deterministic, and near for texts that share words."""
+    """Counts words in 64 hashed locations: deterministic, and near for texts that share words."""
 
     def _vector(self, text: str) -> list[float]:
         vector = [0.0] * 64

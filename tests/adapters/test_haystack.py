@@ -45,7 +45,7 @@ QUERY = "Who walks the island in the fog?"
 
 @pytest.fixture(scope="module")
 def documents() -> list[Document]:
-    """Nine sentences, with vectors, their source and their place in it."""
+    """Nine sentences, with vectors, their source and their location in it."""
     sources = [Document(id=name, content=text) for name, text in SOURCES.items()]
     pieces = DocumentSplitter(split_by="period", split_length=1).run(sources)["documents"]
     for number, piece in enumerate(pieces):

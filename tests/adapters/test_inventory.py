@@ -1,4 +1,4 @@
-"""All chunks of an index, told by the system or given by the user in any form that a retriever may return."""
+"""All chunks of an index, determined by the system or given by the user in any form that a retriever may return."""
 
 from __future__ import annotations
 

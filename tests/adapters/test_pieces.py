@@ -1,4 +1,4 @@
-"""Where a piece that was cut out of a chunk stands in the document."""
+"""Where a piece that was cut out of a chunk is in the document."""
 
 import pytest
 

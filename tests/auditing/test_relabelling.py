@@ -1,4 +1,4 @@
-"""Literal texts become the places where they stand, and nothing else changes."""
+"""Literal texts become the places their locations, and nothing else changes."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def threads(count: int) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def on_one_thread() -> Iterator[None]:
-    """For speed, where other tests run beside these."""
+    """For speed, where other tests run next to these."""
     with threads(1):
         yield
 

@@ -1,4 +1,4 @@
-"""The cache: keys, several writers, crashes, and files that are no cache."""
+"""The cache: keys, several writers, crashes, and files that are not cache."""
 
 import os
 import signal

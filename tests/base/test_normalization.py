@@ -165,7 +165,7 @@ def test_offsets_rise(text: str, unicode_folding: bool) -> None:
 
 @st.composite
 def spans_of(draw: st.DrawFn, normalized: NormalizedText) -> tuple[int, int] | None:
-    """A span of a normalized text that is not empty; None where there is none."""
+    """A span of a normalized text that is not empty; None if there is none."""
     length = len(normalized.text)
     if not length:
         return None

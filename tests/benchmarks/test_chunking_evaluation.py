@@ -79,7 +79,7 @@ def meet(first: Span, second: Span) -> bool:
 
 
 def span_figures(passages: Sequence[Span], hits: Sequence[Span], chunks: Sequence[Span]) -> list[float]:
-    """Recall, precision, precision omega and IoU of one question, from places alone: sets of characters."""
+    """Recall, precision, precision omega and IoU of one question, from locations alone: sets of characters."""
     wanted = characters(passages)
     covered = wanted & characters(hits)
     returned = sum(end - start for _, start, end in hits)
@@ -138,7 +138,7 @@ def test_what_is_measured_is_what_the_places_say(benchmark, embedder, tiny: Path
 
 
 def beginning_of(dataset: rl.Dataset, doc_id: str, length: int) -> rl.Dataset:
-    """One document up to a place, and the questions that this much answers."""
+    """One document up to a location, and the questions that this much answers."""
     queries = [
         query
         for query in dataset

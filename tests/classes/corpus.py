@@ -27,7 +27,7 @@ QUERIES = ("fog-signal-interval", "adult-ticket", "generator-e02")
 
 
 def count_words(text: str) -> list[float]:
-    """Count words in 64 hashed places, as a vector of length one: for classes that embed what they cut themselves."""
+    """Count words in 64 hashed positions, as a unit vector: for classes that embed the chunks they make."""
     vector = [0.01] * 64
     for word in text.lower().split():
         vector[crc32(word.encode()) % 64] += 1.0

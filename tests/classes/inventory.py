@@ -56,7 +56,7 @@ def _read_classes(package: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
 
 
 def imported_by(path: str) -> set[str]:
-    """Return the top-level modules that the module of a class imports, anywhere in it, or `utils` beside it."""
+    """Return the top-level modules that the module of a class imports, anywhere in it, or `utils` next to it."""
     module = path.rpartition(".")[0]
     package = importlib.util.find_spec(module.split(".")[0])
     assert package is not None

@@ -136,7 +136,7 @@ _MODULES = {
     ),
     "zep_python": "community.retrievers.zep.ZepRetriever community.vectorstores.zep.ZepVectorStore",
 }
-"""By a module that they import, and that is not installed here; `langchain_` stands before each class."""
+"""By a module that they import, and that is not installed here; `langchain_` is before each class."""
 _REASONS = {
     "abstract": (
         "community.graph_vectorstores.base.GraphVectorStore "

@@ -104,7 +104,7 @@ def from_graph_store(corpus: Corpus) -> Any:
 
 
 class Neighbours(TransformComponent):
-    """Makes a graph of words that stand beside each other, instead of asking a model."""
+    """Makes a graph of words that stand next to each other, instead of asking a model."""
 
     def __call__(self, nodes: Sequence[BaseNode], **options: Any) -> Sequence[BaseNode]:
         for node in nodes:

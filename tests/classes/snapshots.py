@@ -34,7 +34,7 @@ def snapshot(value: Any, above: frozenset[int] = frozenset()) -> Any:
 
 
 def difference(before: Any, after: Any, place: str = "") -> str | None:
-    """Return where two snapshots first differ, and how; None where they do not."""
+    """Return where two snapshots first differ, and how; None if they do not."""
     if before == after:
         return None
     if isinstance(before, tuple) and isinstance(after, tuple) and before[:2] == after[:2]:

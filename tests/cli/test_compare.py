@@ -1,4 +1,4 @@
-"""`raglift compare`: saved runs beside each other, and one run's reranker lift."""
+"""`raglift compare`: saved runs next to each other, and one run's reranker lift."""
 
 from __future__ import annotations
 

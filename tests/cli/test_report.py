@@ -27,7 +27,7 @@ def runs(ranked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def sweep(tmp_path: Path) -> Path:
-    """The folder of a sweep of two cells, beside the runs."""
+    """The folder of a sweep of two cells, next to the runs."""
     text = "The lamp is lit at dusk. The horn sounds in fog. The boat brings coal. The keeper trims the wick."
     answers = ("The lamp is lit at dusk.", "The boat brings coal.")
     queries = tuple(Query(f"q{place}", answer, (Fact((Passage(answer),)),)) for place, answer in enumerate(answers))

@@ -196,7 +196,7 @@ FAULTY = {
         "1000000000",
         "to 1000",
     ),
-    # places in documents
+    # locations in documents
     "unknown document": (
         relevant({"doc": "tide.md", "from": "High", "to": "noon"}),
         "relevant[0].doc",

@@ -1,6 +1,6 @@
 """The documentation as what can be checked: pages, their fences, and the comments that stand before them.
 
-Code stands in fences with a language. The Python of a page runs from top to bottom in one namespace, as a reader would
+Code is in fences with a language. The Python of a page runs from top to bottom in one namespace, as a reader would
 paste it. A `text` fence right below it is what it printed; a line of … alone stands for lines that are left out. A
 comment right before a fence says where this does not hold, and why:
 
@@ -30,9 +30,9 @@ class Block:
     """A fence."""
 
     language: str
-    """What stands behind its opening marks."""
+    """What is behind its opening marks."""
     text: str
-    """What stands in it."""
+    """What is in it."""
     line: int
     """The line of its first line, from 1."""
     excuse: tuple[str, str] | None
@@ -104,7 +104,7 @@ def faults(page: Page) -> list[str]:
 
 
 def differing(shown: str, printed: str) -> str | None:
-    """Say where what was printed is not what the page shows; None where it is.
+    """Say where what was printed is not what the page shows; None if it is.
 
     Trailing spaces do not count. A line of … alone stands for any lines, also at the end.
     """

@@ -52,7 +52,7 @@ TERMS = (
 
 
 def spans(text: str) -> list[str]:
-    """Return what stands in backticks in a page, fences left out."""
+    """Return what is in backticks in a page, fences left out."""
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
     return [child.content for token in tokens for child in token.children or () if child.type == "code_inline"]
 

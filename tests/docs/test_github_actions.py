@@ -162,7 +162,7 @@ def given(step: dict[str, Any]) -> dict[str, str]:
 
 @pytest.fixture
 def project(tmp_path: Path, job: Job) -> Path:
-    """A checkout of a pull request that changed nothing yet, with the base branch's baseline beside it."""
+    """A checkout of a pull request that changed nothing yet, with the base branch's baseline next to it."""
     folder = tmp_path / "checkout"
     corpus = find_corpus("lighthouse")
     shutil.copytree(corpus.folder / "documents", folder / "retrieval" / "documents")
@@ -202,7 +202,7 @@ def test_a_regression_fails_the_job_and_everything_is_told_all_the_same(project:
     assert job("gate", project) == {"Evaluate": 0, "baseline": 0, "Gate": 1, "Report": 0}
     summary = (project / "summary.md").read_text(encoding="utf-8")
     assert summary.startswith("### ❌ retrieval: FAILED")
-    # The same hits in another order: the bounds hold, and only beside the baseline is it worse
+    # The same hits in another order: the bounds hold, and only compared with the baseline is it worse
     assert re.search(r"✅ pass \| recall@10", summary)
     assert re.search(r"❌ FAIL\*\* \| NDCG@10", summary)
     assert summary.strip() in (project / "step_summary.md").read_text(encoding="utf-8")

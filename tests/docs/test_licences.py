@@ -1,4 +1,4 @@
-"""Every dependency's licence is known, will do, and stands on its page."""
+"""Every dependency's licence is known, will do, and is on its page."""
 
 from __future__ import annotations
 

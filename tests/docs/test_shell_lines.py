@@ -1,4 +1,4 @@
-"""Every command line that the documentation shows could be typed as it stands: its options and files are there."""
+"""Every command line that the documentation shows could be typed unchanged: its options and files are there."""
 
 from __future__ import annotations
 

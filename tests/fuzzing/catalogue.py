@@ -1,4 +1,4 @@
-"""All readers: those of each module beside this one whose name begins with `readers_`."""
+"""All readers: those of each module next to this one whose name begins with `readers_`."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ class _Spot:
     """The name of the field that it is the value of."""
 
     def entry(self, value: Any) -> Any:
-        """Return what stands in the parent in the place of the node."""
+        """Return what is in the parent in the place of the node."""
         return value if self.name is None else (self.name, value)
 
 
@@ -188,7 +188,7 @@ _TREE_EDITS: dict[str, Callable[[st.DrawFn, _Spot], list[Any]]] = {
     "extend": _extend,
     "change": _change,
 }
-"""Each returns what stands in the place of a node: a value, or a field with its name; several, or nothing."""
+"""Each returns what is in the place of a node: a value, or a field with its name; several, or nothing."""
 
 
 def _names(tree: Any) -> st.SearchStrategy[str]:

@@ -26,7 +26,7 @@ Damage = Mapping[str, bytes | None]
 """The new bytes of files by their paths in the folder; None for one that is gone."""
 
 CANARY = "canary-7f3a"
-"""What stands in `canary.txt` beside the folder: nothing that is read may lead there."""
+"""What is in `canary.txt` next to the folder: nothing that is read may lead there."""
 _LONGEST_MESSAGE = 40_000
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\)|File \"[^\"]+\", line \d+, in ")
 
@@ -35,7 +35,7 @@ class BrokenError(AssertionError):
     """A reader did what none may.
 
     Attributes:
-        kind: what it did, in the same words for the same bug.
+        kind: what it did, in the same text for the same bug.
     """
 
     def __init__(self, kind: str, detail: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Files beside the labels: answers, rubrics, labels that are written anew, marks of what may be replaced."""
+"""Files next to the labels: answers, rubrics, labels that are written anew, marks of what may be replaced."""
 
 from __future__ import annotations
 

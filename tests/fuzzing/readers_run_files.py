@@ -1,4 +1,4 @@
-"""Rankings and judgements in files, in all forms."""
+"""Rankings and judgments in files, in all forms."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _valid_run(rankings: FileRankings) -> None:
 
 
 def _is_word(value: object) -> bool:
-    """Whether a value is what trec_eval takes for an id: white space that C does not know may stand in one."""
+    """Whether a value is what trec_eval takes for an id: white space that C does not know may be in one."""
     return isinstance(value, str) and bool(value.strip(" \t\v\f\r\n")) and value.encode() is not None
 
 

@@ -31,7 +31,7 @@ _CORPUS = b'title = "a"\ndescription = "b"\nlanguage = "en"\nlicence = "CC0-1.0"
         # byte-order marks and nothing else
         ("judgements, twice.trec", "twice.trec", b"\xef\xbb\xbf" * 2 + b"\n"),
         ("rankings, run.trec", "run.trec", b"\xef\xbb\xbf" * 2 + b"\n"),
-        # what stands in place of a head was quoted in full
+        # what is in place of a head was quoted in full
         ("response of a service", "response", b"HTTP/" + b"[" * 100_000 + b"\r\n\r\n"),
     ],
 )

@@ -22,7 +22,7 @@ def test_damaged_input_is_read_or_refused(reader: Reader, tmp_path: Path):
 
 
 def _left_open(folder: Path) -> list[str]:
-    """Return which files of a folder this process has open, also gone ones; none where that cannot be known."""
+    """Return which files of a folder this process has open, also gone ones; none if that cannot be known."""
     gc.collect()
     files = Path("/proc/self/fd")
     links = [str(link.readlink()) for link in files.iterdir() if link.is_symlink()] if files.is_dir() else []

@@ -1,6 +1,6 @@
 """The structures that files hold, so that they can be damaged as such: well-formed files that say something wrong.
 
-A tree is made of lists, `Pairs` (objects whose fields may come twice), and scalars; `Raw` is written as it stands.
+A tree is made of lists, `Pairs` (objects whose fields may come twice), and scalars; `Raw` is written unchanged.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["CODECS", "Codec", "Pairs", "Raw", "codec_of"]
 
 
 class Raw(str):
-    """A token that is written as it stands: a NaN, a YAML tag, a bracket that nothing closes."""
+    """A token that is written unchanged: a NaN, a YAML tag, a bracket that nothing closes."""
 
     __slots__ = ()
 
@@ -29,7 +29,7 @@ class Pairs(list[tuple[str, Any]]):
 
 @dataclass(frozen=True)
 class Codec:
-    """How a tree stands in a file."""
+    """How a tree is in a file."""
 
     decode: Callable[[bytes], Any]
     """From a well-formed file."""
@@ -38,7 +38,7 @@ class Codec:
 
 
 def codec_of(path: str, name: str | None = None) -> Codec | None:
-    """Return how the tree of a file is written; None where it has none that is known.
+    """Return how the tree of a file is written; None if it has none that is known.
 
     Args:
         path: the file; its ending tells where no name is given.

@@ -12,7 +12,7 @@ __all__ = ["valid_dataset", "valid_documents"]
 
 
 def valid_dataset(dataset: Dataset) -> None:
-    """Assert that ids are unique, texts are texts, and each label stands where it says it does."""
+    """Assert that ids are unique, texts are texts, and each label is where it says it does."""
     valid_documents(dataset.documents)
     assert dataset.queries
     ids = [query.id for query in dataset.queries]

@@ -1,4 +1,4 @@
-"""What an NDCG is worth, in a word."""
+"""Verbal bands of NDCG values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of a run beside their bounds."""
+"""The figures of a run compared with their bounds."""
 
 from __future__ import annotations
 

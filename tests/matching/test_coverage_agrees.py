@@ -108,7 +108,7 @@ DOCUMENTS = st.lists(st.tuples(WORDS, SPACE), min_size=12, max_size=30).map(lamb
 
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[Query, list[Chunk], Document]:
-    """A document; facts with alternatives, as spans and as texts; chunks with and without places."""
+    """A document; facts with alternatives, as spans and as texts; chunks with and without locations."""
     document = Document("d", draw(DOCUMENTS))
     text = document.text
 

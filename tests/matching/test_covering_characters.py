@@ -96,7 +96,7 @@ written = st.sampled_from([str, str.upper, lambda text: text.replace(" ", "\n  "
 
 @given(st.data())
 def test_the_covering_characters_say_what_the_covered_ones_say(data: st.DataObject) -> None:
-    """Whatever told the match: places, one or none of them, right or wrong; words that stand there once or often."""
+    """Whatever told the match: locations, one or none of them, right or wrong; words that stand there once or often."""
     rule = data.draw(st.sampled_from([rule for rule in RULES if rule.mode != "fuzzy"]))
     source = data.draw(sources)
     start = data.draw(st.integers(0, len(source) - 1))

@@ -1,4 +1,4 @@
-"""Every chunk that can match a passage touches it, by place or by text."""
+"""Every chunk that can match a passage touches it, by location or by text."""
 
 from __future__ import annotations
 

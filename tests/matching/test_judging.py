@@ -122,7 +122,7 @@ def test_pieces_of_one_text_match_exactly_when_one_contains_the_other(data: st.D
 
 
 class TestAnchoredPassages:
-    """A passage of the document “wp” against the same words from somewhere."""
+    """A passage of the document “wp” against the same text from somewhere."""
 
     PASSAGE = Passage("It was in July, 1805", doc_id="wp")
 

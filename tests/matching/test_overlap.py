@@ -8,7 +8,7 @@ from raglift.matching import overlap
 from raglift.matching.overlap import SHORTEST_OVERLAP, longest_overlap
 
 LETTERS = st.text("ab", max_size=90)
-"""Two letters: nearly every place looks like the beginning of an overlap."""
+"""Two letters: nearly every location looks like the beginning of an overlap."""
 
 
 def longest_by_trying(left: str, right: str) -> int:
@@ -40,7 +40,7 @@ def test_an_edge_of_fewer_than_twenty_characters_may_be_chance() -> None:
 
 @pytest.mark.slow
 def test_a_text_that_repeats_itself_is_not_compared_place_by_place() -> None:
-    # A comparison at every place would copy and compare 2 · 10^10 characters
+    # A comparison at every location would copy and compare 2 · 10^10 characters
     row = "a" * 200_000
     assert longest_overlap(row + "b", "a" * 20 + "c" + row) == 0
     assert longest_overlap(row, row[:150_000] + "b") == 150_000

@@ -21,7 +21,7 @@ COVERAGE = MatchRule("coverage")
 
 
 class Part(NamedTuple):
-    """What these tests look at of a match: places in the passage's own text."""
+    """What these tests look at of a match: locations in the passage's own text."""
 
     direction: int
     start: int
@@ -48,7 +48,7 @@ def span(start: int, end: int) -> Passage:
 
 
 class TestByOffsets:
-    """Both have a place in one document."""
+    """Both have a location in one document."""
 
     def test_a_chunk_that_ends_inside_the_passage(self) -> None:
         assert cover(piece_of_source(0, 60), span(30, 130)) == (Direction.OVERLAP, 0, 30, True)
@@ -135,7 +135,7 @@ def test_offsets_and_texts_agree_up_to_twenty_characters(data: st.DataObject) ->
 
 
 class TestContainment:
-    """A piece of a passage is known, but is no match."""
+    """A piece of a passage is known, but is not a match."""
 
     def test_a_straddling_chunk_is_no_match(self) -> None:
         rule = MatchRule()

@@ -1,4 +1,4 @@
-"""What is kept of all chunks, and what retrieving exactly those that touch a passage would give."""
+"""What is kept of all chunks, and what retrieving exactly those that overlap a passage would give."""
 
 from __future__ import annotations
 

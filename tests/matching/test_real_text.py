@@ -108,7 +108,7 @@ def is_satisfied(passage: Passage, chunks: Iterable[Chunk], threshold: float) ->
 
 
 def assert_same_verdict(passage: Passage, chunks: Sequence[Chunk], threshold: float) -> bool:
-    """By text a fact is satisfied as by offsets; False where the 20 characters at either end could tip the balance."""
+    """By text a fact is satisfied as by offsets; False if the 20 characters at either end could tip the balance."""
     by_text, by_offsets = (is_satisfied(passage, each, threshold) for each in (map(unplaced, chunks), chunks))
     if not by_offsets:
         assert not by_text

@@ -11,7 +11,7 @@ FOLDER = Path(__file__).parents[2] / "notebooks"
 
 @pytest.fixture(scope="session")
 def running() -> ModuleType:
-    """What runs notebooks; a script beside them and no part of the package."""
+    """What runs notebooks; a script next to them and no part of the package."""
     return _script("running")
 
 

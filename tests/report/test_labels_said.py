@@ -109,7 +109,7 @@ def test_each_chart_says_it_below_its_title(shown):
         assert "4 by openai:gpt-4o-mini" in title
     plain = subtitles(by_people["evaluation"], by_people["comparison"])
     assert not any("judged by" in title for title in plain)
-    # what stood there still does
+    # what was there still does
     above = zip(plain, subtitles(by_model["evaluation"], by_model["comparison"]), strict=True)
     assert all(re.findall(r"[A-Z][^\"]+", before)[0] in after for before, after in above)
 

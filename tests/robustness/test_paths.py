@@ -1,4 +1,4 @@
-"""Names that become paths: whatever stands in them, nothing is read or written outside the folder that was named."""
+"""Names that become paths: whatever is in them, nothing is read or written outside the folder that was named."""
 
 from __future__ import annotations
 

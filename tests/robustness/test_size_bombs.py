@@ -41,7 +41,7 @@ def zipped(path: Path, piece: bytes, times: int) -> Path:
 
 
 def repeated(path: Path, row: dict[str, Any], rows: int) -> Path:
-    """Write a Parquet file in which one row stands many times, which takes next to no room."""
+    """Write a Parquet file in which one row is many times, which takes next to no room."""
     group = {name: [value] * 100_000 for name, value in row.items()}
     table = pa.table(group)
     with parquet.ParquetWriter(path, table.schema, compression="zstd") as writer:

@@ -1,4 +1,4 @@
-"""Evaluations that an older raglift saved, of systems whose chunks had numbers for ids and places."""
+"""Evaluations that an older raglift saved, of systems whose chunks had numbers for ids and locations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders that an evaluation cannot be put into the place of, and links."""
+"""Folders that an evaluation cannot be put into the location of, and links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sweep in short: the best cells, whether their lead is real, and what to beware of."""
+"""Summary of a sweep: the best cells, whether their difference is significant, and warnings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An object of a user's becomes stages."""
+"""Turn a user's object into the stages of a system."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from raglift.components.models import Dtype
 
 
-# From whatever the user has to the stages of a system.
+# Adapt a user's object to stages.
 
 
 LATE_INTERACTION = "late-interaction"
@@ -133,7 +133,7 @@ def _by_name(name: str, dtype: Dtype, progress: bool | None) -> list[RerankStage
     return [RerankStage(cross, f"cross-encoder {name}")]
 
 
-# All chunks of an index: from the system where it tells them, else from the user.
+# All chunks of an index: from the system if it lists them, otherwise from the user.
 
 
 def all_chunks(system: Any, given: Sequence[Any] | None, *, doc_key: str | None) -> list[Chunk] | None:
@@ -145,7 +145,7 @@ def all_chunks(system: Any, given: Sequence[Any] | None, *, doc_key: str | None)
         doc_key: the metadata key that holds document ids.
 
     Raises:
-        ConfigurationError: what was given is no list of chunks, or is empty, or something in it is not a chunk.
+        ConfigurationError: what was given is not a list of chunks, or is empty, or something in it is not a chunk.
     """
     if given is not None:
         return [_chunk(item, place, doc_key) for place, item in enumerate(_listed(given))]

@@ -1,4 +1,4 @@
-"""What raglift asks of a framework's adapter, and which adapter owns an object.
+"""The protocol of a framework's adapter, and which adapter handles an object.
 
 The built-in adapters are asked first, in their order. Adapters of installed packages follow, by their entry points in
 the group `raglift.adapters`: the name of an entry point is the framework's top-level package, and it is loaded only for
@@ -83,11 +83,11 @@ class Adapter(Protocol):
         result: Any,  # noqa: ARG002
         doc_key: str | None = None,  # noqa: ARG002
     ) -> tuple[Chunk, float | None] | None:
-        """Return one result of a retriever as a chunk and a score; None where it is not such a result."""
+        """Return one result of a retriever as a chunk and a score; None if it is not such a result."""
         return None
 
     def chunks(self, system: Any, *, doc_key: str | None = None) -> Sequence[Chunk] | None:  # noqa: ARG002
-        """Return all chunks that a system can retrieve; None where they are not known."""
+        """Return all chunks that a system can retrieve; None if they are not known."""
         return None
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from raglift.components.models import Dtype
 
 
-# OpenAI's embedding models, and those of servers that speak its language, through langchain-openai's client.
+# Embedding models of OpenAI and of OpenAI-compatible servers, through langchain-openai's client.
 
 
 _MOST_TOKENS = 8191
@@ -115,7 +115,7 @@ class OpenAIEmbedder:
 
     @property
     def dollars_billed(self) -> float | None:
-        """What these tokens cost at the list price, in US dollars; None where it is not known."""
+        """What these tokens cost at the list price, in US dollars; None if it is not known."""
         return dollars_of(self.model, self.tokens_billed)
 
     def plan(self, texts: Sequence[str]) -> list[list[str]]:
@@ -132,7 +132,7 @@ class OpenAIEmbedder:
         return batches
 
     def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:  # noqa: ARG002 — one for both
-        """Return one row a text.
+        """Return one row per text.
 
         Raises:
             ModelOutputError: the server failed, or returned something that is not one vector a text.
@@ -177,7 +177,7 @@ class OpenAIEmbedder:
         return len(text) > _MOST_CHARACTERS or load_encoding(DEFAULT_ENCODING).count(text) > self._limit
 
     def _sent(self, text: str) -> str:
-        """Return what is sent for a text: its beginning, a space for an empty one (OpenAI refuses empty texts)."""
+        """Return what is sent for a text: its prefix, a space for an empty one (OpenAI refuses empty texts)."""
         if self._limit is not None and self._is_cut(text):
             text = _beginning(text, self._limit)
         return encodable(text) or " "
@@ -242,7 +242,7 @@ def _client(model: str, settings: Mapping[str, Any]) -> Any:
 
 @lru_cache(maxsize=1)
 def _encoding() -> Encoding | None:
-    """Return the encoding of OpenAI's embedding models; None where it is not on this machine."""
+    """Return the encoding of OpenAI's embedding models; None if it is not on this machine."""
     try:
         return load_encoding(DEFAULT_ENCODING)
     except ConfigurationError:
@@ -259,7 +259,7 @@ def count_tokens(text: str) -> int:
 
 
 def _beginning(text: str, limit: int) -> str:
-    """Return the longest beginning of a text that surely has at most `limit` tokens, and 100,000 characters."""
+    """Return the longest prefix of a text that surely has at most `limit` tokens, and 100,000 characters."""
     encoding = load_encoding(DEFAULT_ENCODING)
     text = text[:_MOST_CHARACTERS]
     edges = encoding.edges(text)
@@ -269,7 +269,7 @@ def _beginning(text: str, limit: int) -> str:
     return text[: edges[end]]
 
 
-# Embedding models by name: the embedded one, a local or hub model, or any provider that LangChain knows.
+# Embedding models by name: the embedded one, a local or hub model, or any provider that LangChain supports.
 
 
 _BATCH_SIZE = 32
@@ -364,7 +364,7 @@ class LangChainEmbedder:
         return [ordered[begin : begin + _BATCH_SIZE] for begin in range(0, len(ordered), _BATCH_SIZE)]
 
     def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
-        """Return one row a text.
+        """Return one row per text.
 
         Raises:
             ModelOutputError: the provider failed, or returned something that is not one vector a text.

@@ -1,9 +1,9 @@
 """Haystack retrievers, rankers and pipelines as raglift stages.
 
 A pipeline is opened: the components through which its documents pass one after the other, after the retriever or
-joiner, become rerank stages. What leads to the first ranking runs as a pipeline of its own, a copy of the graph without
-what comes later, so that no generator is called. The user's objects are never changed: depth is passed at run time, or
-set on copies.
+joiner, become rerank stages. The part up to the first ranking runs as a pipeline of its own, a copy of the graph
+without what comes later, so that no generator is called. The user's objects are never changed: depth is passed at run
+time, or set on copies.
 
 Haystack is imported only when one of its objects is at hand.
 """
@@ -91,7 +91,7 @@ class HaystackAdapter(Adapter):
         return chunk_of(result, doc_key), finite(result.score)
 
     def chunks(self, system: Any, *, doc_key: str | None = None) -> list[Chunk] | None:
-        """Return what the in-memory stores hold that a system retrieves from; None where it asks anything else."""
+        """Return what the in-memory stores hold that a system retrieves from; None if it asks anything else."""
         if not (is_pipeline(system) or is_component(system)):
             return None
         source = _opened(system)[0] if is_pipeline(system) else _Source.of_component(system)
@@ -249,7 +249,7 @@ def _opened(pipeline: Any) -> tuple[_Source, list[Any]]:
 
 
 def _above(graph: Any, name: str) -> set[str]:
-    """Return the components from which something leads to one."""
+    """Return the components that are connected to one."""
     found: set[str] = set()
     waiting = [name]
     while waiting:
@@ -262,7 +262,8 @@ def _above(graph: Any, name: str) -> set[str]:
 def _sender(graph: Any, name: str, above: Mapping[str, set[str]]) -> tuple[str, str] | None:
     """Return the component and output from which a ranker has its documents.
 
-    None for what is no ranker: a retriever, a joiner, and what other components give more than documents, or in a loop.
+    None for what is not a ranker: a retriever, a joiner, and what other components give more than documents, or in a
+    loop.
     """
     component = graph.nodes[name]["instance"]
     edges = list(graph.in_edges(name, data=True))
@@ -280,10 +281,10 @@ def _sender(graph: Any, name: str, above: Mapping[str, set[str]]) -> tuple[str, 
 
 
 def _documents(outputs: Any, socket: str, who: str) -> list[Any]:
-    """Return the documents that a component gave; none where a pipeline took another way.
+    """Return the documents that a component gave; none if a pipeline took another way.
 
     Raises:
-        UnsupportedSystem: what it gave is no list of documents.
+        UnsupportedSystem: what it gave is not a list of documents.
     """
     from haystack import Document
 
@@ -416,8 +417,8 @@ class _Candidates:
         """Return what the component gave back.
 
         A document whose text and metadata are as they were is its chunk again. A changed text keeps the id and the
-        document, and has offsets only where it stands in the old one, once. A document that was not handed over is a
-        new chunk. Scores count where the component set any: else they are those of the stage before.
+        document, and has offsets only if it occurs exactly once in the old one. A document that was not handed over is
+        a new chunk. Scores count where the component set any: else they are those of the stage before.
         """
         places = [self._place_of(document) for document in outputs]
         before = [None if place is None else self.documents[place].score for place in places]

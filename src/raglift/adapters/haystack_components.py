@@ -1,4 +1,4 @@
-"""What Haystack components take and give: texts, documents, and a depth that can be raised."""
+"""Inputs and outputs of Haystack components: texts, documents, and a depth that can be raised."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class Part:
         return twin
 
     def fixed(self, *, as_deployed: bool) -> str | None:
-        """Return what to say of a depth that cannot be raised, "" where there is no more to say; None where it can."""
+        """Return what to say of a depth that cannot be raised, "" where there is no more to say; None if it can."""
         has_depth = is_count(getattr(self.component, "top_k", None))
         if as_deployed and self.reranks:
             return " (top_k as deployed)" if has_depth else None

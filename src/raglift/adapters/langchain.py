@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 _SHOWN = ("vectorstore", "model", "embeddings")
-"""Fields that tell two objects of one class apart; shown as a model name or a class name, never as a repr."""
+"""Fields that distinguish two objects of one class; shown as a model name or a class name, never as a repr."""
 
 
 def is_langchain(obj: Any) -> bool:
-    """Whether an object is built on langchain-core, told from its classes' modules without importing it."""
+    """Whether an object is built on langchain-core, determined from its classes' modules without importing it."""
     return is_from(obj, "langchain_core")
 
 
@@ -214,7 +214,7 @@ def _vector_search(retriever: Any, query: str) -> list[tuple[Document, float | N
     """Ask the vector store of a plain `VectorStoreRetriever` for scores with the documents.
 
     Returns:
-        What the retriever itself would return, in its order, with scores; None where that is not to be had.
+        What the retriever itself would return, in its order, with scores; None if that is not to be had.
     """
     from langchain_core.vectorstores import VectorStoreRetriever
 

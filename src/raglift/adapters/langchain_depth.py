@@ -50,7 +50,7 @@ def with_depth(part: Any, k: int, *, as_deployed: bool = False) -> tuple[Any, tu
 def with_room(part: Any, candidates: int) -> Any:
     """Copy a compressor or transformer so that `top_n` and its like are at least `candidates`.
 
-    A limit of None is no limit and stays.
+    A limit of None is not a limit and stays.
     """
     return _Deepening(candidates, as_deployed=False).of(part)
 
@@ -227,9 +227,9 @@ def resolved(part: Any) -> Any:
 
 
 def _retrieving_step(part: Any) -> int | None:
-    """Return the place of the one step of a RunnableSequence (`retriever | function`) that retrieves.
+    """Return the position of the one step of a RunnableSequence (`retriever | function`) that retrieves.
 
-    None where the part is no sequence, or where no step, or more than one, is known to retrieve.
+    None if the part is not a sequence, or where no step, or more than one, is known to retrieve.
     """
     from langchain_core.runnables import RunnableSequence
 
@@ -307,7 +307,7 @@ def children(part: Any) -> list[Any]:
 
 
 def _is_part(owner: Any, field: str, value: Any) -> bool:
-    """Whether a field's value is a retriever or compressor; an LLM chain beside it is neither."""
+    """Whether a field's value is a retriever or compressor; an LLM chain next to it is neither."""
     from langchain_core.documents import BaseDocumentCompressor
     from langchain_core.retrievers import BaseRetriever
     from langchain_core.runnables import Runnable

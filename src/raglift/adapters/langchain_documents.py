@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 _MARK = "_raglift_chunk"
-"""Metadata key under which a document carries its place in the candidate list through a compressor."""
+"""Metadata key of a document's position in the candidate list through a compressor."""
 _DOC_KEYS = ("doc_id", "document_id", "source", "file_name")
 _SCORE_KEYS = ("relevance_score", "query_similarity_score", "score")
 
@@ -101,7 +101,7 @@ def noted_score(document: Document) -> float | None:
 
 
 def _new_scores(documents: Sequence[Document], before: Sequence[Mapping[str, Any]]) -> list[float | None]:
-    """Return the score that a compressor noted on each document, None where it noted none.
+    """Return the score that a compressor noted on each document, None if it noted none.
 
     Under a key that it set anew on one document, all have its scores: an earlier compressor may have come to the
     same number for some.
@@ -118,7 +118,7 @@ def _new_scores(documents: Sequence[Document], before: Sequence[Mapping[str, Any
 
 
 def _carried(document: Document) -> dict[str, Any]:
-    """The metadata of a document without our mark, and the state that embedding filters keep beside it."""
+    """The metadata of a document without our mark, and the state that embedding filters keep next to it."""
     state = getattr(document, "state", None)
     carried = document.metadata | state if isinstance(state, dict) else dict(document.metadata)
     carried.pop(_MARK, None)
@@ -143,9 +143,8 @@ class Candidates:
         """Return what the compressor made of the candidates, in its order.
 
         - A candidate whose text is unchanged is the same chunk, with its id, offsets and document.
-        - A candidate whose text was changed keeps id and document, and has offsets only where the new text
-          stands in the old one, once; if the compressor made several pieces of it, the further ones get ids of
-          their own.
+        - A candidate whose text was changed keeps id and document, and has offsets only where the new text is in the
+          old one, once; if the compressor made several pieces of it, the further ones get ids of their own.
         - Anything else is a new chunk.
 
         The same piece of a candidate is kept once.

@@ -43,7 +43,7 @@ DEPTH_NAMES = frozenset(
 """Attributes that say how many nodes come back, without a leading underscore."""
 
 BARE_DEPTH_NAME = "k"
-"""A depth only where nothing above is there: beside a `top_k` it is rather the constant of a rank fusion."""
+"""A depth only where nothing above is there: next to a `top_k` it is rather the constant of a rank fusion."""
 
 CUT_NAMES = ("top_n", "top_k")
 """Fields of a postprocessor that say how many nodes it lets through."""
@@ -95,7 +95,7 @@ def describe(system: Any) -> str:
 
 
 def definer(obj: Any, method: str) -> type[Any] | None:
-    """Return the class whose version of a method an object runs, None where it has none.
+    """Return the class whose version of a method an object runs, None if it has none.
 
     LlamaIndex decorates methods so that each look gives a new function: comparing functions does not do.
     """
@@ -178,7 +178,7 @@ def _held_by(name: str) -> tuple[type[Any], ...]:
 
 
 def attributes_of(part: Any) -> Iterator[tuple[dict[str, Any], str, Any]]:
-    """Yield every attribute of an object, with the dictionary it lives in: pydantic keeps private ones apart."""
+    """Yield every attribute of an object, with the dictionary that holds it (pydantic has one for private ones)."""
     for space in (getattr(part, "__dict__", None), getattr(part, "__pydantic_private__", None)):
         for name, value in list((space or {}).items()):
             yield space, name, value  # type: ignore[misc]  # an empty space yields nothing
@@ -303,4 +303,4 @@ _LOOKUPS: dict[str, tuple[str, type[_Deep]]] = {
     "ToolRetrieverRouterQueryEngine": ("_retriever", _DeepTools),
     "ComposableGraphQueryEngine": ("_graph", _DeepGraph),
 }
-"""Classes of llama-index-core by name: the attribute that leads to their engines, and what stands for it."""
+"""Classes of llama-index-core by name: the attribute that holds their engines, and its substitute."""

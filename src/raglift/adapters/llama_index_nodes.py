@@ -79,7 +79,7 @@ def ranking_of(items: Iterable[Any], k: int, doc_key: str | None = None) -> Rank
 
 @dataclass(frozen=True)
 class _Given:
-    """A chunk, the node that stood for it, and how that node was when it was handed over."""
+    """A chunk, the node that was for it, and how that node was when it was handed over."""
 
     chunk: Chunk
     node: Any
@@ -106,9 +106,9 @@ class Handover:
     def ranking(self, items: Iterable[Any]) -> Ranking:
         """Return what the postprocessor gave back.
 
-        A node whose text and metadata are as they were is its chunk again. A changed text keeps the id and
-        the document, and has offsets only where it stands in the old one, once. A node that was not handed over
-        is a new chunk.
+        A node whose text and metadata are as they were is its chunk again. A changed text keeps the id and the
+        document, and has offsets only if it occurs exactly once in the old one. A node that was not handed over is a
+        new chunk.
         """
         return Ranking.of((self._chunk_after(item.node), finite(item.score)) for item in items)
 

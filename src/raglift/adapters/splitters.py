@@ -1,4 +1,4 @@
-"""LangChain's splitters and LlamaIndex's node parsers by name, with the place of every chunk."""
+"""LangChain's splitters and LlamaIndex's node parsers by name, with the location of every chunk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stages: what an adapter makes of a system."""
+"""Stages: the result of adapting a system."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from raglift.records.documents import Chunk
 
 
-# Stages: what a system consists of once it has been adapted.
+# Stages: the parts of an adapted system.
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ Stage = RetrieveStage | RerankStage
 """Any step of a system."""
 
 
-# How calls to a user's system are made: how many at once, how long, how often, and what becomes of a failure.
+# Settings of calls to a user's system: concurrency, timeout, retries, and how failures are handled.
 
 
 _LONGEST_TIMEOUT = 86_400.0
@@ -74,7 +74,7 @@ class Policy:
     retries: int = 2
     """How often a call that failed for a passing reason (connection, 429, 5xx) is made again, with backoff."""
     on_error: Literal["keep", "raise"] = "keep"
-    """`keep` counts a failed query as 0 and goes on; `raise` stops."""
+    """`keep` counts a failed query as 0 and continues; `raise` stops."""
     progress: bool | None = None
     """Whether to show progress; None decides by the terminal."""
 
@@ -94,7 +94,7 @@ class Policy:
         return RetryPolicy(self.retries + 1, math.inf, longest_retry_after=_LONGEST_RETRY_AFTER, zero_means_now=True)
 
 
-# Where a piece stands that a compressor or postprocessor cut out of a chunk.
+# The location of an excerpt that a compressor or postprocessor took from a chunk.
 
 
 def place_in(chunk: Chunk, piece: str) -> tuple[int | None, int | None]:
@@ -105,8 +105,8 @@ def place_in(chunk: Chunk, piece: str) -> tuple[int | None, int | None]:
         piece: the text that is left.
 
     Returns:
-        Its first character, and one past its last, in the document's text. Both None where the chunk's own place is
-        not known or not as long as its text, and where the piece is empty, is not in it, or is in it more than once.
+        Its first character, and one past its last, in the document's text. Both None if the chunk's own location is not
+        known or not as long as its text, and where the piece is empty, is not in it, or is in it more than once.
     """
     at = chunk.text.find(piece) if piece else -1
     if chunk.start is None or at < 0 or chunk.text.find(piece, at + 1) >= 0:

@@ -1,4 +1,4 @@
-"""Why scores are what they are, and which differences are real."""
+"""Explanations of scores, and which differences are significant."""
 
 import lazy_loader
 

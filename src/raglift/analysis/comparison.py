@@ -1,4 +1,4 @@
-"""Systems compared on the same queries."""
+"""Comparison of systems on the same queries."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from raglift.stats.paired_tests import PairedDifference
 
 
-# The values of all systems on the queries they share, and which of them make fair pairs.
+# The values of all systems on their shared queries, and which systems can be paired.
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class Paired:
     metrics: tuple[Metric, ...]
     """The primary metric first."""
     values: NDArray[np.float64]
-    """Shape (metrics, systems, queries); NaN where a query is left out of the mean."""
+    """Shape (metrics, systems, queries); NaN if a query is left out of the mean."""
     truncated: NDArray[np.bool_]
     """Shape (metrics, systems): whether the metric looks deeper than the system could return."""
 
@@ -77,7 +77,7 @@ class Paired:
         return self.of((place[0], self.baseline))
 
     def fair_differences(self) -> NDArray[np.float64]:
-        """Return the system minus the baseline: a row a query, and a column a fair pair."""
+        """Return the system minus the baseline: a row per query, and a column per fair pair."""
         if not self.fair:
             return np.zeros((self.values.shape[2], 0))
         return np.stack([self.of(place) - self.baseline_of(place) for place in self.fair], axis=1)
@@ -152,7 +152,7 @@ def halves(queries: Sequence[Query], seed: int) -> tuple[list[int], list[int]]:
         seed: of the shuffling.
 
     Returns:
-        The places of the queries of each half, in rising order; the first half is never the smaller.
+        The indices of the queries of each half, in rising order; the first half is never the smaller.
     """
     frequency = Counter(tag for query in queries for tag in set(query.tags))
     groups: dict[tuple[str, ...], list[int]] = {}
@@ -214,7 +214,7 @@ def hold_out_best(paired: Paired, queries: Sequence[Query], method: Method) -> H
     )
 
 
-# Systems on the same queries, each beside a baseline.
+# Systems on the same queries, each compared with a baseline.
 
 
 def compare_systems(
@@ -309,7 +309,7 @@ def _primary(
 
 
 def _rows(paired: Paired, method: Method) -> list[ComparisonRow]:
-    """Return, for each metric, a row a system."""
+    """Return, for each metric, a row per system."""
     described = paired_differences(paired.fair_differences(), seed=method.seed, confidence=method.confidence)
     by_place = dict(zip(paired.fair, described, strict=True))
     adjusted = _adjusted(paired, by_place)

@@ -1,4 +1,4 @@
-"""What each hit earned, and a metric over k."""
+"""The gain of each hit, and a metric over k."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from raglift.records.rankings import Hit
 
 
-# Why one query scored what it did: which hit covers which passage, and what it earned.
+# Explanation of one query's score: which hit covers which passage, and its gain.
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class ExplanationRecord:
     hits: tuple[ExplainedHit, ...]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a hit and piece: rank, chunk, fact, passage, direction, covered part, and what counts."""
+        """Return one row per hit and piece: rank, chunk, fact, passage, direction, covered part, and what counts."""
         import pandas as pd
 
         rows = [
@@ -101,7 +101,7 @@ class ExplanationRecord:
         return pd.DataFrame(rows, columns=["rank", "chunk_id", "doc_id", "score", *names]).convert_dtypes()
 
     def earnings(self) -> pd.DataFrame:
-        """Return one row a hit and one column a metric: how much the metric's value grew with the hit."""
+        """Return one row per hit and one column per metric: how much the metric's value grew with the hit."""
         import pandas as pd
 
         index = pd.Index([each.hit.rank for each in self.hits], name="rank")
@@ -114,7 +114,7 @@ def explain(evaluation: EvaluationRecord, query_id: str, *, stage: str | None = 
     What a hit earned in a metric is the metric's value over the hits up to it, minus that over the hits before it.
 
     Args:
-        evaluation: what was measured.
+        evaluation: the evaluation.
         query_id: the id of the query.
         stage: the stage; by default the last.
 
@@ -149,7 +149,7 @@ def _is_told(measure: Measure) -> bool:
 
 
 def _overlaps(query: Query, number: int, judged: MatchTable, text: Text) -> dict[int, list[Overlap]]:
-    """Return the pieces of each rank of one of the rankings that were judged."""
+    """Return the overlaps of each rank of one of the matched rankings."""
     overlaps, satisfied = judged.overlaps, judged.satisfied
     news = set(zip(satisfied.fact.tolist(), satisfied.passage.tolist(), satisfied.rank.tolist(), strict=True))
     first_fact = int(judged.facts.first_of_query(np.array([number]))[0])
@@ -191,7 +191,7 @@ def _cells(overlap: Overlap | None) -> tuple[object, ...]:
     )
 
 
-# A metric over the depth at which it is taken.
+# A metric over k.
 
 
 def has_curve(metric: Metric) -> bool:
@@ -203,13 +203,13 @@ def over_k(evaluation: EvaluationRecord, metric: Metric | str, ks: Sequence[int]
     """Return a metric's mean at many depths, from what matched, without asking the system again.
 
     Args:
-        evaluation: what was measured.
+        evaluation: the evaluation.
         metric: a measure without a depth, as `"ndcg"`.
         ks: the depths; by default from 1 to the number of candidates.
 
     Returns:
-        One row a depth: `k`, one column a stage with its mean (missing where the stage could not return so many hits),
-        and `n`, the queries that the first stage's mean is over.
+        One row a depth: `k`, one column per stage with its mean (missing where the stage could not return so many
+        hits), and `n`, the queries that the first stage's mean is over.
 
     Raises:
         ConfigurationError: no such measure, one that takes no depth or names its own, or a depth that is not from 1 to

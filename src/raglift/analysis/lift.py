@@ -1,4 +1,4 @@
-"""What reranking changed, overall and by tag."""
+"""The effect of reranking, overall and by tag."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from raglift.stats.paired_tests import PairedDifference
 
 
-# Reranker lift: after minus before on the same candidates at the same k, and the queries that moved most.
+# Reranker lift: after minus before on the same candidates at the same k, and the queries that changed most.
 
 
 _SHOWN = 5
@@ -188,7 +188,7 @@ class _System:
 
 
 def comparison_by_tag(comparison: ComparisonRecord, metric: Metric | str | None = None) -> TagSlicesRecord:
-    """Return each system beside the baseline on the queries of each tag.
+    """Return each system compared with the baseline on the queries of each tag.
 
     Raises:
         ConfigurationError: the metric was not compared.
@@ -214,7 +214,7 @@ def comparison_by_tag(comparison: ComparisonRecord, metric: Metric | str | None 
 def evaluation_by_tag(
     evaluation: EvaluationRecord, metric: Metric | str | None, *, seed: int = 0, confidence: float = 0.95
 ) -> TagSlicesRecord:
-    """Return the means on the queries of each tag after the last stage, beside the first where there is a reranker.
+    """Return the means on the queries of each tag after the last stage, next to the first where there is a reranker.
 
     Raises:
         ConfigurationError: the metric was not scored, or an argument is outside its range.

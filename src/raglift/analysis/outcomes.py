@@ -1,4 +1,4 @@
-"""Where each fact was found or lost."""
+"""Failure analysis: where each fact was found or lost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from raglift.records.rankings import Run
 
 
-# Where recall was lost: each fact takes the first outcome that applies, so that the counts add up exactly.
+# Failure analysis: each fact gets the first outcome that applies, so the counts add up exactly.
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class OutcomeFacts:
     """The facts that came to one end."""
 
     outcome: str
-    """What became of them: `failed`, `found`, `below_k`, `dropped`, `not_retrieved`, `not_attainable`, or `missed`
-    (the last two in one, where the chunks of the index are not known)."""
+    """Their outcome: `failed`, `found`, `below_k`, `dropped`, `not_retrieved`, `not_attainable`, or `missed` (the last
+    two in one, where the chunks of the index are not known)."""
     stage: str | None
     """The stage that dropped them, or made them findable; None for the other outcomes."""
     facts: int
@@ -41,7 +41,7 @@ class OutcomeFacts:
 
 @dataclass(frozen=True)
 class FailureAnalysisRecord:
-    """What became of each fact of the labelled queries, at one depth."""
+    """The outcome of each fact of the labelled queries, at one depth."""
 
     k: int
     """The depth at which a fact counts as found."""
@@ -55,7 +55,7 @@ class FailureAnalysisRecord:
     chunks_known: bool
     """Whether it is known what the chunks of the index allow; else `missed` stands for the last two outcomes."""
     label_sources: LabelSources = PEOPLE
-    """Who gave the labels that it rests on."""
+    """Label provenance: who made the labels."""
 
     def of(self, outcome: str, stage: str | None = None) -> OutcomeFacts:
         """Return one entry; one of no facts when there is none."""
@@ -65,7 +65,7 @@ class FailureAnalysisRecord:
         return OutcomeFacts(outcome, stage, 0, ())
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row an outcome: `outcome`, `stage`, `facts`, `share`, `queries` and `query_ids`."""
+        """Return one row per outcome: `outcome`, `stage`, `facts`, `share`, `queries` and `query_ids`."""
         import pandas as pd
 
         rows = [
@@ -77,7 +77,7 @@ class FailureAnalysisRecord:
 
 @dataclass(frozen=True, eq=False)
 class FactOutcomes:
-    """What became of each fact of the labelled queries, fact by fact, at one depth."""
+    """The outcome of each fact of the labelled queries, fact by fact, at one depth."""
 
     k: int
     """The depth at which a fact counts as found."""
@@ -86,7 +86,7 @@ class FactOutcomes:
     outcomes: tuple[tuple[str, str | None], ...]
     """What can become of a fact, in the order in which it is tried: outcome and stage, as `OutcomeFacts` has them."""
     outcome_of_fact: NDArray[np.int64]
-    """What became of each: an index into `outcomes`."""
+    """The outcome of each: an index into `outcomes`."""
     ranks: NDArray[np.int64]
     """Shape (stages, facts): the rank at which a stage's ranking satisfies a fact; 0 for never."""
     chunks_known: bool
@@ -94,14 +94,14 @@ class FactOutcomes:
 
 
 def fact_outcomes(evaluation: EvaluationRecord, k: int | None = None) -> FactOutcomes:
-    """Return what became of each fact: the first of these that applies.
+    """Return the outcome of each fact: the first of these that applies.
 
     `failed`: its query failed. `found`: the last ranking satisfies it by rank k. `below_k`: by a later rank.
     `dropped`: an earlier stage's ranking satisfied it; stage S lost it. `not_retrieved`: the chunks of the index
     allow it, but it was not among the candidates. `not_attainable`: the chunks do not allow it.
 
     Args:
-        evaluation: what was measured.
+        evaluation: the evaluation.
         k: the depth; by default the deepest that was scored.
 
     Raises:
@@ -133,7 +133,7 @@ def failure_analysis(evaluation: EvaluationRecord, k: int | None = None) -> Fail
     """Return how many facts came to which end, as `fact_outcomes` tells them.
 
     Args:
-        evaluation: what was measured.
+        evaluation: the evaluation.
         k: the depth; by default the deepest that was scored.
 
     Raises:
@@ -184,11 +184,11 @@ def _failure_analysis(
     return OutcomeFacts(outcome, stage, len(query), tuple(queries[number].id for number in np.unique(query).tolist()))
 
 
-# The queries that failed, by cause: an error without what is one query's own.
+# Failed queries grouped by cause: the error message without the parts that are specific to one query.
 
 
 _DETAIL = " — "
-"""What stands after it is of one query, in raglift's own errors."""
+"""The part after it is specific to one query, in raglift's own errors."""
 _TRIES = re.compile(r" \(tried \d+ times\)$")
 _LONG_QUOTE = re.compile(r"'[^']{24,}'|\"[^\"]{24,}\"")
 _NUMBER = re.compile(r"\b(?:0x[0-9a-fA-F]+|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|\d[\d.,]{2,}\d)\b")
@@ -207,7 +207,7 @@ class Failure:
 
 
 def failures_of(run: Run) -> tuple[Failure, ...]:
-    """Return the causes of which queries failed, the commonest first; none where no query failed."""
+    """Return the causes of which queries failed, the commonest first; none if no query failed."""
     causes: dict[str, list[tuple[str, str]]] = {}
     for trace in run.traces:
         if trace.error is not None:

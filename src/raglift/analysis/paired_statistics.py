@@ -1,4 +1,4 @@
-"""Statistics of scores, with what raglift knows of its metrics: their bounds, and whether more of them is better."""
+"""Statistics of scores that use each metric's properties: its bounds, and whether higher is better."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def method_text(differences: Sequence[PairedDifference | None], metric: Metric |
     """Return how p-values and intervals were computed, in one sentence.
 
     Args:
-        differences: of the primary metric; None where there is no fair pair.
-        metric: the primary one; None where no intervals of means are shown.
+        differences: of the primary metric; None if there is no fair pair.
+        metric: the primary one; None if no intervals of means are shown.
         correction: what was done about several tests.
     """
     known = [difference for difference in differences if difference is not None]
@@ -74,7 +74,7 @@ def scored(metric: Metric | str, known: Sequence[Metric], where: str) -> Metric:
         where: the argument's name, for the message.
 
     Raises:
-        ConfigurationError: the text is no metric, or it was not scored.
+        ConfigurationError: the text is not a metric, or it was not scored.
     """
     wanted = as_metric(metric, where)
     if wanted not in known:
@@ -98,7 +98,7 @@ def primary_of(metric: Metric | str | None, known: Sequence[Metric]) -> Metric:
         known: those that were scored.
 
     Raises:
-        ConfigurationError: it was not scored, or is no measure of quality.
+        ConfigurationError: it was not scored, or is not a measure of quality.
     """
     if metric is None:
         return _usual(known)
@@ -137,7 +137,7 @@ def is_quality(metric: Metric) -> bool:
 
 
 def interval_of(metric: Metric, values: NDArray[np.float64], confidence: float) -> Interval | None:
-    """Return where the mean may lie; None where that cannot be told."""
+    """Return where the mean may lie; None if it is unknown."""
     counted = values[~np.isnan(values)]
     if not has_differences(metric):  # the interval of the mean logarithm, back from logarithms
         low, high = np.exp(mean_interval(np.log(np.maximum(counted, LEAST)), confidence=confidence)).tolist()
@@ -162,7 +162,7 @@ def within_reach(metric: Metric, difference: PairedDifference) -> PairedDifferen
 
 
 def minimum_detectable_effect(values: NDArray[np.float64], method: Method, tests: int) -> float | None:
-    """Return the smallest difference that so many queries show four times in five; None where that cannot be told.
+    """Return the minimum detectable effect at 80% power; None if it is unknown.
 
     Args:
         values: the differences.

@@ -1,4 +1,4 @@
-"""What evaluations and comparisons found, as plain data."""
+"""Results of evaluations and comparisons, as plain data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from raglift.stats.paired_tests import PairedDifference
 
 
-# What an evaluation found.
+# Results of an evaluation.
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,7 +44,7 @@ class EvaluationRecord:
     truncated: Mapping[str, int] = field(default_factory=dict)
     """For each stage that returned no more than so many hits whatever was asked: how many."""
     notes: tuple[str, ...] = ()
-    """What the reader of the figures should know."""
+    """Notes for readers of the figures."""
     match_table: tuple[MatchTable, ...] = ()
     """What matched, for each stage; empty for a loaded evaluation, which makes them again when they are asked for."""
     truncated_tokens: Mapping[str, int] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class EvaluationRecord:
 
     @property
     def label_sources(self) -> LabelSources:
-        """Who gave the labels that its figures rest on: people, and which models."""
+        """Label provenance: people, or which models, made the labels."""
         return self.dataset.label_sources
 
     @property
@@ -73,11 +73,11 @@ class EvaluationRecord:
         return limit is not None and (metric.k is None or metric.k > limit)
 
     def lift(self, metric: Metric | str) -> NDArray[np.float64]:
-        """Return the metric after the last stage minus before, one value a query; NaN where there is no fair pair.
+        """Return the metric after the last stage minus before, one value a query; NaN if there is no fair pair.
 
         The pair is the same query, the same candidates and the same k. A reranker that returned fewer hits than k
         whatever it was given has no fair pair at that k, and neither has a system of one stage. At a token budget the
-        reranked candidates fill another beginning; there is no fair pair where any stage could not fill the budget.
+        reranked candidates fill a different prefix; there is no fair pair where any stage could not fill the budget.
         """
         metric = as_metric(metric)
         before = self.scores.of(self.before, metric)
@@ -87,7 +87,7 @@ class EvaluationRecord:
     def has_fair_lift(self, metric: Metric | str) -> bool:
         """Whether the metric before and after reranking is a fair pair, as `lift` says.
 
-        One whose mean is geometric has none: the difference of two such means is no mean of differences.
+        One whose mean is geometric has none: the difference of two such means is not a mean of differences.
         """
         metric = as_metric(metric)
         if not has_differences(metric):
@@ -96,13 +96,13 @@ class EvaluationRecord:
         return len(self.scores.stages) > 1 and not any(self.is_truncated(stage, metric) for stage in stages)
 
     def mean_lift(self, metric: Metric | str) -> float | None:
-        """Return the mean lift; None where there is no fair pair."""
+        """Return the mean lift; None if there is no fair pair."""
         lift = self.lift(metric)
         counted = lift[~np.isnan(lift)]
         return float(counted.mean()) if len(counted) else None
 
     def hits(self, query_id: str, stage: str | None = None) -> tuple[Hit, ...]:
-        """Return what one query got, best first; nothing where it failed before the stage was done.
+        """Return what one query got, best first; nothing if it failed before the stage was done.
 
         Args:
             query_id: the id of the query.
@@ -123,7 +123,7 @@ class EvaluationRecord:
         return f"{type(self).__name__}({self.dataset.name!r}, {stages}, {len(self.dataset):,} queries)"
 
 
-# Systems beside each other on the same queries, and which differences are real.
+# Systems compared on the same queries, and which differences are significant.
 
 
 @dataclass(frozen=True)
@@ -145,16 +145,16 @@ class Method:
 
 @dataclass(frozen=True)
 class ComparisonRow:
-    """One system on one metric, beside the baseline."""
+    """One system on one metric, compared with the baseline."""
 
     system: str
     """Its name in the comparison."""
     metric: Metric
     """At the last stage of each system."""
     mean: float
-    """Over the queries that count for both; for the baseline over its own. NaN where none counts."""
+    """Over the queries that count for both; for the baseline over its own. NaN if none counts."""
     interval: Interval | None
-    """Where the mean of all such queries may lie; None where no query counts."""
+    """Where the mean of all such queries may lie; None if no query counts."""
     baseline_mean: float
     """The baseline's mean over the same queries."""
     n: int
@@ -164,8 +164,7 @@ class ComparisonRow:
     p_holm: float | None = None
     """The p-value, corrected by Holm over the systems; on the primary metric only."""
     minimum_detectable_effect: float | None = None
-    """The smallest difference that so many queries show four times in five, at the level that Holm asks of the first of
-    all systems; on the primary metric only."""
+    """The minimum detectable effect at 80% power, at Holm's strictest level; on the primary metric only."""
     verdict: str | None = None
     """`better`, `worse` or `not significant`, by `p_holm`; on the primary metric only."""
     exploratory: bool = True
@@ -176,7 +175,7 @@ class ComparisonRow:
 
     @property
     def p(self) -> float | None:
-        """The p-value of the difference, not corrected; None where there is none."""
+        """The p-value of the difference, not corrected; None if there is none."""
         return None if self.difference is None else self.difference.p
 
 
@@ -204,7 +203,7 @@ class HeldOut:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ComparisonRecord:
-    """Two or more systems on the same queries, each beside a baseline."""
+    """Two or more systems on the same queries, each compared with a baseline."""
 
     names: tuple[str, ...]
     """What the systems are called, in the order given."""
@@ -225,7 +224,7 @@ class ComparisonRecord:
     warnings: tuple[str, ...] = ()
     """Why the figures may not mean what they seem to."""
     notes: tuple[str, ...] = ()
-    """What else the reader should know."""
+    """Further notes."""
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -234,7 +233,7 @@ class ComparisonRecord:
 
     @property
     def label_sources(self) -> LabelSources:
-        """Who gave the labels that its figures rest on: people, and which models."""
+        """Label provenance: people, or which models, made the labels."""
         return self.evaluation(self.baseline).dataset.label_sources
 
     @property
@@ -286,7 +285,7 @@ class ComparisonRecord:
         return f"{type(self).__name__}({names}; {self.primary}, {len(self.query_ids):,} queries)"
 
 
-# What reranking changed within one system, and whether the change is real.
+# The effect of reranking within one system, and whether it is significant.
 
 
 @dataclass(frozen=True)
@@ -294,11 +293,11 @@ class LiftRow:
     """One metric before and after reranking: same queries, same candidates, same k."""
 
     metric: Metric
-    """What was measured."""
+    """The evaluation."""
     before: float
     """The mean after the first stage."""
     before_interval: Interval | None
-    """Where the mean of all such queries may lie; None where no query counts."""
+    """Where the mean of all such queries may lie; None if no query counts."""
     after: float
     """The mean after the last stage."""
     after_interval: Interval | None
@@ -306,9 +305,9 @@ class LiftRow:
     n: int
     """How many queries the means are over."""
     difference: PairedDifference | None
-    """After minus before; None where there is no fair pair."""
+    """After minus before; None if there is no fair pair."""
     minimum_detectable_effect: float | None = None
-    """The smallest difference that so many queries show four times in five; on the primary metric only."""
+    """The minimum detectable effect at 80% power; on the primary metric only."""
     verdict: str | None = None
     """`better`, `worse` or `not significant`; on the primary metric only."""
     exploratory: bool = True
@@ -330,7 +329,7 @@ class MovedQuery:
     after: float
     """Its value after the last."""
     rank_before: int | None
-    """The rank at which the first fact was satisfied; None where none was."""
+    """The rank at which the first fact was satisfied; None if none was."""
     rank_after: int | None
     """Likewise after the last stage."""
 
@@ -340,7 +339,7 @@ class LiftRecord:
     """What the stages after the first changed, metric by metric."""
 
     evaluation: EvaluationRecord
-    """What was measured."""
+    """The evaluation."""
     primary: Metric
     """The one metric that decides; every other is exploratory."""
     rows: tuple[LiftRow, ...]
@@ -356,7 +355,7 @@ class LiftRecord:
 
     @property
     def label_sources(self) -> LabelSources:
-        """Who gave the labels that its figures rest on: people, and which models."""
+        """Label provenance: people, or which models, made the labels."""
         return self.evaluation.dataset.label_sources
 
     def row(self, metric: Metric | str | None = None) -> LiftRow:
@@ -392,14 +391,14 @@ class TagSlice:
     n: int
     """How many queries the mean is over."""
     mean: float
-    """The system's mean; NaN where no query counts."""
+    """The system's mean; NaN if no query counts."""
     interval: Interval | None
-    """Where the mean of all such queries may lie; None where no query counts."""
+    """Where the mean of all such queries may lie; None if no query counts."""
     baseline_mean: float | None = None
-    """The mean of the baseline (for an evaluation, of its first stage) on the same queries; None where the system is
-    the baseline."""
+    """The mean of the baseline (for an evaluation, of its first stage) on the same queries; None if the system is the
+    baseline."""
     difference: PairedDifference | None = None
-    """The system minus the baseline; None where the system is the baseline, and where there is no fair pair."""
+    """The system minus the baseline; None if the system is the baseline, and where there is no fair pair."""
 
     @property
     def few(self) -> bool:
@@ -412,7 +411,7 @@ class TagSlicesRecord:
     """One metric on the queries of each tag: exploratory, no p-value is corrected for how many tags there are."""
 
     metric: Metric
-    """What was measured."""
+    """The evaluation."""
     baseline: str | None
     """What the differences are to: a system, or an evaluation's first stage; None for an evaluation of one stage."""
     slices: tuple[TagSlice, ...]
@@ -420,7 +419,7 @@ class TagSlicesRecord:
     method: Method
     """How intervals and p-values were computed."""
     label_sources: LabelSources = PEOPLE
-    """Who gave the labels that it rests on."""
+    """Label provenance: who made the labels."""
 
     @property
     def tags(self) -> tuple[str | None, ...]:
@@ -428,7 +427,7 @@ class TagSlicesRecord:
         return tuple(dict.fromkeys(one.tag for one in self.slices))
 
 
-# Cost beside quality.
+# Cost against quality.
 
 
 @dataclass(frozen=True)
@@ -463,7 +462,7 @@ class TradeoffRecord:
     systems: tuple[SystemCost, ...]
     """In the order of the comparison."""
     label_sources: LabelSources = PEOPLE
-    """Who gave the labels that it rests on."""
+    """Label provenance: who made the labels."""
 
     @property
     def front(self) -> tuple[str, ...]:

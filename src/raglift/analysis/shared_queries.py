@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from raglift.records.labels import Passage, Query
 
 
-# Whether systems were asked the same: the queries that they share, and how they were scored.
+# Whether systems can be compared: the queries they share, and how they were scored.
 
 
 _SHOWN = 3
@@ -162,7 +162,7 @@ def _differences(baseline: str, reference: EvaluationRecord, name: str, evaluati
 
 
 def _other_judges(baseline: str, name: str, shared: Sequence[tuple[Query, Query]]) -> list[str]:
-    """Say how what was judged differs, or who judged it, where the facts of the queries are the same."""
+    """Describe how the judged passages or their annotators differ when the facts of the queries are equal."""
     if any(_unsigned(query.judged_irrelevant) != _unsigned(other.judged_irrelevant) for query, other in shared):
         return [f"what was judged irrelevant differs between {baseline} and {name}: do not compare their Judged@k"]
     ours, theirs = (LabelSources.of(pair[side] for pair in shared) for side in (0, 1))
@@ -186,7 +186,7 @@ def _of_facts(query: Query) -> list[list[Passage]]:
 
 
 def _unsigned(passages: Sequence[Passage]) -> list[Passage]:
-    """Return passages without who judged them."""
+    """Return passages without their annotators."""
     return [replace(passage, annotator=None) for passage in passages]
 
 
@@ -217,7 +217,7 @@ def _queries(count: int) -> str:
     return f"{count:,} " + ("query" if count == 1 else "queries")
 
 
-# What to call the systems that are compared, and which of them is the baseline.
+# Names of the compared systems, and which of them is the baseline.
 
 
 _WORK = re.compile(r"HTTP \w+ (?P<service>\w+://\S+)|[^\s(:]+")

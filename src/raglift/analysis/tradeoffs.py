@@ -1,4 +1,4 @@
-"""Cost beside quality, and the Pareto front."""
+"""Cost against quality, and the Pareto front."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from raglift.records.rankings import Cost
 
 
-# The Pareto front of rows: what no other row beats in all.
+# The Pareto front: the rows that no other row dominates.
 
 
 def beats(rows: ArrayLike) -> NDArray[np.bool_]:
@@ -40,7 +40,7 @@ def beats(rows: ArrayLike) -> NDArray[np.bool_]:
     return np.logical_and((winner >= loser).all(axis=2), (winner > loser).any(axis=2))
 
 
-# Cost beside quality: what is known of each system, and the Pareto front.
+# Cost against quality: the known costs of each system, and the Pareto front.
 
 
 _CONTEXT = "context_tokens"
@@ -73,7 +73,7 @@ def tradeoff(
     *,
     known: Mapping[str, Mapping[str, float]] | None = None,
 ) -> TradeoffRecord:
-    """Return cost beside quality, and the systems that no other beats in all.
+    """Return cost against quality, and the systems that no other beats in all.
 
     A system of which a cost is not known, or whose quality is truncated, takes no part in the front.
 
@@ -136,7 +136,7 @@ def _costs_of(
 
 
 def _context_tokens(comparison: ComparisonRecord, name: str, metric: Metric) -> float | None:
-    """Return the mean tokens of the hits that the quality looks at; None where they were not counted."""
+    """Return the mean tokens of the hits that the quality looks at; None if they were not counted."""
     for row in comparison.rows:
         if row.system == name and row.metric.name == _CONTEXT and row.metric.depth == metric.depth:
             return row.mean

@@ -1,4 +1,4 @@
-"""Upper bounds: what the chunks of an index allow, and the best that a reranker could make of the candidates."""
+"""Upper bounds: the recall that the chunks of an index allow, and the best score of a reranker on the candidates."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     _Curve: TypeAlias = NDArray[np.int64]
 
 
-# What an evaluation's stages matched: kept since it was made, or matched again after it was loaded.
+# The matches of an evaluation's stages: cached from the run, or matched again after loading.
 
 
 def rule_of(evaluation: EvaluationRecord) -> MatchRule:
@@ -87,8 +87,8 @@ def overlaps_by_query(judged: MatchTable) -> dict[int, Overlaps]:
     return dict(found)
 
 
-# The most facts of a query that any k of the given chunks can satisfy. No retriever over these chunks, and no
-# reranker over these candidates, can do better.
+# The maximum number of facts of a query that any k of the given chunks can satisfy: an upper bound for every retriever
+# over these chunks and every reranker of these candidates.
 
 
 MOST_CHOICES = 4096
@@ -124,7 +124,7 @@ Requirement: TypeAlias = "Sequence[Alternative]"
 
 @dataclass(frozen=True)
 class Best:
-    """What can be reached at best."""
+    """The upper bound."""
 
     facts: int
     """The most facts that k chunks can satisfy; where it is not exact, never less than that."""
@@ -286,7 +286,7 @@ def _fewest_chunks(alternative: Alternative, at_most: int) -> tuple[int, bool]:
     return int(np.searchsorted(np.cumsum(lengths), alternative.needed - blanks)) + 1, False
 
 
-# What each fact of a query needs of a set of chunks: pieces of passages, as `best_facts` takes them.
+# The parts of passages that each fact of a query needs, in the form that `best_facts` takes.
 
 
 Overlaps: TypeAlias = "Mapping[tuple[int, int], Sequence[tuple[int, PassageMatch]]]"
@@ -320,11 +320,11 @@ def _alternative(
     return Alternative(characters_needed(text(label), rule), covers, text(label))
 
 
-# Which facts the chunks of an index allow at all.
+# Which facts the chunks of an index can satisfy.
 
 
 def serves(inventory: Inventory, rule: MatchRule) -> bool:
-    """Whether an inventory has every chunk of the index that a rule could match to a passage."""
+    """Whether the chunks that overlap passages include every chunk of the index that a rule could match."""
     if rule.mode == "fuzzy" or rule.minimum_length < inventory.minimum_length:
         return False
     return rule.unicode_folding == inventory.unicode_folding
@@ -335,12 +335,12 @@ def attainable_facts(
 ) -> NDArray[np.bool_] | None:
     """Return, for each fact of the labelled queries, whether all chunks together satisfy it.
 
-    None where that is not known: the chunks are not, or the rule matches what the inventory did not look for (it is
-    fuzzy, or folds texts in another way, or lets shorter chunks match).
+    None if that is not known: the chunks are not, or the rule matches chunks that were not searched for (it is fuzzy,
+    or folds texts in another way, or lets shorter chunks match).
 
     Args:
         queries: the labels.
-        inventory: the chunks that touch a passage.
+        inventory: the chunks that overlap a passage.
         rule: what counts as a match.
     """
     if inventory is None or not serves(inventory, rule):
@@ -366,7 +366,7 @@ def _satisfied(passage: Passage, overlaps: Iterable[PassageMatch], rule: MatchRu
     )
 
 
-# What a perfect reranker could make of the same candidates.
+# The score of a perfect reranker on the same candidates.
 
 
 _TOLERANCE = 1e-9
@@ -385,7 +385,7 @@ class HeadroomRecord:
     exact: NDArray[np.bool_]
     """Whether both are exact for the query; else they are upper bounds, shown as ≤."""
     label_sources: LabelSources = PEOPLE
-    """Who gave the labels that it rests on."""
+    """Label provenance: who made the labels."""
 
     @property
     def mean_recall(self) -> float:
@@ -408,11 +408,11 @@ def headroom(evaluation: EvaluationRecord, k: int | None = None) -> HeadroomReco
 
     Recall@k is that of the k candidates that satisfy most facts. NDCG@k is bounded by placing each fact with its best
     grade at the earliest free position at which enough candidates can have come before, better grades first. A ranking
-    is made in that order and scored; where it reaches the bound, as it does when each candidate proves one fact, the
-    bound is exact.
+    is made in that order and scored; if it attains the bound, as it does when each candidate proves one fact, the bound
+    is exact.
 
     Args:
-        evaluation: what was measured.
+        evaluation: the evaluation.
         k: the depth; by default the deepest that was scored.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Why the figures of a comparison may not mean what they seem to."""
+"""Warnings about the figures of a comparison."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _characters(evaluation: EvaluationRecord, k: int) -> float:
 
 
 def _cut_chunks(systems: Mapping[str, EvaluationRecord]) -> list[str]:
-    """Pass on what systems say of chunks that were read in part; what several say, once."""
+    """Pass on notes of systems about truncated chunks, each distinct note once."""
     by_note: dict[str, list[str]] = {}
     for name, evaluation in systems.items():
         for note in read_in_part(evaluation):
@@ -173,7 +173,7 @@ def _unequally_judged(systems: Mapping[str, EvaluationRecord], shared: SharedQue
 
 
 def _judged(evaluation: EvaluationRecord, metric: Metric) -> NDArray[np.float64]:
-    """Return how much of what came back was judged, for each query; NaN for one without labels."""
+    """Return how many of the hits were judged, for each query; NaN for one without labels."""
     if metric in evaluation.scores.metrics:
         return evaluation.scores.of(evaluation.after, metric)
     values = compute(match_tables_of(evaluation)[-1], metric)
@@ -189,7 +189,7 @@ def _failures(systems: Mapping[str, EvaluationRecord], shared: SharedQueries) ->
 
 
 def _differing(what: str, counts: Mapping[str, int]) -> list[str]:
-    """Say how a count differs between systems; nothing where it does not."""
+    """Say how a count differs between systems; nothing if it does not."""
     if len(set(counts.values())) == 1:
         return []
     by_count: dict[int, list[str]] = {}

@@ -1,1 +1,1 @@
-"""Applications of the harness: nothing in the core imports them."""
+"""Applications built on the harness; the core does not import them."""

@@ -1,4 +1,4 @@
-"""What labels and chunkings allow before anything is retrieved."""
+"""Audits of labels and chunkings before anything is retrieved."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""`audit()`: what is wrong with labels, and what chunking does to them."""
+"""`audit()`: problems of labels, and the effect of chunking on them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from raglift.matching.overlap import PassageMatch
 
 
-# What a way of chunking does to labels: how they lie in the chunks, and what can be reached with them.
+# The effect of a chunking on labels: how they are split across chunks, and the upper bound of recall.
 
 
 _BATCH = 1 << 16
@@ -45,7 +45,7 @@ class Located:
     """The passages of the labelled queries and where they are, looked for once for all ways of chunking."""
 
     passages: Mapping[_Key, Passage]
-    """In dataset order; with its place where a passage has only one."""
+    """In dataset order; with its location where a passage has only one."""
     places: Places
     """Of these passages, by their numbers."""
 
@@ -78,10 +78,10 @@ def audit_chunking(
         name: of the chunker.
         chunks: all its chunks, with checked offsets.
         dataset: the queries, and the documents.
-        located: the passages of its labelled queries, with their places.
+        located: the passages of its labelled queries, with their locations.
         rule: what counts as a match, for the attainable recall.
         ks: the depths of the attainable recall.
-        read_in_part: how many chunks the embedding model reads in part, if that is known.
+        read_in_part: how many chunks the embedding model truncates, if that is known.
     """
     touches = touching_chunks(
         dataset.queries,
@@ -105,7 +105,7 @@ def audit_chunking(
 
 
 def _placed(passage: Passage, at: Whereabouts, dataset: Dataset) -> Passage:
-    """Return a passage with its place, when it has only one."""
+    """Return a passage with its location, when it has only one."""
     if passage.chunk_id is not None or at.count != 1:
         return passage
     place = at.places[0]
@@ -116,11 +116,11 @@ def _placed(passage: Passage, at: Whereabouts, dataset: Dataset) -> Passage:
 def _compare(
     dataset: Dataset, placed: Mapping[_Key, Passage], chunks: Sequence[Chunk], touches: Touches, rule: MatchRule
 ) -> tuple[dict[_Key, set[int]], dict[int, dict[tuple[int, int], list[tuple[int, PassageMatch]]]]]:
-    """Compare passages with the chunks that touch them.
+    """Compare passages with the chunks that overlap them.
 
     Returns:
-        For each passage, how chunks lie to it (values of `Direction`), told by places where they are known; and for
-        each query, what matches by the rule.
+        For each passage, how chunks lie to it (values of `Direction`), determined by locations where they are known;
+        and for each query, what matches by the rule.
     """
     by_place = MatchRule("coverage", rule.minimum_length, rule.unicode_folding)
     directions: dict[_Key, set[int]] = defaultdict(set)
@@ -170,7 +170,7 @@ def _rows(dataset: Dataset, touches: Touches) -> Iterator[tuple[int, int, int, i
     yield from zip(query.tolist(), fact.tolist(), touches.passage[order].tolist(), chunk.tolist(), strict=True)
 
 
-# `audit()`: what is wrong with labels, and what chunking does to them.
+# `audit()`: problems of labels, and the effect of chunking on them.
 
 
 _GIVEN = "given chunks"

@@ -1,4 +1,4 @@
-"""How many chunks are longer than the embedded model reads, told without loading the model."""
+"""How many chunks exceed the embedded model's token limit, computed without loading the model."""
 
 from __future__ import annotations
 
@@ -34,10 +34,9 @@ if TYPE_CHECKING:
     from raglift.records.documents import Chunk, Document
 
 
-# What in the documents is most like a text that occurs nowhere in them. Short pieces of the text (seeds) are looked
-# for in all documents at once; where several stand at the distances that they have in the text, that passage is
-# compared with it. So the cost is linear in the documents, and only a few passages a text are compared letter by
-# letter.
+# The part of the documents most similar to a text that does not occur in them. Short parts of the text (seeds) are
+# searched in all documents at once; where several occur at the same distances as in the text, that passage is compared
+# with it. So the cost is linear in the documents, and only a few passages per text are compared character by character.
 
 
 _SEED = 12  # characters: a word or two
@@ -57,7 +56,7 @@ class _Candidate(NamedTuple):
 
 
 def nearest_passages(texts: Sequence[str], documents: Sequence[Document]) -> list[Nearest | None]:
-    """Return, for each text, the passage of the documents that is most like it; None where nothing is.
+    """Return, for each text, the passage of the documents that is most like it; None if nothing is.
 
     Args:
         texts: what occurs nowhere.
@@ -87,7 +86,7 @@ def _seeds(text: str) -> list[int]:
 
 
 def _candidates(found: Occurrences, origin: NDArray[np.int64], document: int) -> list[tuple[int, _Candidate]]:
-    """Return the best place of each text in one document: where most seeds agree, those that are rare there first."""
+    """Return the best location of each text in one document: where most seeds agree, rare seeds first."""
     if not len(found.pattern):
         return []
     text, offset = origin[found.pattern, 0], found.position - origin[found.pattern, 1]
@@ -108,7 +107,7 @@ def _candidates(found: Occurrences, origin: NDArray[np.int64], document: int) ->
 def _compare(
     wanted: list[str], candidates: list[list[_Candidate]], documents: Sequence[Document]
 ) -> list[Nearest | None]:
-    """Compare the texts with what stands at their candidates, one document after the other."""
+    """Compare the texts with the text at their candidates, one document after the other."""
     best: list[Nearest | None] = [None] * len(wanted)
     flat = sorted((each.document, number, each.offset) for number, of in enumerate(candidates) for each in of)
     current, source = -1, normalize_with_offsets("")
@@ -146,7 +145,7 @@ def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
     return (before or start), (after if after >= 0 else end)
 
 
-# What can be said of labels without chunks: where their texts occur, how long they are, how they repeat each other.
+# Properties of labels that need no chunks: where their texts occur, their lengths, and duplicates.
 
 
 _LISTED = 5
@@ -155,7 +154,7 @@ _MOST_COMPARED = 20
 
 @dataclass(frozen=True)
 class Label:
-    """One passage of a fact, and where it stands in the labels."""
+    """One passage of a fact, and its location in the labels."""
 
     query: int
     """Index of its query."""
@@ -217,7 +216,7 @@ def find_whereabouts(
 
 
 def whereabouts(table: Places, passages: int, documents: Sequence[Document]) -> list[Whereabouts]:
-    """Return the places of each passage."""
+    """Return the locations of each passage."""
     bounds = np.searchsorted(table.passage, np.arange(passages + 1)).tolist()
     found = []
     for first, last in pairwise(bounds):
@@ -336,7 +335,7 @@ def _key(passage: Passage, unicode_folding: bool) -> _Key:
 
 
 def _share(one: _Key, other: _Key, places: Sequence[Place], others: Sequence[Place]) -> bool:
-    """Whether two passages share characters: by their places, or where these are not known, by their texts."""
+    """Whether two passages share characters: by their locations, or where these are not known, by their texts."""
     if one[0] is not None or other[0] is not None:
         return one[0] == other[0]
     if places and others:
@@ -349,7 +348,7 @@ def _share(one: _Key, other: _Key, places: Sequence[Place], others: Sequence[Pla
     return one[3] in other[3] or other[3] in one[3] or any(map(longest_overlap, texts, reversed(texts)))
 
 
-# How many chunks are longer than the embedded model reads, told without loading the model.
+# How many chunks exceed the embedded model's token limit, computed without loading the model.
 
 
 _BATCH = 1024

@@ -1,4 +1,4 @@
-"""Literal texts of a queries file moved to the places where they stand: to quote anchors or offsets."""
+"""Conversion of the literal texts of a queries file to quote anchors or offsets."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Left:
 
 @dataclass(frozen=True)
 class Relabelling:
-    """What became of the literal texts of a queries file."""
+    """The outcome of the literal texts of a queries file."""
 
     lines: tuple[str, ...]
     """The new file: one JSON object on each line."""
@@ -90,14 +90,14 @@ class _Literal:
 def relabel(path: Path, documents: Sequence[Document], to: Form = "anchors") -> Relabelling:
     """Move the literal texts of a queries file to quote anchors or offsets.
 
-    A text that occurs exactly once in the documents (in its own, if it names one) is replaced by where it stands, and
-    what replaces it is resolved and compared with that. One that occurs several times or nowhere is left as it is, as
-    is everything else: ids, tags, grades, annotators, order, labels in other forms.
+    A text that occurs exactly once in the documents (in its own, if it names one) is replaced by its location, and what
+    replaces it is resolved and compared with that. One that occurs several times or nowhere is left as it is, as is
+    everything else: ids, tags, grades, annotators, order, labels in other forms.
 
     Args:
         path: a queries file, JSON Lines, that `load_dataset` reads with these documents.
         documents: the source texts.
-        to: "anchors", `{"doc", "from", "to"}` with the fewest words that lead back to the place; or "offsets",
+        to: "anchors", `{"doc", "from", "to"}` with the fewest words that resolve to the location; or "offsets",
             `{"doc", "start", "end"}`.
 
     Raises:
@@ -162,7 +162,7 @@ def _is_literal(value: Any) -> bool:
 
 
 def _replace(literal: _Literal, at: Whereabouts, quotes: Quotes, to: Form) -> str | None:
-    """Put where a literal text stands in its place; return why not, where that cannot be done."""
+    """Replace a literal text by its location; return the reason if that is not possible."""
     if at.count != 1:
         return f"it occurs {at}" if at.count else "it occurs nowhere"
     location = at.places[0]
@@ -201,7 +201,7 @@ def _check(path: Path, entries: list[dict[str, Any]], before: list[Query], docum
 
 
 def _shape(query: Query) -> tuple[object, ...]:
-    """Return everything of a query but the words and places of its passages."""
+    """Return everything of a query but the text and locations of its passages."""
     facts = [[_rest(passage) for passage in fact.passages] for fact in query.facts]
     irrelevant = [_rest(passage) for passage in query.judged_irrelevant]
     return query.id, query.text, query.tags, query.answerable, query.annotator, facts, irrelevant
@@ -212,7 +212,7 @@ def _rest(passage: Passage) -> tuple[object, ...]:
 
 
 class Quotes:
-    """Finds the fewest words at both ends of a span that lead back to it; each document is normalized once."""
+    """Finds the fewest words at both ends of a span that resolve to it; each document is normalized once."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
         self._documents = {document.id: document for document in documents}
@@ -220,11 +220,11 @@ class Quotes:
         self._normalized: dict[str, NormalizedText] = {}
 
     def text(self, location: Place) -> str:
-        """Return what stands at a place."""
+        """Return the text at a location."""
         return self._documents[location.doc_id].text[location.start : location.end]
 
     def find(self, doc_id: str, start: int, end: int) -> tuple[str, str] | None:
-        """Return the quotes `from` and `to`; None when none lead exactly to the span."""
+        """Return the quotes `from` and `to`; None if none resolve exactly to the span."""
         document = self._documents[doc_id]
         if doc_id not in self._normalized:
             self._normalized[doc_id] = normalize_with_offsets(document.text)
@@ -241,7 +241,7 @@ class Quotes:
 
 
 def _beginnings(words: list[str]) -> Iterator[str]:
-    """Yield the beginnings that are long enough to be read as a quote, the shortest first; at least all of it."""
+    """Yield the prefixes that are long enough for a quote, the shortest first; at least the whole text."""
     return (" ".join(words[:count]) for count in range(_fewest(words), len(words) + 1))
 
 

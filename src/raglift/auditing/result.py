@@ -1,4 +1,4 @@
-"""What an audit found, and how it is shown."""
+"""Results of an audit, and their display."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from raglift.rendering.document import Part
 
 
-# What an audit finds, as frozen records.
+# Results of an audit, as frozen records.
 
 
 Kind = Literal[
@@ -59,7 +59,7 @@ lie inside it; in none."""
 
 @dataclass(frozen=True)
 class Place:
-    """A place in a document."""
+    """A location in a document."""
 
     doc_id: str
     """The document."""
@@ -76,7 +76,7 @@ class Nearest:
     place: Place
     """Where it is."""
     text: str
-    """What stands there."""
+    """The text found there."""
     likeness: float
     """From 0 to 1: rapidfuzz's partial ratio of the normalized texts."""
 
@@ -288,11 +288,11 @@ def foot_lines(audit: AuditRecord) -> Iterator[str]:
         yield "≤ an upper bound: too many chunks bear on a query to try every choice"
 
 
-# An audit in short: the findings by kind, and what chunking does to the labels.
+# Summary of an audit: the findings by kind, and the effect of chunking on the labels.
 
 
 def audit_summary(audit: AuditRecord) -> Document:
-    """Return an audit in short."""
+    """Return a summary of an audit."""
     first, second = head_lines(audit)
     counts = Counter(finding.kind for finding in audit.findings)
     rows = [
@@ -322,7 +322,7 @@ def _summary_findings(audit: AuditRecord) -> Section:
     return Section(f"Findings: {len(ordered):,}", said, (table,), folded=True)
 
 
-# An audit as users get it: printed, in short, and as pandas frames.
+# The public result of an audit: as text, as a summary, and as pandas frames.
 
 
 text_of.register(AuditRecord, audit_text)

@@ -1,1 +1,1 @@
-"""Tools that know nothing of retrieval: text, files, progress, threads, retries, the cache."""
+"""Utilities that are independent of retrieval: text, files, progress, threads, retries, the cache."""

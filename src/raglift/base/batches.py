@@ -1,4 +1,4 @@
-"""Batches in which a result depends on its own text alone, and who computes them."""
+"""Batches in which a result depends only on its own text, and executors that compute them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
-# Who computes: this process, or others that it sends work to. What is sent is a function and its items. Whoever
-# computes hands the results back, and the caller keeps them: only the process that asked writes to the cache.
+# Executors: this process, or workers that it sends a function and its items to. Workers return the results to the
+# caller, and only the calling process writes to the cache.
 
 
 Item = TypeVar("Item")
@@ -139,7 +139,7 @@ def compute_by_shape(
         items: of any shapes; those of one shape go through the model together.
         tokens: how many tokens each has.
         limit: how many tokens the model reads; None for any number.
-        rows: how many rows every batch must have, filled up where there are too few; None where any number will do.
+        rows: how many rows every batch must have, filled up where there are too few; None if any number will do.
     """
     results: dict[int, Result] = {}
     for batch in counted_batches(range(len(items)), tokens, limit, rows or ROWS):
@@ -151,9 +151,9 @@ def compute_by_shape(
 
 
 def fixed_rows(model: Any) -> int | None:
-    """Return how many rows each batch of a sentence-transformers model must have; None where any number will do.
+    """Return how many rows each batch of a sentence-transformers model must have; None if any number will do.
 
-    A layer that computes on whole texts (a classification head, a dense layer behind the pooling) has one row a text,
+    A layer that computes on whole texts (a classification head, a dense layer behind the pooling) has one row per text,
     and its kernel is chosen by their number.
     """
     from sentence_transformers import CrossEncoder
@@ -165,7 +165,7 @@ def fixed_rows(model: Any) -> int | None:
 
 
 def can_be_padded(model: Any) -> bool:
-    """Whether a sentence-transformers model can be told what length to pad texts to.
+    """Whether a sentence-transformers model can be given the length to pad texts to.
 
     Not so: static models; those whose texts go through a chat template; those saved with their own ways to pad or cut.
     """

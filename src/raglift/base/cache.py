@@ -1,4 +1,4 @@
-"""One content-addressed cache: what a model made of a text, kept in one SQLite file.
+"""One content-addressed cache: the outputs of models for texts, in one SQLite file.
 
 A key is a hash of everything that decides the value (model, revision, dtype, settings, text), so an entry can
 never be stale and the file is always safe to delete. Several processes may share it (WAL).
@@ -78,7 +78,7 @@ def bypassed() -> Iterator[None]:
     """Pass by every cache: nothing is found in one and nothing is kept, so that each model is really asked.
 
     Holds for what the block calls, in the threads and on the event loop of `raglift.execution` too, and for nothing
-    else in the process. It does not reach a thread that a system starts without its caller's context.
+    else in the process. It does not affect a thread that a system starts without its caller's context.
     """
     token = _is_bypassed.set(True)
     try:
@@ -89,7 +89,7 @@ def bypassed() -> Iterator[None]:
 
 @contextmanager
 def counted() -> Iterator[Lookups]:
-    """Count what the block looks up in any cache, as far as `bypassed` would reach; blocks may be nested.
+    """Count what the block looks up in any cache, with the same scope as `bypassed`; blocks may be nested.
 
     Yields:
         The counts, complete when the block ends. A lookup that passed by the cache is none.

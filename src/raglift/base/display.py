@@ -1,4 +1,4 @@
-"""Untrusted text made safe to print, shortened, and counted."""
+"""Sanitizing untrusted text for printing, shortening, and counting."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-# Untrusted text made safe to print, or to hand to what takes UTF-8 only.
+# Sanitizing untrusted text for printing, or for consumers that take only UTF-8.
 
 
 UNPRINTABLE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -76,7 +76,7 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} " + (f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s")
 
 
-# What must not be shown of messages and answers: keys, tokens and passwords.
+# Redaction of keys, tokens and passwords in messages and answers.
 
 
 SHORTEST_SECRET = 8

@@ -1,4 +1,4 @@
-"""Limits of what is taken into memory, and paths that users write."""
+"""Limits on what is read into memory, and paths that users write."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from raglift.base.validation import Location
 
 
-# How much of one input is taken into memory (a few megabytes can unpack to terabytes), and how large a score is.
+# Limits on the size of one input in memory (a few megabytes can unpack to terabytes) and on scores.
 
 
 VARIABLE = "RAGLIFT_MAX_BYTES"
@@ -34,7 +34,7 @@ def most_bytes() -> int:
     """Return how many bytes one file may have, or unpack to, where it is taken into memory: 2 GiB, or as set.
 
     Raises:
-        ConfigurationError: `RAGLIFT_MAX_BYTES` is no number of bytes.
+        ConfigurationError: `RAGLIFT_MAX_BYTES` is not a number of bytes.
     """
     given = os.environ.get(VARIABLE, "").strip()
     if not given:
@@ -49,7 +49,7 @@ def allowed() -> str:
     return f"at most {most_bytes():,} bytes; if the file is yours, allow more by setting {VARIABLE}"
 
 
-# Paths that users write: what a name leads to, also one that no file can have.
+# Paths that users write, including names that no file can have.
 
 
 _NOTHING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL)
@@ -109,7 +109,7 @@ def _status(path: Path) -> os.stat_result | None:
         return None
 
 
-# What a Parquet file unpacks to, before it is unpacked: a billion equal rows take a few kilobytes on disk.
+# The unpacked size of a Parquet file, before it is unpacked: a billion equal rows take a few kilobytes on disk.
 
 
 _NUMBER, _OBJECT = 4, 64

@@ -1,8 +1,8 @@
 """Normalized text, and the way back from it to the source.
 
-Labels and chunks are compared after normalization, so that line wraps, letter case and the two ways of writing
-“é” make no difference. Where a place in the source is wanted, `NormalizedText` maps every normalized
-character back to the source character it came from.
+Labels and chunks are compared after normalization, so that line wraps, letter case and the two ways of writing “é” make
+no difference. Where a location in the source is wanted, `NormalizedText` maps every normalized character back to the
+source character it came from.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # U+3000 is the last code point that is white space.
 _FIRST_NEVER_SPACE = 0x3001
-# Typographic quotes and dashes, for unicode folding only: to most readers they are the same words.
+# Typographic quotes and dashes, for unicode folding only: to most readers they are the same text.
 _PUNCTUATION = str.maketrans(
     {
         **dict.fromkeys("‘’‚‛′`´", "'"),
@@ -46,7 +46,7 @@ def normalize(text: str, *, unicode_folding: bool = False) -> str:
             dashes, rows of hyphens (“--” for “—”), and drop soft hyphens. docs/matching.md gives every step.
     """
     if unicode_folding:
-        # NFKC takes ´ and ″ apart, and makes dashes of other forms: punctuation is folded before it and after
+        # NFKC decomposes ´ and ″, and makes dashes of other forms: punctuation is folded before it and after
         folded = unicodedata.normalize("NFKC", text.translate(_PUNCTUATION)).casefold()
         # casefold can undo the composition: ΐ becomes three characters
         folded = _HYPHENS.sub("-", unicodedata.normalize("NFKC", folded).translate(_PUNCTUATION))
@@ -84,7 +84,7 @@ def normalize_with_offsets(text: str, *, unicode_folding: bool = False) -> Norma
 
     Args:
         text: any text.
-        unicode_folding: as in `normalize`. In a word whose length folding changes, places are interpolated.
+        unicode_folding: as in `normalize`. In a word whose length folding changes, locations are interpolated.
     """
     if unicode_folding:
         return _fold_words(text)

@@ -1,7 +1,7 @@
-"""Every place at which many patterns occur in many texts, in time linear in the texts.
+"""All positions at which many patterns occur in many texts, in time linear in the texts.
 
 A rolling hash (a polynomial modulo 2⁶⁴, from running sums) gives the hash of any window in constant time. Windows as
-long as a pattern's beginning are looked up first; where one is found, the window as long as the pattern; where that is
+long as a pattern's prefix are looked up first; where one is found, the window as long as the pattern; where that is
 found too, the characters are compared, so that a collision costs time and never a false answer.
 """
 
@@ -28,7 +28,7 @@ _FILTER_BITS = range(12, 23)
 
 
 class Occurrences(NamedTuple):
-    """What occurs in one text: one row an occurrence, by position, then pattern."""
+    """What occurs in one text: one row per occurrence, by position, then pattern."""
 
     pattern: NDArray[np.int64]
     """Index into the patterns."""
@@ -258,7 +258,7 @@ def members_of(first: NDArray[np.int64], last: NDArray[np.int64]) -> tuple[NDArr
 
 
 def _running_sums(text: str) -> NDArray[np.uint64]:
-    """Return the sums of the first 0, 1, 2, … characters, each times the power of the base at its place."""
+    """Return the sums of the first 0, 1, 2, … characters, each times the power of the base at its position."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     sums = np.zeros(len(codes) + 1, dtype=np.uint64)
     np.cumsum(codes * _powers(len(codes))[0][: len(codes)], out=sums[1:])

@@ -1,4 +1,4 @@
-"""Progress with a rate: a bar on a terminal, a line every few seconds elsewhere.
+"""Progress with a rate: a bar on a terminal, otherwise a line every few seconds.
 
 Work inside other work (one model inside a sweep) is shown below it in the same display, and goes away when it is
 done.

@@ -1,6 +1,6 @@
-"""Files and folders that appear whole or not at all: written beside their place, then moved there.
+"""Atomic replacement of files and folders: written next to their destination, then moved there.
 
-A process that is killed leaves at most a hidden folder beside the place, which the next one that writes there removes.
+A process that is killed leaves at most a hidden folder next to the place, which the next one that writes there removes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ else:
 
 
 def unwritable(path: Path) -> Path | None:
-    """Return the folder in which `path` would be made where that cannot be written; None where it can.
+    """Return the folder in which `path` would be made where that cannot be written; None if it can.
 
     Args:
         path: a file or folder that may not be there yet, nor the folders above it.
@@ -108,7 +108,7 @@ def _move(written: Path, path: Path, *, overwrite: bool) -> None:
 
 @contextmanager
 def beside(target: Path) -> Iterator[Path]:
-    """Give a folder to write in, beside a file or folder that is to be replaced; it is gone when the block ends.
+    """Give a folder to write in, next to a file or folder that is to be replaced; it is gone when the block ends.
 
     What processes that were killed left there is removed first.
 
@@ -136,15 +136,15 @@ def beside(target: Path) -> Iterator[Path]:
 
 
 def put_folder(written: Path, target: Path, *, overwrite: bool) -> None:
-    """Move a folder to its place; whatever stands there comes back when that fails.
+    """Move a folder to its place; whatever is there comes back when that fails.
 
-    Where the system can exchange two folders (Linux, macOS), there is one at the place at every moment. Elsewhere a
-    process can be killed in between; then `beside` puts back what stood there.
+    Where the system can exchange two folders (Linux, macOS), the destination exists at every moment. Elsewhere a
+    process can be killed in between; then `beside` puts back what was there.
 
     Args:
         written: the whole folder, in one of `beside`.
-        target: its place.
-        overwrite: whether what stands there may be replaced; an empty folder always may.
+        target: its location.
+        overwrite: whether what is there may be replaced; an empty folder always may.
 
     Raises:
         OSError: it cannot be moved.
@@ -168,7 +168,7 @@ def put_folder(written: Path, target: Path, *, overwrite: bool) -> None:
 
 
 def _prefix(target: Path) -> str:
-    """Return what the names of folders beside a target begin with: no other target's do."""
+    """Return what the names of folders next to a target begin with: no other target's do."""
     name = target.name
     if len(name) > _LONGEST_NAME:
         name = f"{name[: _LONGEST_NAME - 9]}-{hashlib.sha256(os.fsencode(name)).hexdigest()[:8]}"
@@ -219,7 +219,7 @@ def _remove_dead(left: Path, target: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder of ours as far as that is possible; its mark goes last, so that another process can go on."""
+    """Remove a folder of ours as far as that is possible; its mark goes last, so that another process can continue."""
     with suppress(OSError):
         for path in folder.iterdir():
             if is_folder(path) and not path.is_symlink():

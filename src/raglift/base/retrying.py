@@ -1,4 +1,4 @@
-"""When a failed request is made again: which failures may pass, how long to wait, and when to stop.
+"""Retry policy: which failures are temporary, how long to wait, and when to stop.
 
 Everything in raglift that asks again does so by a `RetryPolicy`: the queries of a user's system, language and embedding
 models, downloads. The waiting itself is tenacity's.
@@ -138,7 +138,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
         now: seconds since 1970.
 
     Returns:
-        Seconds above 0; None where the headers say nothing that can be waited for.
+        Seconds above 0; None if the headers say nothing that can be waited for.
     """
     seconds = _asked_wait({name.lower(): value for name, value in headers.items()}, now)
     return seconds if seconds is not None and seconds > 0 else None

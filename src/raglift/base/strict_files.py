@@ -1,4 +1,4 @@
-"""Bytes decoded, and JSON and YAML read strictly, with the line of every fault."""
+"""Strict decoding of bytes, JSON and YAML, with the line of every fault."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from raglift.base.validation import Location
 
 
-# From bytes to text: UTF-8 only, any line ends, and a fault that names the byte.
+# Decoding of bytes: UTF-8 only, any line ends, and faults that name the byte.
 
 
 _BOM = "\ufeff"
 _OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
-# Not str.splitlines: U+2028 and its like may stand inside a JSON string.
+# Not str.splitlines: U+2028 and its like may be inside a JSON string.
 _LINE = re.compile(rb"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
 _PIECE = 2**20
 _MOST_BLANK = 10_000_000
-"""So many blank lines in a row are no file that anybody wrote."""
+"""So many blank lines in a row were not written by anybody."""
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
@@ -53,7 +53,7 @@ def read_bytes(path: Path, location: Location) -> bytes | None:
 
 
 def _read_whole(file: BufferedReader) -> bytes | None:
-    """Return all that a file holds; None where that is more than what is taken."""
+    """Return all that a file holds; None if that is more than what is taken."""
     most = most_bytes()
     status = os.fstat(file.fileno())
     if stat.S_ISREG(status.st_mode):
@@ -74,7 +74,7 @@ def decode_text(data: bytes, location: Location) -> str | None:
 
 
 def read_text(path: Path, location: Location) -> str | None:
-    """Return the text of a file as it stands, without a byte-order mark; None, and a fault, without one."""
+    """Return the text of a file unchanged, without a byte-order mark; None, and a fault, without one."""
     data = read_bytes(path, location)
     return None if data is None else _decoded(data, location)
 
@@ -92,7 +92,7 @@ def _decoded(data: bytes, location: Location) -> str | None:
 
 
 def decode_lines(data: bytes, location: Location) -> Iterator[tuple[Location, str]]:
-    """Yield the place and text of each line that is not blank; note a fault for each that is not UTF-8."""
+    """Yield the location and text of each line that is not blank; note a fault for each that is not UTF-8."""
     if _is_other_encoding(data, location):
         return
     for number, match in enumerate(_LINE.finditer(data), start=1):
@@ -175,7 +175,7 @@ def _note_bad_byte(byte: int, offset: int, location: Location) -> None:
     location.fault(f"the byte 0x{byte:02x} at byte {offset} of the file, which is not UTF-8", "text in UTF-8")
 
 
-# JSON read strictly: each field once, no NaN, no integers of a million digits; a fault says where.
+# Strict JSON: no duplicate fields, no NaN, no integers of a million digits; faults give the position.
 
 
 _INTEGERS = range(-(2**63), 2**64)
@@ -261,7 +261,7 @@ def _short_integer(digits: str) -> int:
 _STRICT = json.JSONDecoder(object_pairs_hook=_unique_fields, parse_constant=_no_constant, parse_int=_short_integer)
 
 
-# YAML read strictly: plain values, each field once, bounded in size; every fault says its line.
+# Strict YAML: plain values, no duplicate fields, bounded in size; every fault gives its line.
 
 
 _MOST_BYTES = 100_000
@@ -295,7 +295,7 @@ class YamlFields:
     lines: dict[Keys, int] = field(default_factory=dict)
     """Where each value's key, or a list's item, begins."""
     lines_said: dict[str, int] = field(default_factory=dict)
-    """The line of each place that was given out."""
+    """The line of each location that was given out."""
     values: int = 0
     """How many were read; an alias counts with all that it stands for."""
 

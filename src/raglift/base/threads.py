@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 
 LOOK_UP = 0.2
-"""So many seconds may the main thread wait in one go: a Ctrl-C that comes as it begins to wait does not wake it."""
+"""This many seconds may the main thread wait in one go: a Ctrl-C that comes as it begins to wait does not wake it."""
 _MOMENT = 0.5
-"""So many seconds a process that ends waits for its calls, all together."""
+"""This many seconds a process that ends waits for its calls, all together."""
 
 
 class _Calling(threading.Thread):

@@ -1,4 +1,4 @@
-"""Texts counted in tokens."""
+"""Token counts of texts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-# tiktoken's encodings, without a network where a copy is at hand.
+# tiktoken's encodings, without network access if a local copy exists.
 
 
 DEFAULT_ENCODING = "cl100k_base"
@@ -121,7 +121,7 @@ def load_encoding(name: str) -> Encoding:
 
 
 def _carried(copy: _Copy) -> dict[bytes, int] | None:
-    """Return the tokens of a file that llama-index-core carries; None where it is not there, or is another."""
+    """Return the tokens of a file that llama-index-core carries; None if it is not there, or is another."""
     spec = importlib.util.find_spec("llama_index")  # its folder: the package itself is not imported
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         path = Path(folder) / "core" / "_static" / "tiktoken_cache" / copy.file
@@ -134,7 +134,7 @@ def _carried(copy: _Copy) -> dict[bytes, int] | None:
     return None
 
 
-# How many tokens texts have, each distinct text counted once.
+# Token counts, computed once per distinct text.
 
 
 _BATCH = 1024

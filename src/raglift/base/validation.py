@@ -1,4 +1,4 @@
-"""Faults in what users wrote: where, what was found, what was expected."""
+"""Faults in user input: where, what was found, what was expected."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError
 
 
-# Where a fault is, what was found and what was expected: how values are shown, and pydantic's faults in these words.
-# Everything that raglift reads says in this form what is wrong with it: saved runs, sweeps, mappings of HTTP services
-# and the replies of language models, which pydantic checks (`faults_of`, `read_as`), and files of labels, whose
-# readers note faults themselves (`raglift.dataset.faults`).
+# Messages of faults: where, what was found and what was expected. All inputs report faults in this form: saved runs,
+# sweeps, mappings of HTTP services and the replies of language models, which pydantic checks (`faults_of`, `read_as`),
+# and files of labels, whose readers record faults themselves (`raglift.records.parsing`).
 
 
 T = TypeVar("T")
 Keys: TypeAlias = tuple[str | int, ...]
-"""The keys and list places that lead to a value."""
+"""The keys and list indices of a value."""
 
 _SHOWN = 60
 _LISTED = 10
@@ -35,11 +34,11 @@ class Finding(NamedTuple):
     """One thing wrong with a value, before it is said in which file or line the value stands."""
 
     keys: Keys
-    """The place in what was read; empty for the whole of it."""
+    """The location in what was read; empty for the whole of it."""
     found: str
-    """What stands there, shortened."""
+    """The value found, shortened."""
     expected: str
-    """What should stand there."""
+    """What was expected."""
 
     def __str__(self) -> str:
         location = path_text(self.keys)
@@ -76,7 +75,7 @@ _WORDED = "raglift_expected"
 
 
 def wrong(found: str, expected: str) -> PydanticCustomError:
-    """Return the error that a validator raises to say in its own words what was found and what was expected."""
+    """Return the error that a validator raises to say in its own text what was found and what was expected."""
     return several_wrong([((), found, expected)])
 
 
@@ -160,11 +159,11 @@ def _findings(
 
 
 class _Location(NamedTuple):
-    """A place in what was validated: the keys that lead there, and what pydantic's schema says of it."""
+    """A location in the validated data: its keys, and its pydantic schema."""
 
     keys: Keys
     schema: Mapping[str, Any] | None
-    """None where pydantic does not know what lies there."""
+    """None if pydantic does not know what lies there."""
     known: Collection[str]
     """The fields of the object that the last key is of."""
     definitions: Mapping[str, Mapping[str, Any]]
@@ -180,14 +179,14 @@ class _Location(NamedTuple):
 
     @property
     def fields(self) -> Mapping[str, Mapping[str, Any]] | None:
-        """The schemas of an object's fields, by the names that they are written with; None for what is no object."""
+        """The schemas of an object's fields, by name; None for what is not an object."""
         found = (self._unwrapped() or {}).get("fields")
         if not isinstance(found, dict):
             return None
         return {each.get("validation_alias") or name: each["schema"] for name, each in found.items()}
 
     def expected(self, *, yaml: bool) -> str | None:
-        """Return what a value here is called; None where that is not known."""
+        """Return what a value here is called; None if that is not known."""
         schema, nullable = self.schema, False
         while schema is not None and schema["type"] != "custom-error" and (inner := self._inner(schema)) is not None:
             nullable = nullable or schema["type"] == "nullable"
@@ -203,7 +202,7 @@ class _Location(NamedTuple):
         return f"{words} or null" if words and nullable and not yaml else words or None
 
     def _inside(self, part: str | int) -> _Location:
-        """Return the place that one part of a location leads to."""
+        """Return the location that one part of a pydantic location refers to."""
         schema = self._unwrapped() or {"type": ""}
         if part == "[key]":
             return self._replace(schema=None)
@@ -250,7 +249,7 @@ _WORDS = {
 def fault(where: str, found: str, expected: str) -> Fault:
     """Return a fault whose words can be printed everywhere.
 
-    What stands in a file may stand in any of the three, also by way of another library's message.
+    The contents of a file may appear in any of the three, also by way of another library's message.
     """
     return Fault(printable(where), printable(found), printable(expected))
 
@@ -308,7 +307,7 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(every[:_LISTED]) + more
 
 
-# Where a fault is, and how to word it.
+# The location of a fault, and its message.
 
 
 @dataclass(frozen=True)
@@ -325,7 +324,7 @@ class Location:
     """The path of the field, as `relevant[0].grade`."""
 
     def __truediv__(self, key: str | int) -> Location:
-        """Return the place of a field or list item inside this one."""
+        """Return the location of a field or list item inside this one."""
         if isinstance(key, int):
             return Location(self.file, self.faults, self.line, f"{self.field}[{key}]")
         return Location(self.file, self.faults, self.line, f"{self.field}.{key}" if self.field else key)
@@ -335,7 +334,7 @@ class Location:
         return f"{where}: {self.field}" if self.field else where
 
     def at_line(self, line: int) -> Location:
-        """Return the place of a line of the file."""
+        """Return the location of a line of the file."""
         return Location(self.file, self.faults, line, self.field)
 
     def fault(self, found: str, expected: str) -> None:

@@ -152,7 +152,7 @@ def _write_json(value: dict[str, Any]) -> None:
 
 
 def run_relabel(dataset: str, out: Path, *, documents: Path | None, to: str, overwrite: bool) -> None:
-    """Move literal texts to where they stand, and write the new file.
+    """Move literal texts to their locations, and write the new file.
 
     Raises:
         ConfigurationError: the file is there and may not be replaced, or the labels are not in JSON Lines.

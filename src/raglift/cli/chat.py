@@ -173,7 +173,7 @@ class JsonLines:
     """Prints one JSON object a question, when its turn is over."""
 
     def say(self, text: str) -> None:
-        """Print what is no turn, beside them."""
+        """Print other lines, next to turns."""
         sys.stderr.write(f"{printable(text)}\n")
 
     def failed(self, question: str, reason: str) -> None:

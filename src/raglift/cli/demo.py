@@ -65,7 +65,7 @@ def _show_moves(evaluation: Evaluation, console: Console) -> None:
 
 
 def _moves(evaluation: Evaluation, query_id: str) -> list[str]:
-    """Return one line a hit that answers, where it stood before and stands after, if it is near the top of either."""
+    """Return one line per hit that answers, its ranks before and after, if either is near the top."""
     ranks: dict[str, list[int | None]] = {}
     documents: dict[str, str] = {}
     for place, stage in enumerate((evaluation.before, evaluation.after)):

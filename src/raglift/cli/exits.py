@@ -1,4 +1,4 @@
-"""How a command ends that was stopped, or whose output has no place to go."""
+"""Exit codes of commands that were interrupted, or whose output cannot be written."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INTERRUPTED = 130
 
 
 class Stopped(SystemExit):
-    """Ctrl-C, where there is something to say of how to go on."""
+    """Ctrl-C, where there is something to say of how to continue."""
 
     def __init__(self, how_to_go_on: str) -> None:
         super().__init__(INTERRUPTED)

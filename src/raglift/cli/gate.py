@@ -192,7 +192,7 @@ def _opened(folder: Path) -> Evaluation:
 
 
 def _refuse_sweep(sweep: SweepFolder) -> None:
-    """Say that a sweep is no run, and which of its cells are, or that it was stopped before it was finished."""
+    """Say that a sweep is not a run, and which of its cells are, or that it was stopped before it was finished."""
     finished = sweep.finished()
     cells = _cells(sweep)
     lacking = [cell.name for cell in cells if cell.key not in finished]

@@ -96,7 +96,7 @@ def _checked_output(request: Request) -> Path:
     """Return where the queries go.
 
     Raises:
-        ConfigurationError: nowhere, or to a place that is taken.
+        ConfigurationError: no destination is given, or it exists already.
     """
     output = request.output
     if output is None:

@@ -41,12 +41,12 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def labels_json(sources: LabelSources) -> dict[str, Any]:
-    """Return whose labels figures rest on, as a field `labels`; no field where people gave all of them."""
+    """Return the label provenance as a field `labels`; no field if people made all labels."""
     return {"labels": sources.to_dict()} if sources.by_model else {}
 
 
 def hit_json(hit: Hit) -> dict[str, Any]:
-    """Return a hit: its rank and score, and its chunk's id, place and text."""
+    """Return a hit: its rank and score, and its chunk's id, location and text."""
     chunk = hit.chunk
     return {
         "rank": hit.rank,

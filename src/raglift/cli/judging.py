@@ -1,4 +1,4 @@
-"""The commands about language models and people who judge; each is imported when it is run."""
+"""The commands about language models and human annotators; each is imported when it is run."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def generate(
     overwrite: Annotated[bool, typer.Option(help="Replace files that are already there.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
-    """Let a language model write questions about a corpus, with labels, and throw away those that are no good."""
+    """Let a language model write questions about a corpus, with labels, and throw away those that are not good."""
     from raglift.cli import generate as command
     from raglift.cli.model_options import model_and_limits
 

@@ -62,7 +62,7 @@ def relabel(
     to: Annotated[str, typer.Option(help="anchors (the words at both ends) or offsets.")] = "anchors",
     overwrite: Annotated[bool, typer.Option(help="Replace a file that is already there.")] = False,
 ) -> None:
-    """Move labels that are literal texts to where these stand in the documents, in a new file."""
+    """Move labels that are literal texts to where these occur in the documents, in a new file."""
     from raglift.cli import audit as command
 
     command.run_relabel(dataset, out, documents=documents, to=to, overwrite=overwrite)

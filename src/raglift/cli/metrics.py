@@ -35,7 +35,7 @@ def run(request: Request) -> None:
 
 
 def _table(found: MeasureList) -> str:
-    """Return a row a metric, and how to see more of one."""
+    """Return a row per metric, and how to see more of one."""
     from raglift.rendering.document import table_of
     from raglift.report.terminal.rendering import as_text
 

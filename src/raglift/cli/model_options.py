@@ -1,4 +1,4 @@
-"""What the commands that ask a language model share: the options about it, and what asking would cost."""
+"""Shared by the commands that call a language model: its options, and the estimated cost."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def limited(limits: Limits, expected: Estimate) -> Limits:
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Say how to go on where the limit of cost, or Ctrl-C, stops what the block asks a model.
+    """Say how to continue if the limit of cost, or Ctrl-C, stops what the block asks a model.
 
     Raises:
         Exit: the limit was reached; the exit code is 1.

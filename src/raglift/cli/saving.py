@@ -1,4 +1,4 @@
-"""An evaluation that was measured is kept, whatever becomes of the folder that it was meant for."""
+"""Saving an evaluation even if its destination folder cannot be written."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def save_somewhere(evaluation: Evaluation, wanted: Path) -> Path | None:
     """Save an evaluation in a folder that is free, numbered where `wanted` is taken, or in a new temporary one.
 
     Returns:
-        where it is; None where nothing can be written.
+        where it is; None if nothing can be written.
     """
     for place in _places(wanted):
         try:
@@ -66,7 +66,7 @@ def save_somewhere(evaluation: Evaluation, wanted: Path) -> Path | None:
 
 
 def _rescued(evaluation: Evaluation, folder: Path) -> str:
-    """Save an evaluation where there is a place for it, and return in words what became of it."""
+    """Save an evaluation where there is a place for it, and return in words the outcome of it."""
     place = save_somewhere(evaluation, folder.parent / f"{folder.name or 'evaluation'}.unsaved")
     return f"what was measured is {PRINTED_ONLY if place is None else f'in {place}'}"
 

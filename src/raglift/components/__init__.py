@@ -1,4 +1,4 @@
-"""raglift's own chunkers, embedders, indexes, retrievers and rerankers."""
+"""raglift's built-in chunkers, embedders, indexes, retrievers and rerankers."""
 
 import lazy_loader
 

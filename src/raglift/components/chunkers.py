@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from raglift.records.documents import Document
 
 
-# What every chunker does, and what the chunkers share.
+# The protocol of chunkers, and what they share.
 
 
 Unit: TypeAlias = Literal["characters", "tokens"]
@@ -59,7 +59,7 @@ def check_sizes(size: int, overlap: int, unit: Unit) -> None:
 def chunks_at(document: Document, spans: Iterable[Span]) -> Iterator[Chunk]:
     """Yield the chunks of a document; their ids are the document's id and the offsets.
 
-    Where the same place comes twice in a row it is one chunk: an id stands for one place.
+    Where the same location comes twice in a row it is one chunk: an id stands for one place.
 
     Args:
         document: what is split.
@@ -73,7 +73,7 @@ def chunks_at(document: Document, spans: Iterable[Span]) -> Iterator[Chunk]:
             yield Chunk(document.text[start:end], id=chunk_id, doc_id=document.id, start=start, end=end)
 
 
-# Plain windows of tokens, wherever they fall.
+# Fixed windows of tokens, regardless of sentence boundaries.
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class TokenChunker:
                 return
 
 
-# Split at paragraphs, lines, words, characters: at the first that makes the pieces small enough.
+# Recursive splitting at paragraphs, lines, words or characters: the first separator that gives small enough chunks.
 
 
 SEPARATORS = ("\n\n", "\n", " ", "")
@@ -137,11 +137,11 @@ SEPARATORS = ("\n\n", "\n", " ", "")
 
 @dataclass(frozen=True)
 class RecursiveChunker:
-    """LangChain's `RecursiveCharacterTextSplitter`, with the place of every chunk.
+    """LangChain's `RecursiveCharacterTextSplitter`, with the location of every chunk.
 
     LangChain returns texts, and a text that the document repeats cannot be located afterwards; so its algorithm
     (separators kept at the start of what follows them, white space stripped) is followed here on offsets. The chunks
-    are LangChain's, with one difference: where it returns the same place twice in a row, there is one chunk.
+    are LangChain's, with one difference: where it returns the same location twice in a row, there is one chunk.
 
     Sizes add up those of the pieces that a chunk is put together from; the text that is put together may have a few
     tokens more, three on 1.4 million characters of real text. A piece that holds none of the separators is kept whole
@@ -158,7 +158,7 @@ class RecursiveChunker:
     unit: Unit = "characters"
     """What size and overlap count: one of `UNITS`."""
     separators: tuple[str, ...] | None = None
-    """Where to cut, the best places first; by default `SEPARATORS`."""
+    """Separators to split at, the best first; by default `SEPARATORS`."""
     encoding: str = DEFAULT_ENCODING
     """The tiktoken encoding that tokens are counted in."""
 

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from raglift.records.documents import Chunk
 
 
-# Texts to vectors, each distinct text once; a vector depends on its text alone, not on what else is embedded.
+# Embedding of texts, each distinct text once; a vector depends only on its text, not on what else is embedded.
 
 
 Kind = Literal["document", "query"]
@@ -69,11 +69,11 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
-        """Return one row a text, shape (len(texts), dimensions)."""
+        """Return one row per text, shape (len(texts), dimensions)."""
         ...
 
     def read_in_part(self, texts: Sequence[str]) -> list[bool] | None:
-        """Return, for each text, whether the model reads only its beginning; None when it cannot be known."""
+        """Return, for each text, whether the model truncates it; None when it cannot be known."""
         ...
 
 
@@ -92,7 +92,7 @@ class Embedding:
 class SentenceTransformerEmbedder:
     """A sentence-transformers model as an Embedder, loaded when the first text needs it.
 
-    A vector depends on its text alone (`raglift.base.batches`). A model that cannot be told what to pad to gets plain
+    A vector depends on its text alone (`raglift.base.batches`). A model that cannot be given what to pad to gets plain
     batches, and then its vectors depend on their batch in the last bits.
 
     Args:
@@ -112,7 +112,7 @@ class SentenceTransformerEmbedder:
 
     @property
     def has_known_identity(self) -> bool:
-        """Whether the identity can be told without loading the model: not for a hub model not yet downloaded."""
+        """Whether the identity can be determined without loading the model: not for a hub model not yet downloaded."""
         return has_known_revision(self.model)
 
     def plan(self, texts: Sequence[str]) -> list[list[str]]:
@@ -222,7 +222,7 @@ def _batches(embedder: Embedder, texts: Sequence[str], kind: Kind) -> list[list[
 
 
 def _entries_of(embedder: Embedder, identity: str, kind: Kind, texts: Sequence[str]) -> dict[bytes, bytes]:
-    """Embed one batch; an entry is one byte that says whether the text was read in part, then the vector.
+    """Embed one batch; an entry is one byte that says whether the text was truncated, then the vector.
 
     The identity is that of whoever asked, because another machine may know the same model by another.
     """

@@ -1,4 +1,4 @@
-"""Where the pieces of a text stand, from nothing but the pieces in order."""
+"""The positions of consecutive chunks in a text, from only the chunks in order."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 
 
 _MOST_PLACES = 64
-"""How many places of one piece are followed where a text repeats itself."""
+"""How many locations of one piece are followed where a text repeats itself."""
 
 Floor = Callable[[int], int]
 """The earliest character at which a piece may begin whose predecessor ends at a character."""
 
 
 def locate_pieces(text: str, pieces: Sequence[str], floor: Floor) -> list[Span | None]:
-    """Return where each piece stands in the text; None for a piece that does not stand there word for word.
+    """Return the position of each piece in the text; None for a piece that does not occur there exactly.
 
     Splitters strip or rewrite white space, so pieces are put in their places by their other characters: in order of
     starts and of ends, each beginning within the overlap of the one before or right after it. Where a text repeats
-    itself there are several such places; those are taken with which the pieces cover the text without a gap, from its
-    first character to its last. Only then is a piece compared with the text at its place, white space and all.
+    itself there are several such locations; those are taken with which the pieces cover the text without a gap, from
+    its first character to its last. Only then is a piece compared with the text at its location, white space and all.
 
     Args:
         text: what was split.
@@ -98,7 +98,7 @@ class _Step:
 
 @dataclass
 class _Alignment:
-    """Pieces being put in their places along a line; all places are followed until the text decides."""
+    """Pieces being put in their places along a line; all locations are followed until the text decides."""
 
     line: _Line
     floor: Floor
@@ -142,14 +142,14 @@ class _Alignment:
         return starts
 
     def _find_after(self, letters: str) -> int:
-        """Return the first place after the last run, at most overlapping it, that reaches beyond it; -1 if none."""
+        """Return the first position after the last run, or overlapping it, that extends beyond it; -1 if none."""
         place = self.line.line.find(letters, max(self.start, self._floor(self.end)))
         while 0 <= place < self.end - len(letters):
             place = self.line.line.find(letters, place + 1)
         return place
 
     def _close(self, *, at_the_end: bool = False) -> Iterator[tuple[int, int]]:
-        """Yield the places of a run of pieces, and begin a new one."""
+        """Yield the locations of a run of pieces, and begin a new one."""
         if not self.steps:
             return
         last = self.steps[-1]
@@ -164,12 +164,12 @@ class _Alignment:
         yield from reversed(found)
 
     def _floor(self, end: int) -> int:
-        """Return the earliest place of the line at which a piece may begin after one that ends at a place."""
+        """Return the earliest position of the line at which a piece may begin after one that ends at a position."""
         return bisect_left(self.line.places, self.floor(self.line.end_in_text(end)))
 
 
 def _places(line: str, letters: str, low: int, high: int) -> Iterator[int]:
-    """Yield every place from `low` to `high` at which letters stand in a line."""
+    """Yield every position from `low` to `high` at which letters stand in a line."""
     place = line.find(letters, low, high + len(letters))
     while place >= 0:
         yield place

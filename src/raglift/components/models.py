@@ -88,7 +88,7 @@ def embedded_model_path() -> Path:
 
 
 def model_identity(name: str) -> str:
-    """Return what stands for a model in cache keys and run files, without loading it.
+    """Return the identity of a model in cache keys and run files, without loading it.
 
     The embedded model is its weights' hash; a local folder, a hash of its files' names, sizes and times; any
     other name is taken to be a hub id, followed by the revision that the local hub cache holds.
@@ -123,7 +123,7 @@ def has_known_revision(name: str) -> bool:
 
 
 def identity_of(name: str, dtype: str, load: Callable[[], object]) -> str:
-    """Return a model's name, its revision and its number type, as they stand in cache keys.
+    """Return a model's name, its revision and its number type, as used in cache keys.
 
     Args:
         name: as for `model_identity`.
@@ -210,7 +210,7 @@ def require_reachable(name: str) -> None:
     """Raise at once for a model that is neither here nor on a hub; loading it would try for most of a minute.
 
     Raises:
-        ModelError: the name is no folder, is not in the local hub cache, and the hub does not have it or cannot be
+        ModelError: the name is not a folder, is not in the local hub cache, and the hub does not have it or cannot be
             reached.
     """
     if has_known_revision(name):

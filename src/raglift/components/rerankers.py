@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
-# What a reranker is to raglift: one method. A reranker that can take all queries at once implements `Reranker`; a
-# remote or framework one that takes one query at a time implements `QueryReranker` (or its async twin).
+# The protocols of rerankers, of one method each. A reranker that can take all queries at once implements `Reranker`; a
+# remote or framework reranker that takes one query at a time implements `QueryReranker` (or its async version).
 
 
 @runtime_checkable
@@ -75,7 +75,7 @@ class AsyncQueryReranker(Protocol):
         ...
 
 
-# Scores for (query, text) pairs: each distinct pair once, kept in the cache.
+# Scores of (query, text) pairs: each distinct pair is scored once and cached.
 
 
 Pair = tuple[str, str]
@@ -162,7 +162,7 @@ class PairReranker(ABC):
 
     @property
     def has_known_identity(self) -> bool:
-        """Whether the identity can be told without loading the model."""
+        """Whether the identity can be determined without loading the model."""
         return True
 
     def _used_cache(self) -> Cache:
@@ -198,14 +198,14 @@ def sorted_by_score(ranking: Ranking, scores: Sequence[float]) -> Ranking:
     return Ranking(tuple(Hit(ranking[place].chunk, rank, scores[place]) for rank, place in enumerate(order, 1)))
 
 
-# Cross-encoders: the query and the text go through the model together.
+# Cross-encoders: the model reads the query and the text together.
 
 
 class CrossEncoderReranker(PairReranker):
     """Scores pairs with a sentence-transformers `CrossEncoder`.
 
-    A score depends on its pair alone: see `raglift.base.batches`. A model that cannot be told what to pad to gets plain
-    batches, and then its scores depend on their batch in the last bits.
+    A score depends on its pair alone: see `raglift.base.batches`. A model that cannot be given what to pad to gets
+    plain batches, and then its scores depend on their batch in the last bits.
 
     Args:
         model: a hub id, a folder, or a `CrossEncoder` object (whose scores are then kept in memory only, because
@@ -243,7 +243,7 @@ class CrossEncoderReranker(PairReranker):
 
     @property
     def has_known_identity(self) -> bool:
-        """Whether the identity can be told without loading the model: not for a hub model not yet downloaded."""
+        """Whether the identity can be determined without loading the model: not for a hub model not yet downloaded."""
         return self._dtype is None or has_known_revision(self._given)
 
     def plan(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
@@ -354,7 +354,7 @@ class LateInteractionReranker(PairReranker):
 
     @property
     def has_known_identity(self) -> bool:
-        """Whether the identity can be told without loading the model: not for a hub model not yet downloaded."""
+        """Whether the identity can be determined without loading the model: not for a hub model not yet downloaded."""
         return has_known_revision(self.model)
 
     def plan(self, pairs: Sequence[Pair]) -> list[list[Pair]]:

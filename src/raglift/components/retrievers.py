@@ -1,4 +1,4 @@
-"""Several retrievers' rankings as one, by weighted reciprocal rank fusion."""
+"""Hybrid retrieval: several rankings combined by weighted reciprocal rank fusion."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from raglift.records.documents import Chunk
 
 
-# What a retriever is to raglift: one method. A retriever that can take all queries at once implements `Retriever`; a
-# remote or framework system that takes one at a time implements `QueryRetriever` (or its async twin), and raglift
-# calls it with the concurrency, timeout and retries that the user asked for. One that keeps an index may say what it
-# cost, as `Indexed`.
+# The protocols of retrievers, of one method each. A retriever that can take all queries at once implements `Retriever`;
+# a remote or framework system that takes one query at a time implements `QueryRetriever` (or its async version), and
+# raglift calls it with the configured concurrency, timeout and retries. A retriever with an index may report the cost
+# of building it, as `Indexed`.
 
 
 @runtime_checkable
@@ -64,7 +64,7 @@ class Indexed(Protocol):
         ...
 
 
-# Lexical retrieval: BM25 by the library bm25s.
+# Lexical retrieval: BM25, through the library bm25s.
 
 
 _WORD = re.compile(r"\w+")
@@ -296,7 +296,7 @@ def _plain(weight: float) -> str:
     return repr(weight).removesuffix(".0")
 
 
-# Several retrievers' rankings as one, by weighted reciprocal rank fusion.
+# Hybrid retrieval: several rankings combined by weighted reciprocal rank fusion.
 
 
 class HybridRetriever:
@@ -339,13 +339,13 @@ class HybridRetriever:
 
     @property
     def chunks(self) -> tuple[Chunk, ...]:
-        """All chunks that the retrievers choose from, each once; empty where one does not tell its own."""
+        """All chunks that the retrievers choose from, each once; empty if one does not tell its own."""
         parts: list[Sequence[Chunk]] = [getattr(retriever, "chunks", ()) for retriever in self.retrievers]
         return tuple({chunk.id: chunk for part in parts for chunk in part}.values()) if all(parts) else ()
 
     @property
     def cost(self) -> IndexCost | None:
-        """What the retrievers' indexes took together; None where one does not say."""
+        """What the retrievers' indexes took together; None if one does not say."""
         costs = [getattr(retriever, "cost", None) for retriever in self.retrievers]
         told = [cost for cost in costs if isinstance(cost, IndexCost)]
         return IndexCost.together(told) if len(told) == len(costs) else None
@@ -384,7 +384,7 @@ def fuse(
     ranking, then of the second, and so on. A chunk that a ranking holds twice counts there once, at its better rank.
 
     Args:
-        rankings_by_part: for each retriever, one ranking a query, in the order of the queries.
+        rankings_by_part: for each retriever, one ranking per query, in the order of the queries.
         weights: one above 0 for each retriever; by default all 1.
         constant: what is added to each rank; the larger, the less the first ranks stand out.
         k: the most hits of each query; None for all.

@@ -63,7 +63,7 @@ _FILES = (_VECTORS, _TOKENIZER)
 
 
 def static_identity() -> str:
-    """Return what stands for the static model in cache keys and run files; distils it where it is not there yet.
+    """Return the identity of the static model in cache keys and run files; distils it where it is not there yet.
 
     Besides the source's weights, model2vec's version and the settings, it holds a hash of the vectors: on one machine
     two distillations give the same bits, but another processor or linear algebra library may differ in the last ones.
@@ -246,7 +246,7 @@ def _sha256(path: Path) -> str:
 
 
 def _read_record(folder: Path) -> dict[str, str]:
-    """Return the hashes that were written beside the model; none where there is no readable record."""
+    """Return the hashes that were written next to the model; none if there is no readable record."""
     try:
         record = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -276,7 +276,7 @@ class StaticEmbedder:
 
     @property
     def has_known_identity(self) -> bool:
-        """Whether the identity can be told without distilling the model first."""
+        """Whether the identity can be determined without distilling the model first."""
         return is_distilled()
 
     def plan(self, texts: Sequence[str]) -> list[list[str]]:
@@ -285,7 +285,7 @@ class StaticEmbedder:
         return [ordered[begin : begin + _BATCH_SIZE] for begin in range(0, len(ordered), _BATCH_SIZE)]
 
     def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:  # noqa: ARG002
-        """Return one row a text, the mean of its tokens' vectors; zeros for a text without a known token."""
+        """Return one row per text, the mean of its tokens' vectors; zeros for a text without a known token."""
         model = load_static_model()
         # model2vec reads 512 tokens unless told otherwise
         vectors = model.encode([encodable(text) for text in texts], max_length=None, use_multiprocessing=False)

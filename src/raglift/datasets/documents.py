@@ -33,9 +33,9 @@ LINES_SUFFIXES = frozenset({".jsonl", ".ndjson"})
 def read_document_lines(path: Path, faults: list[Fault]) -> tuple[Document, ...]:
     """Return the documents of a JSON Lines file, read line by line.
 
-    Each line is `{"_id": …, "title": …, "text": …, "metadata": {…}}`, as in BEIR; the id may also be called `id`,
-    and title and metadata may be missing. Title and text are joined by a space, as BEIR does; the title also stands
-    in the document's metadata, as do the fields of `metadata`. Other fields are left alone.
+    Each line is `{"_id": …, "title": …, "text": …, "metadata": {…}}`, as in BEIR; the id may also be called `id`, and
+    title and metadata may be missing. Title and text are joined by a space, as BEIR does; the title is also in the
+    document's metadata, as do the fields of `metadata`. Other fields are left alone.
 
     Args:
         path: the file.
@@ -98,7 +98,7 @@ def write_document_lines(documents: Iterable[Document], file: TextIO) -> None:
 
 
 def _parted(text: str, title: object) -> tuple[str, str]:
-    """Return title and text apart, where the text begins with the title."""
+    """Return title and text separately if the text begins with the title."""
     if not isinstance(title, str) or not title:
         return "", text
     if text == title:
@@ -172,7 +172,7 @@ def _files_below(folder: Path) -> dict[str, Path]:
         hidden = any(part.startswith(".") for part in relative.parts)
         if hidden or path.suffix.lower() not in _SUFFIXES or not is_file(path):
             continue
-        # a link may lead anywhere: what a downloaded archive points to outside itself is not its document
+        # a link may point anywhere: files outside a downloaded archive are not its documents
         if path.resolve().is_relative_to(root):
             files[relative.as_posix()] = path
     return dict(sorted(files.items()))

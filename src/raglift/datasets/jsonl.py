@@ -1,4 +1,4 @@
-"""Queries to raglift's own queries file: JSON Lines that `read_queries` reads back as equal records."""
+"""Writing queries as JSON Lines, which `read_queries` reads back as equal records."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def read_queries(path: Path, documents: Sequence[Document] = ()) -> tuple[Query,
     return tuple(queries)
 
 
-# Queries to raglift's own queries file: JSON Lines that `read_queries` reads back as equal records.
+# Writing queries as JSON Lines, which `read_queries` reads back as equal records.
 
 
 def passage_value(passage: Passage, *, default_grade: int = RELEVANT.start) -> str | dict[str, Any]:

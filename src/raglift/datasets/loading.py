@@ -40,8 +40,8 @@ def load_dataset(
 ) -> Dataset:
     """Load labelled queries and, where they are at hand, the documents they are about.
 
-    What the source is in another format than raglift's own is told by its layout: a BEIR folder, an AutoRAG folder or
-    `qa.parquet`, a SQuAD or LlamaIndex `.json` file, a `.csv` file, TREC qrels with `topics=`. The first line of an
+    What the source is in another format than raglift's own is detected by its layout: a BEIR folder, an AutoRAG folder
+    or `qa.parquet`, a SQuAD or LlamaIndex `.json` file, a `.csv` file, TREC qrels with `topics=`. The first line of an
     error says as what it was read; `docs/datasets.md` says how each format becomes facts.
 
     Args:
@@ -53,8 +53,8 @@ def load_dataset(
             corpus that consists of one text, a path to a file is read as that text: under its id, and without what its
             publisher added.
         name: a title; by default the name of the file, folder or corpus; of `queries.jsonl` that of its folder.
-        format: what the source is: `jsonl` (raglift's own), `beir`, `trec`, `squad`, `csv`, `autorag` or
-            `llama-index`; None to tell it by the layout.
+        format: what the source is: `jsonl` (raglift's own), `beir`, `trec`, `squad`, `csv`, `autorag` or `llama-index`;
+            None to detect it from the layout.
         **options: what some formats need besides, as `split`, `topics` or `columns`; see `FormatOptions`.
 
     Raises:

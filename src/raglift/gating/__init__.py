@@ -1,4 +1,4 @@
-"""Whether a run may pass: thresholds, and regressions against a baseline."""
+"""Gates: thresholds, and regressions against a baseline."""
 
 import lazy_loader
 

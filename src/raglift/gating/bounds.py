@@ -1,4 +1,4 @@
-"""What is asked of a run: names of figures and their bounds, read and checked before anything is computed."""
+"""The bounds of a gate: names of figures and their limits, parsed and checked before anything is computed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-# What an NDCG is worth, in a word.
+# Verbal bands of NDCG values.
 
 
 _ROUNDING = 1e-9
@@ -46,7 +46,7 @@ def band_of(ndcg: float) -> Band:
     return Band.FAIR if ndcg >= 0.5 - _ROUNDING else Band.REWORK
 
 
-# What is asked of a run: names of figures and their bounds, read and checked before anything is computed.
+# The bounds of a gate: names of figures and their limits, parsed and checked before anything is computed.
 
 
 LATENCIES = {"p50_latency": "p50", "p95_latency": "p95"}
@@ -104,8 +104,8 @@ def compared_metrics(metrics: Sequence[Metric | str]) -> tuple[Metric, ...]:
     """Return the metrics that must not be worse than the baseline's.
 
     Raises:
-        ConfigurationError: something that is no measure of quality, a stage, or a metric twice, as p is corrected over
-            how many there are.
+        ConfigurationError: something that is not a measure of quality, a stage, or a metric twice, as p is corrected
+            over how many there are.
     """
     given = [metrics] if isinstance(metrics, (str, Metric)) or not isinstance(metrics, Iterable) else list(metrics)
     found: dict[Metric, None] = {}
@@ -224,7 +224,7 @@ def _number(where: str, bound: float | str) -> float:
 
 
 def _as_float(bound: object) -> float:
-    """Return a number; NaN where there is none, or none that a float can be."""
+    """Return a number; NaN if there is none, or none that a float can be."""
     try:
         return math.nan if isinstance(bound, bool) else float(bound)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):

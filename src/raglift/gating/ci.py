@@ -1,4 +1,4 @@
-"""A gate that decided nothing: its files say so, and not what they said of an earlier run."""
+"""A gate that failed with an error: its output files report the error, instead of the result of an earlier run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 _NO_XML = re.compile("[\ufffe\uffff]")
-"""What XML 1.0 cannot hold, beside what no terminal should be sent."""
+"""What XML 1.0 cannot hold, besides what no terminal should be sent."""
 _SUITE = "raglift gate"
 
 
@@ -45,7 +45,7 @@ class Case:
     name: str
     """What was checked."""
     message: str
-    """Why it failed; empty where it passed."""
+    """Why it failed; empty if it passed."""
     details: str
     """All there is to say of it."""
     is_error: bool = False
@@ -114,7 +114,7 @@ _FLIPPED = 5
 
 
 def gate_annotations(result: GateResultRecord) -> str:
-    """Return a line `::error title=…::…` for each check that failed; empty where all passed."""
+    """Return a line `::error title=…::…` for each check that failed; empty if all passed."""
     found = list(_failures(result))
     if len(found) > _MOST:
         rest = ", ".join(name for name, _ in found[_MOST - 1 :])
@@ -156,7 +156,7 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-# A gate that decided nothing: its files say so, and not what they said of an earlier run.
+# A gate that failed with an error: its output files report the error, instead of the result of an earlier run.
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""`gate()`: bounds on an evaluation's figures, and no real loss against a baseline."""
+"""`gate()`: bounds on an evaluation's figures, and no significant regression against a baseline."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class GateResult(Presentable, GateResultRecord):
         return gate_junit(self)
 
     def to_github(self) -> str:
-        """Return GitHub's workflow commands: one `::error` a check that failed; empty where all passed."""
+        """Return GitHub's workflow commands: one `::error` a check that failed; empty if all passed."""
         return gate_annotations(self)
 
     def __repr__(self) -> str:
@@ -70,7 +70,7 @@ def gate(
     A run that lacks a query of `dataset` (without one, of the baseline) cannot pass: it is incomplete.
 
     Args:
-        evaluation: of the run. What it has not scored is scored now, where its candidates reach so deep.
+        evaluation: of the run. Missing metrics are scored now if the candidates are deep enough.
         minimum: for each metric, the least mean that will do: `{"ndcg@10": 0.75}`; `"retrieve:recall@50"` names a
             stage, by default it is the last. A bound may also be a text, as `"0.75"`.
         maximum: the most, for each metric, or `p50_latency` and `p95_latency` (seconds, or `"500ms"`), of the run or of

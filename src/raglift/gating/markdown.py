@@ -1,4 +1,4 @@
-"""A gate's result as a short report, which Markdown shows below a pull request."""
+"""Summary of a gate's result, as Markdown for a pull request."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _heading(flip: RegressedQuery, one: Regression) -> str:
 
 
 def _side_by_side(flip: RegressedQuery) -> Table:
-    """Return both rankings, a row a rank."""
+    """Return both rankings, a row per rank."""
     rows = []
     for rank in range(1, min(_HITS, max(len(flip.hits_before), len(flip.hits_after))) + 1):
         cells = [f"{rank}"]

@@ -1,4 +1,4 @@
-"""What a gate found."""
+"""Results of a gate."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Check:
     name: str
     """As it was asked for: `ndcg@10`, `retrieve:recall@50`, `p95_latency`, `failures`."""
     found: float
-    """The figure; NaN where the run does not have it, which fails."""
+    """The figure; NaN if the run does not have it, which fails."""
     bound: float
     """What it may not fall below, or rise above."""
     is_minimum: bool
@@ -55,7 +55,7 @@ class Check:
     stage: str | None = None
     """Where; None for a latency of the whole run, and for failures."""
     note: str = ""
-    """What the reader of the figure should know: why there is none, or that the stage returned too few hits for it."""
+    """Notes for readers of the figure: why there is none, or that the stage returned too few hits for it."""
 
     def allows(self, figure: float) -> bool:
         """Whether a figure would keep the bound, but for rounding; NaN does not."""
@@ -69,7 +69,7 @@ class Check:
 
     @property
     def band(self) -> Band | None:
-        """What an NDCG is in a word; None for any other figure."""
+        """What an NDCG is as a verbal band; None for any other figure."""
         known = self.metric is not None and self.metric.name == "ndcg" and not math.isnan(self.found)
         return band_of(self.found) if known else None
 
@@ -93,7 +93,7 @@ class RegressedQuery:
     matched_after: tuple[int, ...] = ()
     """The ranks of the run's."""
     error: str | None = None
-    """Why the run failed on it; None where it did not."""
+    """Why the run failed on it; None if it did not."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Regression:
 
     metric: Metric
     difference: PairedDifference | None
-    """The run minus the baseline; None where there is no fair pair, which fails."""
+    """The run minus the baseline; None if there is no fair pair, which fails."""
     margin: float
     """How large a drop of the mean may be before it counts."""
     passed: bool
@@ -116,7 +116,7 @@ class Regression:
     p_holm: float = math.nan
     """The p-value of the difference, corrected by Holm over the metrics that were asked for."""
     minimum_detectable_effect: float | None = None
-    """The smallest true difference that so many queries show four times in five; None where that cannot be told."""
+    """The minimum detectable effect of this many queries at 80% power; None if it is unknown."""
     note: str = ""
     """Why there is no fair pair."""
 
@@ -147,7 +147,7 @@ class GateResultRecord:
     missing: tuple[str, ...] = ()
     """Queries that the labelled set or the baseline has and the run has not: with any, it cannot pass."""
     expected: int | None = None
-    """How many queries the labelled set or, without one, the baseline has; None where neither was given."""
+    """How many queries the labelled set or, without one, the baseline has; None if neither was given."""
     failed: tuple[FailedQuery, ...] = ()
     """The queries that failed: they count 0, and fail the gate only by the bounds, as `failures`."""
     method: Method | None = None
@@ -155,7 +155,7 @@ class GateResultRecord:
     warnings: tuple[str, ...] = ()
     """Why the differences may not mean what they seem to."""
     notes: tuple[str, ...] = ()
-    """What else the reader should know of the run, and of the queries that were compared."""
+    """Further notes of the run, and of the queries that were compared."""
     dropped: tuple[str, ...] = ()
     """Queries that only the baseline has, the labelled set that was given having them no more: nothing holds them."""
 

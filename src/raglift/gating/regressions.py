@@ -1,4 +1,4 @@
-"""A run against a baseline, query by query: what really got worse, and which queries did."""
+"""Regressions: a run compared with a baseline per query, significant drops, and the regressed queries."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BASELINE = "baseline"
 
 @dataclass(frozen=True)
 class Regressions:
-    """What became of each metric, and what to beware of."""
+    """The outcome of each metric, and warnings."""
 
     found: tuple[Regression, ...]
     method: Method

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from raglift.rendering.document import Part, Table
 
 
-# A gate's findings in words, made once for the terminal, Markdown, JUnit and annotations.
+# Messages of a gate's findings, shared by the terminal, Markdown, JUnit and annotations.
 
 
 _MOST_DECIMALS = 12
 _BEGINNING = 84
-"""So many characters of a hit are shown: its place, and the beginning of its text."""
+"""So many characters of a hit are shown: its location, and the beginning of its text."""
 
 
 def verdict_sentence(result: GateResultRecord) -> str:
@@ -45,7 +45,7 @@ def verdict_sentence(result: GateResultRecord) -> str:
 
 
 def found_text(check: Check) -> str:
-    """Return the figure, with as many digits as it takes to stand on its side of the bound."""
+    """Return the figure, with as many digits as it takes to be on its side of the bound."""
     if math.isnan(check.found):
         return "–"
     if check.metric is None and not check.unit:
@@ -80,7 +80,7 @@ def check_sentence(check: Check) -> str:
 
 
 def regression_sentence(one: Regression) -> str:
-    """Return what became of a metric against the baseline, in one or two sentences."""
+    """Return the outcome of a metric against the baseline, in one or two sentences."""
     name = mean_title(one.metric)
     found = one.difference
     if found is None:
@@ -116,20 +116,20 @@ def method_sentence(method: Method) -> str:
 
 
 def check_notes(check: Check) -> tuple[str, ...]:
-    """Return what is to be said of a check beside its figures: a caution, and the queries that a count counts."""
+    """Return the text of a check besides its figures: a warning, and the counted queries."""
     told = (check.note, named(check.queries) if check.queries else "")
     return tuple(f"{check.name}: {one}" for one in told if one)
 
 
 def missing_sentence(result: GateResultRecord) -> str:
-    """Name the queries that the run lacks; empty where it lacks none."""
+    """Name the queries that the run lacks; empty if it lacks none."""
     if not result.missing:
         return ""
     return f"{counted(len(result.missing), 'query')} missing in the run: {named(result.missing)}"
 
 
 def dropped_sentence(result: GateResultRecord) -> str:
-    """Name the queries of the baseline that are in the labelled set no more; empty where none is."""
+    """Name the queries of the baseline that are in the labelled set no more; empty if none is."""
     if not result.dropped:
         return ""
     are = "is" if len(result.dropped) == 1 else "are"
@@ -140,7 +140,7 @@ def dropped_sentence(result: GateResultRecord) -> str:
 
 
 def failed_sentence(result: GateResultRecord) -> str:
-    """Name the queries that failed; empty where none did."""
+    """Name the queries that failed; empty if none did."""
     if not result.failed:
         return ""
     one = len(result.failed) == 1
@@ -149,7 +149,7 @@ def failed_sentence(result: GateResultRecord) -> str:
 
 
 def hit_words(hit: Hit, most: int = _BEGINNING) -> str:
-    """Return where a hit stands, and the beginning of its text on one line.
+    """Return the location of a hit, and the start of its text on one line.
 
     Where its document is not known, its own id stands for it; without either there is the text alone.
 
@@ -210,7 +210,7 @@ def _parts(result: GateResultRecord) -> Iterator[Part]:
 
 
 def checks_table(result: GateResultRecord, passed: Cell = _PASSED, failed: Cell = _FAILED) -> Table:
-    """Return each figure beside its bound, with a cell that says whether it keeps it."""
+    """Return each figure next to its bound, with a cell that says whether it meets it."""
     return table_of(
         ("", "check", "found", "", "bound", "queries"),
         [
@@ -229,7 +229,7 @@ def checks_table(result: GateResultRecord, passed: Cell = _PASSED, failed: Cell 
 
 
 def check_lines(check: Check) -> Iterator[str]:
-    """Yield what is to be said of a check beside its figures, and of one that failed the worst queries."""
+    """Yield what is to be said of a check next to its figures, and of one that failed the worst queries."""
     yield from check_notes(check)
     if not check.passed and check.worst and check.metric is not None:
         decimals = decimals_of(check.metric)
@@ -281,7 +281,7 @@ def _rankings(flip: RegressedQuery) -> Iterator[str]:
 
 
 def _foot(result: GateResultRecord) -> Iterator[str]:
-    """Yield the queries that are missing or failed, and what to beware of."""
+    """Yield the queries that are missing or failed, and warnings."""
     said = [sentence for sentence in (missing_sentence(result), failed_sentence(result)) if sentence]
     if said:
         yield ""

@@ -1,4 +1,4 @@
-"""The figures of a run beside their bounds."""
+"""The figures of a run compared with their bounds."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _together(evaluation: Evaluation, rescored: Evaluation) -> Evaluation:
 
 
 def check_of(evaluation: Evaluation, bound: Bound) -> Check:
-    """Return one figure beside its bound.
+    """Return one figure next to its bound.
 
     Raises:
         ConfigurationError: a latency that was not measured.

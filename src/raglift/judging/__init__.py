@@ -1,4 +1,4 @@
-"""Language models grade hits, and are compared with people."""
+"""Grading of hits by language models, and their agreement with people."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""How far a model's grades and people's agree: Cohen's kappa, and what was found."""
+"""Agreement of a model's grades with people's: Cohen's kappa, and the results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from raglift.rendering.document import Part, Table
 
 
-# How far two judges agree beyond chance: Cohen's kappa, plain and weighted, with intervals over queries.
+# Agreement of two annotators beyond chance: Cohen's kappa, plain and weighted, with intervals over queries.
 
 
 RESAMPLES = 2000
@@ -40,7 +40,7 @@ class Coefficient:
     value: float | None
     """At most 1, which is full agreement; of a kappa, 0 is what chance would give."""
     low: float | None = None
-    """The lower bound of its interval; None where none can be told."""
+    """The lower bound of its interval; None if there is none."""
     high: float | None = None
     """The upper bound."""
     why: str = ""
@@ -65,7 +65,7 @@ class Counts:
         """Return a measure with its percentile interval: whole queries are drawn again, as pairs of one are alike.
 
         Args:
-            of: takes matrices of shape (n, grades, grades) to n values, NaN where it is not defined.
+            of: takes matrices of shape (n, grades, grades) to n values, NaN if it is not defined.
         """
         if not self.total.sum():
             return Coefficient(None, why="no pair that both judged")
@@ -103,7 +103,7 @@ def kappa(matrices: NDArray[np.float64], values: NDArray[np.int64] | None = None
     """Return Cohen's kappa of each matrix: 1 − Σ w·observed / Σ w·expected.
 
     Expected is what two judges would do who give their grades as often, without looking (Cohen 1960, "A coefficient of
-    agreement for nominal scales"; weighted: 1968). NaN where they could not disagree.
+    agreement for nominal scales"; weighted: 1968). NaN if they could not disagree.
 
     Args:
         matrices: shape (n, grades, grades).
@@ -143,7 +143,7 @@ def relevant_or_not(
     return rows @ matrices @ columns.T
 
 
-# What an agreement between judges consists of, and how it is shown.
+# Results of an agreement analysis, and their display.
 
 
 @dataclass(frozen=True, repr=False)
@@ -153,7 +153,7 @@ class Agreement(Presentable):
     judge: str
     """The model that is checked, by name."""
     pairs: int
-    """How many pairs both judged."""
+    """How many pairs both annotators judged."""
     queries: int
     """Of how many queries they are."""
     grades: tuple[int, ...]
@@ -169,9 +169,9 @@ class Agreement(Presentable):
     kappa: Coefficient
     """Cohen's kappa of relevant or not."""
     same: Coefficient
-    """The share of pairs with the same grade; none where people used one positive grade."""
+    """The share of pairs with the same grade; none if people used one positive grade."""
     weighted: Coefficient
-    """Cohen's kappa of the grades, weighted by their squared distance; none where people used one positive grade."""
+    """Cohen's kappa of the grades, weighted by their squared distance; none if people used one positive grade."""
     method: str
     """How the intervals were made."""
     assumed: int = 0
@@ -197,9 +197,9 @@ class SystemAgreement(Presentable):
     queries: int
     """Over how many queries: those that both labelled."""
     kendall: float | None
-    """Kendall's tau-b of the two orders; None where it has no meaning."""
+    """Kendall's tau-b of the two orders; None if it has no meaning."""
     spearman: float | None
-    """Spearman's rho of the two orders; None where it has no meaning."""
+    """Spearman's rho of the two orders; None if it has no meaning."""
     why: str
     """Why there is no correlation."""
     swapped: int
@@ -222,7 +222,7 @@ def parts_of(found: Agreement | SystemAgreement) -> Iterator[Part]:
 
 
 def summary_of_agreement(found: Agreement | SystemAgreement) -> Document:
-    """Return an agreement in short."""
+    """Return a summary of an agreement."""
     if isinstance(found, Agreement):
         sections = (Section("Pairs by grade", (), (_matrix(found),)),) if found.pairs else ()
         return Document(_head(found), "", _figures(found), (), notes=tuple(_foot(found)), sections=sections)

@@ -1,4 +1,4 @@
-"""Many prompts, each asked once, from the cache first, within a limit of cost."""
+"""Batches of prompts: each is sent once, answered from the cache if possible, within a cost limit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from raglift.llm.replies import FilledPrompt
 
 
-# What asking costs: guessed before it is sent, counted as it is billed.
+# Costs of requests: estimated before they are sent, counted as they are billed.
 
 
 _TOKENS_OF_A_CHAT = 12
@@ -70,7 +70,7 @@ class Ledger:
 
     Args:
         max_cost: US dollars; None for no limit.
-        price: US dollars per million input and output tokens; None where it is not known.
+        price: US dollars per million input and output tokens; None if it is not known.
     """
 
     def __init__(self, max_cost: float | None, price: tuple[float, float] | None) -> None:
@@ -83,7 +83,7 @@ class Ledger:
 
     @property
     def dollars(self) -> float | None:
-        """What was spent so far, in US dollars; None where the price is not known."""
+        """What was spent so far, in US dollars; None if the price is not known."""
         return None if self._price is None else dollars_for(self.usage, self._price)
 
     def allows(self, guess: Usage) -> bool:
@@ -140,7 +140,7 @@ def _tokens_of(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int = 
     return _TOKENS_OF_A_TEXT if kind == "string" else _TOKENS_OF_A_SHORT_VALUE
 
 
-# Answers as the cache keeps them: each with the day on which it came.
+# Cached answers, each with its date.
 
 
 Form = TypeVar("Form", bound=BaseModel)
@@ -187,7 +187,7 @@ def kept_answers(keys: Sequence[bytes], form: type[Form], cache: Cache) -> dict[
     return values
 
 
-# Many prompts to one model: each distinct one once, cached, a few at a time, within a limit of cost.
+# Many prompts to one model: each distinct prompt once, cached, with limited concurrency, within a cost limit.
 
 
 _HOPELESS = 10
@@ -226,7 +226,7 @@ def _are_dollars(values: Sequence[object]) -> bool:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What asking would cost; nothing is sent to tell."""
+    """What asking would cost; nothing is sent."""
 
     prompts: int
     """How many distinct prompts there are."""
@@ -235,7 +235,7 @@ class Estimate:
     usage: Usage
     """Tokens of the others: of the prompts as counted, of the answers as guessed."""
     dollars: float | None
-    """US dollars; None where the model's price is not known."""
+    """US dollars; None if the model's price is not known."""
     notes: tuple[str, ...] = ()
     """What is worth knowing before anything is paid for."""
 
@@ -257,17 +257,17 @@ class NoAnswer:
 
 @dataclass(frozen=True)
 class Answers(Generic[Form]):
-    """What came back: one entry a prompt, in order."""
+    """What came back: one entry per prompt, in order."""
 
     values: tuple[Form | NoAnswer, ...]
     days: tuple[str, ...]
-    """When each was answered, as `2026-11-21`, be it now or by an earlier call; empty where there is no answer."""
+    """When each was answered, as `2026-11-21`, be it now or by an earlier call; empty if there is no answer."""
     asked: int
     """How many prompts were sent in this call."""
     usage: Usage
     """What they were billed."""
     dollars: float | None
-    """US dollars at the known price; None where there is none."""
+    """US dollars at the known price; None if there is none."""
 
     @property
     def last_day(self) -> str:
@@ -305,7 +305,7 @@ def ask_all(
     cache: Cache | None = None,
     progress: bool | None = None,
 ) -> Answers[Form]:
-    """Return the answers to all prompts; each one is cached as it comes, so a stopped call goes on where it was.
+    """Return the answers to all prompts; each one is cached as it comes, so a stopped call resumes where it stopped.
 
     A prompt that gets no usable answer is a NoAnswer, and is asked again by the next call. Ctrl-C stops at once.
 

@@ -1,4 +1,4 @@
-"""A model's grades beside people's, and the order of systems under both."""
+"""A model's grades compared with people's, and the order of systems under both."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from raglift.results.evaluation import Evaluation
 
 
-# A model's grades beside people's, pair by pair.
+# A model's grades compared with people's, pair by pair.
 
 
 def agreement(
@@ -199,7 +199,7 @@ def _grades(name: str, values: ArrayLike) -> NDArray[np.int64]:
 
 
 def _why_not_told(people: NDArray[np.int64], threshold: int) -> str:
-    """Return why relevant or not cannot be checked; empty where it can."""
+    """Return why relevant or not cannot be checked; empty if it can."""
     relevant = people >= threshold
     if not len(people) or (relevant.any() and not relevant.all()):
         return ""
@@ -207,7 +207,7 @@ def _why_not_told(people: NDArray[np.int64], threshold: int) -> str:
 
 
 def _why_not_graded(people: NDArray[np.int64], levels: int) -> str:
-    """Return why grades cannot be checked beyond relevant or not; empty where they can."""
+    """Return why grades cannot be checked beyond relevant or not; empty if they can."""
     if not len(people):
         return ""
     if people.max() >= levels:
@@ -224,7 +224,7 @@ def _unless(why: str, make: Callable[[], Coefficient]) -> Coefficient:
     return Coefficient(None, why=why) if why else make()
 
 
-# Whether a model's labels rank systems as people's do.
+# Whether a model's labels rank systems in the same order as people's.
 
 
 _FEWEST = 3
@@ -281,7 +281,7 @@ def system_agreement(
 def _means(
     systems: Mapping[str, tuple[Evaluation, int]], labels: Sequence[Query], labelled: AbstractSet[str], metric: Metric
 ) -> NDArray[np.float64]:
-    """Return each system's mean under some labels, over some queries; NaN where there is none."""
+    """Return each system's mean under some labels, over some queries; NaN if there is none."""
     scored: dict[int, Evaluation] = {}
     means = []
     for evaluation, stage in systems.values():
@@ -307,7 +307,7 @@ def _correlation(name: str, people: NDArray[np.float64], model: NDArray[np.float
 
 
 def _why_not(people: NDArray[np.float64], model: NDArray[np.float64], queries: int) -> str:
-    """Return why orders cannot be correlated; empty where they can."""
+    """Return why orders cannot be correlated; empty if they can."""
     if not queries:
         return "no query that both labelled"
     if len(people) < _FEWEST:

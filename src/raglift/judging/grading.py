@@ -1,4 +1,4 @@
-"""A model's grades of pooled chunks, and what follows from them."""
+"""A model's grades of pooled chunks, and the labels made from them."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ class Graded:
     grades: tuple[tuple[int | NoAnswer, ...], ...]
     """Query by query in the order of the pool: 0 to `scale`, or why there is none."""
     reasons: tuple[tuple[str, ...], ...]
-    """What the model said before each grade; empty where there is none. A model's words: untrusted."""
+    """What the model said before each grade; empty if there is none. A model's words: untrusted."""
     days: tuple[tuple[str, ...], ...]
-    """When the model gave each grade, as `2026-11-21`; empty where there is none."""
+    """When the model gave each grade, as `2026-11-21`; empty if there is none."""
     annotator: Annotator
     """The model, what it was told, and the day of its latest answer."""
     scale: int
@@ -67,7 +67,7 @@ class Graded:
     usage: Usage
     """What those were billed."""
     dollars: float | None
-    """US dollars at the known price; None where there is none."""
+    """US dollars at the known price; None if there is none."""
 
     @property
     def known(self) -> tuple[tuple[int | None, ...], ...]:
@@ -93,9 +93,9 @@ class Graded:
     def to_dataset(self, *, relevant_from: int = 1, fill: bool = False, rule: MatchRule | None = None) -> Dataset:
         """Return the queries with the grades as labels, each with its annotator.
 
-        Chunks from a grade on are passages of facts, those that hold the same evidence alternatives of one; the others
-        are judged irrelevant. A pair without a grade becomes no label, and a query without a relevant chunk has no
-        facts.
+        Chunks from a grade on are passages of facts, those with the same evidence as alternatives of one fact; the
+        others are judged irrelevant. A pair without a grade becomes no label, and a query without a relevant chunk has
+        no facts.
 
         Args:
             relevant_from: the lowest grade that makes a passage of a fact.
@@ -183,7 +183,7 @@ def grade(
 ) -> Graded:
     """Ask a language model how well each pooled chunk answers its query.
 
-    Every answer is cached as it comes: a call that was stopped goes on where it was, and one with the same model,
+    Every answer is cached as it comes: a call that was stopped resumes where it stopped, and one with the same model,
     rubric and texts costs nothing.
 
     Args:

@@ -1,4 +1,4 @@
-"""A model's grades in short: how many of each, the systems under them, and what is without a grade."""
+"""Summary of a model's grades: how many of each, the systems scored by them, and ungraded chunks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from raglift.rendering.document import Part
 
 
-# What a model's grades come to: how many of each, how systems do under them, and what became no label.
+# Results of a model's grading: how many of each grade, the systems scored by them, and grades that gave no label.
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class GradedSystem:
     n: int
     """How many those are."""
     k: int | None = None
-    """How deep it is scored: the pool's depth, or that of the shortest run; None where no evaluation is at hand."""
+    """How deep it is scored: the pool's depth, or that of the shortest run; None if no evaluation is at hand."""
     ndcg: float | None = None
     """NDCG at that depth under the labels that follow."""
     judged: float | None = None
@@ -68,7 +68,7 @@ class GradingSummary:
     """Whether the labels that were there are among them."""
     systems: tuple[GradedSystem, ...]
     agreement: Agreement | None = None
-    """How far the grades agree with the labels of people; None where people labelled none of the queries."""
+    """How far the grades agree with the labels of people; None if people labelled none of the queries."""
     rule: MatchRule | None = None
     """By which chunks match labels; None for containment, where no evaluation is at hand."""
     order: SystemAgreement | None = None
@@ -97,7 +97,7 @@ class GradingSummary:
     def read_otherwise(self) -> int | None:
         """How many graded pairs have another grade by the labels, for they overlap with chunks of other grades.
 
-        None where the labels that were there are among them: then it may be these that say otherwise.
+        None if the labels that were there are among them: then it may be these that say otherwise.
         """
         if self.filled:
             return None
@@ -199,7 +199,7 @@ def _depth(graded: Graded, evaluations: Evaluations) -> int:
     return min(graded.pool.depth, *(int(each.run.spec["candidates"]) for each, _ in systems_of(evaluations).values()))
 
 
-# A model's grades in short: how many of each, the systems under them, and what is without a grade.
+# Summary of a model's grades: how many of each, the systems scored by them, and ungraded chunks.
 
 
 _SHOWN = 20

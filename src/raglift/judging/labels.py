@@ -106,7 +106,7 @@ def _passages(
 
 
 def placed(pool: Pool, documents: Sequence[Document]) -> Pool:
-    """Return a pool in which each chunk's document is one of these, and its place one where its words stand.
+    """Return a pool in which each chunk's document is one of these, and its location one at which its text occurs.
 
     Args:
         pool: the pairs.
@@ -124,7 +124,7 @@ def placed(pool: Pool, documents: Sequence[Document]) -> Pool:
 
 
 def passage_of(chunk: Chunk, grade: int, annotator: Annotator) -> Passage:
-    """Return a chunk as a passage: with its place where that is known and true of its length, else its text alone."""
+    """Return a chunk as a passage: with its location if it is known and fits its length, otherwise only its text."""
     placed = (
         chunk.doc_id is not None
         and chunk.start is not None
@@ -140,8 +140,8 @@ def facts_of(passages: Sequence[Passage]) -> tuple[Fact, ...]:
     """Return passages of one query as facts: those that hold the same evidence are alternatives of one.
 
     The best passage not yet in a fact makes one (the highest grade, of these the shortest, of these the first), and is
-    joined by all that hold the same evidence as it does. So an alternative shares at least half of its words, or of
-    the first passage's, with the first passage of its fact; a document of overlapping chunks does not become one fact
+    joined by all that hold the same evidence as it does. So an alternative shares at least half of its text, or of the
+    first passage's, with the first passage of its fact; a document of overlapping chunks does not become one fact
     through a chain of neighbours. The order in which passages are given makes no difference.
     """
     groups: list[list[Passage]] = []

@@ -1,4 +1,4 @@
-"""What is judged: the first hits of several systems, together (pooling, as TREC does)."""
+"""Pooling, as in TREC: the union of the first hits of several systems is judged."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from raglift.records.rankings import Ranking
 
 
-# What labels say of pooled chunks.
+# The labels of pooled chunks.
 
 
 def label_grades(
@@ -31,7 +31,7 @@ def label_grades(
     """Return the grade that labels give to each pooled chunk, query by query in the order of the pool.
 
     It is the highest grade of a passage that the chunk matches; 0 where it matches none, and is or lies inside what was
-    judged irrelevant; None where the labels say nothing of it.
+    judged irrelevant; None if the labels do not cover it.
 
     Args:
         pool: the pairs.
@@ -48,7 +48,7 @@ def label_grades(
     )
 
 
-# What is judged: the first hits of several systems, together (pooling, as TREC does).
+# Pooling, as in TREC: the union of the first hits of several systems is judged.
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,8 @@ def pool(
 ) -> Pool:
     """Pool the first hits of every stage of every evaluation.
 
-    Two hits are one chunk where they are the same span of a document and have the same words, or where one's place is
-    not known, the words are the same and nothing says that the documents differ. The same words at two known places
+    Two hits are one chunk where they are the same span of a document and have the same text, or where one's location is
+    not known, the words are the same and nothing says that the documents differ. The same text at two known locations
     are two chunks. Words are compared after normalization.
 
     Args:
@@ -239,7 +239,7 @@ def _key(chunk: Chunk, normalized: Callable[[str], str]) -> _Key:
 
 
 def _may_be_one(key: _Key, other: _Key) -> bool:
-    """Whether a chunk may be another one of the same words, of which as much is known or more."""
+    """Whether a chunk may be another one of the same text, of which as much is known or more."""
     return key.unknown > 0 and (key.unknown > 1 or key.doc_id == other.doc_id)
 
 

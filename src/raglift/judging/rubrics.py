@@ -1,4 +1,4 @@
-"""What the grades of relevance mean: raglift's rubrics, or a file of the user's."""
+"""Rubrics: the meaning of relevance grades, built in or from a user's file."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class GradeTo5(Judgement):
 
 
 SCALES: dict[int, type[Judgement]] = {3: GradeTo3, 5: GradeTo5}
-"""The highest grades there are, with the form of an answer: a grade out of range is no answer."""
+"""The highest grades there are, with the form of an answer: a grade out of range is not an answer."""
 
 ANSWERS_FROM = {3: 2, 5: 3}
 """The lowest grade of each scale that says, by raglift's rubric, that the passage answers: at least in part."""
@@ -76,7 +76,7 @@ def check_relevant_from(grade: int, scale: int) -> None:
     """Raise where a grade cannot be the lowest that counts as relevant.
 
     Raises:
-        ConfigurationError: it is no grade of the scale, or 0.
+        ConfigurationError: it is not a grade of the scale, or 0.
     """
     if grade not in range(1, scale + 1):
         expected = f"an integer from 1 to {scale}, the highest grade"
@@ -87,7 +87,7 @@ def read_rubric(path: Path) -> str:
     """Return the words of a rubric's file.
 
     Raises:
-        ConfigurationError: it cannot be read, is no text, is empty or too long.
+        ConfigurationError: it cannot be read, is not text, is empty or too long.
     """
     try:
         # Of a huge file, or one without end, no more is read than tells that it is too long

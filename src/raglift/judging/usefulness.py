@@ -1,4 +1,4 @@
-"""Whether each of the first hits helps to answer, as a model sees it, and what that comes to."""
+"""Context precision: a model's verdict on whether each of the first hits helps to answer."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def precision_at(verdicts: NDArray[np.float64], ks: Sequence[int]) -> NDArray[np
         ks: depths from 1 to the depth.
 
     Returns:
-        Shape (ks, queries), from 0 to 1; NaN where one of the first k has no verdict.
+        Shape (ks, queries), from 0 to 1; NaN if one of the first k has no verdict.
     """
     found: NDArray[np.float64] = np.cumsum(verdicts, axis=1).T[np.asarray(ks) - 1] / np.asarray(ks)[:, np.newaxis]
     return found
@@ -66,7 +66,7 @@ def average_precision_at(verdicts: NDArray[np.float64], ks: Sequence[int]) -> ND
         ks: depths from 1 to the depth.
 
     Returns:
-        Shape (ks, queries), from 0 to 1; NaN where one of the first k has no verdict.
+        Shape (ks, queries), from 0 to 1; NaN if one of the first k has no verdict.
     """
     useful = np.cumsum(verdicts, axis=1)
     precision = useful / np.arange(1, verdicts.shape[1] + 1)
@@ -75,7 +75,7 @@ def average_precision_at(verdicts: NDArray[np.float64], ks: Sequence[int]) -> ND
     return found
 
 
-# Whether each of the first hits helps to answer, as a model sees it, and what that comes to.
+# Context precision: a model's verdict on whether each of the first hits helps to answer.
 
 
 _KS = (1, 3, 5, 10)
@@ -179,7 +179,7 @@ def _depths(evaluations: Evaluations, ks: Sequence[int] | None) -> tuple[int, ..
     """Return the depths in order.
 
     Raises:
-        ConfigurationError: something that is no depth, or one that a run was not asked for.
+        ConfigurationError: something that is not a depth, or one that a run was not asked for.
     """
     asked = min(int(evaluation.run.spec["candidates"]) for evaluation, _ in systems_of(evaluations).values())
     if ks is None:
@@ -194,7 +194,7 @@ def _depths(evaluations: Evaluations, ks: Sequence[int] | None) -> tuple[int, ..
 
 
 def _pairs(evaluations: Evaluations, depths: Sequence[int]) -> Pool:
-    """Return what is judged: nothing of a query that the corpus does not answer, which enters no mean."""
+    """Return the hits to judge: none for a query that the corpus does not answer, which is left out of the means."""
     found = pool(evaluations, depth=max(depths))
     return replace(found, queries=tuple(each for each in found.queries if each.query.answerable))
 
@@ -242,14 +242,14 @@ def _said(answer: Verdict | NoAnswer) -> _Said:
 
 
 def _verdict(verdicts: Mapping[_Key, _Said], query_id: str, chunk: Chunk) -> _Said:
-    """Return what was said of a chunk; one without words helps nobody."""
+    """Return what was said of a chunk; one without text helps nobody."""
     return verdicts.get((query_id, normalize(chunk.text)), (False, "the chunk has no words"))
 
 
 def _table(
     pairs: Pool, evaluation: Evaluation, stage: int, depth: int, verdicts: Mapping[_Key, _Said]
 ) -> NDArray[np.float64]:
-    """Return the verdicts of one system: a row a query, a column a rank; NaN for a hit without one."""
+    """Return the verdicts of one system: a row per query, a column per rank; NaN for a hit without one."""
     traces = {trace.query_id: trace for trace in evaluation.run.traces}
     table = np.zeros((len(pairs.queries), depth))
     for number, each in enumerate(pairs.queries):

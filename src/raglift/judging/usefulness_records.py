@@ -72,7 +72,7 @@ def read_answers(path: Path) -> dict[str, str]:
     return answers
 
 
-# What a model's verdicts come to, and how that is shown.
+# Results of context precision, and their display.
 
 
 MEASURES = {"precision": "precision@k", "ap": "AP@k"}
@@ -97,7 +97,7 @@ class JudgedLift:
     """What the stages after the first changed, by the model's verdicts."""
 
     system: str
-    """The run; empty where there is one."""
+    """The run; empty if there is one."""
     k: int
     precision: PairedDifference
     """Of precision@k, after the last stage minus after the first."""
@@ -120,19 +120,19 @@ class ContextPrecision(Presentable):
     ks: tuple[int, ...]
     """The depths."""
     precision: NDArray[np.float64]
-    """Precision at each depth, of shape (systems, depths, queries); NaN where a hit has no verdict."""
+    """Precision at each depth, of shape (systems, depths, queries); NaN if a hit has no verdict."""
     ap: NDArray[np.float64]
     """Average precision at each depth, in the same shape."""
     lifts: tuple[JudgedLift, ...]
     """One a run and depth, where the run has several stages and the pair is fair."""
     notes: tuple[str, ...]
-    """What the reader of the figures should know."""
+    """Notes for readers of the figures."""
     asked: int
     """How many requests this took now; the other verdicts came from the cache."""
     usage: Usage
     """What those were billed."""
     dollars: float | None
-    """US dollars at the known price; None where there is none."""
+    """US dollars at the known price; None if there is none."""
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -145,7 +145,7 @@ class ContextPrecision(Presentable):
         return tuple(each for each in self.judged if each.useful is None)
 
     def of(self, system: str, measure: str, k: int) -> NDArray[np.float64]:
-        """Return one value a query; NaN where one of its first k hits has no verdict.
+        """Return one value a query; NaN if one of its first k hits has no verdict.
 
         Args:
             system: one of `systems`.
@@ -162,13 +162,13 @@ class ContextPrecision(Presentable):
         return values
 
     def mean(self, system: str, measure: str, k: int) -> float | None:
-        """Return the mean over the queries that count; None where none does."""
+        """Return the mean over the queries that count; None if none does."""
         values = self.of(system, measure, k)
         counted = values[~np.isnan(values)]
         return float(counted.mean()) if len(counted) else None
 
     def interval(self, system: str, measure: str, k: int) -> Interval | None:
-        """Return Wilson's interval of the mean, at 95 %; None where no query counts."""
+        """Return Wilson's interval of the mean, at 95 %; None if no query counts."""
         values = self.of(system, measure, k)
         return None if np.isnan(values).all() else mean_interval(values, bounds=(0.0, 1.0))
 
@@ -198,7 +198,7 @@ def precision_parts(found: ContextPrecision) -> Iterator[Part]:
 
 
 def precision_summary(found: ContextPrecision) -> Document:
-    """Return context precision in short, with who judged and how far that agrees with people."""
+    """Return a summary of context precision, with the judge and its agreement with people."""
     return Document(
         title=f"{found.pool.name}: context precision without labels, as {found.judge.model} judges",
         lead=(

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _NO_KEY = "none, for nothing is asked"
 _KEY_MISSING = re.compile(r"api.?key|credential", re.IGNORECASE)
-# What a damaged reply makes a client raise while it reads it
+# The exceptions that clients raise on a malformed reply
 _NOT_READ = (ValueError, TypeError, KeyError, AttributeError, IndexError)
 
 
@@ -188,7 +188,7 @@ def _ended(message: Any) -> str | None:
 
 
 def _refusal(message: Any) -> str | None:
-    """Return why a model does not answer, in its own words where it has some."""
+    """Return why a model does not answer, in its own text where it has some."""
     said = message.additional_kwargs.get("refusal")
     if not said and isinstance(message.content, list):
         blocks = [block for block in message.content if isinstance(block, dict)]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-# What a damaged reply makes LlamaIndex raise while it reads it
+# The exceptions that LlamaIndex raises on a malformed reply
 _NOT_READ = (ValueError, TypeError, KeyError, AttributeError, IndexError, AssertionError)
 _heard: ContextVar[list[Any] | None] = ContextVar("raglift replies of LlamaIndex", default=None)
 

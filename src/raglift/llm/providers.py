@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from raglift.base.display import SHORTEST_SECRET, may_hold_secrets
 from raglift.errors import ConfigurationError
 
-# What providers charge: list prices, and estimates from token counts before anything is sent.
+# Prices of providers, and cost estimates from token counts before anything is sent.
 
 
 PRICES: Mapping[str, float] = {
@@ -51,9 +51,9 @@ class CostEstimate:
     tokens: int
     """How many tokens they have together, counting what is read of each."""
     dollars: float | None
-    """US dollars; None where the model's price is not known."""
+    """US dollars; None if the model's price is not known."""
     price_per_million: float | None
-    """US dollars per million tokens; None where it is not known."""
+    """US dollars per million tokens; None if it is not known."""
 
     def __str__(self) -> str:
         cost = "price not known" if self.dollars is None else f"about US$ {dollars_in_short(self.dollars)}"
@@ -61,7 +61,7 @@ class CostEstimate:
 
 
 def dollars_of(model: str, tokens: int, prices: Mapping[str, float] | None = None) -> float | None:
-    """Return what a number of tokens costs, in US dollars; None where the price is not known.
+    """Return what a number of tokens costs, in US dollars; None if the price is not known.
 
     Args:
         model: its name, as `text-embedding-3-small`.
@@ -73,7 +73,7 @@ def dollars_of(model: str, tokens: int, prices: Mapping[str, float] | None = Non
 
 
 def chat_price_of(name: str) -> tuple[float, float] | None:
-    """Return US dollars per million input and output tokens; None where they are not known.
+    """Return US dollars per million input and output tokens; None if they are not known.
 
     Args:
         name: as `openai:gpt-4o-mini`, or of one day, as `openai:gpt-4o-mini-2024-07-18`.
@@ -87,7 +87,7 @@ def dollars_in_short(dollars: float) -> str:
     return f"{dollars:,.2f}" if dollars >= 0.995 or dollars == 0 else f"{dollars:.2g}"
 
 
-# What providers' clients share: keys from `.env`, the server that is asked, and what must never be shown.
+# Shared by providers' clients: keys from `.env`, the base URL, and redaction.
 
 
 def load_dot_env() -> None:

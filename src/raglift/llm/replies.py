@@ -1,4 +1,4 @@
-"""What a language model is told and what comes back, whoever's client asks it."""
+"""Prompts and replies of language models, independent of the client."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FILTERED = frozenset({"refusal", "content_filter", "SAFETY"})
 """How providers say that an answer was stopped for what it says."""
 
 CUT = frozenset({"length", "max_tokens", "MAX_TOKENS"})
-"""How providers say that an answer reached its limit of tokens."""
+"""The finish reasons of providers for answers that reached the token limit."""
 
 _SETTINGS = (
     "temperature",
@@ -164,7 +164,7 @@ def check_end(ended: str | None, text: str, name: str, refusal: str = "") -> Non
     """Check that a stream which the provider ended gave a whole text.
 
     Args:
-        ended: why it ended, as the provider says it; None where it does not say.
+        ended: why it ended, as the provider says it; None if it does not say.
         text: what came, or the beginning of it.
         name: the model, for messages.
         refusal: the model's own words of why it does not answer, where the client hands them on.
@@ -224,7 +224,7 @@ def _checked(said: Said, form: type[Form], name: str) -> Form:
 
 
 def _as_json(content: str | Mapping[str, Any] | BaseModel) -> str:
-    """Return an answer as the JSON that it is kept as: what cannot be kept is no answer."""
+    """Return an answer as the JSON that it is kept as: what cannot be kept is not an answer."""
     if isinstance(content, BaseModel):
         return content.model_dump_json(by_alias=True)
     return content if isinstance(content, str) else json.dumps(content)

@@ -1,4 +1,4 @@
-"""Asking a provider again when it has a bad moment: rate limits, failures that pass, replies that are damaged."""
+"""Retries of provider calls: rate limits, temporary failures, malformed replies."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Rankings that are nothing but ids, against labels that are nothing but ids: no texts, and no object for a hit.
+"""Matching of rankings and labels that consist only of ids: no texts, and no object per hit.
 
-The judgements are those that `judge` makes of chunk-id labels of one passage a fact, straight from the lists. Where
-there are a million hits, touching each of them is what costs: each is looked up once, by the interpreter's own code,
-and only those that match are seen again.
+The matches are those that `match` makes for chunk-id labels with one passage per fact, directly from the lists. With a
+million hits, visiting each of them is the main cost: each is looked up once, by the interpreter's own code, and only
+those that match are visited again.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ def match_ids(
     Args:
         rankings: for each query, the ids that came back, best first. A query that is not among them came back empty.
         relevant: for each query, the ids that are relevant, or the grade of each; 0 is judged irrelevant, and less was
-            in the pool and not judged, which only the measures of judged ids tell from it.
+            in the pool but not judged, which only the measures of judged ids distinguish.
 
     Returns:
-        The judgements of the queries of `relevant`, in its order; those without a relevant id have no facts. They
-        hold no `rankings`.
+        The judgments of the queries of `relevant`, in its order; those without a relevant id have no facts. They hold
+        no `rankings`.
 
     Raises:
         DatasetError: an id that is not a text, a grade that is not an integer, or something else than a list where a
@@ -199,7 +199,7 @@ def _within_range(query: str, grades: Mapping[str, int], location: Location) -> 
 
 
 def _read_queries(given: object, location: Location, of_each: str) -> Mapping[str, Any]:
-    """Return what is given for each query; nothing, and a fault, where that is no mapping from query ids."""
+    """Return what is given for each query; nothing, and a fault, where that is not a mapping from query ids."""
     if not isinstance(given, Mapping):
         location.fault(f"an object of type {type(given).__name__}", f"a mapping from query id to {of_each}")
         return {}

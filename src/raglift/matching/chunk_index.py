@@ -1,4 +1,4 @@
-"""Which chunks of an index touch which passage."""
+"""Which chunks of an index overlap which passage."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from raglift.records.labels import Passage, Query
 
 
-# Where in the documents the words of a passage stand.
+# The locations of a passage's text in the documents.
 
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Places of passages: one row a place, by passage, document and start."""
+    """Places of passages: one row per location, by passage, document and start."""
 
     passage: NDArray[np.int64]
     """Index into the passages."""
@@ -98,7 +98,7 @@ def _occurrences(
             yield np.stack([numbers[pattern], np.full(len(pattern), number), start, end], axis=1)
 
 
-# Which chunks touch which passages: the only chunks that can match them.
+# The chunks that overlap each passage: the only chunks that can match it.
 
 
 _BATCH = 1 << 16  # chunks whose normalized texts are held at once
@@ -110,7 +110,7 @@ _Pairs = tuple["NDArray[np.int64]", "NDArray[np.int64]"]
 
 @dataclass(frozen=True, eq=False)
 class Touches:
-    """Which chunks touch which passages: one row a pair, by fact, passage and chunk."""
+    """Which chunks touch which passages: one row per pair, by fact, passage and chunk."""
 
     query: NDArray[np.int64]
     """Index into the queries."""
@@ -136,11 +136,11 @@ def touching_chunks(
 ) -> Touches:
     """Return the chunks that share anything with a passage of a labelled query.
 
-    What is returned may hold pairs that a match rule refuses. Where the places of both are known, they touch when they
-    share a character. A literal text is at every place where it occurs (in its own document, if it names one). Where
-    either place is not known they touch by text: an overlap of 20 or more normalized characters is found, as is a
-    shorter passage inside a chunk; a chunk shorter than `minimum_length` inside a passage is not. A chunk of a document
-    other than the passage's never touches it. A chunk-id label touches the chunks with that id.
+    What is returned may hold pairs that a match rule refuses. Where the locations of both are known, they overlap if
+    they share a character. A literal text is at every location where it occurs (in its own document, if it names one).
+    Where either location is not known they touch by text: an overlap of 20 or more normalized characters is found, as
+    is a shorter passage inside a chunk; a chunk shorter than `minimum_length` inside a passage is not. A chunk of a
+    document other than the passage's never overlaps it. A chunk-id label touches the chunks with that id.
 
     Args:
         queries: those without labels are passed over.
@@ -148,12 +148,12 @@ def touching_chunks(
         documents: the source texts; none when they are not at hand.
         minimum_length: the shortest chunk, in normalized characters, that is found inside a passage by its text.
         unicode_folding: normalize as matching does with it.
-        also_by_text: look by text also where both places are known: matching by containment does not look at
-            places, so it also matches a chunk whose words stand in the passage and elsewhere.
+        also_by_text: look by text also where both locations are known: matching by containment does not look at
+            locations, so it also matches a chunk whose text occurs in the passage and elsewhere.
         places: where the passages are, from `find_places` of the passages of the facts of all labelled queries, in
             their order; by default they are looked for.
-        abutting: also return the chunks that end where a passage begins, or begin where it ends, where both places are
-            known.
+        abutting: also return the chunks that end where a passage begins, or begin where it ends, where both locations
+            are known.
         progress: whether to show progress where there are many chunks; None decides by the terminal.
     """
     rows = _PassageRows.of(queries)
@@ -206,7 +206,7 @@ class _PassageRows:
         return cls(passages, table[order], order)
 
     def of_distinct(self, places: Places) -> Places:
-        """Return the places of all passages as those of the distinct ones."""
+        """Return the locations of all passages as those of the distinct ones."""
         distinct = np.full(len(self.order), -1, dtype=np.int64)
         number, first = np.unique(self.table[:, 0], return_index=True)
         distinct[self.order[first]] = number
@@ -245,10 +245,10 @@ class _Line:
         self._starts = self._begins[of_document] + start
 
     def overlapping(self, places: Places, *, abutting: bool) -> Iterator[_Pairs]:
-        """Yield the chunks that share a character with a place, or also those that abut it.
+        """Yield the chunks that share a character with a location, or also those that abut it.
 
         Chunks are looked up among those of about their own length, so that one that spans a whole document does not
-        make every place look through all the chunks before it.
+        make every location look through all the chunks before it.
         """
         start = self._begins[places.document] + places.start
         end = self._begins[places.document] + places.end
@@ -267,7 +267,7 @@ class _Line:
 
 
 class _ByText:
-    """Passages and chunks that share words, whatever their places."""
+    """Passages and chunks that share words, whatever their locations."""
 
     def __init__(
         self,

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from raglift.records.rankings import Ranking
 
 
-# What the labels of a query say of one chunk.
+# The matches of one chunk with the labels of a query.
 
 
 def is_inside(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -> bool:
@@ -72,7 +72,7 @@ def grade_by_labels(query: Query, chunk: Chunk, rule: MatchRule, text: Text) -> 
     """Return the grade that labels give to a chunk by itself.
 
     It is the highest grade of a passage of a fact that the chunk matches; 0 where it matches none, and is or lies
-    inside what was judged irrelevant; None where the labels say nothing of it.
+    inside what was judged irrelevant; None if the labels do not cover it.
 
     Args:
         query: with its labels.
@@ -91,7 +91,7 @@ def grade_by_labels(query: Query, chunk: Chunk, rule: MatchRule, text: Text) -> 
     return 0 if any(is_inside(chunk, passage, rule, text) for passage in query.judged_irrelevant) else None
 
 
-# Every hit of every stage against every passage of its query.
+# Matching every hit of every stage with every passage of its query.
 
 
 def match_rankings(
@@ -106,7 +106,7 @@ def match_rankings(
 
     Args:
         queries: the queries; those without labels have no facts and match nothing.
-        rankings: for each stage, one ranking a query in the order of the queries.
+        rankings: for each stage, one ranking per query in the order of the queries.
         rule: what counts as a match.
         reach: what the chunks of the index allow, where they are known.
         counter: counts tokens, when a metric asks for them; by default a new one.
@@ -279,7 +279,7 @@ def _overlaps(rows: list[tuple[int, ...]]) -> tuple[Matches, NDArray[np.bool_]]:
     return overlaps, alone.astype(np.bool_)
 
 
-# What the chunks of an index allow, whatever is retrieved.
+# Upper bounds from the chunks of an index, independent of retrieval.
 
 
 def inventory_of(
@@ -290,7 +290,7 @@ def inventory_of(
     *,
     progress: bool | None = None,
 ) -> Inventory:
-    """Return what an evaluation needs to know of all chunks: how many there are, and those that touch a passage.
+    """Return what an evaluation needs to know of all chunks: how many there are, and those that overlap a passage.
 
     Those that only abut a passage are among them: Chroma's precision omega counts them.
 
@@ -318,16 +318,16 @@ def inventory_of(
 
 
 def span_upper_bound_of(queries: Sequence[Query], inventory: Inventory, rule: MatchRule) -> SpanUpperBound:
-    """Return what retrieving exactly the chunks that touch a passage would give.
+    """Return what retrieving exactly the chunks that overlap a passage would give.
 
-    Where the places of both are known they alone decide, and a chunk that only abuts the passage touches it, as in
-    Chroma's code; otherwise a chunk touches a passage of which it covers a part. Of alternatives, the one that these
-    chunks cover best counts, with the chunks that touch it.
+    If the locations of both are known, they alone decide, and a chunk that only abuts the passage counts as
+    overlapping, as in Chroma's code; otherwise a chunk overlaps a passage if it covers a part of it. Of alternatives,
+    the one that these chunks cover best counts, with the chunks that overlap it.
 
     Args:
         queries: the labels.
-        inventory: the chunks that touch a passage.
-        rule: how texts are compared where places are not known.
+        inventory: the chunks that overlap a passage.
+        rule: how texts are compared where locations are not known.
     """
     facts, passages, text = fact_table(queries), passage_table(queries), Text(rule)
     flat = [passage for query in queries if query.is_labelled for fact in query.facts for passage in fact.passages]
@@ -351,7 +351,7 @@ def span_upper_bound_of(queries: Sequence[Query], inventory: Inventory, rule: Ma
 
 
 def _covered_part(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -> Interval | None:
-    """Return the characters of a passage's own text that a chunk covers, none or more; None if it does not touch it."""
+    """Return the characters of a passage's own text that a chunk covers, none or more; None if they do not overlap."""
     if passage.text is None:
         return None
     shared = shared_by_offsets(chunk, passage)
@@ -362,7 +362,7 @@ def _covered_part(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -
 
 
 def _source_characters(chunks: Sequence[Chunk]) -> int:
-    """Return how many characters of the source chunks hold, each once; chunks without a place share none."""
+    """Return how many characters of the source chunks hold, each once; chunks without a location share none."""
     lines: dict[Hashable, list[tuple[int, int]]] = defaultdict(list)
     for chunk in chunks:
         if chunk.doc_id is None or chunk.start is None or chunk.end is None:

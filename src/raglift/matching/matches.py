@@ -1,4 +1,4 @@
-"""What matching hands to the metrics: one stage, all queries, as flat arrays.
+"""The match table, which metrics are computed from: one stage, all queries, as flat arrays.
 
 Rows are sorted by query, then rank. A rank is 1 for the first hit.
 """
@@ -32,7 +32,7 @@ class Direction:
 
 @dataclass(frozen=True, eq=False)
 class FactTable:
-    """The facts of all queries, in dataset order: one entry a fact."""
+    """The facts of all queries, in dataset order: one entry per fact."""
 
     query: NDArray[np.int64]
     """Which query needs it, ascending."""
@@ -48,7 +48,7 @@ class FactTable:
 
 @dataclass(frozen=True, eq=False)
 class PassageTable:
-    """The passages of all facts, fact after fact: one entry a passage."""
+    """The passages of all facts, fact after fact: one entry per passage."""
 
     first: NDArray[np.int64]
     """For each fact, the row of its first alternative."""
@@ -59,8 +59,8 @@ class PassageTable:
     grades: NDArray[np.int64]
     """How good each is as evidence."""
     same_as: NDArray[np.int64]
-    """The row of the first passage of the same query that is the same label: the same chunk id, or the same words at
-    the same place. For most it is their own row."""
+    """The row of the first passage of the same query that is the same label: the same chunk id, or the same text at the
+    same location. For most it is their own row."""
     ids: tuple[str | None, ...] | None = None
     """The chunk id of a chunk-id label, None for another; None altogether where each passage is another chunk."""
 
@@ -71,7 +71,7 @@ class PassageTable:
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """Which hit matched, or covers a part of, which passage: one row a pair."""
+    """Which hit matched, or covers a part of, which passage: one row per pair."""
 
     query: NDArray[np.int64]
     rank: NDArray[np.int64]
@@ -131,7 +131,7 @@ class FirstSatisfactions:
 
 @dataclass(frozen=True, eq=False)
 class HitPositions:
-    """Where some of the hits stand: one row a hit."""
+    """The positions of some of the hits: one row per hit."""
 
     query: NDArray[np.int64]
     rank: NDArray[np.int64]
@@ -149,7 +149,7 @@ class HitPositions:
 
 @dataclass(frozen=True, eq=False)
 class SpanUpperBound:
-    """What retrieving exactly the chunks that touch a passage would give: one entry a query."""
+    """The metric values if exactly the chunks that overlap a passage were retrieved: one entry per query."""
 
     covered: NDArray[np.int64]
     """Characters of its passages that these chunks cover, each once."""
@@ -168,7 +168,7 @@ class MatchTable:
     hits: NDArray[np.int64]
     """How many hits each query's ranking has."""
     rankings: Sequence[Ranking]
-    """What was judged: one ranking a query."""
+    """The matched rankings, one per query."""
     facts: FactTable
     passages: PassageTable
     matches: Matches
@@ -177,12 +177,12 @@ class MatchTable:
     """All pairs in which a hit covers any part of a passage; those of `matches` are among them."""
     satisfied: Satisfactions
     irrelevant: HitPositions = field(default_factory=lambda: HitPositions.of(()))
-    """The hits that are, or lie inside, what was judged irrelevant, whatever they match; none where nothing was."""
+    """The hits that are, or lie inside, passages judged irrelevant, whatever else they match."""
     pooled: HitPositions = field(default_factory=lambda: HitPositions.of(()))
-    """The hits that the labels name without a judgement, by a grade below 0: in the pool, as trec_eval's infAP has it.
+    """The hits that the labels name without a judgment, by a grade below 0: in the pool, as trec_eval's infAP has it.
     They are among the irrelevant ones too, as ir_measures counts them as judged."""
     judged_irrelevant: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    """How many labels of each query say that something is irrelevant; empty where none of any query does."""
+    """How many labels of each query say that something is irrelevant; empty if none of any query does."""
     repeats: HitPositions = field(default_factory=lambda: HitPositions.of(()))
     """The hits whose id an earlier hit of the same ranking has; those of labelled queries at least."""
     by_text_alone: int = 0
@@ -196,12 +196,12 @@ class MatchTable:
     counter: TokenCounts = field(default_factory=TokenCounts)
     """Counts tokens; the stages of an evaluation share one."""
     whole: MatchTable | None = None
-    """The whole rankings, where these are only their beginnings."""
+    """The whole rankings, if these are only prefixes."""
     prefixes: dict[int, MatchTable] = field(default_factory=dict, init=False)
-    """What was judged at the token budgets that were asked for, kept since."""
+    """The cached matches at the requested token budgets."""
 
     def cut(self, lengths: NDArray[np.int64]) -> MatchTable:
-        """Return what was judged of the first hits of each ranking: so many for each query."""
+        """Return the matches of the first hits of each ranking, with the given number for each query."""
         found, overlaps, satisfied = self.matches, self.overlaps, self.satisfied
         irrelevant, pooled, repeats = self.irrelevant, self.pooled, self.repeats
         early = satisfied.rank <= lengths[self.facts.query[satisfied.fact]]

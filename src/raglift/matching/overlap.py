@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from raglift.records.labels import Passage
 
 
-# How two pieces of one text overlap, told from their texts alone, in linear time. A chunk and a passage are both
-# contiguous pieces of the source. So they overlap as containment, or the end of one is the beginning of the other.
+# The overlap of two parts of one text, computed from the texts alone, in linear time. A chunk and a passage are both
+# contiguous parts of the source. So one contains the other, or the end of one is the start of the other.
 
 
 SHORTEST_OVERLAP = 20
@@ -36,7 +36,7 @@ _TRIES = 32
 def longest_overlap(left: str, right: str) -> int:
     """Return the most characters, `SHORTEST_OVERLAP` or more, that end `left` and begin `right`; 0 when there are none.
 
-    Time is linear in the lengths: a few places where the beginning of `right` occurs are compared directly, which
+    Time is linear in the lengths: a few locations where the beginning of `right` occurs are compared directly, which
     settles nearly all text; where it occurs more often, as in rows of dashes, the prefix function decides.
     """
     if len(right) < SHORTEST_OVERLAP or len(left) < SHORTEST_OVERLAP:
@@ -71,7 +71,7 @@ def _by_prefix_function(left: str, right: str) -> int:
     return length
 
 
-# How one chunk relates to one passage: which part of the passage it covers, and whether that is a match.
+# The overlap of one chunk with one passage: which part of the passage it covers, and whether it is a match.
 
 
 class PassageMatch(NamedTuple):
@@ -156,8 +156,8 @@ def covering_characters(
 ) -> tuple[int, int]:
     """Return the characters of a chunk's own text that are the covered part of a passage: first, and one past the last.
 
-    Where places told what is covered, they tell this too; else it is where the words stand in the chunk, the first time
-    if they stand there more than once. `(0, 0)` for a match by id.
+    If locations determined what is covered, they determine this too; otherwise the first position at which the text
+    occurs in the chunk. `(0, 0)` for a match by id.
 
     Args:
         chunk: the chunk.
@@ -221,12 +221,12 @@ def _overlapping(wanted: str, found: str) -> _Overlap | None:
 def shared_by_offsets(chunk: Chunk, passage: Passage) -> tuple[int, int] | None:
     """Return the part of a passage that a chunk shares, as start and end in the passage's own text.
 
-    The two are equal where the chunk ends at the passage's first character or begins after its last one, and the end
-    is before the start where they are apart. None where it cannot be told: without a place of both in one document, and
-    where the two have different texts at the characters that they are said to share, for then a place is wrong.
+    The two are equal where the chunk ends at the passage's first character or begins after its last one, and the end is
+    before the start where they are apart. None if it is unknown: without a location of both in one document, and where
+    the two have different texts at the characters that they are said to share, for then a location is wrong.
 
     Args:
-        chunk: with its place, if that is known.
+        chunk: with its location, if that is known.
         passage: likewise.
     """
     if chunk.doc_id is None or chunk.doc_id != passage.doc_id:
@@ -246,7 +246,7 @@ def _where_it_is(
 ) -> tuple[int, int, int, int]:
     """Return what a chunk inside a passage covers of its text, and of its normalized text.
 
-    Its words may stand there twice. So it is where the places say, if they do, else where the words stand first.
+    Its text may occur there twice. So the location decides, if it is known, otherwise the first occurrence.
     """
     if shared is not None:
         first, last = _normalized_span(placed, *shared)
@@ -284,7 +284,7 @@ def _normalized_span(placed: NormalizedText, start: int, end: int) -> tuple[int,
     return trimmed(first, last, placed.text)
 
 
-# How many characters of a query's passages are covered, each character of the source once.
+# How many characters of a query's passages are covered, counting each character of the source once.
 
 
 def covered_characters(
@@ -292,8 +292,8 @@ def covered_characters(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return, for each query, how many characters of its passages are covered, and how many there are.
 
-    Of alternatives, the one that is covered best counts. Passages of one document are on one line, so that what two
-    of them share counts once; a passage without a place is on a line of its own, with all that have the same text.
+    Of alternatives, the one that is covered best counts. Passages of one document are on one line, so that what two of
+    them share counts once; a passage without a location is on a line of its own, with all that have the same text.
 
     Args:
         queries: how many queries there are.

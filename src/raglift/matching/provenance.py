@@ -1,4 +1,4 @@
-"""Which document a hit comes from, and whether its offsets are true.
+"""Which document a hit comes from, and whether its offsets are correct.
 
 Frameworks name documents in their own ways (a path, a file name, a random id) and compute offsets that are wrong for
 about half the chunks when sizes are counted in tokens and chunks overlap. A document is known only when its name
@@ -37,7 +37,7 @@ class Provenance:
     doc_key: str | None = None
     """The metadata key that the user says holds document ids: then its value is taken as it is."""
     unknown_document: int = 0
-    """Distinct chunks whose document could not be told."""
+    """Distinct chunks whose document is unknown."""
     false_offsets: int = 0
     """Distinct chunks that came with offsets where the document has another text."""
     _places: dict[tuple[object, ...], _Place] = field(default_factory=dict, repr=False)
@@ -64,7 +64,7 @@ class Provenance:
         """Return the chunk with its document resolved and its offsets kept only where they are true."""
         if not self.dataset.documents:
             return chunk
-        # Only the place is kept: the same chunk may carry another score or another origin for each query and stage.
+        # Only the location is kept: the same chunk may carry another score or another origin for each query and stage.
         key = _key(chunk)
         if key not in self._places:
             self._places[key] = self._place_of(chunk)

@@ -1,4 +1,4 @@
-"""What counts as a match."""
+"""The match rule."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from raglift.base.normalization import NormalizedText
 
 
-# What counts as a match: the settings of matching, checked.
+# The match rule: the settings of matching, validated.
 
 
 Mode = Literal["containment", "coverage", "fuzzy"]
@@ -101,7 +101,7 @@ class MatchRule:
         return self.mode if self.threshold is None else f"{self.mode} (threshold {self.threshold:g})"
 
 
-# Normalized texts, each distinct one made once.
+# Normalized texts, each distinct text normalized once.
 
 
 class Text:

@@ -1,4 +1,4 @@
-"""Rankings at a budget of tokens: the longest beginning that fits, and what fell short of it.
+"""Rankings at a token budget: the longest prefix that fits, and rankings shorter than the budget.
 
 Five chunks of 200 characters and five of 1,000 are not the same prompt. At an equal budget each ranking is cut where
 its hits would come to more tokens than the budget has, and the metric is that of the whole ranking that is left.
@@ -59,7 +59,7 @@ def ContextTokens(match_table: MatchTable, metric: Metric) -> NDArray[np.float64
 
 
 def within_budget(match_table: MatchTable, budget: Tokens) -> MatchTable:
-    """Return what was judged of the longest beginning of each ranking whose tokens add up to at most the budget."""
+    """Return the matches of the longest prefix of each ranking whose tokens fit the budget."""
     cut = match_table.prefixes.get(budget.most)
     if cut is None:
         cut = match_table.prefixes[budget.most] = match_table.cut(prefix_lengths(match_table, budget))

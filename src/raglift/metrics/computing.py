@@ -1,4 +1,4 @@
-"""Every metric at every stage, with the denominator fixed in one place."""
+"""Every metric at every stage, with the denominator defined in one place."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from raglift.records.rankings import Run
 
 
-# A metric's values from what matched, and what they are called.
+# A metric's values from the matches, and their names.
 
 
 def compute(match_table: MatchTable, metric: Metric, profile: str = "default") -> NDArray[np.float64]:
     """Return a metric's value for each query, in dataset order.
 
-    Queries without labels come out as 0 (or with what their hits are worth or cost) and are left out by the caller;
-    NaN marks a query that the profile leaves out of its mean. At a token budget, a metric is that of the whole of the
-    beginning of the ranking that fits.
+    Queries without labels come out as 0 (or with what their hits are worth or cost) and are left out by the caller; NaN
+    marks a query that the profile leaves out of its mean. At a token budget, a metric is that of the whole prefix of
+    the ranking that fits.
 
     Raises:
         ConfigurationError: an unknown profile, measure or setting; a measure that needs a k has none, cannot be
@@ -88,7 +88,7 @@ def counts_tokens(metric: Metric) -> bool:
 
 
 def mean_of(metric: Metric, values: NDArray[np.float64]) -> float:
-    """Return the mean of a metric over the queries that count, as its measure has it; NaN where none counts."""
+    """Return the mean of a metric over the queries that count, as its measure has it; NaN if none counts."""
     return MEASURES[metric.name].mean_of(values)
 
 
@@ -122,10 +122,10 @@ class Scores:
     metrics: tuple[Metric, ...]
     """The metrics, in the order asked for."""
     values: NDArray[np.float64]
-    """Shape (stages, metrics, queries); NaN where a query is left out of the mean."""
+    """Shape (stages, metrics, queries); NaN if a query is left out of the mean."""
 
     def of(self, stage: str, metric: Metric | str) -> NDArray[np.float64]:
-        """Return one metric's values at one stage, one a query; NaN where the query is left out.
+        """Return one metric's values at one stage, one a query; NaN if the query is left out.
 
         Raises:
             ConfigurationError: the stage or the metric was not scored.
@@ -150,11 +150,11 @@ class Scores:
         return mean_of(metric, self.of(stage, metric))
 
 
-# Every metric at every stage, or of rankings that are lists of ids, with the denominator fixed in one place.
+# Every metric at every stage, or for rankings of ids, with the denominator defined in one place.
 
 
 def rankings_by_stage(run: Run) -> list[list[Ranking]]:
-    """Return, for each stage, one ranking a query; empty where the query failed before the stage finished."""
+    """Return, for each stage, one ranking per query; empty if the query failed before the stage finished."""
     names = [stage.name for stage in run.stages]
     by_query = [{stage.stage: stage.ranking for stage in trace.stages} for trace in run.traces]
     return [[rankings.get(name, Ranking()) for rankings in by_query] for name in names]
@@ -204,14 +204,14 @@ class RankingScores:
     metrics: tuple[Metric, ...]
     """The metrics, in the order asked for."""
     values: NDArray[np.float64]
-    """Shape (metrics, queries); NaN where a query is left out of the mean."""
+    """Shape (metrics, queries); NaN if a query is left out of the mean."""
     empty: int
     """Queries with labels whose ranking is missing or empty; they count 0."""
     unlabelled: int
     """Rankings of queries without a relevant id: they are left out."""
 
     def of(self, metric: Metric | str) -> NDArray[np.float64]:
-        """Return one metric's values, one a query; NaN where the query is left out.
+        """Return one metric's values, one a query; NaN if the query is left out.
 
         Raises:
             ConfigurationError: the metric was not scored.
@@ -233,7 +233,7 @@ class RankingScores:
         return mean_of(parse(str(metric)), self.of(metric))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a query, and one column a metric."""
+        """Return one row per query, and one column per metric."""
         import pandas as pd
 
         index = pd.Index(self.query_ids, name="query_id")
@@ -273,7 +273,7 @@ def score_rankings(
     Args:
         rankings: for each query id, the ids that came back, best first.
         relevant: for each query id, the relevant ids, or the grade of each: an integer; 0 is judged irrelevant, and
-            less was in the pool and not judged, which only the measures of judged ids tell from it.
+            less was in the pool but not judged, which only the measures of judged ids distinguish.
         metrics: what to compute, as "ndcg@10" or `NDCG @ 10`.
         profile: whose metric conventions: "default", "tutorial", "autorag", "trec", "llamaindex" or "ragas".
 
@@ -315,13 +315,13 @@ def _metrics_of_ids(metrics: Sequence[Metric | str]) -> tuple[Metric, ...]:
     return chosen
 
 
-# Which metrics are taken: each measure at each depth.
+# The metrics to compute: each measure at each depth.
 
 
 DEFAULT_METRICS = ("hit_rate", "precision", "recall", "f1", "rr", "ap", "ndcg")
 """The measures that are taken unless others are asked for."""
 JUDGED = "judged"
-"""The measure beside them that tells how far to trust them."""
+"""The measure next to them that tells how far to trust them."""
 
 
 def choose_metrics(
@@ -335,11 +335,11 @@ def choose_metrics(
     Args:
         metrics: measures, or metrics with their depths.
         ks: numbers of hits, and token budgets, also as their text.
-        dataset: what is measured on, where it is known.
+        dataset: what is measured on, if it is known.
 
     Raises:
-        ConfigurationError: no metric, no such metric, one that is not installed or that such labels are not enough
-            for, or something that is no depth.
+        ConfigurationError: no metric, no such metric, one that is not installed or that such labels are not enough for,
+            or something that is not a depth.
     """
     if isinstance(metrics, (str, Metric)):
         metrics = (metrics,)

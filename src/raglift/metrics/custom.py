@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from raglift.records.rankings import Hit
 
 
-# What a user's own metric sees of one query: plain values, one ranking.
+# The input of a user's metric for one query: plain values, one ranking.
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,13 @@ class QueryRanking:
     grades: tuple[int, ...]
     """For each hit, best first, the highest grade among the passages that it matches; 0 where it matches none."""
     ranks: tuple[int | None, ...]
-    """For each fact, the rank at which it is first satisfied, from 1; None where these hits do not satisfy it."""
+    """For each fact, the rank at which it is first satisfied, from 1; None if these hits do not satisfy it."""
     ideal_grades: tuple[int, ...]
     """For each fact, the highest grade among its passages."""
     highest_grade: int
     """The highest grade that any label of the dataset has."""
     hits: tuple[Hit, ...] = field(default=(), repr=False)
-    """The hits with their texts and scores; empty where ids alone were scored, which `needs_text` refuses."""
+    """The hits with their texts and scores; empty if ids alone were scored, which `needs_text` refuses."""
 
     @property
     def relevant(self) -> tuple[bool, ...]:
@@ -100,12 +100,12 @@ def query_rankings(match_table: MatchTable, k: int | None) -> Iterator[tuple[int
         )
 
 
-# The decorator `metric` makes a measure of a function: raglift's own are made by it, and users' are.
+# The decorator `metric` turns a function into a measure; built-in measures and users' are defined with it.
 
 
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")
 TITLE = re.compile(r"[\w .+/%-]{1,40}")
-"""What a title may be: it stands in tables, Markdown and charts."""
+"""What a title may be: it is in tables, Markdown and charts."""
 _MORE = 1e-9
 """What rounding may add to a metric that ends at 1."""
 
@@ -174,7 +174,7 @@ def metric(
         **kind: see `Kind`.
 
     Raises:
-        ConfigurationError: the name is taken or no name, the title cannot stand in a table, or the function cannot be
+        ConfigurationError: the name is taken or no name, the title cannot be in a table, or the function cannot be
             called so.
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):

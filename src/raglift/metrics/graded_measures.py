@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from raglift.records.metric import Metric
 
 
-# Metrics that ask how good and how early: DCG, IDCG, NDCG (Järvelin and Kekäläinen 2002). Each fact is credited once,
-# so that duplicated or overlapping chunks cannot lift a score above 1. Facts satisfied at the same rank are spread
-# over consecutive positions, because an ideal ranking has one fact a position.
+# Graded, rank-aware metrics: DCG, IDCG, NDCG (Järvelin and Kekäläinen 2002). Each fact is credited once, so duplicated
+# or overlapping chunks cannot raise a score above 1. Facts satisfied at the same rank are spread over consecutive
+# positions, because an ideal ranking has one fact per position.
 
 
 GAIN = Choice("gain", ("linear", "exponential"))
@@ -133,7 +133,7 @@ def discounted_sum(
     return sum_by(query[within], terms, queries)
 
 
-# A metric that asks for many facts early, and pays less for the same fact again: AlphaNDCG (Clarke et al. 2008).
+# AlphaNDCG (Clarke et al. 2008), a diversity metric that discounts repeated facts.
 
 
 ALPHA = Number("alpha", 0, 1, default=0.5)
@@ -253,7 +253,7 @@ def _greedy(held: Mapping[str, Iterable[int]], alpha: float) -> Iterator[float]:
             worth[fact] *= 1.0 - alpha
 
 
-# Metrics of a reader who goes down the ranking and may stop at any hit: ERR, RBP and what RBP leaves open.
+# Metrics of a user model that may stop at any hit: ERR, RBP and the residual of RBP.
 
 
 HIGHEST_GRADE = Number("gmax", 1, 1000, is_whole=True)
@@ -350,11 +350,11 @@ def RBP(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     vectorized=True,
 )
 def RBPResidual(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
-    """RBPResidual(p)@k = how much higher RBP(p) could be if all that nobody judged were relevant. Range [0, 1].
+    """RBPResidual(p)@k = how much higher RBP(p) could be if all that were not judged were relevant. Range [0, 1].
 
-    It is p^n + (1 − p) Σ of p^(i − 1) over the ranks i ≤ n of hits that nobody judged, n being the hits up to k; 0
-    where all of them were judged, or none came back. p is 0.9 unless given: RBP has another default. It is no quality,
-    but says how far to trust RBP.
+    It is p^n + (1 − p) Σ of p^(i − 1) over the ranks i ≤ n of hits that were not judged, n being the hits up to k; 0
+    where all of them were judged, or none came back. p is 0.9 unless given: RBP has another default. It does not
+    measure quality, but how far to trust RBP.
     """
     persistence = _OF_TREC.of(metric) or 0.0
     query, rank = unjudged_hits(match_table, metric.k)

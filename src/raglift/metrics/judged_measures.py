@@ -1,8 +1,8 @@
-"""What was judged of what came back: how much of it, and measures that pass over what nobody judged.
+"""The judged share of the hits, and measures that ignore unjudged hits.
 
-Judged and Unjudged are no quality, but say how far to trust the others. Bpref and InfAP are for labels of only a part
-of the collection: they need what was judged irrelevant. Every label is a document to them, alternatives too, as under
-`profile="trec"`.
+Judged and Unjudged do not measure quality, but how far to trust the other measures. Bpref and InfAP are for labels of
+only a part of the collection: they need what was judged irrelevant. Every label is a document to them, alternatives
+too, as under `profile="trec"`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _EPSILON = 1e-5
-"""What trec_eval adds to the counts of what was judged, so that nothing judged is no precision of 0/0."""
+"""What trec_eval adds to the counts of judged hits, to avoid a precision of 0/0."""
 
 
 @metric(
@@ -40,10 +40,10 @@ def Judged(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """Judged@k = hits among the first k that were judged / hits among the first k; 0 without hits. Range [0, 1].
 
     A hit was judged when it matches a passage of a fact, or is or lies inside one that was judged irrelevant; one that
-    merely contains such a passage was not. The denominator is k, or
-    the number of hits where fewer came back, as in ir_measures' Judged@k: unlike Precision@k, a short ranking is not
-    less judged. Every other measure counts a hit that nobody judged as irrelevant, so systems that differ in
-    Judged@k may differ in what was judged, and not in what they find.
+    merely contains such a passage was not. The denominator is k, or the number of hits where fewer came back, as in
+    ir_measures' Judged@k: unlike Precision@k, a short ranking is not less judged. Every other measure counts a hit that
+    were not judged as irrelevant, so systems that differ in Judged@k may differ in what was judged, and not in what
+    they find.
     """
     return per_query(*_counts(match_table, metric.k))
 
@@ -82,7 +82,7 @@ def _counts(match_table: MatchTable, k: int | None) -> tuple[NDArray[np.float64]
     vectorized=True,
 )
 def Unjudged(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
-    """Unjudged@k = hits among the first k that nobody judged / k, also when fewer came back. Range [0, 1].
+    """Unjudged@k = hits among the first k that were not judged / k, also when fewer came back. Range [0, 1].
 
     Other than 1 − Judged@k, it divides by k, and an id with a grade below 0 was not judged.
     """
@@ -102,9 +102,8 @@ def Unjudged(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
 def Bpref(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """Bpref@k = (1/R) Σ over labels among the first k of 1 − min(n, R) / min(N, R). Range [0, 1].
 
-    n is how many hits before it were judged irrelevant, N how many labels of the query say so, and R how many of them
-    say that something is relevant. Hits that nobody judged are passed over, so it is for labels that are far from
-    complete.
+    n is how many hits before it were judged irrelevant, N the number of irrelevant labels of the query, and R the
+    number of relevant ones. Unjudged hits are ignored, so the measure suits labels that are far from complete.
     """
     return _bpref(match_table, metric)
 

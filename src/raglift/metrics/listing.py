@@ -1,4 +1,4 @@
-"""Every metric that can be asked for, as records: what `raglift metrics` prints."""
+"""All available metrics as records, for `raglift metrics`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a measure is and what it takes."""
+"""Measures and their settings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from raglift.records.metric import Metric
 
 
-# The settings that a measure takes: one of some words, or a number in a range.
+# The settings of a measure: one of several choices, or a number in a range.
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Number:
     high: float
     """The most it may be."""
     default: float | None = None
-    """What it is unless given; None where the measure finds it out from the labels."""
+    """What it is unless given; None if the measure finds it out from the labels."""
     is_open: bool = False
     """Whether the ends of the range are outside of it."""
     is_whole: bool = False
@@ -78,12 +78,12 @@ class Number:
         return self.low < number < self.high if self.is_open else self.low <= number <= self.high
 
     def of(self, metric: Metric) -> float | None:
-        """Return the value that a metric has; None where neither it nor the measure says one."""
+        """Return the value that a metric has; None if neither it nor the measure says one."""
         given = metric.parameter(self.name, "")
         return float(given) if given else self.default
 
 
-# First satisfaction of each fact: what most metrics start from.
+# First satisfaction of each fact, from which most metrics are computed.
 
 
 def first_satisfactions(match_table: MatchTable) -> FirstSatisfactions:
@@ -117,7 +117,7 @@ def judged_hits(match_table: MatchTable, k: int | None) -> NDArray[np.float64]:
 
 
 def unjudged_hits(match_table: MatchTable, k: int | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return query and rank of each hit among the first k that nobody judged."""
+    """Return query and rank of each hit among the first k that were not judged."""
     hits = np.minimum(match_table.hits, depth(k))
     query = np.repeat(np.arange(match_table.queries), hits)
     rank = np.arange(len(query)) - (np.cumsum(hits) - hits)[query] + 1
@@ -129,7 +129,7 @@ def unjudged_hits(match_table: MatchTable, k: int | None) -> tuple[NDArray[np.in
 
 
 def count_before(match_table: MatchTable, places: HitPositions, hits: HitPositions) -> NDArray[np.int64]:
-    """Return for each of some hits how many of the places are above it in its ranking.
+    """Return for each of some hits how many of the locations are above it in its ranking.
 
     Args:
         match_table: what they are of.
@@ -146,7 +146,7 @@ def _span(match_table: MatchTable) -> int:
 
 
 def _keys(match_table: MatchTable, places: HitPositions | Matches) -> NDArray[np.int64]:
-    """Return a number for each place, which no other place has, ascending as query and rank are."""
+    """Return a number for each location, which no other location has, ascending as query and rank are."""
     return np.asarray(places.query * _span(match_table) + places.rank, dtype=np.int64)
 
 
@@ -171,7 +171,7 @@ def count_by_query(query: NDArray[np.int64], match_table: MatchTable) -> NDArray
 
 
 def sum_by(place: NDArray[np.int64], terms: NDArray[np.float64], length: int) -> NDArray[np.float64]:
-    """Return the sum of the terms at each place, as floats also when there are none."""
+    """Return the sum of the terms at each location, as floats also when there are none."""
     sums: NDArray[np.float64] = np.bincount(place, weights=terms, minlength=length).astype(np.float64)
     return sums
 
@@ -186,7 +186,7 @@ def depth(k: int | None) -> int:
     return np.iinfo(np.int64).max if k is None else k
 
 
-# What a measure is: its name, its definition, where that is from, and the function that computes it.
+# A measure: its name, definition, reference, and the function that computes it.
 
 
 Mean = Literal["arithmetic", "geometric"]
@@ -252,7 +252,7 @@ class Measure:
         return ("k",) if self.needs_k else ("k", "tokens", "all")
 
     def mean_of(self, values: NDArray[np.float64]) -> float:
-        """Return the mean of the values that are there; NaN where there is none."""
+        """Return the mean of the values that are there; NaN if there is none."""
         counted = values[~np.isnan(values)]
         if not len(counted):
             return float("nan")

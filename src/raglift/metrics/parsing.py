@@ -1,4 +1,4 @@
-"""Metrics from texts, and each measure at each depth."""
+"""Parsing of metrics, and each measure at each depth."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from raglift.matching.matches import MatchTable
 
 
-# Metrics from their texts: the one place that takes these apart.
+# Parsing of metrics; no other module parses them.
 
 
 _DEPTH = re.compile(r"\s*(?:(?P<k>\d{1,9})|tokens\s*\(\s*(?P<tokens>\d{1,9})\s*\))\s*", re.IGNORECASE)
@@ -70,7 +70,7 @@ def as_metric(metric: Metric | str, where: str = "metric") -> Metric:
         where: the argument's name, for the message.
 
     Raises:
-        ConfigurationError: the text is no metric, or neither was given.
+        ConfigurationError: the text is not a metric, or neither was given.
     """
     if isinstance(metric, Metric):
         return metric
@@ -85,7 +85,7 @@ def split_metrics(text: str) -> list[str]:
 
 
 def parse_depth(text: str) -> int | Tokens | None:
-    """Read a depth, `5` or `tokens(2000)`; None where it is neither, or less than 1."""
+    """Read a depth, `5` or `tokens(2000)`; None if it is neither, or less than 1."""
     match = _DEPTH.fullmatch(text)
     if match is None or not int(match["k"] or match["tokens"]):
         return None
@@ -120,7 +120,7 @@ def _settings(measure: Measure, text: str) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(found.items()))
 
 
-# Users' metrics in saved runs: what is said of them there, and what stands for one that is not installed here.
+# Users' metrics in saved runs: how they are described there, and the placeholder for one that is not installed.
 
 
 _TEXTS = ("formula", "source", "origin")
@@ -129,7 +129,7 @@ _UNKNOWN = "a function that is not known"
 
 
 def describe_own(metrics: Iterable[Metric]) -> dict[str, dict[str, Any]]:
-    """Return what is to be kept of users' measures beside their values, by name."""
+    """Return what is to be kept of users' measures next to their values, by name."""
     own = {metric.name: MEASURES[metric.name] for metric in metrics if MEASURES[metric.name].origin}
     kept = [name for name in ("title", "mean", *_TEXTS, *_FLAGS) if name != "is_installed"]
     return {name: {each: getattr(measure, each) for each in kept} for name, measure in own.items()}

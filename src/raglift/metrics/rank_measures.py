@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from raglift.records.metric import Metric
 
 
-# Metrics that ask what is among the first k, in whatever order: HitRate, Precision, RPrecision, Recall, F1.
+# Set metrics of the first k hits, in any order: HitRate, Precision, RPrecision, Recall, F1.
 
 
 @metric(
@@ -120,7 +120,7 @@ Success = HitRate
 """trec_eval's name of `HitRate`."""
 
 
-# Metrics that ask how early relevant hits come: reciprocal rank and average precision.
+# Rank-aware binary metrics: reciprocal rank and average precision.
 
 
 @metric(

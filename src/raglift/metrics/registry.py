@@ -1,4 +1,4 @@
-"""All measures that are known."""
+"""The registry of measures."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from raglift.metrics.profiles.hits import Function
 
 
-# Measures of installed packages, by their entry points in the group `raglift.metrics`. They are read when a name is
-# asked for that nobody knows, or when all are listed, and never before: to look for entry points takes longer than to
-# import raglift.
+# Measures of installed packages, by their entry points in the group `raglift.metrics`. Entry points are read only when
+# an unknown name is looked up or all measures are listed, because reading them takes longer than importing raglift.
 
 
 GROUP = "raglift.metrics"
@@ -77,7 +76,7 @@ def _warn(entry: EntryPoint, what: str) -> None:
     warnings.warn(f"the metric {entry.name!r}{package} ({entry.value}) is left out: {what}", stacklevel=2)
 
 
-# The measures that are known, by name: raglift's own, and users'.
+# The registered measures by name: built-in and users'.
 
 
 MEASURES: dict[str, Measure] = {}

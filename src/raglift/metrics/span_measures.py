@@ -1,4 +1,4 @@
-"""Metrics on characters of the source: how much of the passages came back, and how much else with it.
+"""Metrics on characters of the source: how much of the passages was retrieved, and how much other text.
 
 After Chroma's chunking evaluation (Smith and Troynikov 2024). They count what each hit covers of a passage, whatever
 the match rule: by offsets where both have them, else told from the texts. With alternatives, a fact counts by the one
@@ -90,13 +90,13 @@ def SpanIoU(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     vectorized=True,
 )
 def SpanPrecisionOmega(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
-    """SpanPrecisionOmega = SpanIoU if exactly the chunks that touch a passage had been retrieved. Range [0, 1].
+    """SpanPrecisionOmega = SpanIoU if exactly the chunks that overlap a passage had been retrieved. Range [0, 1].
 
     That is covered passage characters / (characters of these chunks + passage characters that they do not cover), each
     character of the source once. It says what the chunking costs, whatever is retrieved, so it is the same at every k
-    and stage. Where the places of passages and chunks are known it equals the precision omega of Chroma's
+    and stage. Where the locations of passages and chunks are known it equals the precision omega of Chroma's
     `chunking_evaluation` (`BaseEvaluation._full_precision_score`). Its intersection of two ranges may be empty, so a
-    chunk that only abuts a passage, and shares no character with it, counts as touching.
+    chunk that only abuts a passage, and shares no character with it, counts as overlapping.
 
     Raises:
         ConfigurationError: the chunks of the index are not known.
@@ -111,7 +111,7 @@ def SpanPrecisionOmega(match_table: MatchTable, metric: Metric) -> NDArray[np.fl
 
 
 def _left_out(match_table: MatchTable, values: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Put NaN where a query has facts and none of them has a text."""
+    """Put NaN if a query has facts and none of them has a text."""
     return np.where((wanted == 0) & (count_by_query(match_table.facts.query, match_table) > 0), np.nan, values)
 
 

@@ -1,4 +1,4 @@
-"""What trec_eval has besides: measures of sets, of the recall-precision curve, and of normalized gain.
+"""Further measures of trec_eval: of sets, of the recall-precision curve, and of normalized gain.
 
 To all of them every label is a document, alternatives too, and the first hit that matches it retrieves it, as under
 `profile="trec"`: R is the number of labels of the query, and a hit found when it is the first to match one. At a depth

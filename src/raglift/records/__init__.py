@@ -1,4 +1,4 @@
-"""Plain frozen data: documents, labels, rankings, metrics, scores and what was found."""
+"""Plain frozen records: documents, labels, rankings, metrics, scores and results."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Quote anchors and spans: from where a label points to the words that stand there."""
+"""Quote anchors and spans, resolved to the text they refer to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A dataset: labelled queries, and the documents that they are about."""
+"""A dataset: labelled queries and their documents."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ class Dataset:
 
     @cached_property
     def label_sources(self) -> LabelSources:
-        """Who judged its passages, and who wrote its queries: people, and which models."""
+        """Label provenance: who judged its passages and wrote its queries, people or which models."""
         return LabelSources.of(self.queries)
 
     @property
     def shows_judged(self) -> bool:
-        """Whether it says more of who judged what than which passages people found relevant: see Judged@k."""
+        """Whether the metric depends on what was judged more than on relevance: see Judged@k."""
         return self.label_sources.by_model or any(query.judged_irrelevant for query in self.queries)
 
     def query(self, query_id: str) -> Query:
@@ -94,7 +94,7 @@ class Dataset:
             seed: the same seed draws the same queries.
 
         Raises:
-            ConfigurationError: there are not so many queries, or a seed that is no integer.
+            ConfigurationError: there are not so many queries, or a seed that is not an integer.
         """
         for name, value in (("n", n), ("seed", seed)):
             if not isinstance(value, int) or isinstance(value, bool):
@@ -208,7 +208,7 @@ def _documents(given: object) -> tuple[Document, ...]:
     """Return the documents of a dataset that is built in Python, checked.
 
     Raises:
-        DatasetError: something that is no document, or an id that occurs twice; every fault is listed.
+        DatasetError: something that is not a document, or an id that occurs twice; every fault is listed.
     """
     if given is None:
         return ()

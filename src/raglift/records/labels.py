@@ -1,4 +1,4 @@
-"""Who labelled a dataset: people, and which models."""
+"""Label provenance: people, or which models, labelled a dataset."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Annotator:
-    """The language model that judged a passage, or wrote a query; what no model made has none."""
+    """The language model that judged a passage or wrote a query; None if no model did."""
 
     model: str
     """As `openai:gpt-4o-mini`."""
@@ -43,8 +43,8 @@ class Annotator:
 class Passage:
     """One piece of evidence: a literal text, a span of a document, or a chunk id.
 
-    Exactly one of `text` and `chunk_id` is set; a passage that was given as a span or as a quote anchor
-    carries its text as well as its place.
+    Exactly one of `text` and `chunk_id` is set; a passage that was given as a span or as a quote anchor carries its
+    text as well as its location.
     """
 
     text: str | None = None
@@ -102,7 +102,7 @@ class Query:
 
 
 def passage_text(passage: Passage) -> str:
-    """Return a passage's place, its beginning, its grade, and the model that gave it, in a line."""
+    """Return a passage's location, its beginning, its grade, and the model that gave it, in a line."""
     grade = f"(grade {passage.grade})" if passage.annotator is None else f"(grade {passage.grade}, {passage.annotator})"
     if passage.text is None:
         return f"chunk {passage.chunk_id} {grade}"
@@ -111,7 +111,7 @@ def passage_text(passage: Passage) -> str:
     return f"{place}{span}“{excerpt(passage.text)}” {grade}"
 
 
-# Who labelled a dataset: people, and which models.
+# Label provenance: people, or which models, labelled a dataset.
 
 
 _PEOPLE = "people"
@@ -124,8 +124,8 @@ class LabelSources:
     """How many labels and queries are whose: of people (None), as far as is known, and of models by name.
 
     A model is named with the prompt that it was given, as `openai:gpt-4o-mini (relevance@3f9a1c07)`: told something
-    else, it is another judge. Its text says so in a sentence for the tables that rest on the labels, and is empty where
-    no model had a part.
+    else, it is another judge. Its text is a sentence for the tables that use the labels, and is empty if no model was
+    involved.
     """
 
     passages: Mapping[str | None, int] = field(default_factory=dict)
@@ -170,7 +170,7 @@ PEOPLE = LabelSources()
 
 
 def _told(what: str, counts: Mapping[str | None, int], noun: str, verb: str) -> str:
-    """Return `labels: 120 passages judged by a model, 30 by people`; nothing where people did it all."""
+    """Return `labels: 120 passages judged by a model, 30 by people`; empty if people made all of them."""
     if not any(name is not None for name in counts):
         return ""
     parts = [f"{count:,} by {_named(name)}" for name, count in counts.items()]

@@ -18,7 +18,7 @@ _MOST_DIGITS = 1e15
 
 @dataclass(frozen=True, order=True)
 class Tokens:
-    """A depth in tokens of context: the longest beginning of a ranking whose hits come to no more of them.
+    """A depth in tokens of context: the longest prefix of a ranking whose hits come to no more of them.
 
     Its text is `tokens(2000)`; tokens are those of tiktoken's cl100k_base.
 

@@ -1,4 +1,4 @@
-"""Labels from plain records, with every fault noted."""
+"""Parsing of labels from plain records, with every fault recorded."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 RELEVANT = range(1, 1001)
 """The grades of a passage that proves a fact."""
 IRRELEVANT = range(1)
-"""The grade of a passage that was judged not to help."""
+"""The grade of a passage that was judged irrelevant."""
 
 _FARTHEST = 10**18
-"""No text is as long; a place beyond it fits into no array."""
+"""No text is as long; a location beyond it fits into no array."""
 _PASSAGE_FIELDS = ("text", "doc", "start", "end", "from", "to", "chunk", "grade", "annotator")
 
 
@@ -35,7 +35,7 @@ def read_passage(value: Any, location: Location, sources: Sources, grades: range
 
     Args:
         value: a text, or an object in one of the forms of `README.md`.
-        location: where it stands.
+        location: its location.
         sources: the documents that spans and anchors point into.
         grades: the grades allowed here; the first is the default.
     """
@@ -59,7 +59,7 @@ def read_passage(value: Any, location: Location, sources: Sources, grades: range
 
 
 def read_annotator(entry: Mapping[str, Any], location: Location) -> Annotator | None:
-    """Return the model that an object says it is from; None where it names none, and a fault where it is no model."""
+    """Return the model that an object says it is from; None if it names none, and a fault where it is not a model."""
     value = entry.get("annotator")
     if value is None:
         return None
@@ -239,7 +239,7 @@ def read_facts(value: Any, location: Location, sources: Sources) -> tuple[Fact, 
 
     Args:
         value: the list of facts.
-        location: where it stands.
+        location: its location.
         sources: the documents that labels point into.
     """
     entries = _entries(value, location, "a list of facts")

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from raglift.records.documents import Chunk
 
 
-# What a system returned: hits in order, stage by stage.
+# The output of a system: ranked hits, stage by stage.
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Inventory:
     touching: tuple[Chunk, ...] = ()
     """The chunks that share anything with a passage of a labelled query, or abut it."""
     touches: tuple[tuple[int, int, int, int], ...] = ()
-    """Which of them touches which passage: the number of the query, of the fact among all facts of labelled queries,
+    """Which of them overlaps which passage: the number of the query, of the fact among all facts of labelled queries,
     of the alternative in the fact, and of the chunk in `touching`."""
     minimum_length: int = 20
     """A chunk of fewer normalized characters was not looked for inside a longer passage."""
@@ -124,14 +124,14 @@ class Run:
     spec: Mapping[str, Any]
     """What was asked: candidates, models, settings, versions, dataset hash."""
     notes: tuple[str, ...] = ()
-    """What the reader of the figures should know: failures, cut chunks, unverified offsets, …"""
+    """Notes for readers of the figures: failures, cut chunks, unverified offsets, …"""
     inventory: Inventory | None = None
     """What is known of the index's chunks; None for a system that does not tell them."""
     cost: Cost | None = None
     """What the answers cost in time and space; None when nothing is known."""
 
 
-# What a system's answers cost: seconds per stage, queries a second, and the index behind them.
+# Costs of a system: seconds per stage, queries per second, and its index.
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ class IndexCost:
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost beside quality; the machine it was measured on is in the run's spec, under `environment`."""
+    """Cost against quality; the machine it was measured on is in the run's spec, under `environment`."""
 
     latencies: tuple[StageLatency, ...] = ()
     """Seconds of each stage, in the order of the stages, from a pass of its own: one query at a time, models warm,
@@ -202,7 +202,8 @@ class Cost:
     """What the index took; None for a system that does not say."""
     throughput: Mapping[str, float | None] = field(default_factory=dict)
     """For each stage, queries answered a second when all queries of the dataset were asked, at the run's concurrency;
-    None where answers came from the cache. Empty when latency was not asked for: perhaps no model was loaded."""
+    None if answers came from the cache. Empty if latency was not requested, in which case possibly no model was
+    loaded."""
     tokens_billed: int | None = None
     """How many tokens a provider counted; None when none did."""
     dollars: float | None = None

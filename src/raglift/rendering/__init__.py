@@ -1,1 +1,1 @@
-"""Tables and sections as Markdown and notebook HTML, whatever they are about."""
+"""Generic tables and sections as Markdown and notebook HTML."""

@@ -1,4 +1,4 @@
-"""What a report consists of, whatever shows it: texts, tables, charts and queries.
+"""The parts of a report, independent of its output: texts, tables, charts and queries.
 
 A terminal, a page, a notebook and Markdown all show the same records; none of them is HTML or text for a terminal yet.
 """
@@ -22,7 +22,7 @@ class Cell:
     emphasis: str = ""
     """`better`, `worse`, `muted`, or nothing. Never the only sign: the text says it too."""
     low: float | None = None
-    """Where a small bar beside the text begins, …"""
+    """Where a small bar next to the text begins, …"""
     middle: float | None = None
     """… has its mark, …"""
     high: float | None = None
@@ -63,7 +63,7 @@ def table_of(
         columns: the titles.
         rows: the cells; an empty row stands for a line between sections.
         left: the columns of names and words, which start at the left and break where they must.
-        caption: what the table shows, where no title stands above it.
+        caption: what the table shows, where no title is above it.
     """
     cells: list[tuple[Cell, ...]] = []
     sections = []
@@ -114,7 +114,7 @@ class Document:
     warnings: tuple[str, ...] = ()
     """Why the figures may not mean what they seem to."""
     notes: tuple[str, ...] = ()
-    """What else the reader should know."""
+    """Further notes."""
     sections: tuple[Section, ...] = ()
     labels: str = ""
-    """Whose labels the figures rest on, said with each table; empty where people gave all of them."""
+    """Label provenance, shown with each table; empty if people made all labels."""

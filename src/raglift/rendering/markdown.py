@@ -1,4 +1,4 @@
-"""A short report as GitHub's Markdown, with every text escaped."""
+"""A summary as GitHub's Markdown, with every text escaped."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from raglift.rendering.document import Cell, Document, Section, Table
 
 
-# Text that shows as it is in GitHub's Markdown: no markup, no link, no mention, no reference, no formula.
+# Escaping for GitHub's Markdown: no markup, no link, no mention, no reference, no formula.
 
 
 # GitHub links these in whatever the Markdown came to, so no escape helps; an empty comment in them does.
@@ -59,7 +59,7 @@ def escaped_html(text: str) -> str:
     return _BREAK.join(html.escape(piece, quote=False).translate(_ENTITIES) for piece in pieces)
 
 
-# A short report as GitHub's Markdown.
+# A summary as GitHub's Markdown.
 
 
 _LONGEST = 120
@@ -101,7 +101,7 @@ def _folded(heading: str, blocks: list[str]) -> list[str]:
 
 
 def _table(table: Table, labels: str) -> list[str]:
-    """Return a table, how many rows are left out, and whose labels it rests on; nothing for one without rows."""
+    """Return a table, how many rows are left out, and its label provenance; empty for one without rows."""
     if not table.rows:
         return []
     ends = [":--" if number in table.words else "--:" for number in range(len(table.columns))]

@@ -1,4 +1,4 @@
-"""A short report as HTML for a notebook: small tables in the notebook's own colours, light or dark."""
+"""A summary as HTML for a notebook: small tables in the notebook's own colours, light or dark."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def html_of(document: Document) -> str:
         f"<strong>{_text(document.title)}</strong>" if document.title else "",
         _paragraph(document.lead),
         _table(document.headline, document.labels),
-        *(_paragraph(warning, "Beware: ") for warning in document.warnings),
+        *(_paragraph(warning, "Warning: ") for warning in document.warnings),
         *(_section(section, document.labels) for section in document.sections),
         *map(_paragraph, document.notes),
         _measured(document),
@@ -72,7 +72,7 @@ def _measured(document: Document) -> str:
 
 
 def _table(table: Table, labels: str) -> str:
-    """Return a table, and whose labels it rests on; nothing for one without rows."""
+    """Return a table and its label provenance; empty for one without rows."""
     if not table.rows:
         return ""
     head = "".join(

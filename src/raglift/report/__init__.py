@@ -1,1 +1,1 @@
-"""How results are shown."""
+"""Presentation of results."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from raglift.rendering.document import Part
 
 
-# What is said of one query's metrics under several profiles, made once for a terminal, Markdown and notebooks.
+# Texts about one query's metrics under several profiles, shared by the terminal, Markdown and notebooks.
 
 
 SAME = "="
@@ -40,7 +40,7 @@ _EXCERPT = 40
 
 
 def choice(found: MetricsExplanationRecord) -> list[str]:
-    """Return why this query is shown, and which would be the next; nothing where it was asked for."""
+    """Return why this query is shown, and which would be the next; nothing if it was asked for."""
     chosen = found.choice
     if chosen is None:
         return []
@@ -204,7 +204,7 @@ def _texts(profile: str, of_measure: list[MetricUnderProfiles], found: MetricsEx
 
 
 def _numbers(metric: Metric, one: ProfileValue) -> str:
-    """Return how a value comes about, and the value; nothing where that is not known."""
+    """Return how a value comes about, and the value; nothing if that is not known."""
     return f"{one.numbers} = {_figure(metric, one.value)}" if one.numbers else ""
 
 

@@ -1,4 +1,4 @@
-"""How single values are written, whatever shows them: means, differences, costs, passages, and names of systems."""
+"""Formatting of single values for all outputs: means, differences, costs, passages, and names of systems."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST_LABEL = 24
-"""The longest name of a system that has room in a table beside its values."""
+"""The longest name of a system that fits into a table next to its values."""
 _SMALLEST_P = 0.0001
 _EARNED = 1e-12
 _EXCERPT = 60
@@ -38,7 +38,7 @@ _MEGABYTE = 1e6
 
 
 def labels_line(sources: LabelSources) -> list[str]:
-    """Return whose labels figures rest on, as a line beside them; none where people gave all of them."""
+    """Return the label provenance as a line below figures; None if people made all labels."""
     return [str(sources)] if sources.by_model else []
 
 
@@ -82,7 +82,7 @@ def effect_text(effect_size: float) -> str:
 
 
 def counts_text(metric: Metric, difference: PairedDifference) -> str:
-    """Return wins, ties and losses: `129/136/47`; `–` where more is no win, as of tokens."""
+    """Return wins, ties and losses: `129/136/47`; `–` where more is not a win, as of tokens."""
     if MEASURES[metric.name].is_neutral:
         return "–"
     return f"{difference.wins:,}/{difference.ties:,}/{difference.losses:,}"
@@ -107,7 +107,7 @@ def legend(labels: Mapping[str, str]) -> list[str]:
 
 
 def verdict_emphasis(verdict: str | None) -> str:
-    """Return the tone of a verdict: `better`, `worse`, `muted` for any other, nothing where there is none."""
+    """Return the emphasis of a verdict: `better`, `worse`, `muted` for any other, empty without a verdict."""
     return verdict if verdict in ("better", "worse") else "muted" if verdict else ""
 
 
@@ -153,7 +153,7 @@ def cost_title(cost: str) -> str:
 
 
 def cost_text(one: SystemCost, cost: str) -> str:
-    """Return one cost of a system, in the unit of `cost_title`; `–` where it is not known."""
+    """Return one cost of a system, in the unit of `cost_title`; `–` if it is not known."""
     if cost not in one.costs:
         return "–"
     value = one.costs[cost] / (_MEGABYTE if cost == "index_bytes" else 1.0)
@@ -197,7 +197,7 @@ def overlap_text(overlap: Overlap) -> str:
 
 
 def outcome_text(loss: OutcomeFacts, k: int) -> str:
-    """Return what became of facts, in words: `found by rank 10`."""
+    """Return the outcome of facts, in words: `found by rank 10`."""
     words = {
         "failed": "query failed",
         "found": f"found by rank {k}",

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def evaluation_frame(evaluation: EvaluationRecord) -> pd.DataFrame:
-    """Return one row a metric and depth.
+    """Return one row per metric and depth.
 
     Columns: `metric` (the family, as MRR), `k`, `tokens` (the budget; one of these two is missing, or both), `before`,
     `after` and `lift` (missing for a system of one stage, and lift where there is no fair pair), `n` and `n_after`
@@ -63,7 +63,7 @@ def evaluation_frame(evaluation: EvaluationRecord) -> pd.DataFrame:
 
 
 def per_query_frame(evaluation: EvaluationRecord) -> pd.DataFrame:
-    """Return one row a query, metric and stage.
+    """Return one row per query, metric and stage.
 
     Columns: `query_id`, `query`, `tags`, `metric` (as `ndcg@10`), `stage`, `value` (NaN for a query that is left out),
     `hits` (how many the stage returned), `seconds`, `error`.
@@ -116,7 +116,7 @@ def per_query_frames(evaluations: Mapping[str, EvaluationRecord], named: str) ->
 
 
 def comparison_frame(comparison: ComparisonRecord) -> pd.DataFrame:
-    """Return one row a metric and system, the primary metric first.
+    """Return one row per metric and system, the primary metric first.
 
     Columns: `metric` (as `ndcg@10`), `system`, `stage`, `n`, `mean`, `mean_low`, `mean_high`, `baseline_mean`,
     `difference`, `low`, `high`, `p`, `p_holm`, `wins`, `ties`, `losses`, `effect_size`,
@@ -142,7 +142,7 @@ def comparison_frame(comparison: ComparisonRecord) -> pd.DataFrame:
 
 
 def lift_frame(lift: LiftRecord) -> pd.DataFrame:
-    """Return one row a metric, the primary one first.
+    """Return one row per metric, the primary one first.
 
     Columns: `metric`, `n`, `before`, `before_low`, `before_high`, `after`, `after_low`, `after_high`, `difference`,
     `low`, `high`, `p`, `wins`, `ties`, `losses`, `effect_size`,
@@ -166,7 +166,7 @@ def lift_frame(lift: LiftRecord) -> pd.DataFrame:
 
 
 def slices_frame(slices: TagSlicesRecord) -> pd.DataFrame:
-    """Return one row a tag and system.
+    """Return one row per tag and system.
 
     Columns: `tag` (missing for queries without any), `system`, `n`, `few`, `mean`, `mean_low`, `mean_high`,
     `baseline_mean`, `difference`, `low`, `high`, `p`, `wins`, `ties`, `losses`, `effect_size`.
@@ -182,7 +182,7 @@ def slices_frame(slices: TagSlicesRecord) -> pd.DataFrame:
 
 
 def tradeoff_frame(tradeoff: TradeoffRecord) -> pd.DataFrame:
-    """Return one row a system: `system`, `quality`, each cost, `on_front`, `beaten_by`, `left_out` (why)."""
+    """Return one row per system: `system`, `quality`, each cost, `on_front`, `beaten_by`, `left_out` (why)."""
     import pandas as pd
 
     rows = [
@@ -208,7 +208,7 @@ def _bounds(prefix: str, interval: Interval | None) -> dict[str, float]:
 def _difference(found: PairedDifference | None, metric: Metric) -> dict[str, Any]:
     """Return the columns of a difference; missing values where there is none.
 
-    Wins and losses are missing too where more is no win, as of tokens.
+    Wins and losses are missing too where more is not a win, as of tokens.
     """
     counted = None if MEASURES[metric.name].is_neutral else found
     return {
@@ -239,20 +239,20 @@ class Tabular(Protocol):
 
     @property
     def label_sources(self) -> LabelSources:
-        """Who gave the labels that its figures rest on."""
+        """Label provenance: who made the labels."""
         ...
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a metric."""
+        """Return one row per metric."""
         ...
 
     def per_query(self) -> pd.DataFrame:
-        """Return one row a query and metric."""
+        """Return one row per query and metric."""
         ...
 
 
 def export(found: Tabular, path: str | Path, *, overwrite: bool = False) -> tuple[Path, Path]:
-    """Write the table to `path`, and one row a query and metric beside it: `results.csv`, `results.queries.csv`.
+    """Write the table to `path`, and one row per query and metric next to it: `results.csv`, `results.queries.csv`.
 
     Numbers are written in full, and what is missing is empty. Texts are written as they are, lone surrogates as �: a
     question that begins with `=` is a formula to a spreadsheet, so open what strangers wrote with something else. Where
@@ -294,7 +294,7 @@ def export(found: Tabular, path: str | Path, *, overwrite: bool = False) -> tupl
 
 
 def _signed(frame: pd.DataFrame, sources: LabelSources) -> pd.DataFrame:
-    """Return a frame that says in each row whose labels it rests on, where models had a part in them."""
+    """Return a frame with the label provenance in each row if models made some of the labels."""
     return frame.assign(labels=str(sources)) if sources.by_model else frame
 
 

@@ -1,4 +1,4 @@
-"""How each kind of result is shown: as text, and in short for notebooks and Markdown.
+"""Presentation of each type of result: as text, and as a summary for notebooks and Markdown.
 
 A package further right registers its own results: `text_of.register(AuditRecord, audit_text)`.
 """
@@ -40,7 +40,7 @@ def text_of(result: object) -> str:
 
 @singledispatch
 def summary_of(result: object) -> Document:
-    """Return a result in short, from which notebooks and Markdown are made."""
+    """Return a summary of a result, from which notebooks and Markdown are made."""
     raise TypeError(f"summary_of: found a {type(result).__name__}; expected a result of raglift")
 
 

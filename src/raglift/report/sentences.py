@@ -1,4 +1,4 @@
-"""Failures by cause, as tables and lines."""
+"""Failures grouped by cause, as tables and lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from raglift.stats.paired_tests import PairedDifference
 
 
-# What was found, in sentences: whether a difference is more than noise, and where recall is lost.
+# Sentences about results: whether a difference is significant, and where recall is lost.
 
 
 EXPLORATORY = "Exploratory: no p-value is corrected, and a query of several tags counts in each."
@@ -32,7 +32,7 @@ def detectable_effect_text(size: str) -> str:
 
 
 def detectable_effect_sentence(size: str, name: str) -> str:
-    """Return the minimum detectable effect on a metric, and what becomes of smaller ones, as a sentence."""
+    """Return the minimum detectable effect on a metric, and what happens to smaller ones, as a sentence."""
     return f"Minimum detectable effect in {name} (80% power): {size}; smaller ones often go unseen."
 
 
@@ -42,7 +42,7 @@ def evaluation_sentence(
     """Return what was found of one system: what the reranker did, and where recall is lost.
 
     Args:
-        evaluation: what was measured.
+        evaluation: the evaluation.
         lift: what its reranker changed; None for a system of one stage.
         primary: the metric that decides.
         confidence: of the interval where there is no lift.
@@ -91,10 +91,10 @@ def one_stage_sentence(evaluation: EvaluationRecord, metric: Metric, confidence:
 
 
 def failure_analysis_sentence(losses: FailureAnalysisRecord, system: str = "") -> str:
-    """Return how many facts are found, and what became of most of the others; empty where there is no fact.
+    """Return how many facts are found, and the outcome of most of the others; empty if there is no fact.
 
     Args:
-        losses: what became of each fact.
+        losses: the outcome of each fact.
         system: whose, where there are several.
     """
     if not losses.facts:
@@ -112,7 +112,7 @@ def failure_analysis_sentence(losses: FailureAnalysisRecord, system: str = "") -
 
 
 def failure_sentence(evaluation: EvaluationRecord) -> str:
-    """Return how many queries failed; empty where none did."""
+    """Return how many queries failed; empty if none did."""
     failed = sum(trace.error is not None for trace in evaluation.run.traces)
     if not failed:
         return ""
@@ -146,7 +146,7 @@ def comparison_sentence(comparison: ComparisonRecord) -> str:
 
 
 def held_out_sentence(comparison: ComparisonRecord) -> str:
-    """Return what became of the best system on queries that had no part in choosing it; empty where not asked for."""
+    """Return the outcome of the best system on queries that had no part in choosing it; empty if not asked for."""
     held = comparison.held_out
     if held is None:
         return ""
@@ -167,7 +167,7 @@ def best_of(comparison: ComparisonRecord) -> str:
 
 
 def failure_analysis_depth(evaluation: EvaluationRecord, primary: Metric) -> int | None:
-    """Return the depth at which a fact counts as found beside a metric; None for the deepest that was scored."""
+    """Return the depth at which a fact counts as found next to a metric; None for the deepest that was scored."""
     k = primary.k
     return k if k is not None and k <= int(evaluation.run.spec["candidates"]) else None
 
@@ -184,7 +184,7 @@ def _pair_sentence(row: ComparisonRow, comparison: ComparisonRecord) -> str:
 
 
 def _against(row: ComparisonRow, comparison: ComparisonRecord) -> str:
-    """Return a system's mean beside the baseline's, the difference, and what it is worth."""
+    """Return a system's mean compared with the baseline's, the difference, and what it is worth."""
     if row.difference is None or row.p_holm is None:
         return _mean(row)
     corrected = " after Holm's correction" if len(comparison.others) > 1 else ""
@@ -211,7 +211,7 @@ def _verdict(verdict: str) -> str:
 
 
 def _difference(found: PairedDifference, method: Method, p: float, decimals: int = 3) -> str:
-    """Return a difference with its interval and p-value, as it stands in brackets."""
+    """Return a difference with its interval and p-value, in brackets."""
     parts = [signed(found.mean, decimals)]
     if not math.isnan(found.low):
         parts.append(f"{level(method)} interval {signed(found.low, decimals)} to {signed(found.high, decimals)}")
@@ -220,7 +220,7 @@ def _difference(found: PairedDifference, method: Method, p: float, decimals: int
 
 
 def _seen(n: int, minimum_detectable_effect: float | None) -> str:
-    """Return so many queries, and what these could show."""
+    """Return the number of queries, and their minimum detectable effect."""
     if minimum_detectable_effect is None:
         return counted(n, "query")
     return f"{counted(n, 'query')} ({detectable_effect_text(f'{minimum_detectable_effect:.3f}')})"
@@ -238,7 +238,7 @@ def _shallow(evaluation: EvaluationRecord, metric: Metric) -> str:
 
 
 def _others(lost: list[OutcomeFacts], losses: FailureAnalysisRecord, found: int) -> str:
-    """Say what became of the facts that are not found."""
+    """Say the outcome of the facts that are not found."""
     rest = losses.facts - found
     first = lost[0]
     if len(lost) == 1:
@@ -265,7 +265,7 @@ def _listed(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-# Failures by cause, as tables and lines.
+# Failures grouped by cause, as tables and lines.
 
 
 _CAUSES_SHOWN = 8
@@ -273,10 +273,10 @@ _QUERIES_NAMED = 3
 
 
 def failures_table(evaluation: EvaluationRecord, *, most: int | None = None) -> Table | None:
-    """Return causes, how many queries each took, and which; None where no query failed.
+    """Return causes, how many queries each took, and which; None if no query failed.
 
     Args:
-        evaluation: what was measured.
+        evaluation: the evaluation.
         most: how many queries are named a cause; None for all.
     """
     found = failures_of(evaluation.run)
@@ -298,7 +298,7 @@ def failures_table(evaluation: EvaluationRecord, *, most: int | None = None) -> 
 
 
 def failures_lines(evaluation: EvaluationRecord) -> list[str]:
-    """Return a line a cause, the commonest first; none where all queries failed of one cause, or none failed."""
+    """Return a line a cause, the commonest first; none if all queries failed of one cause, or none failed."""
     found = failures_of(evaluation.run)
     if len(found) < 2:
         return []

@@ -1,4 +1,4 @@
-"""What the public functions return: results with their convenient methods."""
+"""Results of the public functions, with their convenience methods."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""What results of every kind can do, and the results of looking closer at an evaluation or a comparison."""
+"""Methods that all results share, and the results of analyses of an evaluation or a comparison."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class FromRecord:
-    """A result as users get it, made of the plain record that it extends."""
+    """A result for users, made of the plain record that it extends."""
 
     @classmethod
     def from_record(cls, record: Any) -> Self:
@@ -53,7 +53,7 @@ class TagSlices(Presentable, FromRecord, TagSlicesRecord):
     """One metric on the queries of each tag: exploratory, no p-value is corrected for how many tags there are."""
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a tag and system, with `few` where the slice has fewer than 10 queries."""
+        """Return one row per tag and system, with `few` where the slice has fewer than 10 queries."""
         return slices_frame(self)
 
 
@@ -62,13 +62,13 @@ class Tradeoff(Presentable, FromRecord, TradeoffRecord):
     """Quality and costs of each system, and the Pareto front: the systems that no other beats in all."""
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a system: quality, each cost, whether it is on the front, and what beats it."""
+        """Return one row per system: quality, each cost, whether it is on the front, and what beats it."""
         return tradeoff_frame(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FailureAnalysis(Presentable, FromRecord, FailureAnalysisRecord):
-    """What became of each fact of the labelled queries, at one depth."""
+    """The outcome of each fact of the labelled queries, at one depth."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,4 +83,4 @@ class Explanation(Presentable, FromRecord, ExplanationRecord):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MetricsExplanation(Presentable, FromRecord, MetricsExplanationRecord):
-    """One query's metrics under every profile, beside the means of all queries."""
+    """One query's metrics under every profile, next to the means of all queries."""

@@ -1,4 +1,4 @@
-"""`compare()`: systems beside each other, as users get them."""
+"""The public result of `compare()`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FEWEST = 2
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Presentable, FromRecord, ComparisonRecord):
-    """Two or more systems on the same queries, each beside a baseline."""
+    """Two or more systems on the same queries, each compared with a baseline."""
 
     evaluations: tuple[Evaluation, ...]
     """What was measured of each."""
@@ -55,15 +55,15 @@ class Comparison(Presentable, FromRecord, ComparisonRecord):
         return Evaluation.from_record(super().evaluation(name))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a metric and system: means, difference, intervals, p-values, wins, ties and losses."""
+        """Return one row per metric and system: means, difference, intervals, p-values, wins, ties and losses."""
         return comparison_frame(self)
 
     def per_query(self) -> pd.DataFrame:
-        """Return one row a system, query, metric and stage, with the value and, for failures, the error."""
+        """Return one row per system, query, metric and stage, with the value and, for failures, the error."""
         return per_query_frames(dict(zip(self.names, self.evaluations, strict=True)), "system")
 
     def by_tag(self, metric: Metric | str | None = None) -> TagSlices:
-        """Return each system beside the baseline on the queries of each tag: exploratory, nothing is corrected.
+        """Return each system compared with the baseline on the queries of each tag: exploratory, nothing is corrected.
 
         Args:
             metric: what to look at; by default the primary metric.
@@ -80,7 +80,7 @@ class Comparison(Presentable, FromRecord, ComparisonRecord):
         *,
         known: Mapping[str, Mapping[str, float]] | None = None,
     ) -> Tradeoff:
-        """Return cost beside quality, and the systems that no other beats in all: the Pareto front.
+        """Return cost against quality, and the systems that no other beats in all: the Pareto front.
 
         Args:
             quality: more is better; by default the primary metric.
@@ -171,7 +171,7 @@ def named_evaluations(
     stages, as `dense + late-interaction`, numbered where that is not enough.
 
     Raises:
-        ConfigurationError: fewer than two, something that is no evaluation, or names that do not fit them.
+        ConfigurationError: fewer than two, something that is not an evaluation, or names that do not fit them.
         RunError: a folder that holds no evaluation.
     """
     if isinstance(evaluations, Mapping):

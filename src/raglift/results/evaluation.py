@@ -1,4 +1,4 @@
-"""An evaluation, and what its reranker changed, as users get them."""
+"""The public results of an evaluation and of its reranker lift."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
     """One system measured on one dataset, before and after reranking."""
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a metric and k: before, after, lift, n, and each stage's mean."""
+        """Return one row per metric and k: before, after, lift, n, and each stage's mean."""
         return evaluation_frame(self)
 
     def per_query(self) -> pd.DataFrame:
-        """Return one row a query, metric and stage, with the value and, for failures, the error."""
+        """Return one row per query, metric and stage, with the value and, for failures, the error."""
         return per_query_frame(self)
 
     def failure_analysis(self, k: int | None = None) -> FailureAnalysis:
@@ -60,7 +60,7 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
         return FailureAnalysis.from_record(failure_analysis(self, k))
 
     def failures(self) -> tuple[Failure, ...]:
-        """Return why queries failed: each cause with its queries, the commonest first; empty where none failed."""
+        """Return why queries failed: each cause with its queries, the commonest first; empty if none failed."""
         return failures_of(self.run)
 
     def headroom(self, k: int | None = None) -> Headroom:
@@ -113,7 +113,7 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
             ks: the depths; by default from 1 to the number of candidates.
 
         Returns:
-            One row a depth: `k`, one column a stage with its mean (missing where the stage could not return so many
+            One row a depth: `k`, one column per stage with its mean (missing where the stage could not return so many
             hits), and `n`, the queries that the first stage's mean is over.
 
         Raises:
@@ -192,8 +192,8 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
             The path.
 
         Raises:
-            ConfigurationError: a metric that was not scored or is no measure of quality, an argument outside its range,
-                or a path that cannot be written.
+            ConfigurationError: a metric that was not scored or is not a measure of quality, an argument outside its
+                range, or a path that cannot be written.
             MissingDependency: a package that pages are made with is not installed.
         """
         from raglift.report.page.evaluation import evaluation_document
@@ -209,7 +209,7 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
             primary: the metric that decides; by default as in `reranker_lift`.
 
         Raises:
-            ConfigurationError: the metric was not scored, or is no measure of quality.
+            ConfigurationError: the metric was not scored, or is not a measure of quality.
         """
         return markdown_of(evaluation_summary(self, primary))
 
@@ -285,11 +285,11 @@ class Lift(Presentable, FromRecord, LiftRecord):
     """What the stages after the first changed, metric by metric."""
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a metric: before, after, difference, interval, p-value, wins, ties and losses."""
+        """Return one row per metric: before, after, difference, interval, p-value, wins, ties and losses."""
         return lift_frame(self)
 
     evaluation: Evaluation
-    """What was measured."""
+    """The evaluation."""
 
     @classmethod
     def from_record(cls, record: Any) -> Self:

@@ -1,4 +1,4 @@
-"""A dataset is run through a system, matched and scored."""
+"""Running a system over a dataset, matching and scoring."""
 
 import lazy_loader
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from raglift.results.evaluation import Evaluation
 
 
-# `rerank()`: another reranker over a run whose retrieval is already known.
+# `rerank()`: another reranker on the saved retrieval of a run.
 
 
 def rerank(

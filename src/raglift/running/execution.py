@@ -1,4 +1,4 @@
-"""Concurrency, timeouts, retries, and what becomes of a failure."""
+"""Concurrency, timeouts, retries, and the handling of failures."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 
 # Many calls of one function: in order, in a bounded pool of threads, or on an event loop. Results always come back in
-# the order of the arguments. A thread cannot be stopped, so a call that runs past its timeout is left behind on its
-# own (daemon) thread and another thread takes its place; when too many are left behind, the system is taken to hang,
-# and the calls that remain fail without being made.
+# the order of the arguments. A thread cannot be stopped, so a call that exceeds its timeout is abandoned on its own
+# (daemon) thread and another thread replaces it; when too many are abandoned, the system is considered to hang, and the
+# remaining calls fail without being made.
 
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ _SUBMITTED_PER_WORKER = 2
 
 @dataclass(frozen=True)
 class Outcome(Generic[T]):
-    """What became of one call: a value, or an error."""
+    """The outcome of one call: a value, or an error."""
 
     value: T | None
     seconds: float
@@ -63,7 +63,7 @@ class Outcome(Generic[T]):
 
 
 class FirstFailure(Exception):
-    """The first call seen to fail, where that stops the others: its place among the calls, and its error."""
+    """The first call seen to fail, where that stops the others: its location among the calls, and its error."""
 
     def __init__(self, place: int, error: BaseException) -> None:
         super().__init__(place, error)
@@ -261,12 +261,12 @@ class _PooledCalls(Generic[T]):
                     self._finish(place, Outcome(None, 0.0, QueryTimeout(reason)))
 
 
-# Runs the stages of a system over all queries and keeps what each stage did to each query.
+# Runs the stages of a system over all queries and records the output of each stage for each query.
 
 
 @dataclass(frozen=True)
 class _Step:
-    """The three ways in which a stage may be asked; None where it cannot."""
+    """The three ways in which a stage may be asked; None if it cannot."""
 
     batch: Callable[..., list[Ranking]] | None
     one: Callable[..., Ranking] | None
@@ -300,21 +300,21 @@ def run_stages(
     """Put every query through every stage, one stage after the other.
 
     Args:
-        stages: a RetrieveStage, then any number of RerankStages, with distinct names; only RerankStages where there
-            are traces to go on from.
+        stages: a RetrieveStage, then any number of RerankStages, with distinct names; only RerankStages if there are
+            traces to continue from.
         queries: what to ask.
         k: how many hits to retrieve.
         policy: concurrency, timeout, retries, and what becomes of a failure.
         provenance: resolves the document and checks the offsets of every hit.
-        after: traces of earlier stages, one a query, to go on from; a query that failed there is not asked again.
+        after: traces of earlier stages, one per query, to continue from; a query that failed there is not run again.
         watch: entered while a stage is asked, and left when it has answered.
 
     Returns:
-        One trace a query, in the order of the queries. A query that failed keeps the stages before the failure.
+        One trace per query, in the order of the queries. A query that failed keeps the stages before the failure.
 
     Raises:
         QueryFailed: a query failed and the policy says `raise`.
-        RagliftError: the system cannot work at all: a model that does not load, results that are no rankings.
+        RagliftError: the system cannot work at all: a model that does not load, results that are not rankings.
     """
     done: list[list[StageTrace]] = [list(trace.stages) for trace in after] if after else [[] for _ in queries]
     errors: list[str | None] = [trace.error for trace in after] if after else [None] * len(queries)
@@ -393,10 +393,10 @@ def _stopped(stage: Stage, query: str, error: BaseException) -> BaseException:
 
 
 def _stop_if_unusable(stage: Stage, outcomes: Sequence[Outcome[Ranking]]) -> None:
-    """Raise the error where every query failed of misuse: then it is no query's fault.
+    """Raise the error where every query failed of misuse: then it is not a query's fault.
 
-    A service has slow and broken moments as well: where it answered no query, and half of them or more say that it
-    cannot be asked like this, that is what there is to mend.
+    A service can also be slow or fail temporarily: only if it answered no query, and at least half of the errors are
+    configuration errors, the configuration is reported as the cause.
     """
     errors = [outcome.error for outcome in outcomes if outcome.error is not None]
     if not errors or len(errors) < len(outcomes):

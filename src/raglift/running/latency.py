@@ -1,4 +1,4 @@
-"""What a run costs: seconds for one query alone, queries a second for all of them, and the index.
+"""Costs of a run: latency of single queries, throughput of all queries, and the index.
 
 Latency has a pass of its own, because the run says little about it: a stage that takes all queries at once shares its
 time out among them, a cache answers in the model's place, and concurrent calls wait for each other. In the pass the
@@ -190,7 +190,7 @@ def _billed(stages: Sequence[Stage]) -> tuple[int | None, float | None]:
 
 
 def _index_cost(stages: Sequence[Stage]) -> IndexCost | None:
-    """Return what the index of the first stage cost; None where it does not say, or says it in its own way."""
+    """Return what the index of the first stage cost; None if it does not say, or says it in its own way."""
     first = stages[0]
     cost = getattr(first.retriever, "cost", None) if isinstance(first, RetrieveStage) else None
     return cost if isinstance(cost, IndexCost) else None

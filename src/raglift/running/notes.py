@@ -1,4 +1,4 @@
-"""What the reader of the figures should know: which stages cut, what failed, and what was left out."""
+"""Notes of an evaluation: truncating stages, failures, and what was left out."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from raglift.records.rankings import Ranking, Run
 
 
-# Labels by chunk id of which none ever comes back: most likely the hits have other ids, or none.
+# Chunk-id labels that no hit ever has: most likely the hits have other ids, or none.
 
 
 _HOW = "return them as {'id': …, 'text': …} or rl.Chunk(text, id=…)"
@@ -147,20 +147,20 @@ def _facts(query: Query) -> object:
     return query.facts, query.answerable
 
 
-# What the reader of the figures should know: which stages cut, what failed, and what was left out.
+# Notes of an evaluation: truncating stages, failures, and what was left out.
 
 
 _LITTLE = 0.05
-"""Up to this share of hits that nobody judged there is nothing to say."""
+"""Up to this share of unjudged hits no warning is given."""
 
 
 def cut_stages(run: Run, rankings: list[list[Ranking]]) -> dict[str, int]:
     """Return, for each stage that seems to cut, how many hits it returns at most.
 
-    A retriever cuts when its depth could not be set and it returned fewer hits than asked for. A later stage cuts when
-    every query that lost hits came out at the same length and none came out longer: a top_n. One that drops hits by
-    their content comes out at various lengths, or with nothing, and is judged as it is. What comes after a reranker
-    that cuts returns no more either.
+    A retriever truncates when its depth could not be set and it returned fewer hits than asked for. A later stage
+    truncates when every query that lost hits came out at the same length and none came out longer: a top_n. One that
+    drops hits by their content comes out at various lengths, or with nothing, and is scored as it is. Stages after a
+    truncating reranker cannot return more either.
     """
     cut: dict[str, int] = {}
     lengths = [_lengths(run, rankings, number) for number in range(len(run.stages))]
@@ -204,7 +204,7 @@ def _lengths(run: Run, rankings: list[list[Ranking]], number: int) -> list[tuple
 
 
 def _read_in_part(retriever: Any) -> Iterator[int]:
-    """Yield, for each index that a retriever searches, how many chunks its model read in part, if any."""
+    """Yield, for each index that a retriever searches, how many chunks its model truncated, if any."""
     count = getattr(getattr(retriever, "index", None), "read_in_part", None)
     if isinstance(count, int) and count > 0:
         yield count
@@ -300,7 +300,7 @@ def _mixed_labels(dataset: Dataset) -> list[str]:
 
 
 def _unjudged(run: Run, dataset: Dataset, last: MatchTable) -> list[str]:
-    """Say which share of the first hits nobody judged, where the labels say what was judged and it is not little."""
+    """Note the share of unjudged hits among the first hits, if labels include judgments and it is not small."""
     k = max(run.spec["ks"], default=None)
     share = unjudged_share(last, k) if dataset.shows_judged else 0.0
     if share <= _LITTLE:

@@ -1,4 +1,4 @@
-"""What is asked of an evaluation, and what is recorded of its machine and versions."""
+"""The options of an evaluation, and the recorded environment: machine and versions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from raglift.records.metric import Metric
 
 
-# On what a run was made: the machine, and the versions of what decides its figures.
+# The environment of a run: the machine, and the versions of the packages that affect its figures.
 
 
 _VERSIONED = (
@@ -82,7 +82,7 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-# The settings of `evaluate()`: their defaults, and what they are checked for.
+# The settings of `evaluate()`: their defaults and validation.
 
 
 DEFAULT_KS = (1, 3, 5, 10)
@@ -165,7 +165,7 @@ def positive(name: str, value: object) -> int:
     return int(value)
 
 
-# What was asked of a system, and where, as a run remembers it.
+# The recorded settings of a run.
 
 
 def spec_of(dataset: Dataset, config: Config, depth: int) -> dict[str, Any]:

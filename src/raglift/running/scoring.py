@@ -1,4 +1,4 @@
-"""`rescore()`: a run scored again, without asking the system again."""
+"""`rescore()`: score a run again without running the system again."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def checked_rule(match: str | MatchRule, profile: str) -> MatchRule:
     return match if isinstance(match, MatchRule) else MatchRule.for_profile(profile, match)
 
 
-# `rescore()`: a run scored again, without asking the system again.
+# `rescore()`: score a run again without running the system again.
 
 
 def rescore(
@@ -126,8 +126,8 @@ def rescore(
         profile: whose metric conventions: "default", "tutorial", "autorag", "trec", "llamaindex" or "ragas"; by
             default the evaluation's own.
         labels: other labels of the same queries, by id and text. A query of the run that they lack is unlabelled, one
-            that only they have is ignored, and a note counts both. What is known of all chunks of the index was looked
-            up for the old labels, so `loss` then says "not known".
+            that only they have is ignored, and a note counts both. The chunks that overlap passages were looked up for
+            the old labels, so `failure_analysis` then says "not known".
 
     Raises:
         ConfigurationError: an argument that cannot be used; labels of other queries.

@@ -40,7 +40,7 @@ def load_system(given: Any, mapping: str | os.PathLike[str] | None = None) -> An
         mapping: the file that says what is sent to an HTTP service, and where its hits are in the answer.
 
     Raises:
-        ConfigurationError: the reference leads nowhere, the function that makes the system failed, or a mapping is
+        ConfigurationError: the reference cannot be resolved, the function that makes the system failed, or a mapping is
             given for what is no HTTP service.
         MappingError: the mapping is not described as it must be; every fault is listed.
         MissingKey: an environment variable that the mapping names is not set.

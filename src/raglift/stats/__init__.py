@@ -1,4 +1,4 @@
-"""Paired tests, intervals, multiple comparisons and power. Knows no metric."""
+"""Paired tests, intervals, multiple comparisons and power, independent of metrics."""
 
 import lazy_loader
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-# What the statistics accept: checked in one place, so that all functions refuse alike.
+# Validation of the inputs of statistics, shared so that all functions raise the same errors.
 
 
 CONFIDENCE = 0.95
@@ -27,7 +27,7 @@ def checked_integer(name: str, value: object, *, least: int) -> int:
     """Return an integer that is at least `least`.
 
     Raises:
-        ConfigurationError: it is no integer, or smaller.
+        ConfigurationError: it is not an integer, or smaller.
     """
     try:
         found = operator.index(value)  # type: ignore[arg-type]
@@ -116,7 +116,7 @@ _SKEWNESS_OF = 10
 
 
 class Interval(NamedTuple):
-    """A confidence interval; both bounds are NaN where the values cannot tell."""
+    """A confidence interval; both bounds are NaN if the values cannot tell."""
 
     low: float
     """The lower bound."""

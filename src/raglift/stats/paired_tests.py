@@ -153,7 +153,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     on each other, and never less powerful than Bonferroni's.
 
     Args:
-        p_values: in any order; NaN where there was no test, which counts for nothing and stays NaN.
+        p_values: in any order; NaN if there was no test, which counts for nothing and stays NaN.
 
     Returns:
         The adjusted p-values, in the order given.
@@ -173,7 +173,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     return adjusted
 
 
-# Everything that is said about one paired difference: mean, interval, p-value, wins, effect size, detectable size.
+# The statistics of one paired difference: mean, interval, p-value, wins, effect size, minimum detectable effect.
 
 
 FEW_QUERIES = 30
@@ -220,7 +220,7 @@ def paired_difference(
     """Describe the differences between two systems on the same queries.
 
     Args:
-        differences: one number per query, as NDCG after minus before; NaN where a query has none, which is left out.
+        differences: one number per query, as NDCG after minus before; NaN if a query has none, which is left out.
         seed: draws the signs of the permutation test: an integer of at least 0.
         confidence: how often such intervals hold the true mean.
         resamples: how many assignments of signs are drawn where there are too many to try all.
@@ -238,7 +238,7 @@ def paired_differences(
     """Describe each column of differences, as `paired_difference` does it for that column alone.
 
     Args:
-        matrix: queries × columns, as metrics, systems or both; NaN where a query has no difference.
+        matrix: queries × columns, as metrics, systems or both; NaN if a query has no difference.
         seed: draws the signs of the permutation tests, the same for all columns: an integer of at least 0.
         confidence: how often such intervals hold the true mean.
         resamples: how many assignments of signs are drawn where there are too many to try all.

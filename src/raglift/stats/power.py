@@ -1,4 +1,4 @@
-"""How small a difference a number of queries can show."""
+"""The minimum detectable effect of a number of queries."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def minimum_detectable_effect_of(standard_deviation: float, n: int, power: float
         alpha: the chance of finding a difference where there is none.
 
     Returns:
-        The difference, in the metric's unit. NaN where it cannot be told: fewer than 2 queries, or a standard deviation
-        that is 0 or NaN (queries that all differ by the same amount do not say how much others would vary).
+        The difference, in the metric's unit. NaN if it is unknown: fewer than 2 queries, or a standard deviation that
+        is 0 or NaN (queries that all differ by the same amount do not say how much others would vary).
 
     Raises:
         ConfigurationError: a negative standard deviation or n, or a power or alpha that is not between 0 and 1, or a

@@ -1,8 +1,8 @@
-"""The forms in which records are saved, as pydantic checks them: strictly, so that `"1"` and `true` are no numbers.
+"""The saved forms of records, validated strictly by pydantic: `"1"` and `true` are not accepted as numbers.
 
 A record is saved as an object of its own fields: `Saved` reads it by the types and defaults of its dataclass, so that a
 record is written down once. What is saved otherwise has a model here: the header, `run.json`, and a line of the traces.
-`run.json` and its spec may have fields that no model lists: what a later raglift adds is no damage.
+`run.json` and its spec may have fields that no model lists: what a later raglift adds is not damage.
 """
 
 from __future__ import annotations
@@ -57,19 +57,19 @@ def _number(value: Any) -> float:
 
 
 def is_place(value: Any) -> bool:
-    """Whether a value can be saved as a place in a text."""
+    """Whether a value can be saved as a location in a text."""
     return type(value) is int and abs(value) < _MOST
 
 
 def whole(place: Any) -> Any:
-    """Return a place in a document, 10.0 as 10; None for a number that is none."""
+    """Return a location in a document, 10.0 as 10; None for a number that is none."""
     if not isinstance(place, float):
         return place
     return int(place) if place.is_integer() else None
 
 
 def of_older(line: Any) -> Any:
-    """Return a chunk's line as it is written now: an older raglift kept a system's numbers for ids and places."""
+    """Return a chunk's line as it is written now: an older raglift kept a system's numbers for ids and locations."""
     if not isinstance(line, dict):
         return line
     ids = {name: str(line[name]) for name in ("id", "doc_id") if type(line.get(name)) in (int, float)}

@@ -1,4 +1,4 @@
-"""JSON and JSON Lines on disk: whatever a framework put into a record is written, and a damaged line is named."""
+"""JSON and JSON Lines on disk: any metadata of a framework is written, and a damaged line is reported by its number."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from raglift.records.metric import Metric
 
 
-# Evaluations on disk: plain files in one folder, never a pickle. run.json what was asked and measured: spec, stages,
-# notes, versions, dataset hash; the format's version queries.jsonl the queries with their labels, as they were
-# resolved chunks.jsonl each distinct chunk that was returned or that touches a passage, once traces.jsonl one line a
-# query: for each stage the hits (chunk number, score) and seconds, or the error scores.parquet one row a query, stage
-# and metric
+# Evaluations on disk: plain files in one folder, never a pickle.
+#
+# run.json: the settings and results: spec, stages, notes, versions, dataset hash, and the format's version
+# queries.jsonl: the queries with their resolved labels
+# chunks.jsonl: each distinct chunk that was returned or that overlaps a passage, once
+# traces.jsonl: one line per query: for each stage the hits (chunk number, score) and seconds, or the error
+# scores.parquet: one row per query, stage and metric
 
 
 FORMAT = 1
@@ -66,7 +68,7 @@ def _utf8(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-# JSON and JSON Lines on disk: whatever a framework put into a record is written, and a damaged line is named.
+# JSON and JSON Lines on disk: any metadata of a framework is written, and a damaged line is reported by its number.
 
 
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""An evaluation from a folder, checked."""
+"""Loading an evaluation from a folder, with validation."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def read_evaluation(folder: str | Path) -> EvaluationRecord:
 
 
 def _no_run(source: Path) -> str:
-    """Return why a path is no saved evaluation."""
+    """Return why a path is not a saved evaluation."""
     if not is_there(source):
         return f"{source}: found nothing there; expected the folder of a saved evaluation: check the path"
     found = f"a folder without {RUN}" if is_folder(source) else "a file"
@@ -115,8 +115,8 @@ def _read_scores(
         _check_size(path, len(query_ids) * len(stages) * len(metrics))
         keys = score_keys(query_ids, stages, metrics)
         names = list(keys.columns)
-        # As numbers of a dictionary, texts that are equal take no room of their own. What pandas wrote about its own
-        # types is not looked at: it is as untrusted as the rest
+        # Dictionary-encoded, equal texts are stored once. Pandas' type metadata is ignored: it is as untrusted as the
+        # rest
         table = parquet.read_table(path, columns=[*names, "value"], partitioning=None, read_dictionary=names)
         table.validate(full=True)  # a damaged file may hold texts that are no UTF-8
         frame = table.to_pandas(ignore_metadata=True)
@@ -154,7 +154,7 @@ def _evaluation(
     metrics = tuple(read_metric(metric, header.own_metrics) for metric in header.metrics)
     inventory = None if header.inventory is None else _inventory(header.inventory, chunks, queries)
     return EvaluationRecord(
-        # the spec as it stands, with what a later raglift has added to it
+        # the spec unchanged, with what a later raglift has added to it
         run=Run(header.stages, traces, head["spec"], header.run_notes, inventory, header.cost),
         dataset=Dataset(queries, name=header.dataset),
         scores=_read_scores(source / SCORES, tuple(query.id for query in queries), names, metrics),

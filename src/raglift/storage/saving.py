@@ -1,4 +1,4 @@
-"""An evaluation to a folder, all of it or nothing."""
+"""Saving an evaluation to a folder, atomically."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class _Chunks:
 
 
 def _readable(chunk: dict[str, Any]) -> dict[str, Any]:
-    """Return a chunk as it can be read back: a system's own chunks may hold numbers for ids, or places of no text."""
+    """Return a chunk as it can be read back: a system's own chunks may hold numbers for ids, or invalid positions."""
     for name in ("id", "doc_id", "text"):
         if chunk[name] is not None:
             chunk[name] = str(chunk[name])

@@ -1,4 +1,4 @@
-"""Many systems over one dataset."""
+"""Sweeps: many systems over one dataset."""
 
 import lazy_loader
 

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 _HEAD, _NAME, _CELL, _GAP = 26.0, 18.0, 34.0, 6.0
-"""The room for the name of a block, for that of a row, for a row's cells, and below them, in pixels."""
+"""The heights of a block's name, a row's name, a row's cells, and the space below them, in pixels."""
 _DARK = 0.45
 """Up to this share of the colour scale white letters stand out more, above it black ones: always by over 4 to 1."""
 _CUT, _BEST = "✂", "★"
 _UPRIGHT = 44
-"""So many letters have room beside each other above the columns; more are turned."""
+"""The number of letters that fit next to each other above the columns; longer labels are rotated."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class _Square:
     row: str
     column: str
     value: float
-    """NaN where it failed."""
+    """NaN if it failed."""
 
 
 def varying(cells: Iterable[Mapping[str, str]]) -> list[str]:
@@ -55,7 +55,7 @@ def varying(cells: Iterable[Mapping[str, str]]) -> list[str]:
 
 
 def alike_of(names: Iterable[str]) -> str:
-    """Return what all of several names begin with, up to a colon: `recursive:`; empty where there is nothing."""
+    """Return what all of several names begin with, up to a colon: `recursive:`; empty if there is nothing."""
     first, *others = dict.fromkeys(names)
     alike = first[: first.rfind(":") + 1]
     return alike if others and all(name.startswith(alike) for name in others) else ""
@@ -124,7 +124,7 @@ def _called(part: str, value: str | None) -> str:
 def _laid_out(
     squares: Sequence[_Square], metric: Metric, best: CellResult | None, share: Any
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], float]:
-    """Return the cells and the names with their places in pixels, and the height of all."""
+    """Return the cells and the names with their locations in pixels, and the height of all."""
     marks: list[dict[str, Any]] = []
     names: list[dict[str, Any]] = []
     top = 0.0
@@ -168,7 +168,7 @@ def _names(names: Sequence[dict[str, Any]], style: str, down: Any) -> Any:
 
 
 def _across(columns: Sequence[str], part: str) -> Any:
-    """Return the columns; what their names begin with alike stands once, in the title."""
+    """Return the columns; what their names begin with alike is once, in the title."""
     alt = altair()
     alike = alike_of(columns)
     letters = sum(len(column) - len(alike) + 2 for column in columns)
@@ -205,13 +205,13 @@ class SweepPlots:
     ) -> alt.LayerChart:
         """Return the cells' means as a map, a block for each combination of the other parts.
 
-        ★ marks the best cell, ✂ those whose embedding model reads some chunks only in part, and – those that failed.
+        ★ marks the best cell, ✂ those whose embedding model truncates some chunks, and – those that failed.
 
         Args:
             metric: what to look at, after the last stage; by default the primary metric.
             x: the part that differs from left to right: `chunker`, `embedding`, `retriever`, `reranker` or `system`.
             y: the part that differs from row to row.
-            include_truncated: ★ may also mark a cell whose embedding model reads some chunks only in part.
+            include_truncated: ★ may also mark a cell whose embedding model truncates some chunks.
 
         Raises:
             ConfigurationError: no such part, twice the same, a metric that was not scored, or no finished cell.
@@ -228,7 +228,7 @@ class SweepPlots:
 
         Args:
             metric: what to look at; by default the primary metric.
-            include_truncated: also show cells whose embedding model reads some chunks only in part.
+            include_truncated: also show cells whose embedding model truncates some chunks.
 
         Raises:
             ConfigurationError: the metric was not scored, or fewer than two cells are left.
@@ -243,7 +243,7 @@ class SweepPlots:
         Args:
             metric: what to look at; by default the primary metric.
             baseline: the name or key of a cell; by default the first measured.
-            include_truncated: also show cells whose embedding model reads some chunks only in part.
+            include_truncated: also show cells whose embedding model truncates some chunks.
 
         Raises:
             ConfigurationError: the metric was not scored, no such cell, or fewer than two cells are left.
@@ -264,7 +264,7 @@ class SweepPlots:
             quality: more is better; by default the primary metric.
             cost: less is better: one of those of `Comparison.pareto`.
             known: costs that you know, by name, then by the cell's name.
-            include_truncated: also show cells whose embedding model reads some chunks only in part.
+            include_truncated: also show cells whose embedding model truncates some chunks.
 
         Raises:
             ConfigurationError: a cost that does not exist, or that is known of no cell; or fewer than two cells.

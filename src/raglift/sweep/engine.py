@@ -1,4 +1,4 @@
-"""Plan, run, stop and go on with sweeps."""
+"""Plan, run, stop and resume sweeps."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from raglift.sweep.specification.record import Sweep
 
 
-# What is finished of a sweep, read from its folder.
+# The finished cells of a sweep, read from its folder.
 
 
 def read_result(folder: SweepFolder, dataset: Dataset | None = None) -> SweepResult:
@@ -108,7 +108,7 @@ def _with_primary(folder: SweepFolder, result: CellResult, primary: Metric) -> C
     return CellResult(result.cell, error=f"{place}: found no {primary}; expected it scored; {measure_again(place)}")
 
 
-# Runs a sweep: shared work once, and each cell kept as soon as it is finished.
+# Runs a sweep: shared work once, and each cell saved as soon as it is finished.
 
 
 _EVALUATIONS_AT_HAND = 32
@@ -119,7 +119,7 @@ class Engine:
     """One sweep on its way.
 
     Work goes through four phases, each for all cells: embed, retrieve, score pairs, and measure the cells that rerank.
-    A part that fails takes with it the cells that need it; the rest go on.
+    A part that fails takes with it the cells that need it; the rest continue.
     """
 
     parts: Parts
@@ -346,7 +346,7 @@ class Engine:
         self.folder.set_failures(self._failures)
 
 
-# Plan, run, stop and go on with sweeps.
+# Plan, run, stop and resume sweeps.
 
 
 EngineName = Literal["local", "ray"]
@@ -385,13 +385,13 @@ def run_sweep(
 ) -> SweepResult:
     """Measure every cell of a sweep, each distinct piece of work once.
 
-    Finished cells are kept in the folder and finished batches in the cache, so that a sweep stopped or killed
-    goes on from there with `resume=True`, to the same rankings and scores.
+    Finished cells are saved in the folder and finished batches are cached, so that a sweep stopped or killed resumes
+    with `resume=True`, to the same rankings and scores.
 
     Args:
         sweep: what is to be measured.
         folder: where what is finished is kept; new, or that of the same sweep with `resume`.
-        resume: go on with a sweep that was stopped; cells that failed are tried again.
+        resume: resume a sweep that was stopped; cells that failed are tried again.
         engine: `local`, or `ray` to send models' batches and cells to a Ray cluster.
         address: of the Ray cluster; by default the one that Ray finds, else one that is started here.
         progress: whether to show progress; None decides by the terminal.

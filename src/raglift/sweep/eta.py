@@ -1,4 +1,4 @@
-"""The steps of a sweep, as its progress counts them."""
+"""Progress of a sweep, in steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from raglift.sweep.planning import Plan
 
 
-# How far a sweep is, and how long the rest will take.
+# Progress and estimated remaining time of a sweep.
 
 
 _USUAL_RATES = {"chunks": 80.0, "queries": 80.0, "rankings": 1.0, "pairs": 150.0, "cells": 2.0}
@@ -31,7 +31,7 @@ class Step:
     unit: str
     """What is counted: `chunks`, `queries`, `rankings`, `pairs` or `cells`."""
     total: int
-    """How many units there are; at most, where it is not known yet."""
+    """How many units there are; at most, if it is not known yet."""
     done: int = 0
     seconds: float = 0.0
     """How long the units that are done took."""
@@ -137,7 +137,7 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
-# The steps of a sweep, as its progress counts them.
+# Progress of a sweep, in steps.
 
 
 ASKING_LABEL = "ask systems on the cluster"

@@ -1,4 +1,4 @@
-"""A sweep's folder: what is finished, and whose turn it is."""
+"""A sweep's folder: the finished cells, and the lock."""
 
 from __future__ import annotations
 
@@ -78,11 +78,16 @@ def hold(path: Path) -> Iterator[None]:
         os.close(file)
 
 
-# A sweep on disk: what is finished, so that a stopped sweep goes on from there. sweep.json what is swept over, and a
-# hash of it and of the dataset cells/KEY/ one finished cell: a saved evaluation retrieved/KEY/ retrieval that only
-# cells with a reranker use: a saved evaluation without one failures.json for each cell that failed, why billed.json
-# for each embedding model of a provider, how many tokens it has billed sweep.lock held by the process that is working
-# on the sweep A folder appears under its name only when all of it is written, so whatever is there is whole.
+# A sweep on disk: the finished cells, from which a stopped sweep resumes.
+#
+# sweep.json: the specification, and a hash of it and of the dataset
+# cells/KEY/: one finished cell, a saved evaluation
+# retrieved/KEY/: retrieval that only cells with a reranker use, a saved evaluation without one
+# failures.json: the error of each failed cell
+# billed.json: the billed tokens of each provider's embedding model
+# sweep.lock: held by the process that is working on the sweep
+#
+# A folder gets its name only when it is complete, so existing folders are always complete.
 
 
 FORMAT = 1
@@ -116,12 +121,12 @@ class SweepFolder:
     @classmethod
     @contextmanager
     def begin(cls, path: Path, head: Mapping[str, Any], *, resume: bool) -> Iterator[SweepFolder]:
-        """Begin a sweep in a new folder, or go on with one that was stopped; the folder is held until the block ends.
+        """Begin a sweep in a new folder, or resume a stopped one; the folder is held until the block ends.
 
         Args:
             path: where.
             head: what is swept over, JSON-able; its `hash` must be that of the sweep that was stopped.
-            resume: go on with what is there.
+            resume: resume from the existing folder.
 
         Raises:
             ConfigurationError: the folder holds a sweep and `resume` is false, or another sweep.

@@ -1,4 +1,4 @@
-"""A sweep from a YAML file: read strictly, every fault listed with its line."""
+"""Loading a sweep from a YAML file: read strictly, with every fault listed with its line."""
 
 from __future__ import annotations
 

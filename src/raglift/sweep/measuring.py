@@ -1,4 +1,4 @@
-"""One cell of a sweep measured, and the parts that cells share."""
+"""Measuring one cell of a sweep, and the parts that cells share."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from raglift.sweep.specification.record import Sweep
 
 
-# What cells share: chunks, models, indexes and rankings, each made once.
+# Shared by cells: chunks, models, indexes and rankings, each computed once.
 
 
 def source_of(cell: Cell) -> Cell:
@@ -201,7 +201,7 @@ class Parts:
         return HybridRetriever(parts, source.retriever.weights, constant=source.retriever.constant)
 
     def read_in_part(self, source: Cell) -> int:
-        """Return how many distinct chunks the cell's embedding model reads only the beginning of, as far as known."""
+        """Return how many distinct chunks the cell's embedding model truncates, as far as known."""
         dense = [part for part in (*parts_of(source), source) if part.retriever == RetrieverSpec("dense")]
         return sum(self.retriever(part).index.read_in_part or 0 for part in dense)
 
@@ -279,7 +279,7 @@ def ask_system(parts: Parts, cell: Cell) -> Outcome:
 
 
 def _bare(dataset: Dataset) -> Dataset:
-    """Return what stands for a dataset in what is sent: whoever gets it has the dataset."""
+    """Return the identity of a dataset in what is sent: whoever gets it has the dataset."""
     return Dataset((), (), dataset.name)
 
 
@@ -289,7 +289,7 @@ def ask_elsewhere(sweep: Sweep, dataset: Dataset, cell: Cell) -> Outcome:
 
 
 def lost(error: Exception) -> Outcome:
-    """Return what became of a cell whose worker was lost each time that it was tried."""
+    """Return the outcome of a cell whose worker was lost each time that it was tried."""
     return Outcome(error=describe_error(error))
 
 

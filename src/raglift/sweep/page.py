@@ -1,4 +1,4 @@
-"""A sweep in short: the best cells, whether their lead is real, and what to beware of."""
+"""Summary of a sweep: the best cells, whether their difference is significant, and warnings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from raglift.sweep.records import CellResult, SweepResultRecord
 
 
-# The page of a sweep: every cell, best first, what it costs, and the queries of the cells that matter.
+# The page of a sweep: every cell, best first, its costs, and the queries of selected cells.
 
 
 _MOST_SHOWN = 6
@@ -108,7 +108,7 @@ def sweep_document(result: SweepResultRecord, *, baseline: str | None = None, in
 
 
 def _one_cell(result: SweepResultRecord) -> Page:
-    """Return the page of the only cell that is measured, with what became of the others."""
+    """Return the page of the only cell that is measured, with the outcome of the others."""
     (entry,) = result.finished
     assert entry.evaluation is not None  # noqa: S101 — that is what finished means
     page = evaluation_document(entry.evaluation, primary=result.primary, seed=result.seed)
@@ -232,7 +232,7 @@ def _map_sections(result: SweepResultRecord, *, include_truncated: bool) -> list
 
 
 def failed_sections(result: SweepResultRecord) -> list[Section]:
-    """Return the cells that failed, by reason; nothing where none did."""
+    """Return the cells that failed, by reason; nothing if none did."""
     rows = []
     for reason, names in failed_by_reason(result).items():
         more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
@@ -245,7 +245,7 @@ def failed_sections(result: SweepResultRecord) -> list[Section]:
     return [Section("What failed", (), (table,))]
 
 
-# A sweep in short: the best cells, whether their lead is real, and what to beware of.
+# Summary of a sweep: the best cells, whether their difference is significant, and warnings.
 
 
 _SHOWN = 10
@@ -266,7 +266,7 @@ def sweep_summary(result: SweepResultRecord, *, include_truncated: bool = False)
 
     Args:
         result: what a sweep found.
-        include_truncated: also compare cells whose embedding model reads some chunks only in part.
+        include_truncated: also compare cells whose embedding model truncates some chunks.
     """
     comparison = _compared(result, include_truncated=include_truncated)
     table = _without_emphasis(result_table(result))
@@ -294,7 +294,7 @@ def sweep_summary(result: SweepResultRecord, *, include_truncated: bool = False)
 
 
 def _compared(result: SweepResultRecord, *, include_truncated: bool) -> Comparison | None:
-    """Return the comparison of the cells; None where too few can be compared."""
+    """Return the comparison of the cells; None if too few can be compared."""
     for hold_out in (True, False) if len(result.finished) > _FEW_CELLS else (False,):
         try:
             return result.compare(hold_out=hold_out, include_truncated=include_truncated)

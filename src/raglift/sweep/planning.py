@@ -1,4 +1,4 @@
-"""What a sweep will do, counted before it is done."""
+"""The plan of a sweep: its work, counted before it is run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class EmbeddingPlan:
     texts: int = 0
     """Distinct texts of all chunkings that it embeds."""
     missing: int | None = None
-    """How many of them the cache lacks; None where it cannot be told without fetching the model."""
+    """How many of them the cache lacks; None if it is unknown without fetching the model."""
     queries: int = 0
     """Distinct queries."""
     missing_queries: int | None = None
@@ -60,7 +60,7 @@ class RerankingPlan:
     is_exact: bool = False
     """Whether these are the pairs; else they are at most so many, because the candidates are not known yet."""
     missing: int | None = None
-    """How many of them the cache lacks; None where it cannot be told yet."""
+    """How many of them the cache lacks; None if it is unknown yet."""
     error: str | None = None
 
 

@@ -1,4 +1,4 @@
-"""Ray: batches and cells as tasks on a cluster; whatever is lost with a worker is done again."""
+"""Ray: batches and cells as tasks on a cluster; work that is lost with a worker is repeated."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RayWorkers:
 
     Args:
         address: of a running cluster, as `auto` for this machine's or `ray://host:10001`; None for that of
-            `RAY_ADDRESS`, else for one that is started here, reached by this machine alone.
+            `RAY_ADDRESS`, else for one that is started here, reachable only from this machine.
 
     Raises:
         MissingDependency: Ray is not installed.

@@ -1,4 +1,4 @@
-"""What a sweep found, as plain records."""
+"""Results of a sweep, as plain records."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ _FEWEST = 2
 
 @dataclass(frozen=True, eq=False)
 class CellResult:
-    """What became of one cell."""
+    """The outcome of one cell."""
 
     cell: Cell
     """The system."""
     evaluation: Evaluation | None = None
-    """How it did; None where it failed, or was not come to."""
+    """How it did; None if it failed, or was not come to."""
     error: str | None = None
     """Why it failed."""
     read_in_part: int = 0
-    """How many distinct chunks are longer than its embedding model reads, and were embedded by their beginning."""
+    """How many distinct chunks exceed its embedding model's limit, and were truncated."""
     models: Mapping[str, str] = field(default_factory=dict)
     """For each model that it names, which one that was: its identity when the cell was measured."""
 
     def value(self, metric: Metric) -> float:
-        """Return the mean of a metric after the last stage; NaN where the cell failed."""
+        """Return the mean of a metric after the last stage; NaN if the cell failed."""
         return float("nan") if self.evaluation is None else self.evaluation.scores.mean(self.evaluation.after, metric)
 
 
@@ -85,7 +85,7 @@ class SweepResultRecord:
         """Return the cell with the highest mean of the primary metric; None when no cell can be it.
 
         Args:
-            include_truncated: also consider cells whose embedding model reads some chunks only in part.
+            include_truncated: also consider cells whose embedding model truncates some chunks.
         """
         known = (result for result in self.ranked if not math.isnan(result.value(self.primary)))
         return next((result for result in known if include_truncated or not result.read_in_part), None)
@@ -98,7 +98,7 @@ class SweepResultRecord:
 
     @property
     def mixed_models(self) -> Mapping[str, tuple[str, ...]]:
-        """For each name that stood for more than one model while the sweep was stopped and gone on with: which."""
+        """For each name that was for more than one model while the sweep was stopped and gone on with: which."""
         found: dict[str, dict[str, None]] = {}
         for result in self.finished:
             for name, identity in result.models.items():
@@ -131,7 +131,7 @@ class SweepResultRecord:
         Args:
             baseline: the name or key of the cell that the others are compared with; by default the first measured.
             hold_out: pick the best on one half of the queries, and measure it on the other.
-            include_truncated: also compare cells whose embedding model reads some chunks only in part.
+            include_truncated: also compare cells whose embedding model truncates some chunks.
 
         Raises:
             ConfigurationError: fewer than two cells are left to compare, or the baseline is none of them.
@@ -146,14 +146,14 @@ class SweepResultRecord:
         known: Mapping[str, Mapping[str, float]] | None = None,
         include_truncated: bool = False,
     ) -> Tradeoff:
-        """Return cost beside quality, and the cells that no other beats in all: see `Comparison.pareto`.
+        """Return cost against quality, and the cells that no other beats in all: see `Comparison.pareto`.
 
         Args:
             quality: more is better; by default the primary metric.
             costs: less is better; by default latency (where the sweep has `latency`) and context tokens (where they are
                 among its metrics).
             known: costs that you know, by name, then by the cell's name.
-            include_truncated: also take cells whose embedding model reads some chunks only in part.
+            include_truncated: also take cells whose embedding model truncates some chunks.
 
         Raises:
             ConfigurationError: a cost that does not exist, or that is known of no cell; or fewer than two cells.
@@ -161,7 +161,7 @@ class SweepResultRecord:
         return self.compare(include_truncated=include_truncated).pareto(quality, costs, known=known)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a cell, metric and depth: parts, before, after, lift, n, chunks read in part, error."""
+        """Return one row per cell, metric and depth: parts, before, after, lift, n, truncated chunks, error."""
         import pandas as pd
 
         rows: list[dict[str, object]] = []
@@ -197,7 +197,7 @@ def compare_cells(
         called: what to call cells, by their names; others keep theirs.
         baseline: the name or key of the cell that the others are compared with; by default the first measured.
         hold_out: pick the best on one half of the queries, and measure it on the other.
-        include_truncated: also compare cells whose embedding model reads some chunks only in part.
+        include_truncated: also compare cells whose embedding model truncates some chunks.
 
     Raises:
         ConfigurationError: fewer than two cells are left to compare, or the baseline is none of them.

@@ -1,4 +1,4 @@
-"""What a sweep found, as users get it."""
+"""The public result of a sweep."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class SweepResult(Presentable, SweepResultRecord):
         Args:
             path: the file.
             baseline: the name or key of the cell that the others are compared with; by default the first measured.
-            include_truncated: also compare cells whose embedding model reads some chunks only in part.
+            include_truncated: also compare cells whose embedding model truncates some chunks.
             overwrite: replace a report that is already there; any other file is never replaced.
 
         Returns:
@@ -67,9 +67,9 @@ class SweepResult(Presentable, SweepResultRecord):
         )
 
     def to_markdown(self, *, include_truncated: bool = False) -> str:
-        """Return the sweep in short as GitHub's Markdown, for a pull request.
+        """Return a summary of the sweep as GitHub's Markdown, for a pull request.
 
         Args:
-            include_truncated: also call a cell the best whose embedding model reads some chunks only in part.
+            include_truncated: also call a cell the best whose embedding model truncates some chunks.
         """
         return markdown_of(sweep_summary(self, include_truncated=include_truncated))

@@ -52,12 +52,12 @@ def print_plan(plan: Plan, console: Console) -> None:
 
 
 def print_result(result: SweepResultRecord, console: Console, *, include_truncated: bool = False) -> None:
-    """Print the cells of a sweep, best first, then what failed and what to beware of.
+    """Print the cells of a sweep, best first, then what failed and warnings.
 
     Args:
         result: what a sweep found.
         console: where.
-        include_truncated: also call a cell the best whose embedding model reads some chunks only in part.
+        include_truncated: also call a cell the best whose embedding model truncates some chunks.
     """
     write(console, result_parts(result, include_truncated=include_truncated), wrap=False)
 
@@ -206,18 +206,18 @@ def _number(value: float) -> str:
 
 
 def _p50(evaluation: Evaluation) -> float | None:
-    """Return the median seconds of one query through all stages; None where it was not measured."""
+    """Return the median seconds of one query through all stages; None if it was not measured."""
     cost = evaluation.run.cost
     return None if cost is None or cost.whole is None else cost.whole.p50
 
 
 def result_foot(result: SweepResultRecord, *, include_truncated: bool = False, held_out: bool = False) -> Iterator[str]:
-    """Yield the best cell, what was billed, what failed, and what to beware of.
+    """Yield the best cell, what was billed, what failed, and warnings.
 
     Args:
         result: what a sweep found.
-        include_truncated: also call a cell the best whose embedding model reads some chunks only in part.
-        held_out: the best was measured on queries that had no part in the choice, beside this.
+        include_truncated: also call a cell the best whose embedding model truncates some chunks.
+        held_out: the best was measured on queries that had no part in the choice, next to this.
     """
     yield from _best(result, include_truncated=include_truncated, held_out=held_out)
     for model, tokens in result.billed.items():
@@ -250,7 +250,7 @@ def result_foot(result: SweepResultRecord, *, include_truncated: bool = False, h
 
 
 def _best(result: SweepResultRecord, *, include_truncated: bool, held_out: bool) -> Iterator[str]:
-    """Name the best cell, and say what to beware of."""
+    """Name the best cell, and print warnings."""
     cut = [entry for entry in result.finished if entry.read_in_part]
     best = result.best(include_truncated=include_truncated)
     chosen_from = len(result.finished) if include_truncated else len(result.finished) - len(cut)
@@ -278,7 +278,7 @@ def _best(result: SweepResultRecord, *, include_truncated: bool, held_out: bool)
 
 
 def changed_models(result: SweepResultRecord) -> list[str]:
-    """Warn of names that stood for more than one model while the sweep was stopped and gone on with."""
+    """Warn of names that was for more than one model while the sweep was stopped and gone on with."""
     return [
         f"{name} changed while the sweep was stopped, so its cells cannot be compared: {' and '.join(identities)}; "
         "sweep again into another folder"

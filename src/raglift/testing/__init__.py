@@ -1,4 +1,4 @@
-"""Test doubles that users may use too."""
+"""Test doubles for users."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""A small OpenAI-compatible server on this machine, which can have a bad day by script."""
+"""A small OpenAI-compatible server on this machine, with scripted failures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 
-# What `/v1/chat/completions` answers: one reply, or the same in pieces.
+# Answers of `/v1/chat/completions`: one reply, whole or streamed.
 
 
 Json = Mapping[str, Any]
@@ -162,7 +162,7 @@ def _of_type(schema: Json, root: Json) -> Any:
     return {"boolean": False, "null": None}[kind]
 
 
-# A small OpenAI-compatible server on this machine, which can have a bad day by script.
+# A small OpenAI-compatible server on this machine, with scripted failures.
 
 
 _CHAT = "/v1/chat/completions"
@@ -224,10 +224,10 @@ Replies = Callable[[Sequence[Json], Json | None], str | Json | Answer]
 class OpenAIServer:
     """A server on 127.0.0.1 that speaks `/v1/embeddings` and `/v1/chat/completions`, streams too; a context manager.
 
-    A text's vector counts its words, hashed into the dimensions: the same text always has the same vector, and texts
+    A text's vector counts its text, hashed into the dimensions: the same text always has the same vector, and texts
     that share words are near each other. A chat is answered by script, else by `replies`, else with the smallest
-    instance of the JSON schema that is asked for, else with a short text. A request's usage is its number of words,
-    or of tokens where these are sent.
+    instance of the JSON schema that is asked for, else with a short text. A request's usage is its number of words, or
+    of tokens where these are sent.
 
     Args:
         key: the API key that is asked for, with 401 for any other; None takes every key.
@@ -256,7 +256,7 @@ class OpenAIServer:
 
     @property
     def base_url(self) -> str:
-        """What `OPENAI_BASE_URL` is set to to reach the server."""
+        """The value of `OPENAI_BASE_URL` for this server."""
         return f"http://127.0.0.1:{self._server.server_port}/v1"
 
     @property

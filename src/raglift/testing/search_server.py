@@ -1,4 +1,4 @@
-"""A small search service on this machine, which can have a bad day by script."""
+"""A small search service on this machine, with scripted failures."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ async def _read(reader: asyncio.StreamReader) -> SearchRequest | None:
 
 
 async def _write(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, given: Any) -> bool:
-    """Send an answer; return whether the connection goes on."""
+    """Send an answer; return whether the connection continues."""
     answer = given if isinstance(given, SearchAnswer) else SearchAnswer(body=given)
     until = time.monotonic() + answer.seconds
     while (left := until - time.monotonic()) > 0:

@@ -1,4 +1,4 @@
-"""Cost beside quality: what is known of each system, and which systems no other beats in all."""
+"""Cost against quality: what is known of each system, and which systems no other beats in all."""
 
 import dataclasses
 import math

@@ -34,7 +34,7 @@ def answers(question: str, passages: str) -> bool:
 
 
 def write(messages: Sequence[Json], schema: Json | None) -> Json:
-    """Answer as a good model would: with a question about a sentence, or with whether its words are there."""
+    """Answer as a good model would: with a question about a sentence, or with whether its text are there."""
     data = data_of(messages)
     if "question" in data:
         return {"answerable": answers(data["question"], data["passages"])}

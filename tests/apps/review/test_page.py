@@ -93,7 +93,7 @@ def press(page: Any, keys: str) -> None:
 
 
 def drag(page: Any, card: int, start: int, end: int) -> None:
-    """Mark characters of a card's text with the mouse; places are in UTF-16 units."""
+    """Mark characters of a card's text with the mouse; locations are in UTF-16 units."""
     find = """([card, start, end]) => {
       const root = document.querySelectorAll('.card .chunk-text')[card];
       root.scrollIntoView({ block: 'center' });

@@ -46,7 +46,7 @@ def records_of(path: Path) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def offline(place: Path, proxy: list[bytes]) -> Iterator[Path]:
-    """W&B set up to keep runs in a folder, with all of its own folders beside it."""
+    """W&B set up to keep runs in a folder, with all of its own folders next to it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WANDB_MODE", "offline")
         for name in ("DIR", "DATA_DIR", "CACHE_DIR", "CONFIG_DIR", "ARTIFACT_DIR"):

@@ -63,7 +63,7 @@ def test_weights_and_the_constant_decide_how_much_a_rank_counts() -> None:
     parts = [[ranking("ab")], [ranking("ba")]]
     assert ids(fuse(parts, (0.3, 0.7))[0]) == "ba"
     assert ids(fuse(parts, (0.7, 0.3))[0]) == "ab"
-    # first once and ninth once against third twice: with a small constant, first places stand out
+    # first once and ninth once against third twice: with a small constant, first locations stand out
     one, other = "axcdefghb", "byzdefgha"
     lists = [[ranking(one.replace("c", "q"))], [ranking(other.replace("z", "q"))]]
     assert ids(fuse(lists, constant=0)[0])[0] == "a"

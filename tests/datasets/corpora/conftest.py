@@ -30,7 +30,7 @@ LABELS = [("The tide comes", "in."), ("The moon", "on."), ("the tide goes", "out
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache folder, and no other place for texts."""
+    """An empty cache folder, and no other location for texts."""
     folder = tmp_path / "cache"
     monkeypatch.setenv("RAGLIFT_CACHE", str(folder))
     monkeypatch.delenv("RAGLIFT_CORPORA", raising=False)

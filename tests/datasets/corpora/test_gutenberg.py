@@ -64,7 +64,7 @@ FOOTERS = {
 @pytest.mark.parametrize("header", HEADERS.values(), ids=HEADERS)
 @pytest.mark.parametrize("footer", FOOTERS.values(), ids=FOOTERS)
 def test_only_the_book_is_left(header: str, footer: str) -> None:
-    # a marked header stands within the first 200 lines and does not hide a field-like line of the book
+    # a marked header is within the first 200 lines and does not hide a field-like line of the book
     book = BOOK if "START" in header or not header else BOOK.replace("Title: a word.", "A word.")
     assert strip_gutenberg(header + book + footer) == book
 

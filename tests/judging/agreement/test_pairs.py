@@ -1,4 +1,4 @@
-"""A model's grades beside people's: the figures against scikit-learn, the intervals against the truth, and reasons."""
+"""A model's grades next to people's: the figures against scikit-learn, the intervals against the truth, and reasons."""
 
 from dataclasses import replace
 

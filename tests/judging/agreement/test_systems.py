@@ -1,4 +1,4 @@
-"""Whether a model's labels rank systems as people's do."""
+"""Whether a model's labels rank systems in the same order as people's."""
 
 from dataclasses import replace
 

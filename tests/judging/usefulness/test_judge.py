@@ -30,7 +30,7 @@ BLOCK = re.compile(r"<<<(\w+) ([0-9a-f]{16})\n(.*?)\n?\2 \1>>>", re.DOTALL)
 
 
 class Judge:
-    """Follows what stands outside of delimiters; else finds useful what shares two words with answer or question."""
+    """Follows what is outside of delimiters; else finds useful what shares two words with answer or question."""
 
     def __call__(self, messages, schema):
         data = {name: text for name, _, text in BLOCK.findall(messages[1]["content"])}

@@ -1,6 +1,6 @@
 """Writes `ragas_values.json`: what ragas itself gives on a few hundred random cases that are labelled by id.
 
-ragas does not install beside raglift, so it runs in an environment of its own, which needs nothing else:
+ragas does not install next to raglift, so it runs in an environment of its own, which needs nothing else:
 
     python3 -m venv ragas-env
     ragas-env/bin/pip install ragas==0.4.3 langchain-community==0.3.31  # later ones lack what ragas 0.4.3 imports

@@ -58,7 +58,7 @@ def qrels_of(facts: Labels) -> dict[str, int]:
 
 
 def run_of(ids: list[str]) -> dict[str, float]:
-    """Strictly descending scores; what comes back again is another document, which nobody judged."""
+    """Strictly descending scores; what comes back again is another document, which were not judged."""
     distinct = [name if name not in ids[:place] else f"again{place}" for place, name in enumerate(ids)]
     return {name: float(len(ids) - place) for place, name in enumerate(distinct)}
 

@@ -1,4 +1,4 @@
-"""Cells of a page's tables: figures, and the bars beside them."""
+"""Cells of a page's tables: figures, and the bars next to them."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def test_what_has_room_is_all_there() -> None:
 def test_hits_that_match_nothing_go_first() -> None:
     left = within(WHOLE, None, size(WHOLE) * 2 // 5)
     ranks = [[hit.rank for hit in view.hits] for view in left.queries[0].views]
-    # The first five of either ranking, also where they stand in the other
+    # The first five of either ranking, also their locations in the other
     assert ranks == [[*range(1, 6), *range(26, 31)]] * 2
     assert left.queries[0].views[0].returned == DEPTH
     (note,) = left.notes

@@ -1,4 +1,4 @@
-"""Metrics under every profile as text, Markdown and HTML: what a reader sees, and that untrusted text is no markup."""
+"""Metrics under every profile as text, Markdown and HTML, with untrusted text escaped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cost beside quality, as text."""
+"""Cost against quality, as text."""
 
 import dataclasses
 import math

@@ -1,4 +1,4 @@
-"""A metric over k in a line of blocks."""
+"""A metric over k as a sparkline of block characters."""
 
 from __future__ import annotations
 

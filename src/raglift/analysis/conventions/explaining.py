@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from raglift.records.labels import Query
 
 
-# When two profiles' values are the same.
+# When two profiles' values count as equal.
 
 
 TOLERANCE = 1e-8
@@ -48,7 +48,7 @@ def same(value: float, default: float) -> bool:
     return bool(np.isclose(value, default, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True))
 
 
-# Which query shows best how profiles differ.
+# Choice of the query that best shows how profiles differ.
 
 
 _NAMED = 3
@@ -100,7 +100,7 @@ def choose_query(
     )
 
 
-# What the reader of several profiles' values should know.
+# Notes for readers of several profiles' values.
 
 
 def notes_of(evaluation: EvaluationRecord, query: Query, stage: str, metrics: Sequence[Metric]) -> tuple[str, ...]:
@@ -135,7 +135,7 @@ def _notes(evaluation: EvaluationRecord, query: Query, stage: str, metrics: Sequ
         )
 
 
-# What makes a profile's value another than the default's: its convention, its match rule, or both.
+# Why a profile's value differs from the default's: its convention, its match rule, or both.
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class Reasons:
         return numbers_of(Counts.of(self.judged[profile], self.query, metric, profile), value)
 
     def why(self, metric: Metric, profile: str, value: float) -> str:
-        """Return the sentences that explain a value that is not the default's; empty where nothing explains it."""
+        """Return the sentences that explain a value that is not the default's; empty if nothing explains it."""
         if math.isnan(value):
             return self._left_out()
         convention = PROFILES[profile].differences.get(metric.name, "") if self._overrides(metric, profile) else ""
@@ -209,7 +209,7 @@ def explain_metrics(
     Everything is computed from what the system returned; it is not asked again.
 
     Args:
-        evaluation: what was measured.
+        evaluation: the evaluation.
         query_id: the id of the query; by default that whose values differ most between profiles.
         metrics: what to look at; by default what was scored.
         stage: the stage; by default the last.

@@ -1,4 +1,4 @@
-"""What `explain_metrics` finds: metrics of one query, and their means, under every profile."""
+"""Results of `explain_metrics`: metrics of one query, and their means, under every profile."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ProfileValue:
     profile: str
     """Its name; `default` for raglift's own."""
     value: float
-    """The query's; NaN where it is left out of the mean."""
+    """The query's; NaN if it is left out of the mean."""
     mean: float
     """Over the queries that count; NaN when none does."""
     n: int
@@ -36,9 +36,9 @@ class ProfileValue:
     mean_agrees: bool
     """Whether the mean is the default's."""
     why: str = ""
-    """The sentences that explain the difference from the default; empty where the value agrees."""
+    """The sentences that explain the difference from the default; empty if the value agrees."""
     numbers: str = ""
-    """How the value comes about: `2 relevant hits / 5 (k)`; empty where it cannot be said in few words."""
+    """How the value comes about: `2 relevant hits / 5 (k)`; empty if it cannot be said in few words."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class RankedHit:
     facts: tuple[tuple[int, State], ...]
     """The facts that it matches, from 1, and what that does to each."""
     only_under: tuple[str, ...] = ()
-    """The profiles under whose match rule alone it is relevant; none where all agree."""
+    """The profiles under whose match rule alone it is relevant; none if all agree."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Choice:
     """Why a query was chosen, where none was asked for."""
 
     metric: Metric | None
-    """Whose values differ most; None where no query has any that differ."""
+    """Whose values differ most; None if no query has any that differ."""
     low: str | None
     """The profile with the lowest value, …"""
     high: str | None
@@ -91,7 +91,7 @@ class Choice:
     lowest: float
     """The lowest value, …"""
     highest: float
-    """… and the highest; NaN where the profile leaves the query out, which counts as 0."""
+    """… and the highest; NaN if the profile leaves the query out, which counts as 0."""
     others: tuple[str, ...]
     """The ids of the next queries in that order."""
     differing: int
@@ -100,7 +100,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class MetricsExplanationRecord:
-    """One query's metrics under every profile, beside the means of all queries."""
+    """One query's metrics under every profile, next to the means of all queries."""
 
     query: Query
     """The query."""
@@ -119,11 +119,11 @@ class MetricsExplanationRecord:
     error: str | None = None
     """Why the query failed, if it did."""
     choice: Choice | None = None
-    """Why this query; None where it was asked for."""
+    """Why this query; None if it was asked for."""
     queries: int = 0
     """How many labelled queries there are."""
     notes: tuple[str, ...] = ()
-    """What the reader should know."""
+    """Notes for the reader."""
     label_sources: LabelSources = PEOPLE
     """Who gave the labels of all queries."""
 
@@ -146,7 +146,7 @@ class MetricsExplanationRecord:
         return found.values[self.profiles.index(profile)]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a metric and profile: the query's value, the mean and its n, and why the value differs."""
+        """Return one row per metric and profile: the query's value, the mean and its n, and why the value differs."""
         import pandas as pd
 
         rows = [

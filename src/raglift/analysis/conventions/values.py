@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from raglift.records.rankings import Hit
 
 
-# How one query's value comes about, in its own numbers: `2 relevant hits / 5 (k)`. What is said is computed here a
-# second time, from counts, and said only where it comes to the value that the profile gave: a wrong figure in an
+# How one query's value is computed, in its own numbers: `2 relevant hits / 5 (k)`. The value is computed a second time
+# here, from counts, and the explanation is shown only if the result equals the profile's value: a wrong number in an
 # explanation is worse than none.
 
 
@@ -51,10 +51,10 @@ Term = tuple[float, int]
 
 
 def numbers_of(counts: Counts, value: float) -> str:
-    """Return how a value comes about under a profile; nothing where few words cannot say it.
+    """Return how a value comes about under a profile; nothing if few words cannot say it.
 
     Args:
-        counts: the query, judged as the profile judges, at the depth of the metric.
+        counts: the query, matched as the profile does, at the depth of the metric.
         value: what the profile computed.
     """
     name = counts.metric.name
@@ -226,7 +226,7 @@ _WAYS: dict[tuple[str, str], Callable[[Counts], Told]] = {
 """What to say of a profile's measure; for one that has no entry the default's is tried."""
 
 
-# What can be counted of one query's ranking: hits, ids, facts and labels, down to a metric's depth.
+# Counts of one query's ranking: hits, ids, facts and labels, down to a metric's depth.
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +240,7 @@ class Counts:
     metric: Metric
     """Whose depth cuts the ranking."""
     profile: str = DEFAULT.name
-    """By whose rule it was judged."""
+    """The match rule that was used."""
 
     @classmethod
     def of(cls, judged: MatchTable, query: int, metric: Metric, profile: str = DEFAULT.name) -> Counts:
@@ -308,7 +308,7 @@ class Counts:
         return sorted(zip(*(column.tolist() for column in columns), strict=True))
 
 
-# What a stage matched, under each profile: by the rule of the run, but for what belongs to the profile.
+# The matches of a stage under each profile: by the run's match rule, except where the profile defines its own.
 
 
 def rule_for(evaluation: EvaluationRecord, profile: str) -> MatchRule:
@@ -327,7 +327,7 @@ def judged_by_profile(evaluation: EvaluationRecord, stage: str, metrics: Iterabl
     """Return what one stage matched under each profile; profiles of one rule share it.
 
     Args:
-        evaluation: what was measured.
+        evaluation: the evaluation.
         stage: one of its stages.
         metrics: what will be computed: what the chunks allow is looked up only where one of them asks for it.
     """
@@ -351,7 +351,7 @@ def judged_by_profile(evaluation: EvaluationRecord, stage: str, metrics: Iterabl
 def values_under(
     evaluation: EvaluationRecord, stage: str, judged: MatchTable, metrics: Sequence[Metric], profile: str
 ) -> NDArray[np.float64]:
-    """Return an array of shape (metrics, queries), as `score` makes it; NaN where a query is left out of the mean."""
+    """Return an array of shape (metrics, queries), as `score` makes it; NaN if a query is left out of the mean."""
     info = next(info for info in evaluation.run.stages if info.name == stage)
     alone = replace(evaluation.run, stages=(info,))
     values: NDArray[np.float64] = score(alone, evaluation.dataset, [judged], metrics, profile).values[0]
@@ -372,7 +372,7 @@ def ranked_hits(
     """Return the hits of a query, down to the deepest of some metrics, with the facts that each matches.
 
     Args:
-        judged: what the stage matched, for each profile.
+        judged: the stage's matches, for each profile.
         query: the number of the query.
         hits: its hits.
         metrics: what is looked at; one without a number of hits looks at all of them.
@@ -389,7 +389,7 @@ def _relevant(judged: MatchTable, query: int) -> set[int]:
 
 
 def _only_under(relevant: Mapping[str, set[int]], rank: int) -> tuple[str, ...]:
-    """Return the profiles under which the hit is relevant; none where it is so under all, or under none."""
+    """Return the profiles under which the hit is relevant; none if it is so under all, or under none."""
     under = tuple(profile for profile, ranks in relevant.items() if rank in ranks)
     return () if len(under) == len(relevant) else under
 

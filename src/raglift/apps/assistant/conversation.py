@@ -1,4 +1,4 @@
-"""Question after question, until there are no more or somebody leaves."""
+"""The chat loop: one question after another, until the input ends or the user leaves."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from raglift.records.rankings import Hit
 
 
-# Lines of whole words from a text that comes in pieces.
+# Word wrapping for a text that arrives in chunks.
 
 
 _AFTER_SPACE = re.compile(r"(?<=\s)")
@@ -36,7 +36,7 @@ _LONGEST_HELD = 20  # in a script without spaces, pieces must not wait for one
 
 
 class Wrapping:
-    """Breaks a text before the words that a line has no room for, as far as it is known where they end.
+    """Breaks a text before the words that do not fit on the line, as far as their ends are known.
 
     Args:
         width: of a line, in columns, of which a Chinese character takes two.
@@ -64,11 +64,11 @@ class Wrapping:
         return f"\n{word}" if breaks else word
 
 
-# Lines about hits and figures, as the assistant and the walkthrough print them.
+# Lines about hits and scores, as the assistant and the walkthrough print them.
 
 
 _FEWEST_WORDS = 24
-"""Characters of a chunk that are worth a place beside the rest."""
+"""Characters of a chunk that are worth a place next to the rest."""
 
 
 def say(console: Console, text: str, *, wrap: bool = False) -> None:
@@ -95,7 +95,7 @@ def place_of(chunk: Chunk) -> str:
 
 
 def label_lines(query: Query, length: int) -> Iterator[str]:
-    """Yield one line a passage of a question's labels."""
+    """Yield one line per passage of a question's labels."""
     for number, fact in enumerate(query.facts, start=1):
         for alternative, passage in enumerate(fact.passages):
             name = "     or: " if alternative else f"label {number}: "
@@ -103,9 +103,9 @@ def label_lines(query: Query, length: int) -> Iterator[str]:
 
 
 def hit_lines(stage: StageHits, first: StageHits, k: int, width: int) -> Iterator[str]:
-    """Yield a line a hit: rank, the rank it had at first, score, place, words, and which labels it matches.
+    """Yield a line per hit: rank, the rank it had at first, score, location, words, and which labels it matches.
 
-    Where there is no room for words beside the rest, they are a line of their own.
+    Text that does not fit next to the rest gets its own line.
 
     Args:
         stage: whose hits.
@@ -148,7 +148,7 @@ _EXCERPT = 60
 
 
 class View:
-    """Prints turns as they happen; texts come out safe, and whole where the output is no terminal.
+    """Prints turns as they happen; texts come out safe, and whole where the output is not a terminal.
 
     Args:
         console: where to print.
@@ -200,7 +200,7 @@ class View:
         self._print(printable(text) if self._wrapping is None else self._wrapping.add(printable(text)))
 
     def answered(self, turn: Turn) -> None:
-        """Print what stands below an answer: how it ended, and what it cites."""
+        """Print the lines below an answer: how it ended, and what it cites."""
         if turn.answer is None:
             return
         if self._wrapping is not None:
@@ -273,7 +273,7 @@ def _ending(answer: Answer) -> list[str]:
     return lines
 
 
-# Question after question, until there are no more or somebody leaves.
+# The chat loop: one question after another, until the input ends or the user leaves.
 
 
 _LEAVE = ("exit", "quit")
@@ -311,7 +311,7 @@ def converse(
         assistant: who is asked.
         display: where turns are shown.
         read: returns the next line; None when there are no more.
-        at_a_terminal: whether Ctrl-C leads back to the prompt; elsewhere it ends everything.
+        at_a_terminal: whether Ctrl-C returns to the prompt; otherwise it ends the program.
 
     Returns:
         For each question whether it came to what it should.
@@ -340,7 +340,7 @@ def converse(
 
 
 def take_turn(assistant: Assistant, display: Display, question: str, *, stay: bool) -> bool:
-    """Ask one question and show all that comes of it; what fails is shown and is no error.
+    """Ask one question and show all that comes of it; what fails is shown and is not an error.
 
     Args:
         assistant: who is asked.

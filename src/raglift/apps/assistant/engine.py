@@ -1,4 +1,4 @@
-"""The assistant without a screen: search, then answer from what was found."""
+"""The assistant's engine: search, then answer from the hits."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from raglift.records.rankings import Hit, Ranking, Trace
 
 
-# What the assistant returns: one turn a question.
+# The assistant's results: one turn per question.
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Citation:
     """A number in square brackets in an answer, and the chunk it stands for."""
 
     number: int
-    """As it stands in the answer: the passage's number in the prompt, which is its rank after the last stage."""
+    """As in the answer: the passage's number in the prompt, which is its rank after the last stage."""
     hit: Hit
     """The passage that was shown to the model under that number."""
 
@@ -116,7 +116,7 @@ class Turn:
     prompt: FilledPrompt | None = None
     """What the model is told; None without hits."""
     answer: Answer | None = None
-    """None where no model was asked."""
+    """None if no model was asked."""
     error: str | None = None
     """Why the system failed on the question, and in which stage; None when it did not."""
 
@@ -126,7 +126,7 @@ class Turn:
         return text_of(self)
 
 
-# What an answer cites, and whether it says that it does not know.
+# An answer's citations, and whether it says that it does not know.
 
 
 # [1], [1, 3] and [1–3]; as some models write them, [passage 1] and 【1】
@@ -139,7 +139,7 @@ _DOES_NOT_KNOW = re.compile(r"\bi (?:do not|don't|cannot|can't) (?:know|say|tell
 def answer_of(
     model: str, text: str, shown: Sequence[Hit], *, stopped: bool = False, error: str | None = None
 ) -> Answer:
-    """Return an answer with its citations told apart: passages that were shown, and numbers that were not.
+    """Return an answer with its citations split into passages that were shown and other numbers.
 
     Args:
         model: who answered.
@@ -172,7 +172,7 @@ def cited_numbers(text: str) -> Iterator[int]:
                 yield from (int(first), int(last))
 
 
-# Which question of a labelled set somebody means.
+# Choice of a question of a labelled set from the user's input.
 
 
 _ALMOST_THE_SAME = 85.0
@@ -218,7 +218,7 @@ def _form(text: str) -> str:
     return form.rstrip(" ?") or form
 
 
-# The assistant without a screen: search, then answer from what was found.
+# The assistant's engine: search, then answer from the hits.
 
 
 METRICS = (HitRate, Precision, Recall, F1, RR, AP, NDCG)
@@ -279,7 +279,7 @@ class Assistant:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the reader of the hits should know: chunks that were embedded in part, depths that could not be set."""
+        """Notes for readers of the hits: truncated chunks, depths that could not be set."""
         return tuple(run_notes(self._stages, self._provenance))
 
     def ask(self, question: str) -> Turn:
@@ -333,7 +333,7 @@ class Assistant:
     ) -> Turn:
         """Return the turn with the model's answer; as it is where there is no model or nothing was found.
 
-        A provider that fails is no error here: what came is kept, and `Answer.error` says why no more did.
+        A provider that fails is not an error here: what came is kept, and `Answer.error` says why no more did.
 
         Args:
             turn: from `search`.

@@ -1,4 +1,4 @@
-"""One model, asked step by step within one limit of cost."""
+"""The model calls of a generation, within one cost limit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from raglift.records.documents import Chunk
 
 
-# The styles of questions, and how many are wanted of each.
+# Question styles, and how many questions of each style are wanted.
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def parse_styles(styles: str | Mapping[str, float]) -> dict[str, float]:
         styles: `natural=2,keyword`, where a style without a weight has 1; or a mapping from style to weight.
 
     Raises:
-        ConfigurationError: an unknown style, one given twice, or a weight that is no positive number.
+        ConfigurationError: an unknown style, one given twice, or a weight that is not a positive number.
     """
     if isinstance(styles, str):
         parts = [part.strip().partition("=") for part in styles.split(",") if part.strip()]
@@ -123,7 +123,7 @@ _WORDS_A_TYPO = 5
 
 
 def with_typos(text: str, seed: int) -> str:
-    """Return a text with a typing mistake in about one of five of its words, at least one.
+    """Return a text with a typing mistake in about one of five of its text, at least one.
 
     Words under four letters, digits and the first letter of a word are left alone. A mistake is two letters that
     change places, one that is missing, one that is doubled, or a neighbour of it on an English keyboard.
@@ -160,7 +160,7 @@ def _mistyped(word: str, random: np.random.Generator) -> str:
 
 
 def _neighbours(letter: str) -> str:
-    """Return the letters beside one in its row of an English keyboard."""
+    """Return the letters next to one in its row of an English keyboard."""
     for row in _ROWS:
         at = row.find(letter)
         if at >= 0:
@@ -168,7 +168,7 @@ def _neighbours(letter: str) -> str:
     return ""
 
 
-# A model's quote to the place in the document where its words stand.
+# The location of a model's quote in the document.
 
 
 SHORTEST = 20  # bytes of UTF-8, in which seven Chinese characters are as long as twenty English letters
@@ -192,7 +192,7 @@ def locate(quote: str, chunk: Chunk, longest: int) -> Passage | NotAQuote:
 
     Args:
         quote: what the model says that it copied.
-        chunk: the passage, with its place in a document.
+        chunk: the passage, with its location in a document.
         longest: the most characters.
     """
     if len(quote.strip()) > max(longest, 2 * len(chunk.text)):  # not worth a comparison
@@ -247,7 +247,7 @@ def _whole_words(text: str, start: int, end: int) -> Span:
     return start + len(inner) - len(inner.lstrip()), end - (len(inner) - len(inner.rstrip()))
 
 
-# One question on its way: the prompt for it, what the model wrote, and the checks by which it is kept.
+# One draft question: its prompt, the model's reply, and the checks it must pass.
 
 
 _BEST = 5
@@ -356,7 +356,7 @@ def _labels(style: Style, quotes: list[str], chunks: list[Chunk], size: int) -> 
 def checks_of(draft: Draft, passages: Passages, seed: int) -> Iterator[Check]:
     """Yield what the model is asked about a draft.
 
-    One passage must answer the question, and one from another place, drawn at random, must not. Of two passages both
+    One passage must answer the question, and one from another location, drawn at random, must not. Of two passages both
     together must, and neither alone. What is to have no answer must not be answered by its passage and BM25's first
     five of all passages together. Mistakes in typing are left out: it is the meaning that is checked.
     """
@@ -380,7 +380,7 @@ def checks_of(draft: Draft, passages: Passages, seed: int) -> Iterator[Check]:
         yield check((other,), False, "answered by a random passage")
 
 
-# One model, asked step by step within one limit of cost.
+# The model calls of a generation, within one cost limit.
 
 
 Form = TypeVar("Form", bound=BaseModel)
@@ -402,7 +402,7 @@ class Asker:
         self.usage = Usage()
         """What all calls were billed."""
         self.dollars: float | None = 0.0
-        """The same in US dollars; None where the price is not known."""
+        """The same in US dollars; None if the price is not known."""
         self._limits = limits
         self._progress = progress
 

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from raglift.records.documents import Document
 
 
-# What came of writing questions as users get it: kept questions as queries, and queries as a file.
+# Results of question generation for users: accepted questions as queries, and queries as a file.
 
 
 _LINES = (".jsonl", ".ndjson")
@@ -69,8 +69,7 @@ class Generation(Presentable, GenerationRecord):
         """Write the queries to a `.jsonl` file, or queries and documents to a new folder.
 
         In a file, labels are quote anchors, `{"doc", "from", "to"}`, so that a person can read them, and spans where no
-        anchor leads to the place. A file that is there is replaced, unless `overwrite` is false;
-        a folder must be empty.
+        anchor resolves to it. An existing file is replaced, unless `overwrite` is false; a folder must be empty.
 
         Raises:
             DatasetError: no question was kept, or it cannot be written.
@@ -118,7 +117,7 @@ def _query(draft: Draft, passages: Passages, model: str, date: str) -> Query:
 
 
 def _anchored(documents: Sequence[Document]) -> Callable[..., Any]:
-    """Return what writes a span as the words at its ends, where these lead back to it."""
+    """Return a function that writes a span as a quote anchor if the anchor resolves to it."""
     quotes = Quotes(documents)
 
     def value_of(passage: Passage, *, default_grade: int = 1) -> Any:
@@ -134,7 +133,7 @@ def _anchored(documents: Sequence[Document]) -> Callable[..., Any]:
     return value_of
 
 
-# `generate()`: questions about a corpus, round after round, until there are enough or too many were tried.
+# `generate()`: questions about a corpus, in rounds, until there are enough or the limit of attempts is reached.
 
 
 MOST_TRIES = 3
@@ -153,10 +152,10 @@ def generate(
     limits: Limits | None = None,
     progress: bool | None = None,
 ) -> Generation:
-    """Let a language model write questions about a corpus, with labels, and throw away those that are no good.
+    """Let a language model write questions about a corpus, with labels, and throw away those that are not good.
 
     The same corpus, seed, model and settings give the same prompts in the same order, and every answer is cached: a
-    call that was stopped goes on where it was.
+    call that was stopped resumes where it stopped.
 
     Args:
         source: the corpus: its name, a dataset or its folder, a file or folder of documents, documents, or a mapping
@@ -192,10 +191,10 @@ def estimate_generation(
     passage_size: int = 800,
     limits: Limits | None = None,
 ) -> Estimate:
-    """Return what `generate` would cost if every first question were kept; nothing is sent to tell.
+    """Return what `generate` would cost if every first question were kept; nothing is sent.
 
-    It is up to three times as much where all are thrown away. The questions to be checked are not known yet, so
-    the beginnings of their passages stand for them, and of what the cache holds only the writing is counted.
+    It is up to three times as much where all are thrown away. The questions to be checked are not known yet, so the
+    starts of their passages are used instead, and of what the cache holds only the writing is counted.
 
     Args:
         source: as for `generate`.
@@ -204,7 +203,7 @@ def estimate_generation(
         styles: likewise.
         seed: likewise.
         passage_size: likewise.
-        limits: the price, where it is not known.
+        limits: the price, if it is not known.
     """
     run = _Run.begin(source, n, styles, seed, passage_size)
     tasks = run.next_tasks()
@@ -218,7 +217,7 @@ def estimate_generation(
 
 @dataclass
 class _Run:
-    """Questions being written: what is wanted, and what became of each that was tried."""
+    """Questions being written: what is wanted, and the outcome of each that was tried."""
 
     documents: tuple[Document, ...]
     name: str
@@ -378,7 +377,7 @@ def _name_of(source: Dataset | DocumentSource) -> str:
 
 
 def _judged(draft: Draft, verdicts: Sequence[tuple[Check, Verdict | NoAnswer]]) -> Rejection | None:
-    """Return why a draft is thrown away after its checks; None where it is kept."""
+    """Return why a draft is thrown away after its checks; None if it is kept."""
     for check, verdict in verdicts:
         if isinstance(verdict, NoAnswer):
             return Rejection("not checked", draft.question, verdict.reason)

@@ -1,4 +1,4 @@
-"""What came of writing questions, as frozen records."""
+"""Results of question generation, as frozen records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from raglift.records.dataset import Dataset
 
 
-# What is wrong with a question by its words alone; no model is asked.
+# Filters that need only a question's text; no model is called.
 
 
 _LEAST_LETTERS = 5
@@ -61,7 +61,7 @@ class Asked:
 
 
 def fault_of(question: str, style: str, passages: Sequence[str]) -> str | None:
-    """Return the reason for which a question is thrown away by its words; None where there is none.
+    """Return the reason for which a question is thrown away by its text; None if there is none.
 
     Args:
         question: with its white space folded.
@@ -98,7 +98,7 @@ def _holds(passage: str, words: str) -> bool:
     return normalize(words) in normalize(passage)
 
 
-# What came of writing questions, as frozen records.
+# Results of question generation, as frozen records.
 
 
 SYNTHETIC = "synthetic"
@@ -137,7 +137,7 @@ class Example:
     """One question that was thrown away."""
 
     question: str
-    """As the model wrote it; empty where it wrote none."""
+    """As the model wrote it; empty if it wrote none."""
     detail: str
     """What gave the reason: the quote, the question that it repeats, the failure; may be empty."""
 
@@ -188,9 +188,9 @@ class GenerationRecord:
     usage: Usage
     """The tokens that were billed now; answers from the cache cost nothing."""
     dollars: float | None
-    """US dollars; None where the model's price is not known."""
+    """US dollars; None if the model's price is not known."""
     notes: tuple[str, ...] = ()
-    """What the reader should know."""
+    """Notes for the reader."""
 
     @property
     def wanted(self) -> int:

@@ -1,4 +1,4 @@
-"""Passages drawn so that every sample is spread over all documents, and over each from its beginning to its end."""
+"""Sampling of passages, spread over all documents and over the whole length of each."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from raglift.records.labels import Fact, Passage
 
 
-# Passages that a question can be written about: whole sentences of documents, without those that carry nothing.
+# Passages that a question can be written about: whole sentences of documents that carry information.
 
 
 LEFT_OUT = {
@@ -136,7 +136,7 @@ def usable_passages(documents: Sequence[Document], size: int) -> Usable:
 
 
 def _nothing_in(text: str) -> str | None:
-    """Return why nothing can be asked of a text; None where something can."""
+    """Return why nothing can be asked of a text; None if something can."""
     solid = "".join(text.split())
     if _bytes(text) < _SHORTEST:
         return "short"
@@ -194,7 +194,7 @@ def _stripped(text: str, start: int, end: int) -> Span:
     return start, start + len(inner.strip())
 
 
-# The passages of a corpus: which are related, which are others, and how hard BM25 finds them.
+# The passages of a corpus: related passages, distractors, and how hard they are for BM25.
 
 
 _NEAR = 2  # passages: one that is as near belongs to the same place
@@ -243,7 +243,7 @@ class Passages:
         return [self._number[hit.chunk.id] for hit in self._bm25.retrieve([question], count)[0].hits]
 
     def related(self, number: int) -> Iterator[int]:
-        """Yield passages that share the rarest words of one, in other places, the most alike first.
+        """Yield passages that share the rarest words of one, in other locations, the most alike first.
 
         The words are eight, those in the fewest passages, but in two at least and in 2 % at most.
         """
@@ -258,7 +258,7 @@ class Passages:
         )
 
     def other(self, number: int, seed: int) -> int | None:
-        """Return a usable passage from another place, at random; None where there is none.
+        """Return a usable passage from another location, at random; None if there is none.
 
         It follows from the passage and the seed alone, so the same question is checked with the same passage.
         """
@@ -273,7 +273,7 @@ class Passages:
         return self.usable[at if at < first else at + last - first]
 
     def _near(self, number: int) -> range:
-        """Return the passages of the same document that belong to the same place as one."""
+        """Return the passages of the same document that belong to the same location as one."""
         around = range(max(0, number - _NEAR), min(len(self.chunks), number + _NEAR + 1))
         same = [other for other in around if self.chunks[other].doc_id == self.chunks[number].doc_id]
         return range(same[0], same[-1] + 1)
@@ -312,7 +312,7 @@ def _words(text: str) -> list[str]:
     return _WORD.findall(normalize(text))
 
 
-# Passages drawn so that every sample is spread over all documents, and over each from its beginning to its end.
+# Sampling of passages, spread over all documents and over the whole length of each.
 
 
 class Sampler:
@@ -344,7 +344,7 @@ class Sampler:
         return drawn
 
     def take(self, candidates: Iterable[int]) -> int | None:
-        """Return the first of some passages that was not drawn yet, and draw it; None where all were."""
+        """Return the first of some passages that was not drawn yet, and draw it; None if all were."""
         found = next((number for number in candidates if number in self._left), None)
         self._left.discard(-1 if found is None else found)
         return found

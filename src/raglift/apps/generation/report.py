@@ -1,4 +1,4 @@
-"""What came of writing questions, in short: for a notebook, or as Markdown."""
+"""Summary of question generation, for a notebook or as Markdown."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from raglift.rendering.document import Part
 
 
-# What is told of a generation: what became of each style's questions, and why some are missing.
+# Contents of a generation's report: the outcome of each style's questions, and why some are missing.
 
 
 _EXAMPLES = 3
@@ -30,7 +30,7 @@ _LONGEST_EXAMPLE = 501
 
 
 def style_report(style: str, counts: tuple[int, int, int], rejected: Sequence[Rejection]) -> StyleReport:
-    """Return what became of a style's questions.
+    """Return the outcome of a style's questions.
 
     Args:
         style: its name.
@@ -50,7 +50,7 @@ def notes_on(styles: Sequence[StyleReport], passages: Passages, most_tries: int)
     """Return why there are fewer questions than wanted, and what could not be asked at all.
 
     Args:
-        styles: what became of each style.
+        styles: the outcome of each style.
         passages: what was asked about.
         most_tries: how many questions are tried at most for each that is wanted.
     """
@@ -72,7 +72,7 @@ def _cut(text: str) -> str:
     return shorten(text, _LONGEST_EXAMPLE)
 
 
-# What came of writing questions, as text for a terminal.
+# Results of question generation, as text for a terminal.
 
 
 _LONGEST = 200
@@ -158,7 +158,7 @@ def _excerpt(text: str) -> str:
     return textwrap.shorten(text, _LONGEST, placeholder=" …")
 
 
-# What came of writing questions, in short: for a notebook, or as Markdown.
+# Summary of question generation, for a notebook or as Markdown.
 
 
 def generation_summary(generation: GenerationRecord) -> Document:

@@ -1,4 +1,4 @@
-"""What a marked pytest test expects of a retriever."""
+"""The pytest integration: what a marked test expects of a retriever."""
 
 import lazy_loader
 

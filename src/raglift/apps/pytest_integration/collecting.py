@@ -1,4 +1,4 @@
-"""What is done with a test function when it is collected: its mark is read, and its queries become items."""
+"""Collection of a test function: its mark is read, and its queries become items."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from raglift.apps.pytest_integration.expectation import Expectation
 
 
-# The labelled set of a test, loaded once in a process.
+# The dataset of a test, loaded once per process.
 
 
 _LOADED = pytest.StashKey[dict[str, Dataset]]()
@@ -52,7 +52,7 @@ def named_dataset(node: pytest.Item, given: str | os.PathLike[str] | Dataset | N
         given: what its mark says; without, the setting decides.
 
     Returns:
-        The set; None where neither names one.
+        The set; None if neither names one.
 
     Raises:
         RagliftError: it cannot be loaded.
@@ -85,11 +85,11 @@ def _loaded(config: pytest.Config, source: Path) -> Dataset:
     return loaded[str(source)]
 
 
-# What is done with a test function when it is collected: its mark is read, and its queries become items.
+# Collection of a test function: its mark is read, and its queries become items.
 
 
 def prepare(metafunc: pytest.Metafunc) -> None:
-    """Read what a test function expects; with --retrieval-per-query, make an item of each query beside the means.
+    """Read what a test function expects; with --retrieval-per-query, make an item of each query next to the means.
 
     Raises:
         CollectError: its mark cannot be used, or would change nothing.

@@ -1,4 +1,4 @@
-"""What a marked test expects is evaluated."""
+"""Evaluation of a marked test's expectations."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from raglift.records.dataset import Dataset
 
 
-# Saved evaluations that tests compare with: where they are, and how they are replaced.
+# Baselines: saved evaluations that tests compare with, where they are, and how they are replaced.
 
 
 UPDATE = "--raglift-update-baseline"
@@ -58,7 +58,7 @@ class Baseline:
         self.is_replaced = self.folder is not None and bool(item.config.getoption(UPDATE))
 
     def before(self) -> Evaluation | None:
-        """Return what to compare with; None where there is no baseline, or it is to be replaced.
+        """Return what to compare with; None if there is no baseline, or it is to be replaced.
 
         Raises:
             RunError: it is missing or damaged, or something else is there that must not be replaced.
@@ -151,7 +151,7 @@ def _name(item: pytest.Item) -> str:
     return ".".join(filter(None, (of_class, name))) + (f"-{parameters}" if parameters else "")
 
 
-# What the fixture `raglift_evaluate` is: `rl.evaluate` on the test's labelled set, held to what its mark expects.
+# The fixture `raglift_evaluate`: `rl.evaluate` on the test's dataset, checked against its mark.
 
 
 _TIMED_QUERIES = 50
@@ -214,7 +214,7 @@ class Evaluate:
             evaluation,
             minimum=expected.minimum,
             maximum=expected.maximum,
-            # What cannot be compared even with itself is no baseline
+            # What cannot be compared even with itself is not a baseline
             baseline=evaluation if baseline.is_replaced else before,
             no_regression=expected.no_regression,
             margin=expected.margin,

@@ -1,4 +1,4 @@
-"""Which of pytest's items belong together: those that one test function became."""
+"""Groups of pytest items that come from one test function."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
-# What a test expects, as its mark `retrieval(…)` says it.
+# A test's expectations, as its mark `retrieval(…)` gives them.
 
 
 MARK = "retrieval"
@@ -143,7 +143,7 @@ def _require_depths(metrics: Sequence[Metric]) -> None:
 
 
 def expectation_of(marks: Iterable[pytest.Mark], where: str) -> Expectation:
-    """Return what marks say together; an argument of a nearer mark stands in place of that of a farther one.
+    """Return the combined arguments of marks; arguments of a nearer mark override those of a farther one.
 
     Args:
         marks: nearest first, as pytest's `iter_markers` yields them.
@@ -263,7 +263,7 @@ ARGUMENTS = tuple(_CHECKS)
 """What a mark takes, by name."""
 
 
-# Which of pytest's items belong together: those that one test function became.
+# Groups of pytest items that come from one test function.
 
 
 FIXTURE = "raglift_evaluate"

@@ -1,4 +1,4 @@
-"""What a failed test says."""
+"""Messages of failed tests."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from raglift.results.evaluation import Evaluation
 
 
-# What a failed test says: the bounds that were not kept, the table, and the worst queries with what came back.
+# Message of a failed test: the bounds that failed, the table, and the worst queries with their hits.
 
 
 _WORST = 3
@@ -44,7 +44,7 @@ _HITS = 10
 
 
 def bounds_failure(result: GateResult, misses: Mapping[Bound, Sequence[tuple[str, float]]]) -> str | None:
-    """Return what a test says that failed; None where everything is as expected.
+    """Return what a test says that failed; None if everything is as expected.
 
     Args:
         result: of the gate.
@@ -142,7 +142,7 @@ def _value(value: float) -> str:
     return "not known" if math.isnan(value) else f"{value:.4f}"
 
 
-# Items that are about one query each: the first to run asks the system, the others look at what it returned.
+# Items for single queries: the first one runs the system, the others read its results.
 
 
 _OUTCOMES = (Exception, pytest.skip.Exception, pytest.fail.Exception, pytest.xfail.Exception)
@@ -252,7 +252,7 @@ def _judge(item: pytest.Function, evaluation: Evaluation) -> None:
         item.add_report_section("call", "retrieval", query_text(evaluation, query.id))
 
 
-# Tracebacks that show what the user wrote: the test's line and, where a system failed, the system's own code.
+# Tracebacks of user code only: the test's line and, if a system failed, the system's own code.
 
 
 _RAGLIFT = Path(__file__).parents[2]
@@ -274,7 +274,7 @@ def _of_system(traceback: TracebackType | None) -> TracebackType | None:
         if _is_in(_EXECUTION, place) and place.tb_next is not None:
             found = place.tb_next
         place = place.tb_next
-    # Between the two may stand what makes a retriever of a function, or of another library's
+    # Between the two may be what makes a retriever of a function, or of another library's
     while found is not None and found.tb_next is not None and _is_in(_ADAPTERS, found):
         found = found.tb_next
     return found

@@ -1,4 +1,4 @@
-"""The page on which people grade and label."""
+"""The review page, on which people grade and label."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""What a person decides, as functions from a query to the query with the decision in its labels."""
+"""A reviewer's decisions, as functions from a query to the query with the decision in its labels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from raglift.records.labels import Query
 
 
-# How a chunk and the labels of its query meet: what a chunk is as a passage, and which passages it matches.
+# A chunk and the labels of its query: the chunk as a passage, and the passages it matches.
 
 
 RULE = MatchRule()
@@ -79,7 +79,7 @@ def grades_of(query: Query, chunks: Iterable[Chunk], text: Text | None = None) -
 
 
 def irrelevant_matches(query: Query, chunk: Chunk, text: Text | None = None) -> Iterator[Match]:
-    """Yield what was judged irrelevant and is the chunk, or has it inside; the alternative is its number."""
+    """Yield the passages judged irrelevant that equal or contain the chunk; the alternative is its number."""
     text = text or Text(RULE)
     for match in matches_of(replace(query, facts=(Fact(query.judged_irrelevant),)), chunk, text):
         if is_inside(chunk, match.passage, RULE, text):
@@ -91,14 +91,14 @@ def evidence_of(
 ) -> Passage:
     """Return a chunk, or a part of it, as the passage that a person judges.
 
-    It is a span of its document where that is known and has the chunk's words there; else it is its text.
+    It is a span of its document if it is known and has the chunk's words there; else it is its text.
 
     Args:
         chunk: what was returned.
         documents: the source texts by id, if at hand.
         grade: the passage's; 0 for one that does not help.
         part: first character of the chunk's text and one past the last; white space around it is left out. By default
-            all of it, as it stands.
+            all of it, unchanged.
 
     Raises:
         ConfigurationError: the part is not inside the chunk, or holds no words.
@@ -109,7 +109,7 @@ def evidence_of(
         raise ConfigurationError("the words: found only white space; expected a part of the chunk that holds words")
     document = documents.get(chunk.doc_id or "")
     doc_id = (chunk.doc_id or None) if document is not None or not documents else None
-    # without the document at hand, a place is believed that fits the chunk's length
+    # without the document at hand, a location is believed that fits the chunk's length
     is_there = document is None or document.text.startswith(chunk.text, chunk.start)
     if doc_id is None or chunk.start is None or chunk.start < 0 or not is_there:
         return Passage(words, doc_id, grade=grade)
@@ -147,19 +147,18 @@ def _kept(query: Query, wanted: Callable[[Passage], bool]) -> Query:
     )
 
 
-# What a person decides, as functions from a query to the query with the decision in its labels. Every label that
-# results from a decision is a person's: its annotator is None. A query that cannot be changed in a way is refused
-# with a ConfigurationError that says why, and what to do first.
+# A reviewer's decisions, as functions from a query to the query with the decision in its labels. Every label that
+# results from a decision was made by a person: its annotator is None. A change that is not possible raises a
+# ConfigurationError that gives the reason and what to do first.
 
 
 def grade_chunk(query: Query, chunk: Chunk, grade: int, documents: Mapping[str, Document]) -> Query:
     """Return the query with a person's grade of a chunk.
 
-    A chunk that is worth nothing goes into what was judged irrelevant, and the passages that it contains are labels no
-    more. A chunk that is worth something has its grade by the passages of people's that it contains, of which as few
-    are changed as give it that grade; where it contains none, it becomes a passage itself: an alternative of the fact
-    that it is evidence of already, or else a fact of its own. What models said is overruled where it is about the same
-    words, or makes more of words inside the chunk.
+    A chunk graded 0 is added to the irrelevant passages, and the passages it contains are removed from the labels.
+    Otherwise the chunk gets its grade from the people's passages it contains, of which as few as possible are changed;
+    if it contains none, it becomes a passage itself: an alternative of the fact it already is evidence of, or a new
+    fact. Models' grades are overruled if they are about the same text, or grade text inside the chunk higher.
 
     Args:
         query: with its labels.
@@ -334,20 +333,20 @@ def _around(matches: Iterable[Match], *, above: int) -> list[Match]:
 
 
 def _without_irrelevant(query: Query, passage: Passage) -> Query:
-    """Return the query with the same passage, whoever judged it, irrelevant no more."""
+    """Return the query without the same passage among the irrelevant ones, whoever judged it."""
     left = (known for known in query.judged_irrelevant if not _same_place(passage, known))
     return replace(query, judged_irrelevant=tuple(left))
 
 
 def _overlap(passage: Passage, other: Passage) -> bool:
-    """Whether two passages share characters of one document, as far as their places are known."""
+    """Whether two passages share characters of one document, as far as their locations are known."""
     if passage.doc_id != other.doc_id or passage.start is None or other.start is None:
         return False
     return passage.start < (other.end or 0) and other.start < (passage.end or 0)
 
 
 def _same_place(one: Passage, other: Passage) -> bool:
-    """Whether two passages are the same words at the same place, as far as places are known."""
+    """Whether two passages are the same text at the same location, as far as locations are known."""
     if one.text != other.text or one.chunk_id != other.chunk_id:
         return False
     return None in (one.start, other.start) or (one.doc_id, one.start) == (other.doc_id, other.start)

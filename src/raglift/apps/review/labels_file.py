@@ -1,4 +1,4 @@
-"""The file of labels under review: every save replaces the whole of it, and what others wrote there is never lost."""
+"""The file of labels under review: every save replaces the whole file, and changes by others are never lost."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Content:
     queries: Mapping[str, Query]
     """By id, in file order."""
     lines: Mapping[str, str]
-    """The line of each, as it stands there, by id."""
+    """The line of each, unchanged there, by id."""
     digest: str
-    """Of all bytes of the file; empty where there is none."""
+    """Of all bytes of the file; empty if there is none."""
 
 
 _NO_FILE = Content({}, {}, "")
@@ -166,7 +166,7 @@ class LabelsFile:
             raise DatasetError(str(self.path), faults)
 
     def beside(self, what: str, lines: Mapping[str, str]) -> Path:
-        """Write lines to a new file beside this one, as `labels.theirs-1.jsonl`, and return its path.
+        """Write lines to a new file next to this one, as `labels.theirs-1.jsonl`, and return its path.
 
         Raises:
             DatasetError: it cannot be written.

@@ -1,4 +1,4 @@
-"""The page that people judge on: one HTML file with its styles and scripts in it."""
+"""The review page: one HTML file with inlined styles and scripts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from raglift.records.labels import Passage, Query
 
 
-# What the page shows: queries, their pooled chunks and what people and models say of them, as JSON has it.
+# The data of the page as JSON: queries, their pooled chunks, and the grades of people and models.
 
 
 _ASKED = 300
@@ -55,7 +55,7 @@ class Desk:
         return self.pool.queries[index].chunks[chunk].chunk
 
     def model_grade(self, index: int, chunk: int) -> int | None:
-        """Return what models say of a chunk; None where they say nothing."""
+        """Return what models say of a chunk; None if they say nothing."""
         return self._models[index][chunk]
 
     def settle(self, index: int, chunk: int) -> None:
@@ -85,7 +85,7 @@ class Desk:
         }
 
     def summary(self, index: int) -> dict[str, Any]:
-        """Return a query in short."""
+        """Return a summary of a query."""
         query, grades = self.session.query(index), self.grades(index)
         judged = sum(grade is not None for grade in grades)
         return {
@@ -180,7 +180,7 @@ def _passage(passage: Passage) -> dict[str, Any]:
     }
 
 
-# The page that people judge on: one HTML file with its styles and scripts in it.
+# The review page: one HTML file with inlined styles and scripts.
 
 
 _PACKAGE = "raglift.apps.review"

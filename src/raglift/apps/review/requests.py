@@ -1,4 +1,4 @@
-"""Requests of the review page: who may ask, and what they do."""
+"""Requests of the review page: authorization and handlers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from raglift.records.documents import Chunk, Document
 
 
-# Who may ask: only the page, in the browser of whoever has the address that was printed.
+# Authorization: only the page may send requests, in a browser that has the printed address.
 
 
 LOOPBACK = "127.0.0.1"
@@ -57,7 +57,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, *, token: str, host: str) -> None:
         self._app, self._token, self._host = app, token, host.encode()
-        # cookies of one host are sent to all its ports: the name tells them apart
+        # cookies of one host are sent to all its ports: the name distinguishes them
         self._cookie = f"raglift-review-{host.rpartition(':')[2]}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -129,7 +129,7 @@ def listen(port: int) -> socket.socket:
         port: 0 for any that is free.
 
     Raises:
-        ConfigurationError: the port is no port, or is taken.
+        ConfigurationError: the port is not a port, or is taken.
     """
     if not 0 <= port <= 2**16 - 1:
         raise ConfigurationError(f"--port: found {port}; expected 0 (any that is free) to 65535")
@@ -149,7 +149,7 @@ def listen(port: int) -> socket.socket:
     return listener
 
 
-# What the page asks for, checked: which decision, about what, made on which version.
+# Validation of the page's requests: the decision, its subject, and the version it was made on.
 
 
 Operation = Callable[[Query], Query]
@@ -257,11 +257,11 @@ class Words(_Strict):
     start: _Number
     end: _Number
     text: str
-    """What the page takes to stand there."""
+    """What the page takes to be there."""
     fact: _Number | None
 
     def on(self, subject: Subject) -> Operation:
-        """Add them, if they are what stands there."""
+        """Add them if the file is unchanged."""
         chunk, part = subject.chunk(self.chunk), (self.start, self.end)
         if chunk.text[self.start : self.end] != self.text:
             raise ConfigurationError(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from raglift.results.evaluation import Evaluation
 
 
-# The server behind the page: on this machine alone, for whoever has the address that was printed.
+# The server of the page: on loopback only, for whoever has the printed address.
 
 
 MOST_BYTES = 2**20
@@ -282,7 +282,7 @@ def _termination_as_interrupt() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-# A review from its files: the runs' pool, the labels, what models said.
+# A review from its files: the pool of the runs, the labels, and models' grades.
 
 
 SCALES = (3, 5)
@@ -313,7 +313,7 @@ def open_review(
         What is reviewed, and how many queries were added to the file.
 
     Raises:
-        ConfigurationError: another review is at work on the file, the evaluations differ in their queries, the scale is
+        ConfigurationError: another review has the file open, the evaluations differ in their queries, the scale is
             none, or no model is named in `judged`.
         DatasetError: a file is malformed, or about other queries.
         MissingDependency: filelock is not installed.

@@ -1,4 +1,4 @@
-"""A review under way: the queries as they are now, who may change what, and what is not saved yet."""
+"""A review session: the current queries, who may change what, and unsaved changes."""
 
 from __future__ import annotations
 
@@ -202,10 +202,10 @@ class Session:
                 self._saving = Saving(_now())
 
     def take_in(self) -> str:
-        """Take in what another program wrote to the file, save, and return what became of it in words.
+        """Take in what another program wrote to the file, save, and return the outcome of it in words.
 
         A query that only one side changed is as that side has it. One that both changed is as it is here, and the file
-        as the other program left it is kept beside.
+        as the other program left it is kept next to it.
 
         Raises:
             DatasetError: the file is malformed now, or cannot be written; nothing was changed.
@@ -226,7 +226,7 @@ class Session:
         return f"{told}; where both changed a query yours was kept, and the other file is {copy.name}"
 
     def rescue(self) -> str:
-        """Save what can be saved when the review ends, and return what became of it in words."""
+        """Save what can be saved when the review ends, and return the outcome of it in words."""
         with self._lock:
             self.save()
             if not self._pending:

@@ -1,4 +1,4 @@
-"""What trackers are told of evaluations, comparisons and sweeps."""
+"""Descriptions of evaluations, comparisons and sweeps for trackers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from raglift.sweep.result import SweepResult
 
 
-# What trackers are told of an evaluation and of a comparison.
+# Descriptions of evaluations and comparisons for trackers.
 
 
 _GROUPS = ("lift", "primary", "queries", "facts", "latency", "throughput", "index", "cost")
@@ -32,10 +32,10 @@ _GROUPS = ("lift", "primary", "queries", "facts", "latency", "throughput", "inde
 
 
 def evaluation_record(evaluation: Evaluation, *, kind: str = "evaluation", name: str = "", page: bool = True) -> Record:
-    """Return what trackers are told of one evaluation.
+    """Return the description for trackers of one evaluation.
 
     Args:
-        evaluation: what was measured.
+        evaluation: the evaluation.
         kind: `evaluation`, or `cell` of a sweep.
         name: what to call it; by default the dataset and what its stages do.
         page: whether its report is among its files.
@@ -56,7 +56,7 @@ def evaluation_record(evaluation: Evaluation, *, kind: str = "evaluation", name:
 
 
 def comparison_record(comparison: Comparison) -> Record:
-    """Return what trackers are told of a comparison: each system beside the baseline."""
+    """Return the description for trackers of a comparison: each system compared with the baseline."""
     names = distinct(comparison.names, _GROUPS)
     systems = [
         {"name": name, "stages": _stages(evaluation), "hash": evaluation.run.spec.get("dataset", {}).get("hash")}
@@ -142,7 +142,7 @@ def _curves(evaluation: Evaluation, stages: Mapping[str, str]) -> Iterator[Curve
 
 
 def _deciding(evaluation: Evaluation) -> Metric | None:
-    """Return the metric that decides; None where only costs or what nobody judged were scored."""
+    """Return the primary metric; None if only costs or unjudged shares were scored."""
     try:
         return primary_of(None, evaluation.scores.metrics)
     except ConfigurationError:
@@ -180,7 +180,7 @@ def _counts(evaluation: Evaluation) -> Iterator[tuple[str, float]]:
 
 
 def _costs(cost: Cost, stages: Mapping[str, str]) -> Iterator[tuple[str, float | None]]:
-    """Yield seconds, bytes, tokens and dollars; None where something is not known."""
+    """Yield seconds, bytes, tokens and dollars; None if something is not known."""
     for latency in cost.latencies:
         group = stages.get(latency.stage, "stage")
         yield from ((f"latency/{group}_p50_seconds", latency.p50), (f"latency/{group}_p95_seconds", latency.p95))
@@ -234,14 +234,14 @@ def _comparison_files(comparison: Comparison, names: Mapping[str, str], folder: 
     return page_or_why_not(lambda: comparison.report(folder / "report.html"))
 
 
-# What trackers are told of a sweep: the sweep, and under it each cell, measured or failed.
+# Descriptions of sweeps for trackers: the sweep and, below it, each cell, measured or failed.
 
 
 def sweep_record(result: SweepResult) -> Record:
-    """Return what trackers are told of a sweep.
+    """Return the description for trackers of a sweep.
 
-    Cells are runs under it; a cell that was not come to is none. The report, which shows the cells, stands with the
-    sweep; with each cell stands its saved run.
+    Cells are runs under it; cells that were not measured have no run. The report, which shows the cells, belongs to the
+    sweep's run; each cell's run has its saved evaluation.
     """
     best = result.best()
     figures = {

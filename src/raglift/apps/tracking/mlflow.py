@@ -74,8 +74,7 @@ class MlflowTracker:
         """Keep one record, without those under it: see `Tracker.keep`.
 
         Raises:
-            TrackingFailed: the store cannot be reached, or refused something; the run is there as a failed one, as far
-                as it came.
+            TrackingFailed: the store cannot be reached, or refused something; the partial run is marked as failed.
         """
         with _quiet(), _told_of(self._address), _refusals():
             experiment = self._experiment(self._project)
@@ -229,7 +228,7 @@ def _refusals() -> Iterator[None]:
 
 
 def _without_answer(error: BaseException) -> str | None:
-    """Return why a server gave no answer, without the internals of the connections; None where it gave one."""
+    """Return why a server gave no answer, without the internals of the connections; None if it gave one."""
     from requests.exceptions import ConnectionError as NoConnection
     from requests.exceptions import Timeout
 
@@ -244,7 +243,7 @@ def _without_answer(error: BaseException) -> str | None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep MLflow's messages about itself and the packages it uses from standing among ours, and be patient in part."""
+    """Suppress MLflow's messages about itself and its dependencies, and retry some failures."""
     loggers = [logging.getLogger(name) for name in ("mlflow", "alembic")]
     levels = [logger.level for logger in loggers]
     lent = {name: value for name, value in (_PATIENCE | _SILENCE).items() if name not in os.environ}

@@ -1,4 +1,4 @@
-"""What must not be shown of addresses and messages: passwords in addresses, and keys of the environment."""
+"""Redaction of addresses and messages: passwords in addresses, and keys of the environment."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from raglift.records.metric import Metric
 
 
-# What a tracker is told of a result, in no tracker's terms, and where it can be found afterwards.
+# A tracker-independent description of a result, and where the result was published.
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Record:
-    """One result as trackers are told of it: a run of its own, perhaps with runs under it."""
+    """One result as a run for trackers, optionally with child runs."""
 
     kind: str
     """`evaluation`, `comparison`, `sweep` or `cell`."""
@@ -47,9 +47,9 @@ class Record:
     summary: str = ""
     """The result in short, as Markdown."""
     write_files: Callable[[Path], tuple[str, ...]] | None = None
-    """Writes its files into a folder, and returns what was left out and why; None where there are none."""
+    """Writes its files into a folder, and returns what was left out and why; None if there are none."""
     error: str | None = None
-    """Why it failed; None where it did not."""
+    """Why it failed; None if it did not."""
     children: tuple[Record, ...] = ()
     """The results that it consists of, each a run of its own under it."""
 
@@ -58,7 +58,7 @@ class Trackable(Protocol):
     """A result that knows how to tell trackers of itself: `Evaluation` and `Comparison` are told of from outside."""
 
     def tracking_record(self) -> Record:
-        """Return what trackers are told."""
+        """Return the description for trackers."""
         ...
 
 
@@ -77,7 +77,7 @@ class TrackedRun:
     where: str
     """The store, server or folder that holds it, without what may be secret in an address."""
     url: str | None = None
-    """The page to look at; None where nobody serves one, as of a local store."""
+    """The page to look at; None if nobody serves one, as of a local store."""
     notes: tuple[str, ...] = ()
     """What was left out and why, and what is still to be done, as to upload a run that was kept offline."""
     children: tuple[TrackedRun, ...] = ()
@@ -89,7 +89,7 @@ class TrackedRun:
         return f"{self.tracker}: {self.project}, {self.name} ({self.id}){under}: {place}"
 
 
-# Names that every tracker takes: MLflow refuses `@`, parentheses and `=`, and W&B's charts stumble over them.
+# Names that every tracker accepts: MLflow refuses `@`, parentheses and `=`, and W&B's charts mishandle them.
 
 
 _LONGEST = 100
@@ -100,7 +100,7 @@ _NO_WORD = re.compile(r"\W+")
 def distinct(texts: Iterable[str], reserved: Iterable[str] = ()) -> dict[str, str]:
     """Return a name of letters, digits and `_` for each text, no two alike, in upper or lower case.
 
-    A name stands between two `/` of a path, and is never empty, `.` or `..`.
+    A name is between two `/` of a path, and is never empty, `.` or `..`.
 
     Args:
         texts: what to name.
@@ -126,7 +126,7 @@ def metric_name(metric: Metric) -> str:
 
 
 def run_name(text: str) -> str:
-    """Return a text as the name of a run, which stands in tables: one printable line of at most 120 characters."""
+    """Return a text as the name of a run, as shown in tables: one printable line of at most 120 characters."""
     return excerpt(printable(text), _LONGEST_RUN_NAME) or "raglift"
 
 
@@ -135,12 +135,12 @@ def _plain(text: str) -> str:
     encoded = name.encode()  # files are called by it, whose names are limited in bytes
     if len(encoded) <= _LONGEST:
         return name
-    # What tells long names apart may stand at their ends
+    # Long names may differ only at their ends
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{encoded[: _LONGEST - 9].decode(errors='ignore')}_{digest}"
 
 
-# What must not be shown of addresses and messages: passwords in addresses, and keys of the environment.
+# Redaction of addresses and messages: passwords in addresses, and keys of the environment.
 
 
 _USER = re.compile(r"(?<=//)[^/\s]*@")  # to the last @: a password may have one too

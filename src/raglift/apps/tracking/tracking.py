@@ -1,4 +1,4 @@
-"""`track()`: a result to a tracker, all of it, or an error that says what is there."""
+"""`track()`: publish a result to a tracker completely, or raise an error that says what was published."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def track(
         project: MLflow's experiment, or the project at Weights & Biases; by default what the tracker's environment
             variable says, else `raglift`.
         name: what to call the run; by default the dataset and what the stages do.
-        tags: words to find it by, as `{"team": "search"}`; a number or a bool stands as its text.
+        tags: words to find it by, as `{"team": "search"}`; numbers and bools are converted to text.
         files: whether to keep the report, the saved run and a summary with it. They hold the texts of queries and
             chunks: leave them out where these must not leave the machine.
 
@@ -103,10 +103,10 @@ def track(
 
     Raises:
         ConfigurationError: no tracker has that name, its settings cannot be used, or the project, the name or a tag is
-            no text; no tracker was asked then.
+            not text; no tracker was asked then.
         MissingDependency: its package is not installed.
         MissingKey: it wants an API key, and has none.
-        TrackingFailed: it cannot be reached, or refused what it was told; the result itself is as it was.
+        TrackingFailed: it cannot be reached, or refused the request; the result itself is unchanged.
     """
     words = _words(tags)
     for argument, value in (("project", project), ("name", name)):

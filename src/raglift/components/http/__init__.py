@@ -1,4 +1,4 @@
-"""Retrieval services that are asked over HTTP."""
+"""Retrieval services over HTTP."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""From the JSON of an answer to chunks and scores: by the mapping's paths, else by the names that services use."""
+"""Parsing a JSON answer into chunks and scores: by the mapping's paths, otherwise by common field names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from raglift.components.http.mapping import FieldPath, ResponseFields
 
 
-# What an answer looks like, in few words: for a reader who has to write down where its hits are.
+# A short description of an answer's structure, for users who have to write a mapping.
 
 
 _MOST_FIELDS = 8
@@ -38,7 +38,7 @@ _NO_PROSE = re.compile(r"_?(.*[_-])?(id|uuid|key|hash|url|uri|type|index)", re.I
 
 
 def shape_of(value: Any) -> str:
-    """Return the fields of a value and what stands in them, shortened: `{"took": 5, "rows": [10 × {"body": text}]}`."""
+    """Return the fields of a value and what is in them, shortened: `{"took": 5, "rows": [10 × {"body": text}]}`."""
     return shorten(_shape(value, 0), _LONGEST_SHOWN)
 
 
@@ -55,7 +55,7 @@ def lists_of_hits(answer: Any) -> Iterator[tuple[FieldPath, dict[str, Any]]]:
 
 
 def fields_of(hit: Any) -> dict[FieldPath, Any]:
-    """Return what stands in a hit under each path that leads to a single value, or to a list."""
+    """Return the values of a hit at each path to a single value or a list."""
     found: dict[FieldPath, Any] = {}
     waiting: list[tuple[FieldPath, Any]] = [((), hit)]
     for path, value in waiting:  # grows as it goes
@@ -68,7 +68,7 @@ def fields_of(hit: Any) -> dict[FieldPath, Any]:
 
 
 def longest_text(hit: dict[str, Any]) -> FieldPath | None:
-    """Return the path of the longest text in a hit that is no id or address; None where it has none."""
+    """Return the path of the longest text in a hit that is not an id or address; None if it has none."""
     texts = {
         path: len(value)
         for path, value in fields_of(hit).items()
@@ -136,7 +136,7 @@ def kind_of(value: Any) -> str:
 
 
 def suggestion(answer: Any) -> str:
-    """Return what could be written in the mapping for an answer, as far as it can be seen; empty where it cannot."""
+    """Return what could be written in the mapping for an answer, as far as it can be seen; empty if it cannot."""
     for path, hit in lists_of_hits(answer):
         text = longest_text(hit)
         if text is not None:
@@ -144,7 +144,7 @@ def suggestion(answer: Any) -> str:
     return ""
 
 
-# Single values of a hit, each read as what it should be: a text, an id, a place in a document, a score.
+# Typed values of a hit: a text, an id, a location in a document, a score.
 
 
 _MOST_CHARACTERS = 10**18
@@ -152,7 +152,7 @@ _MOST_CHARACTERS = 10**18
 
 
 class OtherShape(Exception):
-    """An answer of another shape: what was found, what was expected, and what the hits have, where that is known."""
+    """An answer of another shape: what was found, what was expected, and what the hits have, if it is known."""
 
     def __init__(self, found: str, expected: str, known: str = "") -> None:
         super().__init__(found)
@@ -177,7 +177,7 @@ def unwrapped(value: Any) -> Any:
 
 
 def text_of(value: Any, place: int) -> str:
-    """Return the text of the hit at a place.
+    """Return the text of the hit at a position.
 
     Raises:
         UnfitField: it is something else.
@@ -204,7 +204,7 @@ def identity_of(value: Any, name: str, place: int) -> str | None:
 
 
 def offset_of(value: Any, name: str, place: int) -> int | None:
-    """Return a number of characters; None where it is not known.
+    """Return a number of characters; None if it is not known.
 
     Raises:
         UnfitField: it is something else.
@@ -238,7 +238,7 @@ def is_integer(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-# From the JSON of an answer to chunks and scores: by the mapping's paths, else by the names that services use.
+# Parsing a JSON answer into chunks and scores: by the mapping's paths, otherwise by common field names.
 
 
 _LISTS = [
@@ -360,7 +360,7 @@ class AnswerReader:
         return found
 
     def _column(self, hits: Sequence[Any], name: str) -> list[Any]:
-        """Return a field of each hit; None where a hit does not have it."""
+        """Return a field of each hit; None if a hit does not have it."""
         given = getattr(self.paths, name)
         if given is None:
             return [_usual(hit, name) for hit in hits]
@@ -402,7 +402,7 @@ def _first_list(value: Any, depth: int) -> list[Any] | None:
 
 
 def _one_row(found: list[Any]) -> list[Any]:
-    """Return the hits of the only query, where an answer has a list a query: `[[…]]`."""
+    """Return the hits of the only query, where an answer has a list per query: `[[…]]`."""
     return found[0] if len(found) == 1 and isinstance(found[0], list) else found
 
 
@@ -422,7 +422,7 @@ def _usual(hit: Any, name: str) -> Any:
 
 
 def _fits(name: str, value: Any) -> bool:
-    """Whether what stands under a usual name is what it is taken for: a guess that does not fit is none."""
+    """Whether the value under a usual name has the expected type; otherwise it is ignored."""
     if name == "text":
         return isinstance(unwrapped(value), str)
     if name in ("id", "doc_id"):
@@ -441,7 +441,7 @@ def _usual_metadata(hit: Any, text: str) -> dict[str, Any]:
 
 
 def _under(key: str, *places: Any) -> Any:
-    """Return what stands under a key in the first of some places that has it; None where none has."""
+    """Return the value of a key in the first of several objects that have it; None if none has."""
     return next((place[key] for place in places if isinstance(place, dict) and place.get(key) is not None), None)
 
 

@@ -1,4 +1,4 @@
-"""Whether an HTTP service can be asked at all, found out once for all queries.
+"""Whether an HTTP service is available, checked once for all queries.
 
 `Availability` knows whether a connection can be made: a service may come up a little later, or go away.
 `CircuitBreaker` stops asking one that is there and answers nothing, as with a wrong key, or one that hangs.
@@ -24,14 +24,14 @@ _RETRIED_LATER_FOR = 60.0
 _NOT_TRIED_AGAIN_FOR = 1.0
 _REQUESTS = 100
 _MOMENT = 60.0
-"""Failures that may pass, as of a service that is still starting, must also have lasted so many seconds."""
+"""Failures that may pass, as of a service that is still starting, must also have lasted this many seconds."""
 _SLOW_REQUESTS, _LONG = 10, 300.0
 """Of a service that hangs fewer do, once they took so long."""
 _ASKED_AGAIN_AFTER = 10.0
 
 
 class NoConnection(Exception):
-    """Nobody could be reached; nothing was sent.
+    """No connection could be made; nothing was sent.
 
     Args:
         reason: what was found.
@@ -152,7 +152,7 @@ class CircuitBreaker:
 
     @property
     def _commonest(self) -> ServiceFailed | ServiceUnusable | None:
-        """The last error of the kind that was had more often; None where there was none."""
+        """The last error of the kind that was had more often; None if there was none."""
         if not self._failed:
             return None
         return self._last_refusal if 2 * self._refused >= self._failed else self._last_failure

@@ -1,4 +1,4 @@
-"""One request and its answer: bounded in time and size, and what goes wrong said in plain words."""
+"""One request and its answer: bounded in time and size, with plain error messages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from raglift.base.display import Secrets
 
 
-# Addresses of HTTP services: what is one, and what may be shown of it.
+# Addresses of HTTP services: validation and redaction.
 
 
 _SCHEMES = ("http://", "https://")
@@ -47,7 +47,7 @@ def is_http_address(reference: str) -> bool:
 
 
 def perhaps_address(reference: str) -> bool:
-    """Whether a text is no address of an HTTP service and was probably meant as one: `localhost:8000/search`."""
+    """Whether a text is not an address of an HTTP service and was probably meant as one: `localhost:8000/search`."""
     return not is_http_address(reference) and _NEARLY.match(reference.strip()) is not None
 
 
@@ -97,7 +97,7 @@ def shown_address(address: str) -> str:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether an address leads to this machine, so that no proxy could reach it."""
+    """Whether an address is of this machine, which no proxy could reach."""
     host = urlsplit(address).hostname or ""
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -109,7 +109,7 @@ def _wrong(found: str, expected: str) -> ConfigurationError:
     return ConfigurationError(f"system: found {found}; expected {expected}")
 
 
-# Connections to one service: as many as there are queries under way, kept open between them.
+# The connection pool of one service: one connection per concurrent query, kept open between requests.
 
 
 _KEPT_OPEN = 30.0
@@ -187,7 +187,7 @@ def proxy_of(address: str) -> str | None:
     return found if not found or "://" in found else f"http://{found}"
 
 
-# One request and its answer: bounded in time and size, and what goes wrong said in plain words.
+# One request and its answer: bounded in time and size, with plain error messages.
 
 
 _READ_OF_A_FAILURE = 20_000
@@ -228,7 +228,7 @@ class Exchange:
         """Return what a request is answered with.
 
         Raises:
-            NoConnection: nobody could be reached.
+            NoConnection: no connection could be made.
             ServiceFailed: there was no usable answer: an error, none in time, one that broke off.
             ServiceUnusable: the service refuses such requests, or answers without JSON.
         """
@@ -248,7 +248,7 @@ class Exchange:
             raise ServiceFailed(self._broken(error, answer)) from error
 
     async def _follow(self, connection: httpx.AsyncBaseTransport, request: httpx.Request, answer: _Answer) -> None:
-        """Send a request, follow redirects to the same place, and read the answer, no more of it than may be."""
+        """Send a request, follow redirects to the same server, and read the answer, no more of it than may be."""
         for _ in range(_MOST_REDIRECTS + 1):
             # The whole request has a limit of its own, which must not be what ends connecting: nobody would be missed
             connect = min(_CONNECTING * self.seconds, _LONGEST_CONNECT)
@@ -270,7 +270,7 @@ class Exchange:
         raise ServiceUnusable(f"more than {_MOST_REDIRECTS} redirects, the last to {last}")
 
     def _redirected(self, request: httpx.Request, response: httpx.Response) -> httpx.Request:
-        """Return the request to where a redirect leads, on the same server only: a header may hold a key."""
+        """Return the request to a redirect's target, on the same server only: a header may hold a key."""
         status, location = response.status_code, response.headers.get("location", "")
         try:
             target = urljoin(str(request.url), location)
@@ -380,7 +380,7 @@ def _no_constant(name: str) -> None:
 
 
 def _unreached(error: httpx.TransportError, scheme: str) -> NoConnection:
-    """Return why nobody could be reached; the numbers of TLS errors are not those of the operating system."""
+    """Return why no connection could be made; the numbers of TLS errors are not those of the operating system."""
     if isinstance(error, httpx.ConnectTimeout):
         if scheme == "https":
             return NoConnection(

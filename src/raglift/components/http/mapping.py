@@ -1,4 +1,4 @@
-"""A mapping's fields, checked by pydantic: every fault of every field, and of what the fields say together."""
+"""Validation of a mapping by pydantic: every fault of every field, and cross-field validation."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from raglift.base.validation import Keys
 
 
-# Requests as templates: the query and k are put in place as data, variables as texts of the environment. A template
-# is what JSON can hold. A text that is `{k}` becomes an integer; `{query}` and `{k}` inside a longer text are put
-# into that text. All of it happens in one pass and on values, never on JSON source: a query with quotes, braces or
-# `{k}` in it arrives as it is.
+# Request templates: the query and k are inserted as data, environment variables as texts. A template is a JSON value. A
+# text that is exactly `{k}` becomes an integer; `{query}` and `{k}` inside a longer text are inserted into that text.
+# This happens in one pass and on values, never on JSON source: a query that contains quotes, braces or `{k}` arrives
+# unchanged.
 
 
 QUERY, K = "{query}", "{k}"
@@ -104,7 +104,7 @@ def resolved(texts: Mapping[str, str], purpose: str) -> tuple[dict[str, str], li
 
 
 FieldPath: TypeAlias = tuple[str, ...]
-"""The names, or places in a list as texts, that lead to a value; empty for the whole."""
+"""The names, or list indices as texts, of a value; empty for the whole."""
 
 ROOT = "."
 """What stands for the whole: the answer itself, or the hit itself."""
@@ -132,7 +132,7 @@ def field_path_text(path: FieldPath) -> str:
 
 
 def follow(value: Any, path: FieldPath) -> Any:
-    """Return what a path leads to; MISSING where it leads nowhere."""
+    """Return the value at a path; MISSING if there is none."""
     for name in path:
         if isinstance(value, dict):
             value = value.get(name, MISSING)
@@ -147,8 +147,8 @@ def follow(value: Any, path: FieldPath) -> Any:
 class ResponseFields:
     """Where things are in an answer: dotted paths, or lists of names where a name has a dot in it.
 
-    What is None is looked for under the usual names. A path that is given must lead somewhere in every answer that has
-    hits, so a misspelt one is an error and no figure.
+    A field that is None is looked up under the usual names. A given path must exist in every answer that has hits, so a
+    misspelt path is an error instead of a wrong figure.
     """
 
     hits: str | list[str] | None = None
@@ -160,16 +160,16 @@ class ResponseFields:
     doc_id: str | list[str] | None = None
     """From a hit to the id of its document."""
     start: str | list[str] | None = None
-    """From a hit to the place of its first character in the document."""
+    """From a hit to the location of its first character in the document."""
     end: str | list[str] | None = None
-    """From a hit to the place after its last character."""
+    """From a hit to the location after its last character."""
     score: str | list[str] | None = None
     """From a hit to its score: a number."""
     metadata: str | list[str] | None = None
     """From a hit to a mapping of what else is known of it."""
 
 
-# `HttpMapping`: what is sent to an HTTP service, and where its hits are in the answer.
+# `HttpMapping`: the request to an HTTP service, and where the hits are in its answer.
 
 
 _WANTED = 'the fields of a mapping, as json: {question: "{query}", top: "{k}"}'
@@ -280,7 +280,7 @@ def _json_fields(file: Path) -> dict[str, Any]:
 _MOST_BYTES = 100_000
 
 
-# A mapping's fields, checked by pydantic: every fault of every field, and of what the fields say together.
+# Validation of a mapping by pydantic: every fault of every field, and cross-field validation.
 
 
 _METHODS = ("GET", "POST")
@@ -374,7 +374,7 @@ def _json(value: Any) -> Any:
 
 
 def _copied(value: Any, keys: Keys, faults: list[tuple[Keys, str, str]]) -> Any:
-    """Return a copy of a body, or of what lies in it; every fault is noted with its place."""
+    """Return a copy of a body, or of what lies in it; every fault is noted with its location."""
     if len(keys) > _DEEPEST:
         faults.append((keys[:1], "values that lie deeper", f"at most {_DEEPEST} deep"))
     elif isinstance(value, (list, tuple)):

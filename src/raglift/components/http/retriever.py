@@ -72,7 +72,7 @@ class HttpRetriever:
 
     @property
     def depth_fixed(self) -> tuple[str, ...]:
-        """What cannot be told how many hits are wanted; empty where it can."""
+        """What cannot be told how many hits are wanted; empty if it can."""
         return () if self.mapping.sends_k else (f"{self} (the mapping sends no {{k}})",)
 
     def retrieve_one(self, query: str, k: int) -> Ranking:
@@ -154,7 +154,7 @@ def _sendable(name: str, value: str) -> str:
 
 
 def _in_address(value: Any) -> str:
-    """Return a parameter as it stands in an address, where only what UTF-8 can write is possible."""
+    """Return a parameter unchanged in an address, where only what UTF-8 can write is possible."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return encodable(str(value))

@@ -1,4 +1,4 @@
-"""The corpora that come with raglift, and texts that can be fetched."""
+"""The bundled corpora, and texts that can be downloaded."""
 
 import lazy_loader
 

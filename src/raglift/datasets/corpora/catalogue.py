@@ -1,4 +1,4 @@
-"""The corpora that come with raglift, and where their texts are on this machine."""
+"""The bundled corpora, and where their texts are on this machine."""
 
 from __future__ import annotations
 
@@ -177,6 +177,6 @@ def find_corpus(name: str) -> Corpus:
 
 
 def _bundled() -> Path:
-    """Return the folder of the corpora: inside the package in a wheel, else beside `src` in a checkout."""
+    """Return the folder of the corpora: inside the package in a wheel, else next to `src` in a checkout."""
     inside = _PACKAGE / "_corpora"
     return inside if is_folder(inside) else _PACKAGE.parents[1] / "corpora"

@@ -1,4 +1,4 @@
-"""What `corpus.toml` says about a corpus, read strictly."""
+"""The descriptor of a corpus, `corpus.toml`, read strictly."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _scheme_and_local(url: str) -> tuple[str, bool]:
         parts = urlsplit(url)
     except ValueError:
         return "", False
-    # an address without a host leads nowhere
+    # an address without a host is unusable
     return (parts.scheme if parts.hostname else ""), parts.hostname in _THIS_MACHINE
 
 
@@ -135,13 +135,13 @@ def _paragraph_end(lines: list[str], begin: int) -> int:
     return len(lines)
 
 
-# What `corpus.toml` says about a corpus, read strictly.
+# The descriptor of a corpus, `corpus.toml`, read strictly.
 
 
 DESCRIPTOR = "corpus.toml"
 FORMATS = ("gutenberg", "plain")
 _TEXTS = ("title", "description", "language", "licence")
-# Another system's path, what no file can be called, and what would reach a terminal wherever the path is told
+# Another system's path, what no file can be called, and control characters that would reach a terminal with the path
 _NO_NAME = re.compile(rf"[\\:\n]|{UNPRINTABLE.pattern}")
 
 

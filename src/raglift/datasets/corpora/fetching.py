@@ -1,4 +1,4 @@
-"""The text of a corpus from its publisher to the cache folder, checked against the labels on the way."""
+"""Download of a corpus's text from its publisher to the cache folder, checked against the labels."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from raglift.datasets.corpora.descriptor import CorpusText
 
 
-# One file over https: bounded in size and time, and the whole of it or an error.
+# Download of one file over https: bounded in size and time, complete or an error.
 
 
 Progress: TypeAlias = Callable[[int, int | None], None]
@@ -129,7 +129,7 @@ def _receive(response: httpx.Response, max_bytes: int, deadline: _Deadline, on_p
     return bytes(body)
 
 
-# The text of a corpus from its publisher to the cache folder, checked against the labels on the way.
+# Download of a corpus's text from its publisher to the cache folder, checked against the labels.
 
 
 _FAULTS_SHOWN = 5

@@ -1,4 +1,4 @@
-"""AutoRAG: `qa.parquet`, and `corpus.parquet` beside it."""
+"""AutoRAG: `qa.parquet`, and `corpus.parquet` next to it."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _passage(doc_id: str, documents: Mapping[str, Document], labels: str) -> Pas
 def _rows(
     path: Path, needed: Collection[str], optional: Collection[str], location: Location
 ) -> Iterator[tuple[dict[str, Any], Location]]:
-    """Yield the rows of a Parquet file with their places; a column of another type is a fault."""
+    """Yield the rows of a Parquet file with their row numbers; a column of another type is a fault."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

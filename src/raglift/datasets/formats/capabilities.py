@@ -1,4 +1,7 @@
-"""Whether a dataset fits a format: what a format cannot hold is an error, never lost without a word."""
+"""Format capabilities: whether a dataset fits a format.
+
+What a format cannot represent is an error, never dropped silently.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +28,12 @@ DROPPABLE = ("annotators", "grades", "ids", "judged_irrelevant", "metadata", "pl
 
 
 def no_metadata(metadata: Mapping[str, Any]) -> str | None:
-    """Return the first field: none has a place."""
+    """Return the first field: none is supported."""
     return next(iter(metadata), None)
 
 
 def any_metadata(metadata: Mapping[str, Any]) -> str | None:  # noqa: ARG001 — the writer says what it cannot hold
-    """Return None: every field has a place."""
+    """Return None: every field is supported."""
     return None
 
 
@@ -55,7 +58,7 @@ def is_span(passage: Passage, documents: Mapping[str, Document]) -> bool:  # noq
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a format has room for."""
+    """The capabilities of a format."""
 
     title: str
     """The format's name, for messages."""
@@ -72,7 +75,7 @@ class Capabilities:
     tags: bool = False
     """Whether queries have tags."""
     irrelevant: bool = False
-    """Whether what was judged irrelevant has a place."""
+    """Whether irrelevant passages are supported."""
     annotators: bool = False
     """Whether it can be said of a label, and of a question, which model it is from."""
     unanswerable: bool = False
@@ -151,7 +154,7 @@ def faults_of_fit(dataset: Dataset, room: Capabilities) -> list[Fault]:
 
     Args:
         dataset: the dataset.
-        room: what the format has room for.
+        room: the capabilities of the format.
     """
     faults: list[Fault] = []
     check_documents(dataset.documents, faults)

@@ -1,4 +1,4 @@
-"""`write_dataset`: a dataset to any of the formats, all of it or nothing."""
+"""`write_dataset`: write a dataset in any of the formats, atomically."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from raglift.records.labels import Query
 
 
-# Which formats there are, what each needs, and how one is recognized by its layout.
+# The supported formats, their requirements, and how each is recognized by its layout.
 
 
 FormatName = Literal["jsonl", "beir", "trec", "squad", "csv", "autorag", "llama-index"]
@@ -43,7 +43,7 @@ class FormatOptions(TypedDict, total=False):
     columns: Mapping[str, str]
     """CSV: the file's column for `query`, `passage`, `id`, `doc`, …; by default the columns of these names."""
     delimiter: str
-    """CSV: what stands between the columns; by default what the first row shows."""
+    """CSV: the delimiter; by default detected from the first row."""
     evidence: Literal["answer", "context"]
     """SQuAD: whether the answer's words or all of its context are the evidence; by default the answer."""
     labels: Literal["spans", "texts", "ids"]
@@ -63,7 +63,7 @@ class Format:
     write: Callable[[Dataset, Path], None]
     """Called with a dataset that fits, and a new file or an empty folder."""
     room: Callable[[Dataset], Capabilities]
-    """What there is room for."""
+    """The capabilities."""
     is_folder: bool
     """Whether it is written as a folder; else as a file."""
     options: tuple[str, ...] = ()
@@ -248,7 +248,7 @@ def _of_json(path: Path) -> FormatName:
     raise DatasetError(str(path), faults)
 
 
-# `write_dataset`: a dataset to any of the formats, all of it or nothing.
+# `write_dataset`: write a dataset in any of the formats, atomically.
 
 
 def write_dataset(
@@ -260,7 +260,7 @@ def write_dataset(
 ) -> Path:
     """Write a dataset in one of the formats that `load_dataset` reads, so that an equal dataset is read back.
 
-    What a format cannot hold is an error, and nothing is written: alternatives have no place in BEIR, nor spans in
+    What a format cannot hold is an error, and nothing is written: alternatives are not supported by BEIR, nor spans in
     TREC. CSV and LlamaIndex's LabelledRagDataset do not hold the documents.
 
     Args:
@@ -299,7 +299,7 @@ def write_dataset(
         fault = Fault(str(path), f"half a surrogate pair ({error.object[error.start]!a})", "text that UTF-8 can write")
         raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from error
     except (OSError, DatasetError) as error:
-        # A writer of a part names where it wrote, which is gone: the place is what the user knows
+        # A writer of a part names where it wrote, which is gone: the location is what the user knows
         cause = error.__cause__ if isinstance(error, DatasetError) else error
         if not isinstance(cause, OSError):
             raise

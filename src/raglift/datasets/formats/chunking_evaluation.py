@@ -2,7 +2,7 @@
 
 The layout is that of <https://github.com/brandonstarxel/chunking_evaluation>: a file `questions_df.csv` with the
 columns `question`, `references` (JSON: a list of objects with `content`, `start_index` and `end_index`) and
-`corpus_id`, and beside it a folder `corpora` with a text `{corpus_id}.md` for each.
+`corpus_id`, and next to it a folder `corpora` with a text `{corpus_id}.md` for each.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def read_chunking_evaluation(
         name: a title; by default the name of the folder.
 
     Raises:
-        DatasetError: a file is missing or malformed, or a reference is not what stands at its offsets; every fault is
-            listed.
+        DatasetError: a file is missing or malformed, or a reference differs from the text at its offsets; every fault
+            is listed.
     """
     path = user_path(folder)
     texts = read_documents(path / _TEXTS if documents is None else documents)
@@ -83,7 +83,7 @@ def read_chunking_evaluation(
 
 
 def _rows(path: Path, location: Location) -> Iterator[tuple[Location, Mapping[str, str]]]:
-    """Yield each row with the place of its first line; note a fault for each that has other columns."""
+    """Yield each row with the location of its first line; note a fault for each that has other columns."""
     data = read_bytes(path, location)
     text = None if data is None else decode_text(data, location)
     if text is None:

@@ -73,18 +73,18 @@ def read_csv(
 ) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
     """Return the queries of a table with a first row of names.
 
-    Rows with one id (or, without ids, one question) are one query. Each row is a fact; rows with the same entry in
-    the `fact` column are alternatives of one. A row's passage is its `passage` (a text), in `doc` if there is one;
-    `doc`, `start` and `end` (a span); `doc` alone (all of the document); or `chunk` (a chunk id). A row with none of
-    them leaves its query as it is. A `grade` of 0 or less is judged irrelevant. Tags stand between semicolons.
+    Rows with one id (or, without ids, one question) are one query. Each row is a fact; rows with the same entry in the
+    `fact` column are alternatives of one. A row's passage is its `passage` (a text), in `doc` if there is one; `doc`,
+    `start` and `end` (a span); `doc` alone (all of the document); or `chunk` (a chunk id). A row with none of them
+    leaves its query as it is. A `grade` of 0 or less is judged irrelevant. Tags are separated by semicolons.
 
     Args:
         path: the file.
         faults: where what is wrong is noted.
         documents: the source texts that `doc` refers to.
         columns: the name of the file's column for each of `COLUMNS`; by default the columns of these names.
-        delimiter: what stands between the columns; by default the comma, semicolon, tab or bar with which the first
-            row has the columns.
+        delimiter: the column separator; by default the comma, semicolon, tab or bar with which the first row has the
+            columns.
 
     Raises:
         ConfigurationError: `columns` names something else than `COLUMNS`, or the delimiter is not one character.

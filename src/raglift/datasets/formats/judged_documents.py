@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from raglift.records.documents import Document
 
 
-# Judgements of whole documents, as benchmarks make them, to facts and back. A relevant document is a fact, and its
-# passage is the document from its first character to its last: under containment every chunk of the document (of 20
-# characters or more) then lies inside the passage and matches. Under coverage the hits must together cover a part of
-# the document, by default half of it, which suits short documents only. A judged document without words cannot be
-# matched by its text, so its label is its id, as a chunk id; and so are all labels when no documents are at hand: the
-# hits are then taken to be the documents themselves.
+# Conversion between document-level relevance judgments (qrels) and facts. A relevant document is a fact, and its
+# passage is the whole document: under containment every chunk of the document (of 20 characters or more) lies inside
+# the passage and matches. Under coverage the hits must jointly cover a part of the document, by default half of it,
+# which suits only short documents. A judged document without text cannot be matched by its text, so its label is its
+# id, as a chunk id. The same holds for all labels if no documents are given: the hits are then assumed to be the
+# documents themselves.
 
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
@@ -37,9 +37,9 @@ class Topic:
     """A question that documents are judged for."""
 
     location: Location
-    """Where it stands."""
+    """Its location."""
     id: str
-    """What judgements call it."""
+    """Its name in the judgments."""
     text: str
     """The question."""
     tags: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class Topic:
 
 
 def whole_document(document: Document, grade: int = 1) -> Passage:
-    """Return the passage that is all of a document; for one without words, its id."""
+    """Return the passage that is all of a document; for one without text, its id."""
     if not document.text.strip():
         return Passage(chunk_id=document.id, grade=grade)
     return Passage(document.text, document.id, 0, len(document.text), grade=grade)
@@ -76,7 +76,7 @@ def judged_documents(query: Query, documents: Mapping[str, Document]) -> Iterato
 
 
 def read_grade(text: str, location: Location) -> int | None:
-    """Return a judgement's grade, a negative one as 0; None, and a fault, when it is no grade."""
+    """Return a judgment's grade, a negative one as 0; None, and a fault, if it is not a grade."""
     grade = int(text) if _INTEGER.fullmatch(text) else None
     if grade is None or grade >= RELEVANT.stop:
         location.fault(quoted(text), f"an integer of at most {RELEVANT.stop - 1}: how relevant the document is")
@@ -100,7 +100,7 @@ class MatchTable:
         return query_id in self._by_query
 
     def add(self, query_id: str, doc_id: str, grade: int, location: Location) -> None:
-        """Note one judgement; the same one again changes nothing, and another of the same pair is a fault."""
+        """Note one judgment; the same one again changes nothing, and another of the same pair is a fault."""
         of_query = self._by_query.setdefault(query_id, {})
         first = of_query.setdefault(doc_id, (grade, location))
         if first[0] != grade:
@@ -110,7 +110,7 @@ class MatchTable:
     def to_queries(
         self, topics: Iterable[Topic], documents: Mapping[str, Document], *, topics_name: str, documents_name: str
     ) -> tuple[Query, ...]:
-        """Return the queries, in the order of the topics; a topic without judgements is unlabelled.
+        """Return the queries, in the order of the topics; a topic without judgments is unlabelled.
 
         Args:
             topics: the questions.
@@ -165,8 +165,9 @@ def read_topics(path: Path, faults: list[Fault]) -> list[Topic]:
     """Return the topics of a file.
 
     A `.tsv` file has `id<TAB>question` lines; a `.jsonl` file an object on each line, with an id (`id`, `_id`, `qid`,
-    …) and a question (`text`, `query`, `title` or `question`); any other file is told by its first character: `<` for
-    `<top>` records, whose `<num>` and `<title>` are read, `{` for JSON Lines, and anything else for lines with a tab.
+    …) and a question (`text`, `query`, `title` or `question`); any other file is detected by its first character: `<`
+    for `<top>` records, whose `<num>` and `<title>` are read, `{` for JSON Lines, and anything else for lines with a
+    tab.
 
     Args:
         path: the file.

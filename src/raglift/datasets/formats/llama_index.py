@@ -138,7 +138,7 @@ def _read_relevant(ids: Any, documents: Mapping[str, Document], location: Locati
 
 
 def room_of(dataset: Dataset) -> Capabilities:
-    """Return the room of the class that a dataset is written as: pairs when its labels are whole documents."""
+    """Return the capabilities of the class that a dataset is written as: pairs when its labels are whole documents."""
     passages = [passage for query in dataset.queries for fact in query.facts for passage in fact.passages]
     whole = all(judged_document(passage, dataset.document_by_id) is not None for passage in passages)
     return _PAIRS_ROOM if dataset.documents and whole else _EXAMPLES_ROOM

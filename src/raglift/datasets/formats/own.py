@@ -1,4 +1,4 @@
-"""raglift's own folder: `queries.jsonl`, with the documents in `documents/` or in `documents.jsonl`."""
+"""raglift's native format: a folder with `queries.jsonl`, and documents in `documents/` or `documents.jsonl`."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def read_squad(
 
 
 def _objects(entry: Mapping[str, Any], name: str, location: Location) -> Iterator[tuple[dict[str, Any], Location]]:
-    """Yield the objects of a list with their places."""
+    """Yield the objects of a list with their locations."""
     given = entry.get(name)
     if not isinstance(given, list):
         if entry:

@@ -1,4 +1,4 @@
-"""TREC: relevance judgements (qrels) and topics, with or without the documents."""
+"""TREC: relevance judgments (qrels) and topics, with or without the documents."""
 
 from __future__ import annotations
 

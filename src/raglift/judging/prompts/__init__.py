@@ -1,4 +1,4 @@
-"""Prompts as files, known by the hash of their words.
+"""Prompts as files, identified by the hash of their text.
 
 A file `NAME.md` has two parts, under the lines `# System` and `# User`; `$name` stands for what is filled in. What a
 model is told about data in delimiters (`data.md`) is part of every system part.

@@ -1,4 +1,4 @@
-"""What profiles of other tools share."""
+"""Shared by the profiles of other tools."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
 
 
-# What the profiles count: relevant hits and labels one by one, where the default credits facts. A label is a chunk
-# id, or the words of a passage at their place; every alternative of a fact is one, and the same label in two facts is
-# one label.
+# Counts of the profiles: single relevant hits and labels, where the default profile credits facts. A label is a chunk
+# id, or the text of a passage at its location; every alternative of a fact is one label, and the same label in two
+# facts counts once.
 
 
 @dataclass(frozen=True, eq=False)
 class RelevantHits:
-    """The hits that match any label: one row a hit, sorted by query, then rank."""
+    """The hits that match any label: one row per hit, sorted by query, then rank."""
 
     query: NDArray[np.int64]
     rank: NDArray[np.int64]
@@ -101,7 +101,7 @@ def ideal_ranking(match_table: MatchTable) -> tuple[NDArray[np.int64], NDArray[n
 def label_grades(match_table: MatchTable) -> NDArray[np.int64]:
     """Return the grade of the label that each passage is: the highest that any fact gives it.
 
-    It stands in the row of the label's first passage.
+    It is in the row of the label's first passage.
     """
     passages = match_table.passages
     grades = passages.grades.copy()
@@ -142,7 +142,7 @@ def average_precision_of(hits: RelevantHits, match_table: MatchTable) -> Values:
     return per_query(sums_of_precision(hits, match_table), count_by_query(labels(match_table)[0], match_table))
 
 
-# What a profile is: another tool's conventions for the same measures.
+# Profiles: other tools' conventions for the same measures.
 
 
 Function = Callable[["MatchTable", "Metric"], "NDArray[np.float64]"]
@@ -169,6 +169,6 @@ class Profile:
     """Those whose mean leaves out a query that was answered with no hits at all; the default counts it 0."""
 
     def difference(self, name: str) -> str:
-        """Return what a measure does otherwise than the default, be a query empty or not; nothing where it does not."""
+        """Return what a measure does otherwise than the default, be a query empty or not; nothing if it does not."""
         said = self.differences.get(name, "")
         return f"{said} {_LEFT_OUT}" if name in self.leaves_out_empty else said

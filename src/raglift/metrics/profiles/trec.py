@@ -1,7 +1,7 @@
 """trec_eval's conventions: `profile="trec"`; pytrec_eval runs its code, and ranx gives the same values.
 
 Every label is a relevant document, alternatives too, and a hit that is the first to match it retrieves it. trec_eval
-refuses a ranking with an id twice; here the second keeps its rank and is no document. Where labels are texts, each
+refuses a ranking with an id twice; here the second keeps its rank and is not a document. Where labels are texts, each
 passage stands for a document, and a further hit that matches only what was matched before is irrelevant likewise.
 Grades are gains; those of 0 and less are irrelevant. What trec_eval has under the same definition as the default
 (success_k, recip_rank) is the default's.

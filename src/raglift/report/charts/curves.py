@@ -1,4 +1,4 @@
-"""Quality against a cost, with the systems that none beats in both."""
+"""Quality against a cost, with the Pareto front."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
     from raglift.records.metric import Metric
 
 
-# A metric over the depth at which it is taken, one line a stage or a system.
+# A metric over k, one line per stage or system.
 
 
 def over_k_of_evaluation(
     evaluation: EvaluationRecord, metric: Metric | str, ks: Sequence[int] | None
 ) -> alt.LayerChart:
-    """Return a line a stage; one that returns no more than so many hits ends there, and says so."""
+    """Return a line per stage; one that returns no more than so many hits ends there, and says so."""
     frame = curve(evaluation, metric, ks)
     stages = evaluation.scores.stages
     between = PALETTE[2 : len(stages)]
@@ -57,7 +57,7 @@ def over_k_of_evaluation(
 def over_k_of_comparison(
     comparison: ComparisonRecord, metric: Metric | str, ks: Sequence[int] | None, called: Mapping[str, str]
 ) -> alt.LayerChart:
-    """Return a line a system, at its last stage: the baseline and, where there are many, the best of the others."""
+    """Return a line per system, at its last stage: the baseline and, where there are many, the best of the others."""
     measure = _measure(metric)
     most = min(int(evaluation.run.spec["candidates"]) for evaluation in comparison.evaluations)
     depths = range(1, most + 1) if ks is None else ks
@@ -146,7 +146,7 @@ def _ticks(last: int) -> list[int]:
     return [1, *(k for k in range(step, last + 1, step) if k > 1)]
 
 
-# Quality against a cost, with the systems that none beats in both.
+# Quality against a cost, with the Pareto front.
 
 
 _COSTS = {
@@ -163,7 +163,7 @@ _WIDE = 20.0
 """A cost that differs by more than this factor is shown on a logarithmic scale."""
 _SHORT = 18
 _FEW = 8
-"""At most so many systems have their names beside their points, if all are short; else numbers, and a key."""
+"""At most so many systems have their names next to their points, if all are short; else numbers, and a key."""
 _CLOSE = 0.04
 """Points that are closer than this share of the chart have one label together."""
 _MOST = 16
@@ -249,7 +249,7 @@ def _coloured(rows: Sequence[Mapping[str, Any]], key: bool) -> Iterator[tuple[Se
 
 
 def _costs_axis(costs: Sequence[float], *, is_wide: bool) -> dict[str, Any]:
-    """Return the scale and the axis of costs; places are compared and no lengths, so 0 is there where it is near."""
+    """Return the scale and the axis of costs; locations are compared and no lengths, so 0 is there where it is near."""
     alt = altair()
     if is_wide:
         values = [step * 10.0**power for power in range(-4, 12) for step in (1, 3)]

@@ -1,4 +1,4 @@
-"""Which means and differences stand below each other: of stages, systems and tags."""
+"""Means and differences to draw below each other: of stages, systems and tags."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 
 
 _NAME = 22.0
-"""The room for a row's name, in pixels: it stands above the row, so that a long one has all the width."""
+"""The height of a row's name, in pixels: it is above the row, so that a long one has the full width."""
 _LINE = 16.0
-"""The room for each interval."""
+"""The height of each interval."""
 _GAP = 8.0
 
 
@@ -129,7 +129,7 @@ def intervals_chart(
 
 
 def _names(names: Sequence[dict[str, Any]], y: Any) -> list[Any]:
-    """Return the rows' names, cut where they would meet what stands at the right end."""
+    """Return the rows' names, cut where they would meet what is at the right end."""
     alt = altair()
     beside = 7 * max((len(name["a"]) for name in names), default=0) + 12
     asides = [name for name in names if name["a"]]
@@ -147,7 +147,7 @@ def _names(names: Sequence[dict[str, Any]], y: Any) -> list[Any]:
 def _laid_out(
     estimates: Sequence[Estimate], series: Sequence[str], scale: Scale
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], float]:
-    """Return the intervals and the names with their places in pixels, and the height of all."""
+    """Return the intervals and the names with their locations in pixels, and the height of all."""
     marks, names, top = [], [], 0.0
     for row, members in groupby(estimates, key=lambda one: one.row):
         told = list(members)
@@ -180,7 +180,7 @@ def _domain(marks: Sequence[dict[str, Any]], scale: Scale) -> list[float]:
     return [max(scale.bounds[0], low - air), min(scale.bounds[1], high + air)]
 
 
-# Which means and differences stand below each other: of stages, systems and tags.
+# Means and differences to draw below each other: of stages, systems and tags.
 
 
 _MOST_SYSTEMS = 40

@@ -1,4 +1,4 @@
-"""Where recall was lost, as a flow from all facts to those that were found."""
+"""Failure analysis as a flow from all facts to those that were found."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _BARS = 400
 """The most bars: more would be narrower than a pixel."""
 _SEEN = 80
-"""More bars touch each other: a line in their own colour closes the seams."""
+"""More bars would touch each other: a line in their own colour closes the seams."""
 _HEIGHT = 240
 
 
@@ -41,7 +41,7 @@ class Changes:
     metric: Metric
     queries: Sequence[Query]
     left: NDArray[np.float64]
-    """One value a query; NaN where it does not count."""
+    """One value a query; NaN if it does not count."""
     right: NDArray[np.float64]
     sides: tuple[str, str]
     """What the sides are called."""
@@ -103,7 +103,7 @@ def _text(anchor: str, told: str, offset: int) -> Any:
 def _bars(
     changes: Changes, order: NDArray[np.intp], sizes: NDArray[np.float64], each: int
 ) -> Iterator[dict[str, object]]:
-    """Yield the bars, none for queries that did not change: their place stays empty."""
+    """Yield the bars, none for queries that did not change: their location stays empty."""
     for moved in (np.flatnonzero(sizes > TIED), np.flatnonzero(sizes < -TIED)):
         for start in range(0, len(moved), each):
             places = moved[start : start + each]
@@ -127,7 +127,7 @@ def _lift_words(changes: Changes, places: NDArray[np.intp], mean: float) -> dict
     return {"q": plain(first.id), "t": plain(first.text), "c": f"{size} ({before} → {after})"}
 
 
-# Where recall was lost, as a flow from all facts to those that were found.
+# Failure analysis as a flow from all facts to those that were found.
 
 
 _BAND = 150.0
@@ -137,7 +137,7 @@ _TOP = 72.0
 _DROP = 26.0
 """How far below the flow what is lost ends."""
 _BELOW = 74.0
-"""The room for words below the lowest end."""
+"""The space for text below the lowest end."""
 _STEPS = 16
 """How many straight pieces a curve is drawn with."""
 _NODE = 0.022
@@ -146,14 +146,14 @@ _NODE = 0.022
 
 @dataclass(frozen=True)
 class Gate:
-    """A point of the way at which some facts are lost and the others go on."""
+    """A point of the way at which some facts are lost and the others continue."""
 
     lost: int
     """How many facts are lost here."""
     left: int
-    """How many go on."""
+    """How many continue."""
     lost_words: tuple[str, ...]
-    """What became of those that are lost, in short lines."""
+    """The outcome of those that are lost, in short lines."""
     left_words: tuple[str, ...]
     """What the others are, likewise."""
 
@@ -221,7 +221,7 @@ def _ease(share: float) -> float:
 
 
 def _flows(gates: Sequence[Gate], scale: float) -> Iterator[dict[str, object]]:
-    """Yield the outlines: what goes on runs straight along the top, what is lost bends down from below it."""
+    """Yield the outlines: what continues runs straight along the top, what is lost bends down from below it."""
     for number, (before, gate) in enumerate(pairwise(gates)):
         for place in (number, number + 1):
             yield _edge(
@@ -253,7 +253,7 @@ def _ends(gates: Sequence[Gate], scale: float) -> Iterator[dict[str, object]]:
 
 
 def _labels(gates: Sequence[Gate], scale: float, facts: int) -> Iterator[dict[str, object]]:
-    """Yield the counts and the words, above for what goes on and below for what is lost."""
+    """Yield the counts and the words, above for what continues and below for what is lost."""
     for number, gate in enumerate(gates):
         top = _TOP - 12 - 15 * (1 + len(gate.left_words))
         yield from _words(number, top, (*gate.left_words, f"{gate.left:,}", _share(gate.left, facts)))
@@ -267,7 +267,7 @@ def _share(count: int, facts: int) -> str:
 
 
 def _words(number: int, top: float, lines: Sequence[str]) -> Iterator[dict[str, object]]:
-    """Yield lines below each other, the count in bold: beside each other they have no room on a phone."""
+    """Yield lines below each other, the count in bold: next to each other they do not fit on a phone."""
     for line, told in enumerate(lines):
         style = "ink" if told[0].isdigit() and not told.endswith("%") else "muted"
         yield {"x": number, "y": round(top + 15 * line, 2), "s": style, "w": told}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from raglift.records.metric import Metric
 
 
-# How charts look: one set of colours and fonts, on light and on dark ground.
+# The theme of charts: one set of colours and fonts, for light and dark backgrounds.
 
 
 WIDTH = 620
@@ -30,8 +30,8 @@ WIDTH = 620
 HEIGHT = 300
 """The usual height, in pixels."""
 
-# Each is told from its neighbours by people who do not see red or green apart, and stands out by at least 3 to 1 on
-# white and on the dark ground (WCAG 1.4.11), so that one set serves both.
+# Neighbouring colours can be distinguished with red-green colour blindness, and contrast by at least 3 to 1 on white
+# and on the dark ground (WCAG 1.4.11), so that one set serves both.
 PALETTE = ("#2b7bc4", "#c4691c", "#8568c7", "#1b8a80", "#c2558f", "#8a7a2e", "#6b7f90")
 BEFORE = "#7a8794"
 """The first stage, or what is compared with."""
@@ -86,13 +86,13 @@ def themed(chart: Any, description: str) -> alt.LayerChart:
     return told
 
 
-# What charts have in common: their data, their texts, and how figures are written.
+# Shared by charts: their data, their texts, and number formats.
 
 
 LONGEST = 160
 """The most characters of an untrusted text that a chart carries."""
 _LINE = 90
-"""As many characters of a subtitle have room above a chart."""
+"""The maximum length of a subtitle above a chart, in characters."""
 
 
 def altair() -> Any:
@@ -122,7 +122,7 @@ def plain(text: str) -> str:
 
 
 def of_labels(chart: alt.LayerChart, sources: LabelSources) -> alt.LayerChart:
-    """Return a chart that says below its title whose labels it rests on, where models had a part in them."""
+    """Return a chart with the label provenance below its title if models made some of the labels."""
     if not sources.by_model:
         return chart
     title = chart.title if isinstance(chart.title, str) else getattr(chart.title, "text", "")
@@ -171,8 +171,8 @@ _DECIMALS = 6
 def javascript() -> str:
     """Return a script that defines `raglift_show_chart(element, specification, {dark})`, which returns a promise.
 
-    It carries Vega, Vega-Lite and Vega-Embed, asks nothing of the network, and runs under a Content-Security-Policy
-    without `unsafe-eval` and without `unsafe-inline`, also of styles. It can stand in a <script> element as it is.
+    It carries Vega, Vega-Lite and Vega-Embed, makes no network requests, and runs under a Content-Security-Policy
+    without `unsafe-eval` and without `unsafe-inline`, also of styles. It can be put into a <script> element unchanged.
 
     Raises:
         MissingDependency: vl-convert is not installed.

@@ -31,10 +31,10 @@ class EvaluationPlots:
     """Charts of one system: methods return altair charts, of which `save("x.png")` and `save("x.svg")` make files."""
 
     evaluation: EvaluationRecord
-    """What was measured."""
+    """The evaluation."""
 
     def over_k(self, metric: Metric | str = "ndcg", ks: Sequence[int] | None = None) -> alt.LayerChart:
-        """Return a metric over k, a line a stage; the line of a stage that returns no more hits ends there.
+        """Return a metric over k, a line per stage; the line of a stage that returns no more hits ends there.
 
         Args:
             metric: a measure without a depth, as `"ndcg"`.
@@ -112,7 +112,7 @@ class EvaluationPlots:
 
 @dataclass(frozen=True)
 class ComparisonPlots:
-    """Charts of systems beside each other: methods return altair charts, of which `save("x.png")` makes a file."""
+    """Charts of systems next to each other: methods return altair charts, of which `save("x.png")` makes a file."""
 
     comparison: ComparisonRecord
     """What was compared."""
@@ -120,7 +120,7 @@ class ComparisonPlots:
     """What to call systems in charts; by default their names."""
 
     def over_k(self, metric: Metric | str = "ndcg", ks: Sequence[int] | None = None) -> alt.LayerChart:
-        """Return a metric over k, a line a system; where there are many, the best ones and the baseline.
+        """Return a metric over k, a line per system; where there are many, the best ones and the baseline.
 
         Args:
             metric: a measure without a depth, as `"ndcg"`.

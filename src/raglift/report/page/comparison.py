@@ -98,7 +98,7 @@ def lead(comparison: ComparisonRecord) -> str:
 
 
 def other_of(comparison: ComparisonRecord) -> str:
-    """Return the system that is shown beside the baseline at first: the best of the others."""
+    """Return the system that is shown with the baseline at first: the best of the others."""
     rows = [row for row in comparison.of(comparison.primary) if row.system != comparison.baseline]
     return max(rows, key=lambda row: (not row.truncated and bool(row.n), row.mean if row.n else -1.0)).system
 
@@ -112,7 +112,7 @@ def by_mean(comparison: ComparisonRecord) -> list[ComparisonRow]:
 
 
 def comparison_headline(comparison: ComparisonRecord) -> Table:
-    """Return the primary metric of each system, beside the baseline."""
+    """Return the primary metric of each system, compared with the baseline."""
     metric, percent = comparison.primary, level(comparison.method)
     p = "p (Holm)" if len(comparison.others) > 1 else "p"
     columns = ("system", f"{mean_title(metric)} [{percent}]", f"difference [{percent}]", p, "")
@@ -138,7 +138,7 @@ def comparison_sections(comparison: ComparisonRecord, shown: Sequence[str]) -> l
 
     Args:
         comparison: the systems.
-        shown: those that have lines and rows of their own, where not all have room; the baseline is among them.
+        shown: those with their own lines and rows, if not all fit; the baseline is among them.
     """
     few = only(comparison, shown)
     name = mean_title(comparison.primary)
@@ -156,7 +156,7 @@ def comparison_sections(comparison: ComparisonRecord, shown: Sequence[str]) -> l
 
 
 def _curve_sections(comparison: ComparisonRecord) -> list[Section]:
-    """Return the primary metric over k; nothing where it is the same at every k."""
+    """Return the primary metric over k; nothing if it is the same at every k."""
     if not has_curve(comparison.primary):
         return []
     return [Section("Over k", figures=(figures.over_k_together(comparison),))]
@@ -237,7 +237,7 @@ def _failure_section(comparison: ComparisonRecord) -> Section:
 
 
 def _cost_sections(comparison: ComparisonRecord) -> list[Section]:
-    """Return cost beside quality, where any is known."""
+    """Return cost against quality, where any is known."""
     if not has_costs(comparison):
         return []
     found = tradeoff(comparison)

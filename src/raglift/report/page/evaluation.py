@@ -1,4 +1,4 @@
-"""The page of one evaluation: what the reranker did, where recall is lost, and every query."""
+"""The page of one evaluation: the effect of the reranker, the failure analysis, and every query."""
 
 from __future__ import annotations
 
@@ -64,13 +64,14 @@ def evaluation_document(
     """Return the page of one evaluation.
 
     Args:
-        evaluation: what was measured.
+        evaluation: the evaluation.
         primary: the metric that decides; by default as in `reranker_lift`.
         seed: of the permutation tests.
         confidence: how often intervals hold the true value.
 
     Raises:
-        ConfigurationError: a metric that was not scored or is no measure of quality, or an argument outside its range.
+        ConfigurationError: a metric that was not scored or is not a measure of quality, or an argument outside its
+            range.
     """
     evaluation = replace(evaluation, match_table=match_tables_of(evaluation))  # matched once, for all that asks
     decides = primary_of(primary, evaluation.scores.metrics)
@@ -211,7 +212,7 @@ def _metric_row(lift: LiftRecord, row: LiftRow, between: Sequence[str]) -> tuple
 
 
 def _lift_section(lift: LiftRecord) -> Section | None:
-    """Return the lift of each query, and the queries that moved most; None where there is no fair pair."""
+    """Return the lift of each query, and the queries that moved most; None if there is no fair pair."""
     found = lift.row().difference
     if found is None or not found.n:
         return None
@@ -244,7 +245,7 @@ def moved_table(lift: LiftRecord, where: str, rows: Sequence[MovedQuery]) -> Tab
 
 
 def _failure_section(evaluation: EvaluationRecord, primary: Metric) -> Section | None:
-    """Return where recall was lost; None where no query is labelled."""
+    """Return where recall was lost; None if no query is labelled."""
     k = failure_analysis_depth(evaluation, primary)
     losses = failure_analysis(evaluation, k)
     if not losses.facts:

@@ -1,4 +1,4 @@
-"""The charts of pages, each with what it shows in words."""
+"""The charts of pages, each with a text alternative."""
 
 from __future__ import annotations
 

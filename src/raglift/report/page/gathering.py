@@ -1,4 +1,4 @@
-"""The queries one by one, gathered from what was measured."""
+"""The data of the query browser, collected from the results."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ def drill_down(
 ) -> DrillDown:
     """Return the queries that all systems were asked, with what each stage of each system returned and what matched.
 
-    What has no room is left out, and said in the notes: hits that match nothing below a depth, then the ends of texts.
-    A hit that matches anything is always there.
+    What exceeds the size budget is left out and mentioned in the notes: first hits below a depth that match nothing,
+    then the ends of texts. A hit with a match is always included.
 
     Args:
         systems: what was measured, by name; of one system the name is not shown.
         left: the system and stage that are shown at first as `before`.
         right: those that are shown at first as `after`.
         primary: the metric that decides; its depth is where a fact counts as found.
-        shown: down to which rank hits that match nothing are shown; by default as far as there is room.
-        room: how many bytes `packed` may come to in the page.
+        shown: down to which rank hits that match nothing are shown; by default as far as the size budget allows.
+        room: the maximum size of `packed` in the page, in bytes.
 
     Raises:
-        ConfigurationError: systems that are no fair comparison, or a system, stage or metric that is not there.
+        ConfigurationError: systems that cannot be compared fairly, or a system, stage or metric that is not there.
     """
     check_same_rule(systems)
     shared = shared_queries(systems, _known(left[0], systems, "system"))
@@ -141,7 +141,7 @@ class _Answers:
             yield from (judged.rankings[place] for place in self._places)
 
     def fact_outcomes(self, number: int) -> tuple[str, ...]:
-        """Return what became of each fact of a query; nothing for one without labels."""
+        """Return the outcome of each fact of a query; nothing for one without labels."""
         return tuple(self._outcomes[self._facts(number)])
 
     def found(self, number: int) -> Iterator[tuple[Chunk, _Match]]:

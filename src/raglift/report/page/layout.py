@@ -1,4 +1,4 @@
-"""What the template of a page lays out: cells with their bars, charts as JSON, headings with their anchors."""
+"""The template data of a page: cells with their bars, charts as JSON, headings with their anchors."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class LaidCell:
 
     text: str
     interval: str
-    """What stands in brackets after a figure, as `[0.51, 0.59]`; it is shown smaller."""
+    """What is in brackets after a figure, as `[0.51, 0.59]`; it is shown smaller."""
     emphasis: str
     kind: str
     """`word`, `words` in a column of long texts, `number`, or `barred` in a column with bars."""
@@ -75,7 +75,7 @@ class LaidTable:
 
 @dataclass(frozen=True)
 class LaidFigure:
-    """A figure with its chart as JSON that can stand in a <script> element."""
+    """A figure with its chart as JSON that can be in a <script> element."""
 
     anchor: str
     title: str
@@ -101,7 +101,7 @@ def laid_table(table: Table, labels: str = "") -> LaidTable:
 
     Args:
         table: the table.
-        labels: whose labels figures rest on; it joins the caption of a table that does.
+        labels: the label provenance, which is added to the caption of tables.
     """
     scales = [_scale(row[column] for row in table.rows) for column in range(len(table.columns))]
     kinds = [_kind(table, column, barred=lowest < highest) for column, (lowest, highest) in enumerate(scales)]
@@ -126,7 +126,7 @@ def _with_labels(caption: str, labels: str) -> str:
 
 
 def _style(name: str | None, *, ruled: bool) -> str:
-    """Return the classes of a row; with a name above its cells, also for how many lines there must be room."""
+    """Return the classes of a row; with a name above its cells, also for the number of lines needed."""
     room = "" if name is None else _ROOM[min(1 + len(name) // _LINE, len(_ROOM) - 1)] if name else "continued"
     return " ".join(style for style in ("ruled" if ruled else "", room) if style)
 

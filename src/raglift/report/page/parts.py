@@ -1,4 +1,4 @@
-"""The differences of systems in every metric, beside the one that decides."""
+"""The differences between systems in every metric besides the primary one."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from raglift.stats.paired_tests import PairedDifference
 
 
-# Figures as cells of a page's tables: the text that a terminal shows, its meaning, and a small bar.
+# Figures as cells of a page's tables: the same text as on a terminal, its emphasis, and a small bar.
 
 
 def mean_cell(metric: Metric, mean: float, interval: Interval | None, *, truncated: bool = False) -> Cell:
@@ -102,12 +102,12 @@ def few_metrics(primary: Metric, known: Sequence[Metric]) -> list[Metric]:
 
 
 def truncation(*, marked: bool) -> tuple[str, ...]:
-    """Return what † stands for, where it is there."""
+    """Return the explanation of †, if it is used."""
     return (f"{TRUNCATED} The metric looks deeper than the stage returned: there is no fair pair.",) if marked else ()
 
 
 def failure_table(losses: Mapping[str, FailureAnalysisRecord]) -> Table:
-    """Return what became of the facts: of one system a row an outcome, of several a row a system.
+    """Return the outcome of the facts: of one system a row per outcome, of several a row per system.
 
     Args:
         losses: by the systems' names, all at one depth; of one system the name does not show.
@@ -199,18 +199,18 @@ def _slice_cells(one: TagSlice, slices: TagSlicesRecord, *, is_first: bool, seve
 
 
 def few_text(slices: TagSlicesRecord) -> str:
-    """Return what ‡ stands for, where it is there."""
+    """Return the explanation of ‡, if it is used."""
     few = any(one.few for one in slices.slices)
     return f"{_FEW} fewer than {slices.slices[0].FEW} queries: these figures say little." if few else ""
 
 
 def cost_section(evaluation: EvaluationRecord) -> Section | None:
-    """Return what a run cost, as far as it is known; None where nothing is."""
+    """Return what a run cost, as far as it is known; None if nothing is."""
     return section_of("Cost", cost_parts(evaluation))
 
 
 def section_of(heading: str, parts: Iterable[Part]) -> Section | None:
-    """Return the lines and tables that a terminal shows, as a section; None where there is none."""
+    """Return the lines and tables that a terminal shows, as a section; None if there is none."""
     paragraphs: list[str] = []
     tables: list[Table] = []
     for part in parts:
@@ -226,7 +226,7 @@ def method_section(method: Method | None, metrics: Sequence[Metric], *, correcte
     """Return how figures were computed: tests and intervals by name, and each measure's definition.
 
     Args:
-        method: of the statistics; None where there are none.
+        method: of the statistics; None if there are none.
         metrics: those on the page.
         corrected: what is said of the metrics that do not decide.
     """
@@ -241,7 +241,7 @@ def method_section(method: Method | None, metrics: Sequence[Metric], *, correcte
     return Section("Method", tuple(filter(None, paragraphs)), (table,), folded=True)
 
 
-# What was measured and how: the system, the questions, the rule, the machine, the date.
+# Settings of the measurement: the system, the questions, the match rule, the machine, the date.
 
 
 _AROUND = ("python", "machine", "system", "processor", "cores")
@@ -252,7 +252,7 @@ def measured(evaluation: EvaluationRecord, primary: Metric, *, match: str) -> tu
     """Return what was measured of one system, as names and values.
 
     Args:
-        evaluation: what was measured.
+        evaluation: the evaluation.
         primary: the metric that decides.
         match: the match rule, in words.
     """
@@ -341,7 +341,7 @@ def _days(specs: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _minute(started: str) -> str:
-    """Return a time to the minute; as it stands where it is none."""
+    """Return a time to the minute; unchanged if it is not a time."""
     try:
         moment = datetime.fromisoformat(started)
     except ValueError:
@@ -361,7 +361,7 @@ def _machine(environment: Mapping[str, str]) -> str:
     return ", ".join(part for part in (*parts, environment.get("system")) if part)
 
 
-# The differences of systems in every metric, beside the one that decides.
+# The differences between systems in every metric besides the primary one.
 
 
 _ROOM = 80
@@ -373,7 +373,7 @@ def metrics_section(comparison: ComparisonRecord, others: Sequence[str]) -> Sect
 
     Args:
         comparison: the systems.
-        others: those that are compared with the baseline, the best first; as many are shown as there is room for.
+        others: those that are compared with the baseline, the best first; only as many are shown as fit.
     """
     shown = _fitting(others, len(comparison.baseline))
     metrics = comparison.metrics
@@ -393,7 +393,7 @@ def metrics_section(comparison: ComparisonRecord, others: Sequence[str]) -> Sect
 
 
 def _fitting(names: Sequence[str], taken: int) -> Sequence[str]:
-    """Return the first names, as many as have room beside each other: one in any case."""
+    """Return as many of the first names as fit next to each other, at least one."""
     widths = accumulate((max(len(name), 8) for name in names), initial=taken)
     return names[: max(sum(width <= _ROOM for width in widths) - 1, 1)]
 

@@ -1,4 +1,4 @@
-"""The queries of a page, one by one."""
+"""The query browser of a page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from raglift.records.labels import Passage
 
 
-# The queries one by one: what each needs, what each stage returned, and what matched.
+# The query browser: the facts of each query, the hits of each stage, and their matches.
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class View:
     """A ranking that every query has: one stage of one system."""
 
     system: str
-    """The system's name; empty where there is only one."""
+    """The system's name; empty if there is only one."""
     stage: str
     """The stage's name."""
     title: str
@@ -67,7 +67,7 @@ class ShownChunk(NamedTuple):
     start: int | None
     end: int | None
     text: str
-    """Its text, or as much of it as there is room for."""
+    """Its text, shortened to the size budget."""
     left_out: int
     """How many characters at the end are not shown."""
     skipped: int = 0
@@ -84,7 +84,7 @@ class ViewDetail:
     returned: int
     """How many hits there were."""
     values: tuple[float, ...]
-    """For each metric; NaN where the query is left out of the mean."""
+    """For each metric; NaN if the query is left out of the mean."""
     facts: tuple[int | None, ...]
     """For each fact, the rank at which it is satisfied; None for never."""
     error: str | None = None
@@ -104,7 +104,7 @@ class QueryDetail:
     views: tuple[ViewDetail, ...]
     """In the order of the drill-down's views."""
     all_outcomes: tuple[tuple[str, ...], ...]
-    """For each system, what became of each fact: an outcome of `FailureAnalysis`, as `found` or `not_retrieved`."""
+    """For each system, the outcome of each fact: an outcome of `FailureAnalysis`, as `found` or `not_retrieved`."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class DrillDown:
     """What was left out to keep the page small."""
 
 
-# How the queries one by one fit into a page: what is left out first when there is no room.
+# The size budget of the query browser: what is left out first if the page would be too large.
 
 
 CAPABILITIES = 3_800_000
@@ -159,7 +159,7 @@ _SAMPLED_QUERIES, _SAMPLED_CHARACTERS, _RUN = 40, 300_000, 20_000
 
 
 def within(drill_down: DrillDown, shown: int | None, room: int) -> DrillDown:
-    """Return as much of the queries as there is room for.
+    """Return the queries, reduced to the size budget.
 
     What matches nothing goes first: hits below a depth, then the ends of texts. Then the texts around what matched are
     cut. A hit that matches anything is always there, and so is every hit of a chunk that is shown in another view, so
@@ -167,8 +167,8 @@ def within(drill_down: DrillDown, shown: int | None, room: int) -> DrillDown:
 
     Args:
         drill_down: everything.
-        shown: down to which rank hits that match nothing are shown; None for as far as there is room.
-        room: how many bytes it may take in the page.
+        shown: down to which rank hits that match nothing are shown; None for as far as the size budget allows.
+        room: its maximum size in the page, in bytes.
     """
     selections: dict[int | None, _Selection] = {}
     low_by = 1.0

@@ -1,4 +1,4 @@
-"""Pages as one HTML file: everything inlined, nothing asked of a network, no text taken for markup."""
+"""Pages as one HTML file: everything inlined, no network requests, every text escaped."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from raglift.report.page.query_browser import DrillDown, QueryDetail, ShownHit, ShownMatch, ViewDetail
 
 
-# Styles and scripts that stand in a page itself, allowed by their hashes and nothing else.
+# Inlined styles and scripts, allowed by their hashes only.
 
 
 REPORT = "raglift.report.page"
@@ -42,7 +42,7 @@ _ICON = (
     '<path d="M4 11.5 8 4.5l4 7" fill="none" stroke="#fff" stroke-width="2" stroke-linejoin="round"/></svg>'
 )
 ICON = "data:image/svg+xml," + quote(_ICON)
-"""What stands beside a page's title, as an address."""
+"""What is shown next to a page's title, as an address."""
 
 
 @cache
@@ -57,11 +57,11 @@ def one_script(*scripts: str) -> str:
 
 
 def source_hash(block: str) -> str:
-    """Return what a content security policy calls a script or style that stands in the page."""
+    """Return what a content security policy calls a script or style that is in the page."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(block.encode()).digest()).decode()}'"
 
 
-# The queries one by one as a page carries them: JSON, packed.
+# The data of the query browser in a page: compressed JSON.
 
 
 _DIGITS = 4
@@ -155,7 +155,7 @@ def _number(value: float | None) -> float | None:
     return int(rounded) if rounded.is_integer() else rounded
 
 
-# Pages as one HTML file: everything inlined, nothing asked of a network, no text taken for markup.
+# Pages as one HTML file: everything inlined, no network requests, every text escaped.
 
 
 GENERATOR = "raglift report"

@@ -1,1 +1,1 @@
-"""Short forms of results, for Markdown and notebooks."""
+"""Summaries of results, for Markdown and notebooks."""

@@ -1,4 +1,4 @@
-"""One query's metrics under every profile in short, for a discussion of two tools' numbers."""
+"""Summary of one query's metrics under every profile."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ if TYPE_CHECKING:
     from raglift.records.metric import Metric
 
 
-# One system in short: what the reranker did, where recall is lost, and the queries that moved most.
+# Summary of one system: the effect of the reranker, the failure analysis, and the queries that changed most.
 
 
 def evaluation_summary(evaluation: EvaluationRecord, primary: Metric | str | None = None) -> Document:
-    """Return an evaluation in short.
+    """Return a summary of an evaluation.
 
     Args:
-        evaluation: what was measured.
+        evaluation: the evaluation.
         primary: the metric that decides; by default as for a page.
 
     Raises:
-        ConfigurationError: the metric was not scored, or is no measure of quality.
+        ConfigurationError: the metric was not scored, or is not a measure of quality.
     """
     evaluation = replace(evaluation, match_table=match_tables_of(evaluation))  # matched once, for all that asks
     try:
@@ -108,7 +108,7 @@ def lift_summary(lift: LiftRecord) -> Document:
 
 
 def failure_section(evaluation: EvaluationRecord, primary: Metric) -> Section | None:
-    """Return where recall was lost; None where no query is labelled."""
+    """Return where recall was lost; None if no query is labelled."""
     k = failure_analysis_depth(evaluation, primary)
     losses = failure_analysis(evaluation, k)
     if not losses.facts:
@@ -147,18 +147,18 @@ def _moved(lift: LiftRecord) -> Iterator[Section]:
             yield Section(f"Queries of which reranking {verb} {name} most: {len(rows)}", tables=(table,), folded=True)
 
 
-# Several systems in short: which differ, at what cost, and the queries that got worse.
+# Summary of several systems: which differ, at what cost, and the regressed queries.
 
 
 _SHOWN = 3
-"""As many systems beside the baseline have their losses shown."""
+"""At most this many systems other than the baseline have their losses shown."""
 _REGRESSIONS = 5
 _FEW = 6
 """As many rows of costs are shown unfolded."""
 
 
 def comparison_summary(comparison: ComparisonRecord) -> Document:
-    """Return a comparison in short."""
+    """Return a summary of a comparison."""
     evaluation = comparison.evaluation(comparison.baseline)
     method = f"{comparison.method.text}; seed {comparison.method.seed}; confidence {level(comparison.method)}"
     return Document(
@@ -188,7 +188,7 @@ def slices_summary(slices: TagSlicesRecord) -> Document:
 
 
 def tradeoff_summary(tradeoff: TradeoffRecord) -> Document:
-    """Return cost beside quality."""
+    """Return cost against quality."""
     said = ON_THE_FRONT
     return Document(
         "Cost beside quality",
@@ -201,7 +201,7 @@ def tradeoff_summary(tradeoff: TradeoffRecord) -> Document:
 
 
 def regressions_sections(comparison: ComparisonRecord) -> Iterator[Section]:
-    """Yield, for the best systems beside the baseline, the queries that they answer worse than it, folded."""
+    """Yield, for the best systems other than the baseline, the queries that they answer worse than it, folded."""
     others = [row for row in by_mean(comparison) if row.system != comparison.baseline]
     for row in others[:_SHOWN]:
         table = _regressions(comparison, row.system) if row.difference is not None and row.difference.n else None
@@ -234,7 +234,7 @@ def _failure_section(comparison: ComparisonRecord) -> Section:
 
 
 def _regressions(comparison: ComparisonRecord, system: str) -> Table | None:
-    """Return the queries that lost most of the primary metric against the baseline; None where none lost."""
+    """Return the queries that lost most of the primary metric against the baseline; None if none lost."""
     baseline, other = comparison.evaluation(comparison.baseline), comparison.evaluation(system)
     metric = comparison.primary
     before = dict(zip(baseline.scores.query_ids, baseline.scores.of(baseline.after, metric).tolist(), strict=True))
@@ -252,11 +252,11 @@ def _regressions(comparison: ComparisonRecord, system: str) -> Table | None:
     return Table(f"{comparison.baseline} → {system}", columns, tuple(rows), words=(0, 1))
 
 
-# Diagnoses in short: what became of each fact, and why one query scored what it did.
+# Summaries of analyses: the failure analysis, and the explanation of one query's score.
 
 
 def failure_analysis_summary(losses: FailureAnalysisRecord) -> Document:
-    """Return what became of each fact."""
+    """Return the outcome of each fact."""
     notes = tuple(
         f"{counted(loss.facts, 'fact')} of these only since {loss.stage}: no candidate held them."
         for loss in losses.made_findable
@@ -328,7 +328,7 @@ def _values(explanation: ExplanationRecord) -> Table:
     return Table("The metrics of this query", ("metric", "value"), tuple(rows))
 
 
-# One query's metrics under every profile in short, for a discussion of two tools' numbers.
+# Summary of one query's metrics under every profile.
 
 
 def conventions_summary(found: MetricsExplanationRecord) -> Document:

@@ -1,4 +1,4 @@
-"""Cost beside quality: latency and throughput per stage as a table, the index and the bill as lines."""
+"""Cost against quality: latency and throughput per stage as a table, index and provider costs as lines."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from raglift.rendering.document import Part, Table
 
 
-# Diagnoses as plain text: where recall was lost, what a perfect reranker could reach, why one query scored so.
+# Analyses as plain text: the failure analysis, the upper bound of reranking, the explanation of one query.
 
 
 _EXCERPT = 60
 
 
 def failure_analysis_text(losses: FailureAnalysisRecord) -> str:
-    """Return where each fact got to, and whose labels say so."""
+    """Return where each fact got to, and the label provenance."""
     return printable("\n".join([*failure_analysis_lines(losses), *labels_line(losses.label_sources)]))
 
 
@@ -63,7 +63,7 @@ def failure_analysis_lines(losses: FailureAnalysisRecord) -> list[str]:
 
 
 def headroom_text(headroom: HeadroomRecord) -> str:
-    """Return what a perfect reranker over the same candidates would score, and whose labels say so."""
+    """Return what a perfect reranker over the same candidates would score, and the label provenance."""
     return printable("\n".join([headroom_line(headroom), *labels_line(headroom.label_sources)]))
 
 
@@ -119,7 +119,7 @@ def _named(loss: OutcomeFacts) -> str:
     return ", ".join(loss.query_ids[:shown]) + more
 
 
-# A metric over k in a line of blocks.
+# A metric over k as a sparkline of block characters.
 
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -136,7 +136,7 @@ def sparkline(values: Sequence[float], low: float, high: float) -> str:
 
 
 def over_k_lines(evaluation: EvaluationRecord) -> list[str]:
-    """Return the curve over k as lines: a title, then a stage each; nothing where there is none."""
+    """Return the curve over k as lines: a title, then a stage each; nothing if there is none."""
     table = over_k_table(evaluation)
     if table is None:
         return []
@@ -146,9 +146,9 @@ def over_k_lines(evaluation: EvaluationRecord) -> list[str]:
 
 
 def over_k_table(evaluation: EvaluationRecord) -> Table | None:
-    """Return NDCG, or else the first measure, over k: a row a stage, on one scale; None where there is none.
+    """Return NDCG, or else the first measure, over k: a row per stage, on one scale; None if there is none.
 
-    At most 50 depths are taken, evenly from 1 to the number of candidates. Beside the blocks stand the values at the
+    At most 50 depths are taken, evenly from 1 to the number of candidates. Next to the blocks are the values at the
     first depth and at the last one that the stage could return.
     """
     measure = _measure(evaluation)
@@ -174,7 +174,7 @@ def over_k_table(evaluation: EvaluationRecord) -> Table | None:
 
 
 def _measure(evaluation: EvaluationRecord) -> Metric | None:
-    """Return NDCG where it was scored at a number of hits, else the first measure that was; None where none was."""
+    """Return NDCG where it was scored at a number of hits, else the first measure that was; None if none was."""
     measures = [
         Metric(metric.name, None, metric.parameters)
         for metric in evaluation.scores.metrics
@@ -183,7 +183,7 @@ def _measure(evaluation: EvaluationRecord) -> Metric | None:
     return min(measures, key=lambda measure: measure.name != "ndcg", default=None)
 
 
-# Cost beside quality: latency and throughput per stage as a table, the index and the bill as lines.
+# Cost against quality: latency and throughput per stage as a table, index and provider costs as lines.
 
 
 _FROM_CACHE = "from the cache"

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from raglift.stats.paired_tests import PairedDifference
 
 
-# Slices by tag, and cost beside quality, as tables.
+# Slices by tag, and cost against quality, as tables.
 
 
 _FEW = "‡"
@@ -49,7 +49,7 @@ _LONGEST = 15
 
 
 def slices_text(slices: TagSlicesRecord) -> str:
-    """Return one row a tag and system as plain text."""
+    """Return one row per tag and system as plain text."""
     return as_text(slices_parts(slices))
 
 
@@ -138,7 +138,7 @@ _METRIC, _FIGURE, _GAP = 20, 8, 2
 
 
 def comparison_text(comparison: ComparisonRecord) -> str:
-    """Return a comparison as plain text: the primary metric, the exploratory ones, and what to beware of."""
+    """Return a comparison as plain text: the primary metric, the exploratory ones, and warnings."""
     return as_text(comparison_parts(comparison))
 
 
@@ -277,7 +277,7 @@ def exploratory_parts(comparison: ComparisonRecord, labels: Mapping[str, str]) -
 
 
 def _fitting(labels: Mapping[str, str], baseline: str, others: Sequence[str]) -> list[str]:
-    """Return the first systems, as many as fit beside the metric and the baseline: one in any case."""
+    """Return the first systems, as many as fit next to the metric and the baseline: one in any case."""
     room = WIDTH - _METRIC - max(len(labels[baseline]), _FIGURE) - _GAP
     shown: list[str] = []
     for name in others:
@@ -303,7 +303,7 @@ def _exploratory_row(comparison: ComparisonRecord, metric: Metric, systems: list
 
 
 def _hint(difference: PairedDifference, metric: Metric, alpha: float) -> Cell:
-    """Return a difference with the mark, and the tone, of one whose own p-value is at most alpha."""
+    """Return a difference with the mark and the emphasis of one whose own p-value is at most alpha."""
     seen = difference.p <= alpha
     text = signed(difference.mean, decimals_of(metric)) + ("*" if seen else " ")
     return lifted(text, difference.mean, counts=seen and not MEASURES[metric.name].is_neutral)

@@ -1,4 +1,4 @@
-"""Reranker lift as a table, with the queries that moved most."""
+"""Reranker lift as a table, with the queries that changed most."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _head(evaluation: EvaluationRecord) -> list[str]:
 
 
 def _primary_lift(evaluation: EvaluationRecord) -> list[str]:
-    """Return the lift in NDCG with its interval, at the deepest k that has a fair pair; nothing where none has."""
+    """Return the lift in NDCG with its interval, at the deepest k that has a fair pair; nothing if none has."""
     found = [each for each in evaluation.scores.metrics if each.name == "ndcg" and each.k is not None]
     fair = [(each.k or 0, not each.parameters, each) for each in found if evaluation.has_fair_lift(each)]
     if not fair:
@@ -113,7 +113,7 @@ def _foot(evaluation: EvaluationRecord) -> list[str]:
 
 
 def evaluation_table(evaluation: EvaluationRecord) -> Table:
-    """Return before | after | lift, a row a metric, with n."""
+    """Return before | after | lift, a row per metric, with n."""
     scores = evaluation.scores
     titles = _stage_titles(evaluation)
     one_stage = len(titles) == 1
@@ -156,11 +156,11 @@ def _lift_cell(evaluation: EvaluationRecord, metric: Metric) -> Cell:
     return lifted(f"{lift:+.4f}".replace("-0.0000", "+0.0000"), lift, counts=counts)
 
 
-# Reranker lift as a table, with the queries that moved most.
+# Reranker lift as a table, with the queries that changed most.
 
 
 _BESIDE = 30
-"""Columns that the figures and gaps take beside a query's id and question."""
+"""Columns that the figures and gaps take next to a query's id and question."""
 _LEAST = 20
 
 
@@ -219,7 +219,7 @@ def _sentences(lift: LiftRecord) -> Iterator[str]:
 
 
 def lift_rows(lift: LiftRecord) -> list[tuple[str | Cell, ...]]:
-    """Return a row a metric, and an empty one between families; the primary metric stands first."""
+    """Return a row per metric, and an empty one between families; the primary metric comes first."""
     rows: list[tuple[str | Cell, ...]] = [_row(lift.rows[0], lift.method.alpha)]
     family = None
     for row in lift.rows[1:]:

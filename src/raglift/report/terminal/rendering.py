@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 WIDTH = 100
 """The most columns of a table that is not printed on a terminal."""
 _STYLES = {"better": "bold color(32)", "worse": "bold color(166)", "muted": "dim"}
-"""Blue and orange, which red-green blindness tells apart, on a dark ground and on a light one."""
+"""Blue and orange, which can be distinguished with red-green colour blindness, on a dark ground and on a light one."""
 
 
 def write(console: Console, parts: Iterable[Part], *, wrap: bool = True, roomy: bool = False) -> None:
@@ -29,7 +29,7 @@ def write(console: Console, parts: Iterable[Part], *, wrap: bool = True, roomy: 
         console: where.
         parts: what.
         wrap: break long lines at words.
-        roomy: leave more room between columns.
+        roomy: leave more space between columns.
     """
     from rich.text import Text
 

@@ -1,4 +1,4 @@
-"""Labels as other tools take them: ids with grades, whatever the labels of a dataset are about."""
+"""Labels for other tools: ids with grades, for any type of label."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from raglift.records.rankings import Inventory
 
 
-# Where tools that know ids alone compute other values than raglift, and why.
+# Where tools that work only with ids compute different values from raglift, and why.
 
 
 _SEVERAL_CHUNKS = "facts that more than one chunk stands for (there each of these is a relevant item of its own)"
@@ -103,9 +103,9 @@ def _look_at_hits(
     *,
     by_coverage: bool,
 ) -> None:
-    """Note the hits that are judged otherwise than their id, and those that repeat an id.
+    """Note the hits that match differently from their id, and those that repeat an id.
 
-    By coverage, those that match without standing for a fact are noted as covering it in part.
+    By coverage, matches that do not prove a fact are noted as covering a part of it.
     """
     matched: dict[int, set[int]] = defaultdict(set)
     for number, rank in zip(judged.matches.query.tolist(), judged.matches.rank.tolist(), strict=True):
@@ -120,10 +120,10 @@ def _look_at_hits(
         found[_REPEATED][query.id] += len(ids) - len(set(ids))
 
 
-# Labels as other tools take them: ids with grades, whatever the labels of a dataset are about. Other tools know of
-# ids alone. So a label that is a text or a place becomes the ids of the chunks that are known to prove it: those of
-# all hits and, where the index was looked through, those that touch a passage. A fact that no known chunk proves
-# becomes an id that no hit has, so that it counts as missed there too.
+# Labels as other tools take them: ids with grades, whatever the labels of a dataset are about. Other tools work only
+# with ids. So a label that is a text or a location becomes the ids of the chunks that are known to prove it: those of
+# all hits and, if the index was searched, those that overlap a passage. A fact that no known chunk proves becomes an id
+# that no hit has, so that it counts as missed there too.
 
 
 UNFOUND = "raglift-unfound"
@@ -227,7 +227,7 @@ def _overlaps(judged: MatchTable) -> Iterator[_Overlap]:
 
 
 def _judged_inventory(queries: Sequence[Query], inventory: Inventory | None, rule: MatchRule) -> list[MatchTable]:
-    """Return what the chunks match that touch a passage, hit or not, as if each query had got those that touch its."""
+    """Return the matches of all chunks that overlap a passage, as if each query had retrieved those of its own."""
     if inventory is None:
         return []
     touching: dict[int, dict[int, Chunk]] = defaultdict(dict)

@@ -1,4 +1,4 @@
-"""An evaluation as files for other tools."""
+"""Export of an evaluation as files for other tools."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from raglift.storage.rankings.forms import Form
 
 
-# What an export wrote, and what is to be known of it.
+# The result of an export: the files written, and notes.
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Export:
         return printable("\n".join(filter(None, lines)))
 
 
-# The folder of an export: it appears whole or not at all, and nothing but an export is ever replaced.
+# The folder of an export: written atomically, and only an earlier export is ever replaced.
 
 
 MANIFEST = "export.json"
@@ -145,7 +145,7 @@ def replacing_folder(folder: Path, *, overwrite: bool) -> Iterator[Path]:
     """Give a new folder that takes the place of another one when the block ends, and never if it fails.
 
     Args:
-        folder: the place; its parents are made when missing.
+        folder: the location; its parents are made when missing.
         overwrite: whether an export that is already there may be replaced.
 
     Raises:
@@ -177,7 +177,7 @@ def _is_export(folder: Path) -> bool:
     return all(path.name in known and is_file(path) and not path.is_symlink() for path in folder.iterdir())
 
 
-# Rankings that are lists of ids, and labels that are ids, to files.
+# Writing rankings of ids, and labels of ids, to files.
 
 
 def write_run(
@@ -192,7 +192,7 @@ def write_run(
 ) -> Path:
     """Write rankings of ids to one file, with scores that descend strictly, as trec_eval reads them.
 
-    An id that a ranking holds more than once stands at its first place alone.
+    An id that occurs more than once in a ranking keeps only its first rank.
 
     Args:
         rankings: for each query id, the ids that came back, best first.
@@ -265,7 +265,7 @@ def write_qrels(
 
 
 def _faults_of_lists(given: Mapping[str, Any], location: Location) -> list[Fault]:
-    """Return where something else stands than ids, or a grade that is no integer."""
+    """Return where something else is than ids, or a grade that is not an integer."""
     for query, ids in given.items():
         here = location / quoted(query)
         if isinstance(ids, (str, bytes)):
@@ -311,7 +311,7 @@ def _new_file(path: Path, faults: list[Fault], *, overwrite: bool) -> Iterator[P
         raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from error
 
 
-# An evaluation as files for other tools.
+# Export of an evaluation as files for other tools.
 
 
 _SUBTOPICS = "qrels.subtopics.txt"

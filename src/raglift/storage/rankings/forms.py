@@ -1,4 +1,4 @@
-"""The forms that rankings and labels have in files: their names, their columns, and how a form is recognized.
+"""The file formats of rankings and labels: their names, their columns, and how a format is recognized.
 
 `trec`: rankings as `query Q0 id rank score tag`, labels as `query iteration id relevance`.
 `jsonl`: rankings as `{"query_id", "hits": [{"id", "score"}, …]}` per query or `{"query_id", "id", "score"}` per hit,

@@ -1,4 +1,4 @@
-"""`read_run`: the rankings in a file, of any of the forms."""
+"""`read_run`: the rankings in a file, in any of the formats."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _add_judgement(columns: list[str], here: Location, found: Labels) -> None:
         found.add(here, query, id_, grade)
 
 
-# `read_run`: the rankings in a file, of any of the forms.
+# `read_run`: the rankings in a file, in any of the formats.
 
 
 class FileRankings(Mapping[str, list[str]]):

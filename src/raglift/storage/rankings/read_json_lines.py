@@ -1,6 +1,6 @@
-"""JSON Lines: one object a query with its hits, or one object a hit; and labels, one object each.
+"""JSON Lines: one object per query with its hits, or one object per hit; and labels, one object each.
 
-As in the other text form, Arrow reads what is regular, and what is not is read line by line.
+As in the other text format, Arrow reads regular files, and other files are read line by line.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def first_object(path: Path, *, with_hits: bool = False) -> dict[str, Any]:
 
 
 def _in_bulk(file: IO[bytes], first: dict[str, Any]) -> Hits | None:
-    """Return the hits of a file whose lines are all like the first; None where they must be looked at one by one."""
+    """Return the hits of a file whose lines are all like the first; None if they must be looked at one by one."""
     import pyarrow as pa
 
     text = pa.string()
@@ -160,7 +160,7 @@ def _are_finite(scores: pa.ChunkedArray) -> bool:
 
 
 def _joined(parts: list[_Part]) -> Hits | None:
-    """Return the hits of all blocks; None where a query has two lists, or something has no id."""
+    """Return the hits of all blocks; None if a query has two lists, or something has no id."""
     if not parts:
         return None
     query, queries = coded(_chunked([part[0] for part in parts]))
@@ -259,7 +259,7 @@ def _read(entry: dict[str, Any], field: str, here: Location, read: Callable[[Any
 
 
 def _read_score(entry: dict[str, Any], here: Location) -> float | None:
-    """Return a score; None where there is none, and a fault where it is no number."""
+    """Return a score; None if there is none, and a fault where it is not a number."""
     score = entry.get(SCORE)
     if score is None:
         return None

@@ -1,4 +1,4 @@
-"""Parquet: one row a hit, or one row a label. Only the columns that are needed are read."""
+"""Parquet: one row per hit, or one row per label. Only the columns that are needed are read."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _table(
                 (location / name).fault(f"a column of {schema.field(name).type}", f"a column of {_KINDS[name]}")
         if location.faults or not fits(path, source, present, location):
             return None
-        # As numbers of a dictionary, texts that are equal take no room of their own
+        # Dictionary-encoded, equal texts are stored once
         source = parquet.ParquetFile(path, read_dictionary=present)
         table = source.read(columns=present)
         table.validate(full=True)  # a damaged file may hold texts that are no UTF-8
@@ -115,7 +115,7 @@ def _is_of_kind(found: pa.DataType, kind: str) -> bool:
 
 
 def _hits(table: pa.Table, order: str | None) -> Hits | None:
-    """Return the hits of a table; None where its rows must be looked at one by one."""
+    """Return the hits of a table; None if its rows must be looked at one by one."""
     if any(column.null_count for column in table.columns):
         return None
     query, queries = coded(_texts(table.column(QUERY_ID)))

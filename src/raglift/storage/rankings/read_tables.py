@@ -1,4 +1,4 @@
-"""Lines of columns separated by white space, as TREC's: in bulk where they are regular, else one by one."""
+"""Lines of columns separated by white space, as TREC's: read in bulk if they are regular, otherwise one by one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Codes = NDArray[np.signedinteger[Any]]
 
 
-# Files in blocks of whole lines, unpacked on the way, so that a large one never lies in memory as text.
+# Reading files in blocks of whole lines, decompressed on the fly, so that a large file is never in memory as text.
 
 
 BLOCK = 2**21
@@ -157,12 +157,12 @@ def enough(location: Location, expected: str) -> bool:
     return True
 
 
-# The hits of a file as columns, and the order in which they are ranked: no object for a hit.
+# The hits of a file as columns, and their ranking order, without an object per hit.
 
 
 @dataclass(frozen=True, eq=False)
 class Hits:
-    """What a file says, in its own order: one row a hit."""
+    """What a file says, in its own order: one row per hit."""
 
     queries: tuple[str, ...]
     """The ids of the queries, each once, in the order in which they first appear."""
@@ -173,7 +173,7 @@ class Hits:
     id: Codes
     """For each hit, which of `names` it is."""
     score: NDArray[Any] | None = None
-    """For each hit, its score; more comes first. None where the file's own order counts."""
+    """For each hit, its score; more comes first. None if the file's own order counts."""
 
 
 def coded(column: pa.ChunkedArray) -> tuple[Codes, NDArray[np.object_]]:
@@ -206,7 +206,7 @@ def labels_of(
     id_: Codes,
     grades: NDArray[np.int64],
 ) -> dict[str, dict[str, int]]:
-    """Return columns of judgements as the grade of each id of each query, in the order of their appearance."""
+    """Return columns of judgments as the grade of each id of each query, in the order of their appearance."""
     order = np.argsort(query, kind="stable")
     ids, ordered_grades = names[id_[order]].tolist(), grades[order].tolist()
     ends = np.cumsum(np.bincount(query, minlength=len(queries))).tolist()
@@ -258,7 +258,7 @@ def _sorted_places(texts: Sequence[str]) -> list[int]:
     return sorted(range(len(texts)), key=texts.__getitem__)
 
 
-# Hits and labels one by one, each with its place: slow, and able to say of everything where it stands.
+# Reading hits and labels one by one, each with its line: slow, but every fault has a position.
 
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
@@ -311,14 +311,14 @@ class Gathered:
 
 
 class Labels:
-    """Judgements as they are read; the same one again changes nothing, another of the same pair is a fault."""
+    """Judgments as they are read; the same one again changes nothing, another of the same pair is a fault."""
 
     def __init__(self) -> None:
         self.grades: dict[str, dict[str, int]] = {}
         self._places: dict[tuple[str, str], Location] = {}
 
     def add(self, here: Location, query: str, id_: str, grade: int, hint: str = "") -> None:
-        """Note a judgement; the hint says more to a fault of it."""
+        """Note a judgment; the hint says more to a fault of it."""
         of_query = self.grades.setdefault(query, {})
         known = of_query.setdefault(id_, grade)
         earlier = self._places.setdefault((query, id_), here)
@@ -328,7 +328,7 @@ class Labels:
 
 
 def _standing(earlier: Location) -> str:
-    """Return where something stood before: `on line 3`, `in row 7`."""
+    """Return where something was before: `on line 3`, `in row 7`."""
     return f"in {earlier.field}" if earlier.line is None else f"on line {earlier.line}"
 
 
@@ -345,9 +345,9 @@ def grade_of(text: str) -> int | str:
     return int(text) if _INTEGER.fullmatch(text) else text
 
 
-# Lines of columns with white space between them, as TREC's: in bulk where they are as they should be, else one by
-# one. Arrow reads what is regular. Wherever it finds something that it cannot read, or that is read otherwise than
-# `trec_eval` reads it, the file is read again line by line, and that is what says what is wrong, or that nothing is.
+# Lines of columns separated by white space, as TREC's: read in bulk if they are regular, otherwise one by one. If Arrow
+# finds something that it cannot read, or would read differently from `trec_eval`, the file is read again line by line,
+# and that pass reports the faults, if there are any.
 
 
 _TO_SPACES = bytes.maketrans(b"\t\v\f\r", b"    ")
@@ -355,7 +355,7 @@ _WORDS = re.compile(r"[^ \t\v\f\r]+")  # what C's isspace() knows: other white s
 
 
 def bulk_table(file: IO[bytes], columns: Sequence[str], types: Mapping[str, pa.DataType]) -> pa.Table | None:
-    """Return the columns asked for; None where the lines must be looked at one by one.
+    """Return the columns asked for; None if the lines must be looked at one by one.
 
     Args:
         file: the file, at its beginning.
@@ -383,7 +383,7 @@ def bulk_table(file: IO[bytes], columns: Sequence[str], types: Mapping[str, pa.D
 
 
 def _evenly_spaced(block: bytes) -> bytes | None:
-    """Return lines whose columns have one space between them; None for what is no text."""
+    """Return lines whose columns have one space between them; None for what is not text."""
     if not block.strip():  # of which a small compressed file can hold a lot
         return b""
     try:
@@ -403,7 +403,7 @@ def _evenly_spaced(block: bytes) -> bytes | None:
 def rows(
     file: IO[bytes], columns: Sequence[str], location: Location, *, comments: bool = False, may_go_on: bool = False
 ) -> Iterator[tuple[Location, list[str]]]:
-    """Yield the place and the columns of each line that has as many as it should; note a fault for each other one.
+    """Yield the location and the columns of each line that has as many as it should; note a fault for each other one.
 
     Args:
         file: the file, at its beginning.

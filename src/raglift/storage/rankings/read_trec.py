@@ -101,7 +101,7 @@ def _kept(score: NDArray[np.float64] | None, trec_eval: int) -> NDArray[np.float
 def read_trec_qrels(path: Path, location: Location, trec_eval: int = 9) -> dict[str, dict[str, int]] | None:
     """Return the grade of each judged id of each query; None, and faults, where the qrels are malformed.
 
-    The iteration column is not looked at. The same judgement again changes nothing. trec_eval 10 leaves out comments.
+    The iteration column is not looked at. The same judgment again changes nothing. trec_eval 10 leaves out comments.
     """
     found = None
     with opened(path, location) as file:

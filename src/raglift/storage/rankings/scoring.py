@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from raglift.storage.rankings.read import FileRankings
 
 
-# Whether runs by the same labels differ: each against the first, query by query.
+# Whether runs scored by the same labels differ: each compared with the first, per query.
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,10 @@ class RunDifference:
 def differences_from_first(
     runs: Mapping[str, Mapping[Metric, Mapping[str, float]]], metrics: Sequence[Metric], *, seed: int = 0
 ) -> tuple[RunDifference, ...]:
-    """Compare each run with the first, in each metric; none where there is one run.
+    """Compare each run with the first, in each metric; none if there is one run.
 
     Args:
-        runs: for each run, each metric's value for each query; NaN where a query does not count.
+        runs: for each run, each metric's value for each query; NaN if a query does not count.
         metrics: the metrics; those whose mean is geometric are left out, as they have no differences query by query.
         seed: draws the signs of the permutation test.
     """
@@ -99,7 +99,7 @@ class RunScores:
     """Labelled queries without a ranking that are left out of the means, because that was asked for."""
 
     def by_query(self) -> dict[Metric, dict[str, float]]:
-        """Return each metric's value for each query; NaN where the query is left out."""
+        """Return each metric's value for each query; NaN if the query is left out."""
         scores = self.scores
         return {metric: dict(zip(scores.query_ids, scores.of(metric), strict=True)) for metric in scores.metrics}
 
@@ -154,7 +154,7 @@ class FileScores:
         return differences_from_first({run.name: run.by_query() for run in self.runs}, self.metrics, seed=seed)
 
     def per_query(self) -> str:
-        """Return a table of one row a query and metric, and one column a file; `-` where a query is left out."""
+        """Return a table of one row per query and metric, and one column a file; `-` where a query is left out."""
         rows = [["query", "", *(run.name for run in self.runs)]]
         columns = [run.by_query() for run in self.runs]
         for query in dict.fromkeys(query for run in self.runs for query in run.scores.query_ids):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
 
 
-# What trec_eval calls its measures, in what order it prints them, and which of raglift's metric each is.
+# The names of trec_eval's measures, their order in its output, and the corresponding raglift metrics.
 
 
 Version = Literal[9, 10]
@@ -55,7 +55,7 @@ class _Family:
     metric: str = ""
     """raglift's metric, with `{cut}` where the cut goes; empty for what is counted, and not measured."""
     cuts: tuple[float, ...] = ()
-    """At which cuts it is printed unless others are asked for; none where it has no cut."""
+    """At which cuts it is printed unless others are asked for; none if it has no cut."""
     least: Version = 9
     """The first version that has it."""
     in_10: str = ""
@@ -123,7 +123,7 @@ _SETS = {
     "set": _SET,
     "all_trec": tuple(family.name for family in _FAMILIES if family.name not in _NOT_IN_ALL),
 }
-"""trec_eval's names of several measures; `all_trec` without `relstring`, which is no number."""
+"""trec_eval's names of several measures; `all_trec` without `relstring`, which is not a number."""
 _NOT_IN_QRELS = re.compile(r"prefs_\w+|all_prefs|prefs|qrels_jg|(?:map|P|Rprec_mult)_avgjg(?:[_.][\d.]+)?")
 """Measures of other labels than qrels hold."""
 _NO_NUMBER = ("relstring",)
@@ -193,7 +193,7 @@ def _since_10() -> set[str]:
 
 
 def _family_of(given: str) -> str:
-    """Return the name of trec_eval's measure that a text begins with; empty where it is none."""
+    """Return the name of trec_eval's measure that a text begins with; empty if it is none."""
     if given in _BY_NAME:
         return given
     found = _WITH_CUT.fullmatch(given)
@@ -274,7 +274,7 @@ def _of_metric(metric: Metric, version: Version) -> Column:
     return Column(str(metric), "", metric=metric)
 
 
-# What trec_eval makes of the values of queries: raglift's metrics and counts, summed up as it sums them up.
+# trec_eval's aggregates: raglift's metrics and counts, aggregated as trec_eval aggregates them.
 
 
 COUNTS = ("num_q", "num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret")

@@ -1,4 +1,4 @@
-"""Rankings as other tools take them: ids with scores, each id once."""
+"""Rankings for other tools: ids with scores, each id once."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from raglift.storage.rankings.forms import Form
 
 
-# Scores that bring hits into raglift's order wherever they are sorted by score. trec_eval sorts by score, which it
-# reads in single precision, and orders equal scores by id. So what is written descends strictly in single precision:
-# then every tool has the same order, whatever it does about ties.
+# Scores that reproduce raglift's order in tools that sort by score. trec_eval sorts by score, which it reads in single
+# precision, and orders equal scores by id. So the written scores descend strictly in single precision: then every tool
+# has the same order, however it breaks ties.
 
 
-# Smaller numbers than this some programs take for 0
+# Some programs read smaller numbers than this as 0
 _SMALLEST = np.finfo(np.float32).smallest_normal
 
 
@@ -50,7 +50,7 @@ def descending(scores: Sequence[float | None]) -> Descending | None:
         scores: in the order of the ranking, as the stage gave them.
 
     Returns:
-        The scores; None where they do not tell the order: one is missing, is not finite, or is above the one before it.
+        The scores; None if they do not tell the order: one is missing, is not finite, or is above the one before it.
     """
     given = np.array(scores, dtype=np.float64)  # None becomes NaN
     with np.errstate(over="ignore", under="ignore"):
@@ -76,7 +76,7 @@ def by_rank(hits: int) -> list[float]:
 
 
 def _below(score: np.float32) -> np.float32:
-    """Return the next lower score that is no subnormal number."""
+    """Return the next lower score that is not a subnormal number."""
     with np.errstate(over="ignore", under="ignore"):
         below: np.float32 = np.nextafter(score, np.float32(-np.inf))
     if abs(below) < _SMALLEST:
@@ -229,7 +229,7 @@ def _write_parquet(path: Path, columns: Mapping[str, str], rows: Iterator[tuple[
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
 
 
-# Rankings as other tools take them: ids with scores, each id once.
+# Rankings for other tools: ids with scores, each id once.
 
 
 class ScoredIds(NamedTuple):
@@ -272,8 +272,8 @@ class _OfIds:
 class IdRankings:
     """What one stage returned, as ids with scores that descend strictly; iterated query by query.
 
-    An id that a ranking holds more than once stands at its first place alone. The stage's own scores are taken where
-    they tell the order of every ranking; else, for all of its rankings, scores that count down to 1.
+    An id that occurs more than once in a ranking keeps only its first rank. The stage's own scores are taken where they
+    tell the order of every ranking; else, for all of its rankings, scores that count down to 1.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What a sweep consists of, validated."""
+"""The specification of a sweep, validated."""
 
 import lazy_loader
 

@@ -49,13 +49,13 @@ class Cell:
 
     Raises:
         ConfigurationError: neither a system nor a chunker and a retriever, or both; or an embedding model where none
-            takes part, or none where one does.
+            takes part, or none if one does.
     """
 
     chunker: str | None = None
     """How documents are split, in the short text form of `chunker_by_name`; None for a system of the user's."""
     embedding: str | None = None
-    """The embedding model; None where none takes part."""
+    """The embedding model; None if none takes part."""
     retriever: RetrieverSpec | None = None
     """Which of raglift's retrievers; None for a system of the user's."""
     reranker: str = NO_RERANKER

@@ -1,4 +1,4 @@
-"""The fields of a sweep as pydantic checks them, each turned into its shortest form."""
+"""The pydantic models of a sweep's fields, each converted to its canonical form."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ from raglift.sweep.specification.values import (
     told,
 )
 
-# What the fields of a sweep must be together; each fault is noted where the user would mend it.
+# Cross-field validation of a sweep; each fault is reported where the user would fix it.
 
 
 DEFAULT_CHUNKER = "recursive:1000/100"
 
 Note: TypeAlias = Callable[[Keys, str, str], None]
-"""Notes that something else was found at a place than was expected."""
+"""Notes that something else was found at a location than was expected."""
 
 _GRID: dict[str, tuple[Any, ...]] = {
     "chunkers": (DEFAULT_CHUNKER,),
@@ -147,7 +147,7 @@ def _note_names(values: Mapping[str, Any], note: Note) -> None:
 
 
 def _note_depths(values: Mapping[str, Any], note: Note) -> None:
-    """Note depths that the candidates do not reach."""
+    """Note depths that exceed the candidates."""
     candidates = values["candidates"]
     expected = f"at most {candidates}, the number of candidates; or more candidates"
     for place, k in enumerate(values["ks"]):
@@ -189,7 +189,7 @@ def _note_threshold(values: Mapping[str, Any], note: Note) -> None:
         note(("match_threshold",), found, expected)
 
 
-# The fields of a sweep as pydantic checks them, each turned into its shortest form.
+# The pydantic models of a sweep's fields, each converted to its canonical form.
 
 
 _DEFAULT_RETRIEVER = "dense"

@@ -1,4 +1,4 @@
-"""`Sweep`: what is to be measured, as the user writes it."""
+"""`Sweep`: the user's specification of what to measure."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class Sweep:
 
         Args:
             folder: where what is finished is kept; new, or that of the same sweep with `resume`.
-            resume: go on with a sweep that was stopped, or killed.
+            resume: resume a sweep that was stopped, or killed.
             engine: `local`, or `ray` to send models' batches and cells to a Ray cluster.
             address: of the Ray cluster; by default one is started here.
             progress: whether to show progress; None decides by the terminal.

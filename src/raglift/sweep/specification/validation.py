@@ -1,4 +1,4 @@
-"""A sweep's fields, checked: every fault of every field, and of what the fields say together."""
+"""Validation of a sweep: every fault of every field, and cross-field validation."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _validated(given: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
 
 
 def _within(given: Any, keys: Keys) -> Keys:
-    """Return a path without the list places that only reading a single value as a list has added."""
+    """Return a path without the list locations that only reading a single value as a list has added."""
     kept: list[str | int] = []
     for key in keys:
         if isinstance(key, str) and isinstance(given, Mapping):

@@ -1,4 +1,4 @@
-"""Kinds of fields of a sweep, whatever they are for, as pydantic checks them."""
+"""Generic field types of a sweep, for pydantic."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pydantic_core import PydanticCustomError
 
 
-# Single values of a sweep: read from the form that users write, or refused with what was expected.
+# Single values of a sweep: parsed from the user's input, or refused with what was expected.
 
 
 _EMBEDDED = (EMBEDDED_MODEL, "minilm-static")
@@ -239,7 +239,7 @@ def mapping(value: Any, folder: Path | None) -> str | None:
     return path
 
 
-# Kinds of fields of a sweep, whatever they are for, as pydantic checks them.
+# Generic field types of a sweep, for pydantic.
 
 
 AS_TEXT, AS_MAPPING, AS_LIST = ("<text>", "<mapping>", "<list>")

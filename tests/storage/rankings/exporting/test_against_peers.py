@@ -137,7 +137,7 @@ def test_trec_eval_agrees_on_every_query_that_is_not_named(match: str, found: li
 @pytest.mark.slow
 @pytest.mark.parametrize("match", ["containment", "coverage"])
 def test_trec_eval_agrees_on_real_text(match: str, tmp_path: Path) -> None:
-    """The lighthouse's questions, whose labels are places in its texts; chunks overlap, so some facts have several."""
+    """The lighthouse's questions, labelled by locations in its texts; chunks overlap, so some facts have several."""
     pytest.importorskip("bm25s")
     dataset = rl.load_dataset("lighthouse")
     chunks = rl.RecursiveChunker(1000, 100).split(dataset.documents)

@@ -1,4 +1,4 @@
-"""Parquet: one row a hit, ordered by rank, score or row; only the columns that are needed are read."""
+"""Parquet: one row per hit, ordered by rank, score or row; only the columns that are needed are read."""
 
 from __future__ import annotations
 
