@@ -6,7 +6,7 @@ import langchain_openai
 import pyarrow.parquet
 import raglift.evaluation
 import raglift.indexing
-import raglift.judging.generating
+import raglift.apps.generation
 import raglift.reranking
 import rich.console
 import sentence_transformers

@@ -97,11 +97,11 @@ def _scoring(score: Callable[..., Any], begin: Callable[[str, Sequence[object]],
 
 def _watch_writers(log: _Log) -> None:
     """Write down when evaluations and files of labels begin to be written, and when they are there."""
-    import raglift.store
+    import raglift.storage
 
     from raglift.apps.review.labels_file import LabelsFile
 
-    save, write = raglift.store.save_evaluation, LabelsFile.write
+    save, write = raglift.storage.save_evaluation, LabelsFile.write
 
     def saved(*given: Any, **options: Any) -> Any:
         log("saves")
@@ -114,7 +114,7 @@ def _watch_writers(log: _Log) -> None:
         write(*given, **options)
         log("wrote")
 
-    raglift.store.save_evaluation = saved
+    raglift.storage.save_evaluation = saved
     LabelsFile.write = written  # type: ignore[method-assign]
 
 
