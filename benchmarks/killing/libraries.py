@@ -4,10 +4,10 @@ import bm25s
 import faiss
 import langchain_openai
 import pyarrow.parquet
-import raglift.evaluation
-import raglift.indexing
-import raglift.apps.generation
-import raglift.reranking
+import raglift.running.evaluation
+import raglift.components.embedding
+import raglift.apps.generation.engine
+import raglift.components.rerankers
 import rich.console
 import sentence_transformers
 import torch
@@ -21,7 +21,7 @@ import raglift.cli.grade
 import raglift.cli.review
 import raglift.cli.sweep
 import raglift.judging.grading
-import raglift.report
+import raglift.report.page.rendering
 import raglift.running.systems
 
 __all__ = [
