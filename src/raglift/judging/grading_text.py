@@ -262,9 +262,11 @@ def _sections(summary: GradingSummary) -> Iterator[Section]:
     yield Section("Systems", tables=(_systems(summary.systems, graded.pool.depth),))
     for found in (summary.agreement, summary.order):
         if found is not None:
-            brief = summary_of_agreement(found)
-            tables = [table for section in brief.sections for table in section.tables]
-            yield Section(brief.title, tuple(filter(None, (brief.lead, *brief.notes))), (*tables, brief.headline))
+            summary = summary_of_agreement(found)
+            tables = [table for section in summary.sections for table in section.tables]
+            yield Section(
+                summary.title, tuple(filter(None, (summary.lead, *summary.notes))), (*tables, summary.headline)
+            )
     if graded.not_graded:
         rows = tuple(
             row_of((each.query.id, quoted(each.pooled.chunk.text), each.reason)) for each in graded.not_graded[:_SHOWN]
