@@ -262,10 +262,10 @@ def _sections(summary: GradingSummary) -> Iterator[Section]:
     yield Section("Systems", tables=(_systems(summary.systems, graded.pool.depth),))
     for found in (summary.agreement, summary.order):
         if found is not None:
-            summary = summary_of_agreement(found)
-            tables = [table for section in summary.sections for table in section.tables]
+            agreement = summary_of_agreement(found)
+            tables = [table for section in agreement.sections for table in section.tables]
             yield Section(
-                summary.title, tuple(filter(None, (summary.lead, *summary.notes))), (*tables, summary.headline)
+                agreement.title, tuple(filter(None, (agreement.lead, *agreement.notes))), (*tables, agreement.headline)
             )
     if graded.not_graded:
         rows = tuple(
@@ -273,7 +273,7 @@ def _sections(summary: GradingSummary) -> Iterator[Section]:
         )
         more = len(graded.not_graded) - len(rows)
         said = (f"and {more:,} more",) if more else ()
-        table = Table("Pairs without a grade", ("query", "chunk", "why"), rows, words=(0, 1, 2))
+        table = Table("Pairs without a grade", ("query", "chunk", "why"), rows, text_columns=(0, 1, 2))
         yield Section(f"Without a grade: {len(graded.not_graded):,}", said, (table,))
 
 
