@@ -97,11 +97,10 @@ def _scoring(score: Callable[..., Any], begin: Callable[[str, Sequence[object]],
 
 def _watch_writers(log: _Log) -> None:
     """Write down when evaluations and files of labels begin to be written, and when they are there."""
-    import raglift.storage
-
     from raglift.apps.review.labels_file import LabelsFile
+    from raglift.results import evaluation as results
 
-    save, write = raglift.storage.save_evaluation, LabelsFile.write
+    save, write = results.save_evaluation, LabelsFile.write
 
     def saved(*given: Any, **options: Any) -> Any:
         log("saves")
@@ -114,7 +113,7 @@ def _watch_writers(log: _Log) -> None:
         write(*given, **options)
         log("wrote")
 
-    raglift.storage.save_evaluation = saved
+    results.save_evaluation = saved  # type: ignore[attr-defined]
     LabelsFile.write = written  # type: ignore[method-assign]
 
 

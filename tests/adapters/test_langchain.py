@@ -280,7 +280,7 @@ def test_parts_whose_depth_cannot_be_set_are_named(bm25):
     )
 
 
-def test_a_compressor_inside_an_ensemble_makes_room_unless_as_deployed(bm25):
+def test_a_compressor_inside_an_ensemble_raises_its_depth_unless_as_deployed(bm25):
     narrow = ContextualCompressionRetriever(
         base_retriever=bm25, base_compressor=EmbeddingsFilter(embeddings=EMBEDDING, k=1)
     )

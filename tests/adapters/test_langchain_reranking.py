@@ -187,7 +187,7 @@ def test_pieces_of_one_chunk_get_ids_of_their_own():
     assert {chunk.id for chunk in CANDIDATES.chunks} < set(ids(pieces))
 
 
-def test_a_piece_has_offsets_where_it_stands_once_in_its_candidate():
+def test_a_piece_has_offsets_where_it_occurs_once_in_its_candidate():
     pieces = rerank(CharacterTextSplitter(separator=" ", chunk_size=24, chunk_overlap=0)).chunks
     placed = [chunk for chunk in pieces if chunk.start is not None]
     assert len(placed) > 6

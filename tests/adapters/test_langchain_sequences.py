@@ -87,7 +87,7 @@ def test_a_function_that_cuts_is_marked(bm25, dataset):
 
 
 @pytest.mark.parametrize(("as_deployed", "found"), [(False, 8), (True, 2)])
-def test_a_compressor_inside_a_sequence_makes_room_or_is_marked(bm25, dataset, as_deployed, found):
+def test_a_compressor_inside_a_sequence_raises_its_depth_or_is_marked(bm25, dataset, as_deployed, found):
     narrow = ContextualCompressionRetriever(base_retriever=bm25, base_compressor=TopTwo())
     evaluation = rl.evaluate(narrow | turned, dataset, ks=(1, 5), candidates=8, as_deployed=as_deployed)
     assert {len(trace.stages[0].ranking) for trace in evaluation.run.traces} == {found}

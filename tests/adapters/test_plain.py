@@ -256,7 +256,7 @@ def test_texts_reorder_and_may_be_left_out():
     assert [(hit.chunk.id, hit.rank, hit.score) for hit in ranking] == [("3", 1, None), ("1", 2, None)]
 
 
-def test_equal_texts_are_told_apart_by_their_order():
+def test_equal_texts_are_distinguished_by_their_order():
     twins = Ranking.of([(Chunk("x", id="1"), None), (Chunk("y", id="2"), None), (Chunk("x", id="3"), None)])
     ranking = rerank(lambda query, texts: ["x", "x", "y"], twins)
     assert [hit.chunk.id for hit in ranking] == ["1", "3", "2"]

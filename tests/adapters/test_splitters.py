@@ -40,7 +40,7 @@ def documents() -> tuple[Document, ...]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SPLITTERS)
-def test_chunks_are_the_splitters_own_each_where_it_stands(name: str, documents: tuple[Document, ...]) -> None:
+def test_chunks_are_the_splitters_own_each_located(name: str, documents: tuple[Document, ...]) -> None:
     chunks = chunker_by_name(name).split(documents)
     for document in documents:
         mine = [chunk for chunk in chunks if chunk.doc_id == document.id]

@@ -111,7 +111,7 @@ def test_more_chunks_than_can_be_tried_give_a_bound_that_is_marked() -> None:
     assert "≤ " in str(found)
 
 
-def test_chunks_that_the_model_reads_in_part_are_counted() -> None:
+def test_chunks_that_the_model_truncates_are_counted() -> None:
     document = Document("d", "one two three four five six seven eight nine ten " * 60)
     dataset = Dataset((Query("q", "?", (Fact((Passage("one two three four five"),)),)),), (document,))
     found = audit(dataset, chunkers=["recursive:200/0", "recursive:2000/0"])

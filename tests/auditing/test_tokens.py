@@ -22,7 +22,7 @@ def test_the_count_is_that_of_the_model() -> None:
     assert chunks_read_in_part(chunks) == sum(parts) > 0
 
 
-def test_a_missing_model_is_said_and_the_audit_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_model_is_said_and_the_audit_continues(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     dataset = Dataset((Query("q", "?", (Fact((Passage("one two three four five"),)),)),), (Document("d", "one " * 99),))
     found = audit(dataset, chunkers=["recursive:200/0"])

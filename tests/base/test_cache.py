@@ -76,7 +76,7 @@ def test_an_entry_stays_as_it_was_first_put():
     assert cache.get_many([b"k", b"l"]) == {b"k": b"first", b"l": b""}
 
 
-def test_a_failed_batch_leaves_nothing_and_the_cache_goes_on(path):
+def test_a_failed_batch_leaves_nothing_and_the_cache_continues(path):
     cache = Cache(path)
     with pytest.raises(CacheError, match="cannot write to the cache"):
         cache.put_many({b"a": b"1", b"b": object()})

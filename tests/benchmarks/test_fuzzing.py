@@ -23,7 +23,7 @@ def run(benchmark: Any, out: Path, examples: int) -> int:
 
 
 @pytest.mark.slow
-def test_a_run_goes_on_where_it_was(benchmark, tmp_path: Path, monkeypatch, capsys) -> None:
+def test_a_run_resumes_where_it_stopped(benchmark, tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.setattr(benchmark, "CHUNK", 10)
     assert run(benchmark, tmp_path, 20) == 0
     assert "| corpus.toml | 20 |" in capsys.readouterr().out

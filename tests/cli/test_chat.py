@@ -127,7 +127,7 @@ def test_where_no_question_is_answered_the_exit_code_says_so(chat: Run, server: 
     assert err == "raglift: 2 questions asked, and none came to an answer: see above\n"
 
 
-def test_without_a_key_retrieval_goes_on_and_says_once_what_to_set(
+def test_without_a_key_retrieval_continues_and_says_once_what_to_set(
     chat: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")

@@ -120,7 +120,7 @@ def test_command_lines_that_make_no_sense(
 
 
 @pytest.mark.slow
-def test_a_killed_run_goes_on_where_it_was(question_writer: OpenAIServer, run: Run, tmp_path: Path) -> None:
+def test_a_killed_run_resumes_where_it_stopped(question_writer: OpenAIServer, run: Run, tmp_path: Path) -> None:
     right: Any = question_writer.replies
     answered: list[str] = []
 

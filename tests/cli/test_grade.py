@@ -135,7 +135,7 @@ def test_a_second_time_costs_nothing(run: Run, server: OpenAIServer, command: li
 
 
 @pytest.mark.slow
-def test_the_limit_of_cost_writes_nothing_and_says_how_to_go_on(
+def test_the_limit_of_cost_writes_nothing_and_says_how_to_resume(
     run: Run, server: OpenAIServer, command: list[str]
 ) -> None:
     code, out, err = run(*command, "--price", "100,0", "--max-cost", "0.25", "--concurrency", "1")
@@ -253,7 +253,9 @@ def test_where_to_write_must_be_said(run: Run, server: OpenAIServer, command: li
 
 
 @pytest.mark.slow
-def test_a_command_that_was_stopped_goes_on_where_it_was(run: Run, server: OpenAIServer, command: list[str]) -> None:
+def test_a_command_that_was_stopped_resumes_where_it_stopped(
+    run: Run, server: OpenAIServer, command: list[str]
+) -> None:
     def slowly(messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any] | None) -> dict[str, Any]:
         time.sleep(0.02)
         return shared_words(messages, schema)

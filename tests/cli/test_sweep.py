@@ -205,7 +205,7 @@ def wait_for(path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_ctrl_c_says_how_to_go_on_and_that_goes_on(run, tmp_path: Path) -> None:
+def test_ctrl_c_says_how_to_resume_and_that_resumes(run, tmp_path: Path) -> None:
     (tmp_path / "a_sleepy_system.py").write_text(SLEEPY, encoding="utf-8")
     (tmp_path / "mine.yaml").write_text(SYSTEMS, encoding="utf-8")
     process = start(tmp_path, "mine.yaml", SLEEPY="1")

@@ -119,7 +119,7 @@ def test_an_empty_folder_of_a_process_killed_at_its_first_step_is_removed(tmp_pa
     assert entries(tmp_path) == ["labels.jsonl"]
 
 
-def test_long_names_that_begin_alike_are_told_apart(tmp_path: Path) -> None:
+def test_long_names_that_begin_alike_are_distinguished(tmp_path: Path) -> None:
     one, other = (tmp_path / ("n" * 200 + end) for end in "ab")
     with beside(one) as temporary, beside(other) as beside_other:
         assert temporary.name.rpartition(".")[0] != beside_other.name.rpartition(".")[0]

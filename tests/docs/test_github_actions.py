@@ -215,7 +215,7 @@ def test_a_regression_fails_the_job_and_everything_is_told_all_the_same(project:
 
 
 @pytest.mark.full
-def test_a_label_that_is_mended_counts_for_both_and_a_new_one_is_no_fault(project: Path, job: Job) -> None:
+def test_a_label_that_is_fixed_counts_for_both_and_a_new_one_is_no_fault(project: Path, job: Job) -> None:
     path = project / "retrieval" / "queries.jsonl"
     first, *rest = path.read_text(encoding="utf-8").splitlines()
     mended = re.sub(r'"relevant": \[.*\]', '"relevant": ["two blasts every forty-five seconds"]', first)

@@ -103,7 +103,7 @@ def test_files_are_put_right_again(tmp_path: Path):
 
 
 @pytest.mark.slow
-def test_the_long_run_goes_on_after_faults_and_draws_the_same_again(tmp_path: Path):
+def test_the_long_run_continues_after_faults_and_draws_the_same_again(tmp_path: Path):
     def read(folder: Path) -> object:
         return strict(folder)["id"]
 

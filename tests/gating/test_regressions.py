@@ -111,7 +111,7 @@ def test_runs_whose_queries_all_lack_labels_cannot_pass(ranked) -> None:
     assert not result.passed
 
 
-def test_what_compare_refuses_is_refused_and_what_it_cautions_of_is_told(ranked) -> None:
+def test_what_compare_refuses_is_refused_and_what_it_warns_of_is_reported(ranked) -> None:
     good = ranked([1] * 30)
     other = replace(good, dataset=replace(good.dataset, queries=ranked([1] * 30, unlabelled=(3,)).dataset.queries))
     for baseline, told in (

@@ -72,7 +72,7 @@ class TestDocument:
         chunk = Chunk("x", doc_id="wp.txt", metadata={"title": "wp"})
         assert checked(Provenance(dataset("wp"), doc_key="book"), chunk)[0].doc_id == "wp.txt"
 
-    def test_the_same_words_in_two_documents_are_told_apart_by_metadata(self) -> None:
+    def test_the_same_words_in_two_documents_are_distinguished_by_metadata(self) -> None:
         chunks = [Chunk("THE END", metadata={"file_name": name}) for name in ("wp.txt", "ak.txt", "x.txt")]
         assert len({chunk.id for chunk in chunks}) == 1
         found = checked(Provenance(dataset("wp", "ak")), *chunks)

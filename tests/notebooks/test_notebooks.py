@@ -52,7 +52,7 @@ def test_a_notebook_shows_what_is_committed(
 
 
 @pytest.mark.full
-def test_the_walkthrough_goes_on_without_the_book(tmp_path: Path, running: ModuleType, checking: ModuleType) -> None:
+def test_the_walkthrough_continues_without_the_book(tmp_path: Path, running: ModuleType, checking: ModuleType) -> None:
     run = running.execute(FOLDER / "01_war_and_peace.ipynb", {"RAGLIFT_CORPORA": str(tmp_path)})
     shown = " ".join(
         text for cell in run.cells for output in cell.get("outputs", ()) for _, text in checking.texts(output)

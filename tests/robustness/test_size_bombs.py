@@ -92,7 +92,7 @@ def test_parquet_of_equal_rows_is_refused_by_its_footer(
         read(path)
 
 
-def test_a_long_text_in_each_row_takes_its_room_once(tmp_path: Path) -> None:
+def test_a_long_text_in_each_row_takes_its_space_once(tmp_path: Path) -> None:
     path = tmp_path / "long.parquet"
     parquet.write_table(pa.table({"query_id": ["q"] * 100, "id": ["x" * 500_000] * 100}), path)
     usual = pa.default_memory_pool()

@@ -51,7 +51,7 @@ def test_the_map_holds_the_mean_of_every_cell(measured: SweepResult) -> None:
 
 
 @pytest.mark.slow
-def test_the_star_may_be_a_cell_that_is_read_in_part(measured: SweepResult) -> None:
+def test_the_star_may_be_a_cell_that_is_truncated(measured: SweepResult) -> None:
     best = measured.best()
     assert best is not None
     cut = tuple(replace(entry, read_in_part=2) if entry is best else entry for entry in measured.results)

@@ -120,7 +120,7 @@ def test_every_text_and_every_pair_goes_through_a_model_once(
 
 
 @pytest.mark.slow
-def test_a_sweep_that_is_stopped_goes_on_without_repeating_a_batch(
+def test_a_sweep_that_is_stopped_resumes_without_repeating_a_batch(
     sweep: Sweep, tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = run_sweep(sweep, tmp_path / "whole", progress=False)
@@ -197,7 +197,7 @@ def test_what_fails_takes_its_cells_with_it_and_nothing_else(island: Dataset, tm
         result.evaluation("database · none")
 
 
-def test_a_cell_that_failed_is_tried_again_when_the_sweep_goes_on(island: Dataset, tmp_path: Path) -> None:
+def test_a_cell_that_failed_is_tried_again_when_the_sweep_resumes(island: Dataset, tmp_path: Path) -> None:
     ready: list[bool] = []
 
     def database() -> object:
@@ -244,7 +244,7 @@ def test_a_disk_that_fails_stops_the_sweep(sweep: Sweep, tmp_path: Path, monkeyp
 
 
 @pytest.mark.slow
-def test_chunks_read_in_part_mark_their_cells_and_leave_them_out_of_best(tmp_path: Path) -> None:
+def test_truncated_chunks_mark_their_cells_and_leave_them_out_of_best(tmp_path: Path) -> None:
     text = "The keeper of the lamp wrote in his book. " * 60 + "The tower is ninety feet high. " + "Fog came in. " * 40
     island = Dataset.from_dict(
         {"how high is the tower": ["The tower is ninety feet high."]}, documents={"tower.md": text}

@@ -59,7 +59,7 @@ def test_why_a_cell_failed_may_hold_what_no_table_can(measured: SweepResult) -> 
     assert failed.to_frame()["error"].iloc[0] == "a name: �"
 
 
-def test_cells_read_in_part_are_compared_when_asked(measured: SweepResult) -> None:
+def test_truncated_cells_are_compared_when_asked(measured: SweepResult) -> None:
     first, *others = measured.results
     cut = replace(measured, results=(replace(first, read_in_part=2), *others))
     assert first.cell.name not in cut.compare().names

@@ -161,7 +161,7 @@ def test_the_best_of_many_is_doubted_and_how_to_compare_is_said(measured: SweepR
     assert "raglift compare" not in result_text(replace(measured, results=measured.results[:1]))
 
 
-def test_cells_read_in_part_are_marked_and_not_the_best(measured: SweepResult) -> None:
+def test_truncated_cells_are_marked_and_not_the_best(measured: SweepResult) -> None:
     best, *others = measured.ranked
     result = replace(measured, results=(replace(best, read_in_part=3), *others))
     text = result_text(result)

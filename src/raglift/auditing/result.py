@@ -303,7 +303,9 @@ def audit_summary(audit: AuditRecord) -> Document:
     sections = [_summary_findings(audit)] if audit.findings else []
     if audit.chunkings:
         sections.append(Section("Chunkers", tuple(foot_lines(audit)), (chunkings_table(audit.chunkings),)))
-    headline = Table("Findings by kind", ("finding", "", "what it means", "labels"), tuple(rows), words=(0, 1, 2))
+    headline = Table(
+        "Findings by kind", ("finding", "", "what it means", "labels"), tuple(rows), text_columns=(0, 1, 2)
+    )
     return Document(
         first, second, headline, (), notes=audit.notes, sections=tuple(sections), labels=str(audit.label_sources)
     )
@@ -318,7 +320,9 @@ def _summary_findings(audit: AuditRecord) -> Section:
     ]
     left = len(ordered) - len(rows)
     said = (f"and {left:,} more: all of them are in to_frame()",) if left else ()
-    table = Table("Findings", ("query", "label", "finding", "text", "detail"), tuple(rows), words=(0, 1, 2, 3, 4))
+    table = Table(
+        "Findings", ("query", "label", "finding", "text", "detail"), tuple(rows), text_columns=(0, 1, 2, 3, 4)
+    )
     return Section(f"Findings: {len(ordered):,}", said, (table,), folded=True)
 
 

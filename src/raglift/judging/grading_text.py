@@ -262,16 +262,18 @@ def _sections(summary: GradingSummary) -> Iterator[Section]:
     yield Section("Systems", tables=(_systems(summary.systems, graded.pool.depth),))
     for found in (summary.agreement, summary.order):
         if found is not None:
-            brief = summary_of_agreement(found)
-            tables = [table for section in brief.sections for table in section.tables]
-            yield Section(brief.title, tuple(filter(None, (brief.lead, *brief.notes))), (*tables, brief.headline))
+            agreement = summary_of_agreement(found)
+            tables = [table for section in agreement.sections for table in section.tables]
+            yield Section(
+                agreement.title, tuple(filter(None, (agreement.lead, *agreement.notes))), (*tables, agreement.headline)
+            )
     if graded.not_graded:
         rows = tuple(
             row_of((each.query.id, quoted(each.pooled.chunk.text), each.reason)) for each in graded.not_graded[:_SHOWN]
         )
         more = len(graded.not_graded) - len(rows)
         said = (f"and {more:,} more",) if more else ()
-        table = Table("Pairs without a grade", ("query", "chunk", "why"), rows, words=(0, 1, 2))
+        table = Table("Pairs without a grade", ("query", "chunk", "why"), rows, text_columns=(0, 1, 2))
         yield Section(f"Without a grade: {len(graded.not_graded):,}", said, (table,))
 
 

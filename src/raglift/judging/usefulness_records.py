@@ -259,7 +259,7 @@ def _sections(found: ContextPrecision) -> Iterator[Section]:
     if found.unanswered:
         shown = found.unanswered[:_SHOWN]
         rows = [row_of((each.query.id, quoted(each.pooled.chunk.text), each.reason)) for each in shown]
-        table = Table("Pairs without a verdict", ("query", "chunk", "why"), tuple(rows), words=(0, 1, 2))
+        table = Table("Pairs without a verdict", ("query", "chunk", "why"), tuple(rows), text_columns=(0, 1, 2))
         more = len(found.unanswered) - len(shown)
         said = (f"and {more:,} more (all of them with --json, or in .unanswered)",) if more else ()
         yield Section(f"Without a verdict: {counted(len(found.unanswered), 'pair')}", said, (table,), folded=True)

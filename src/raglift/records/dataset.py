@@ -270,5 +270,5 @@ def _example(query: Query) -> Section:
         for number, fact in enumerate(query.facts[:_FACTS], start=1)
         for location, passage in enumerate(fact.passages[:_FACTS])
     ]
-    table = Table("What its answer needs", ("fact", "passage"), tuple(rows), words=(0, 1))
+    table = Table("What its answer needs", ("fact", "passage"), tuple(rows), text_columns=(0, 1))
     return Section("For example", (f"{query.id}: {query.text}",), (table,))

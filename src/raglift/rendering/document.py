@@ -37,8 +37,8 @@ class Table:
     """What the table shows; read out by screen readers."""
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    words: tuple[int, ...] = (0,)
-    """The columns of names and words; the others hold numbers, and are aligned so."""
+    text_columns: tuple[int, ...] = (0,)
+    """The columns of text, aligned to the left; the others hold numbers."""
     sections: tuple[int, ...] = ()
     """The rows above which a line is drawn."""
     rests_on_labels: bool = True

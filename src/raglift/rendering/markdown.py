@@ -104,7 +104,7 @@ def _table(table: Table, labels: str) -> list[str]:
     """Return a table, how many rows are left out, and its label provenance; empty for one without rows."""
     if not table.rows:
         return []
-    ends = [":--" if number in table.words else "--:" for number in range(len(table.columns))]
+    ends = [":--" if number in table.text_columns else "--:" for number in range(len(table.columns))]
     rows = [
         [escaped_cell(shorten(title, _LONGEST)) for title in table.columns],
         ends,

@@ -101,5 +101,5 @@ def _cell(cell: Cell, align: str) -> str:
 
 
 def _align(table: Table, place: int) -> str:
-    words = place in table.words
+    words = place in table.text_columns
     return "text-align:left" if words else "text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap"

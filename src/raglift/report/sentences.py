@@ -293,7 +293,7 @@ def failures_table(evaluation: EvaluationRecord, *, most: int | None = None) -> 
     )
     caption = "Why queries failed"
     return Table(
-        caption, ("cause", "queries", "the first error", "which"), rows, words=(0, 2, 3), rests_on_labels=False
+        caption, ("cause", "queries", "the first error", "which"), rows, text_columns=(0, 2, 3), rests_on_labels=False
     )
 
 

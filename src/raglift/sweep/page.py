@@ -192,7 +192,7 @@ def _cells_section(result: SweepResultRecord, comparison: Comparison) -> Section
     percent, called = level(comparison.method), short_names(result)
     columns = ("cell", f"{mean_title(result.primary)} [{percent}]", f"difference [{percent}]", "p (Holm)", "")
     rows = tuple(row_of(_cell_row(entry, called[entry.cell.name], comparison)) for entry in result.ranked)
-    table = Table("Every measured cell, best first", columns, rows, words=(0, 4))
+    table = Table("Every measured cell, best first", columns, rows, text_columns=(0, 4))
     marks = [f"{_CUT} The embedding model reads some chunks only in part, so these cells measure the cut as well."]
     cut = any(entry.read_in_part for entry in result.finished)
     return Section("Every cell", (f"The baseline is {comparison.baseline}.", *(marks if cut else [])), (table,))
@@ -240,7 +240,11 @@ def failed_sections(result: SweepResultRecord) -> list[Section]:
     if not rows:
         return []
     table = Table(
-        "Cells that failed, by reason", ("reason", "cells", "which"), tuple(rows), words=(0, 2), rests_on_labels=False
+        "Cells that failed, by reason",
+        ("reason", "cells", "which"),
+        tuple(rows),
+        text_columns=(0, 2),
+        rests_on_labels=False,
     )
     return [Section("What failed", (), (table,))]
 

@@ -273,8 +273,8 @@ def _best(result: SweepResultRecord, *, include_truncated: bool, held_out: bool)
             f"! the best of {chosen_from:,} on the queries that it was chosen on, so its lead is likely too large: "
             "--hold-out (hold_out=True) of the comparison chooses on one half of them and measures on the other"
         )
-    for caution in few_queries(best.evaluation.scores.n(best.evaluation.after, result.primary)):
-        yield f"! {caution}"
+    for warning in few_queries(best.evaluation.scores.n(best.evaluation.after, result.primary)):
+        yield f"! {warning}"
 
 
 def changed_models(result: SweepResultRecord) -> list[str]:

@@ -69,7 +69,7 @@ def test_help_and_questions_list_what_there_is(make: Make) -> None:
     ]
 
 
-def test_ctrl_c_at_the_prompt_says_how_to_leave_and_the_session_goes_on(make: Make) -> None:
+def test_ctrl_c_at_the_prompt_says_how_to_leave_and_the_session_continues(make: Make) -> None:
     assert talk(make(), KeyboardInterrupt(), "horn") == ["\nexit leaves", "found horn", "answered horn"]
 
 
@@ -78,7 +78,9 @@ def test_ctrl_c_without_a_terminal_ends_everything(make: Make) -> None:
         talk(make(), KeyboardInterrupt(), "horn", at_a_terminal=False)
 
 
-def test_a_system_that_cannot_work_is_said_and_the_session_goes_on(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_system_that_cannot_work_is_said_and_the_session_continues(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assistant = make()
     search = assistant.search
 

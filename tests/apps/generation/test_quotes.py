@@ -68,7 +68,7 @@ def test_half_words_are_made_whole() -> None:
 
 @settings(deadline=None)
 @given(st.text(max_size=400))
-def test_whatever_is_quoted_the_label_is_what_stands_there(quote: str) -> None:
+def test_whatever_is_quoted_the_label_is_the_text_there(quote: str) -> None:
     passage = label(quote)
     if isinstance(passage, Passage):
         assert passage.start is not None

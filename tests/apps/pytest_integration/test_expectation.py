@@ -14,7 +14,7 @@ def of(*arguments: dict[str, object]) -> Expectation:
     return expectation_of([pytest.mark.retrieval(**given).mark for given in arguments], "test_it")
 
 
-def test_a_nearer_mark_stands_in_place_of_a_farther_one_argument_by_argument() -> None:
+def test_a_nearer_mark_overrides_a_farther_one_argument_by_argument() -> None:
     found = of({"min": {"rr@3": 0.5}}, {"min": {"rr@3": 0.9}, "max": {"failures": 2}, "dataset": "lighthouse"})
     assert found == Expectation("lighthouse", {"rr@3": 0.5}, {"failures": 2})
 

@@ -337,7 +337,7 @@ def test_what_another_program_does_to_the_file_is_told_and_taken_in(
     assert len([p for f in queries[0].facts for p in f.passages]) == 2
 
 
-def test_a_killed_server_is_missed_and_the_next_one_goes_on(
+def test_a_killed_server_is_missed_and_the_next_one_continues(
     start: Callable, visit: Callable, unlabelled: Path, lighthouse: Dataset
 ) -> None:
     served = start(unlabelled)

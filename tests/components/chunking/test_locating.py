@@ -20,7 +20,7 @@ def located(text: str, pieces: list[str], overlap: int = 0) -> list[tuple[int, i
     return locate_pieces(text, pieces, overlap_in(text, overlap, len))
 
 
-def test_pieces_are_where_they_stand() -> None:
+def test_pieces_are_located() -> None:
     assert located("one two three", ["one", "two", "three"]) == [(0, 3), (4, 7), (8, 13)]
     assert located(" one\n\ntwo ", [" one", "\n\ntwo "]) == [(0, 4), (4, 10)]
 

@@ -160,7 +160,7 @@ def test_no_texts_give_no_vectors() -> None:
     assert embed(LetterEmbedder(), [], "document", Cache(None)).vectors.shape[0] == 0
 
 
-def test_minilm_says_which_texts_it_reads_in_part() -> None:
+def test_minilm_says_which_texts_it_truncates() -> None:
     embedder = SentenceTransformerEmbedder()
     embedding = embed(embedder, ["the lamp " * 300, "the lamp"], "document", Cache(None))
     assert embedding.vectors.shape == (2, 384)

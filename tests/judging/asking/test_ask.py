@@ -338,7 +338,7 @@ def test_without_a_price_nothing_is_said_of_dollars(server, cache):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("concurrency", [1, 5])
-def test_the_limit_of_cost_is_not_passed_and_the_next_call_goes_on(server, model, cache, concurrency):
+def test_the_limit_of_cost_is_not_passed_and_the_next_call_resumes(server, model, cache, concurrency):
     def billed(messages, schema):  # far longer than it could be guessed
         time.sleep(0.01)
         return judge(messages, schema) | {"reason": "word " * 2_000}

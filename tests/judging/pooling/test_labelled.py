@@ -67,7 +67,7 @@ def test_the_rule_says_what_matches():
     assert grades(half, overlap, rule=MatchRule("coverage")) == {overlap: 1}
 
 
-def test_a_chunk_id_and_a_span_of_another_document_are_told_apart():
+def test_a_chunk_id_and_a_span_of_another_document_are_distinguished():
     labelled = query(Passage(chunk_id="c7", grade=2), irrelevant=[Passage(BOAT, doc_id="island", start=0, end=44)])
     chunks = [Chunk(OTHER, id="c7"), Chunk(BOAT, doc_id="island", start=0, end=44), Chunk(BOAT, doc_id="coast")]
     pooled = pool(evaluate(FakeRetriever({"Who?": chunks}), Dataset((labelled,)), ks=(1,)))

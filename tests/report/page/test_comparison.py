@@ -64,7 +64,7 @@ def test_the_first_screen_says_what_the_comparison_says(comparison):
 
 
 @pytest.mark.slow
-def test_differences_rerankers_loss_tags_and_costs_have_their_sections(comparison):
+def test_differences_rerankers_failures_tags_and_costs_have_their_sections(comparison):
     document = comparison_document(comparison)
     (wins,) = section(document, "Differences").tables
     found = comparison.row("reranked").difference

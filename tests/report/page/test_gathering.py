@@ -150,7 +150,7 @@ def test_it_tells_what_explain_tells(measured: Evaluation) -> None:
                 ] == [(one.fact, one.passage, one.direction, one.counts, one.satisfies) for one in known.overlaps]
 
 
-def test_the_ends_are_those_of_the_loss_breakdown(measured: Evaluation) -> None:
+def test_the_ends_are_those_of_the_failure_analysis(measured: Evaluation) -> None:
     all_outcomes = [
         outcome_of_fact for query in gathered(measured).queries for outcome_of_fact in query.all_outcomes[0]
     ]

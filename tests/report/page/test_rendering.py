@@ -151,9 +151,9 @@ def test_a_missing_package_names_the_extra(document: Document, monkeypatch: pyte
 def test_names_of_rows_stand_above_many_columns_with_room_for_their_lines() -> None:
     names = ("bm25", "", "a long name of a system " * 3, "x" * 300)
     rows = tuple((Cell(name), Cell("1"), Cell("2"), Cell("3")) for name in names)
-    laid = laid_table(Table("Systems", ("system", "a", "b", "c"), rows, words=(0,), sections=(1,)))
+    laid = laid_table(Table("Systems", ("system", "a", "b", "c"), rows, text_columns=(0,), sections=(1,)))
     assert laid.named
     assert [row.style for row in laid.rows] == ["", "ruled continued", "two-lines", "three-lines"]
-    few = laid_table(Table("Systems", ("system", "a"), tuple(row[:2] for row in rows), words=(0,)))
+    few = laid_table(Table("Systems", ("system", "a"), tuple(row[:2] for row in rows), text_columns=(0,)))
     assert not few.named
     assert {row.style for row in few.rows} == {""}

@@ -115,7 +115,7 @@ def test_no_color_is_respected(evaluation, monkeypatch):
     assert "+0.5000" in told
 
 
-def test_a_loss_is_told_with_its_sign():
+def test_a_loss_is_shown_with_its_sign():
     results = {**RESULTS, "Who kept the light?": [f"so {KEEPER}", "z"]}
     reranker = FakeReranker({"z": 2.0, "x": 2.0})
     evaluation = evaluate(FakeRetriever(results), DATA, reranker=reranker, ks=(1,), metrics=["mrr"])

@@ -187,8 +187,10 @@ def _sections(generation: GenerationRecord) -> Iterator[Section]:
     yield Section(
         "Thrown away",
         tables=(
-            Table("By reason", ("style", "reason", "what it means", "questions"), tuple(counts), words=(0, 1, 2)),
-            Table("For example", ("style", "reason", "question", "detail"), tuple(examples), words=(0, 1, 2, 3)),
+            Table(
+                "By reason", ("style", "reason", "what it means", "questions"), tuple(counts), text_columns=(0, 1, 2)
+            ),
+            Table("For example", ("style", "reason", "question", "detail"), tuple(examples), text_columns=(0, 1, 2, 3)),
         ),
         folded=True,
     )

@@ -130,7 +130,7 @@ def comparison_headline(comparison: ComparisonRecord) -> Table:
                 )
             )
         )
-    return Table(f"{mean_title(metric)} of each system, with intervals", columns, tuple(rows), words=(0, 4))
+    return Table(f"{mean_title(metric)} of each system, with intervals", columns, tuple(rows), text_columns=(0, 4))
 
 
 def comparison_sections(comparison: ComparisonRecord, shown: Sequence[str]) -> list[Section]:
@@ -262,7 +262,7 @@ def tradeoff_table(found: TradeoffRecord) -> Table:
         for one in sorted(found.systems, key=lambda one: (one.left_out is not None, -one.quality))
     ]
     columns = ("system", mean_title(found.quality), *map(cost_title, found.costs), "")
-    return Table("Quality and cost of each system", columns, tuple(rows), words=(0, len(columns) - 1))
+    return Table("Quality and cost of each system", columns, tuple(rows), text_columns=(0, len(columns) - 1))
 
 
 def _tags_sections(comparison: ComparisonRecord) -> list[Section]:

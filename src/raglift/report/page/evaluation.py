@@ -147,7 +147,7 @@ def evaluation_headline(
         return Table(f"{evaluation.before}, with intervals", ("metric", f"mean [{percent}]", "queries"), rows)
     columns = ("metric", f"before [{percent}]", f"after [{percent}]", f"lift [{percent}]", "p", "")
     rows = tuple(_headline_row(lift.row(metric), lift.method.alpha) for metric in chosen)
-    return Table("Before and after reranking, with intervals", columns, rows, words=(0, 5))
+    return Table("Before and after reranking, with intervals", columns, rows, text_columns=(0, 5))
 
 
 def _headline_row(row: LiftRow, alpha: float) -> tuple[Cell, ...]:
@@ -240,7 +240,7 @@ def moved_table(lift: LiftRecord, where: str, rows: Sequence[MovedQuery]) -> Tab
         f"The queries that moved {where} most",
         ("query", "question", name, "first fact at rank"),
         cells,
-        words=(0, 1),
+        text_columns=(0, 1),
     )
 
 

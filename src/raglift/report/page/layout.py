@@ -134,7 +134,7 @@ def _style(name: str | None, *, ruled: bool) -> str:
 def _kind(table: Table, column: int, *, barred: bool) -> str:
     if barred:
         return "barred"
-    if column not in table.words:
+    if column not in table.text_columns:
         return "number"
     return "words" if any(len(row[column].text) > _LONG for row in table.rows) else "word"
 

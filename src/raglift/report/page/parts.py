@@ -237,7 +237,9 @@ def method_section(method: Method | None, metrics: Sequence[Metric], *, correcte
     paragraphs.append("Every mean is over the labelled queries; a query that failed counts 0.")
     names = dict.fromkeys(metric.name for metric in metrics)
     rows = tuple(row_of([MEASURES[name].mean_title or MEASURES[name].title, MEASURES[name].formula]) for name in names)
-    table = Table("The measures, for one query", ("measure", "definition"), rows, words=(0, 1), rests_on_labels=False)
+    table = Table(
+        "The measures, for one query", ("measure", "definition"), rows, text_columns=(0, 1), rests_on_labels=False
+    )
     return Section("Method", tuple(filter(None, paragraphs)), (table,), folded=True)
 
 

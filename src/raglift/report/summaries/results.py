@@ -249,7 +249,7 @@ def _regressions(comparison: ComparisonRecord, system: str) -> Table | None:
         told = f"{before[query]:.3f} → {after[query]:.3f}"
         rows.append(row_of((query, baseline.dataset.query(query).text, told)))
     columns = ("query", "question", title(metric))
-    return Table(f"{comparison.baseline} → {system}", columns, tuple(rows), words=(0, 1))
+    return Table(f"{comparison.baseline} → {system}", columns, tuple(rows), text_columns=(0, 1))
 
 
 # Summaries of analyses: the failure analysis, and the explanation of one query's score.
@@ -298,7 +298,7 @@ def explanation_summary(explanation: ExplanationRecord) -> Document:
             "Hits that cover something that is wanted",
             ("rank", "document", "covers", "earned", "text"),
             tuple(rows),
-            words=(1, 2, 3, 4),
+            text_columns=(1, 2, 3, 4),
         ),
         measured=(),
         warnings=tuple(warnings),
@@ -317,7 +317,7 @@ def _facts(explanation: ExplanationRecord) -> Table:
         for number, fact in enumerate(explanation.query.facts, start=1)
         for place, passage in enumerate(fact.passages)
     ]
-    return Table("What the answer needs", ("fact", "passage"), tuple(rows), words=(0, 1))
+    return Table("What the answer needs", ("fact", "passage"), tuple(rows), text_columns=(0, 1))
 
 
 def _values(explanation: ExplanationRecord) -> Table:

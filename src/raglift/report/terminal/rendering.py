@@ -48,7 +48,7 @@ def _rich(table: Table, *, roomy: bool) -> RichTable:
 
     shown = RichTable(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1) if roomy else (0, 1, 0, 0))
     for number, title in enumerate(table.columns):
-        is_words = number in table.words
+        is_words = number in table.text_columns
         shown.add_column(
             Text(printable(title)), justify="left" if is_words else "right", no_wrap=not is_words, overflow="fold"
         )

@@ -179,7 +179,7 @@ def test_a_profile_that_leaves_queries_out_of_some_means_says_of_which(
     assert "came back empty" not in told  # that is no reason for a value of a query that has hits
 
 
-def test_the_match_rule_of_a_profile_is_told_apart_from_its_convention() -> None:
+def test_the_match_rule_of_a_profile_is_distinguished_from_its_convention() -> None:
     short = "the keeper climbed"
     found = by_text(short, "nothing", f"{LAMP} and {KEEPER}").explain_metrics("q")
     alone = "Its match rule has no length guard, so rank 1 counts as relevant; that alone makes the difference."

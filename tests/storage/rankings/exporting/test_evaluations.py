@@ -107,7 +107,7 @@ def test_scores_that_do_not_tell_the_order_count_the_ranks_down(
     assert "with scores that count the ranks down to 1" in str(made)
 
 
-def test_a_repeated_id_stands_at_its_first_place_alone(tmp_path: Path) -> None:
+def test_a_repeated_id_keeps_only_its_first_rank(tmp_path: Path) -> None:
     found: dict[str, list[tuple[str, float | None]]] = {"q1": [("a", 3), ("b", 2), ("a", 2), ("c", 1)]}
     made = evaluated(found, {"q1": {"c": 1}}).to_trec(tmp_path / "out", stage="retrieve")
     assert [line.split()[2:5] for line in text(made.folder / "run.trec")] == [

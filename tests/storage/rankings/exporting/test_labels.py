@@ -56,7 +56,7 @@ def test_a_text_becomes_the_ids_of_all_chunks_that_hold_it_with_the_highest_grad
     assert reasons(labels) == ["facts that more than one chunk stands for", "chunks that stand for more than one fact"]
 
 
-def test_what_goes_one_to_one_differs_in_nothing() -> None:
+def test_what_continuese_to_one_differs_in_nothing() -> None:
     labels = exported([fact((LAMP, 2)), fact(FOG)], [SAYS_FOG, SAYS_NOTHING, SAYS_LAMP])
     assert labels.grades == {"q1": {"lamp": 2, "fog": 1}}
     assert (labels.differences, labels.differing, labels.unfound) == ((), (), 0)

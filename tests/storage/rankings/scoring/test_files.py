@@ -134,7 +134,7 @@ def test_names_are_of_the_runs(files, tmp_path: Path, runs: list[str], names: li
         score_files([tmp_path / run for run in runs], files[2], names=names)
 
 
-def test_files_of_one_name_are_told_apart(files, tmp_path: Path) -> None:
+def test_files_of_one_name_are_distinguished(files, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     twin = tmp_path / "other" / "bm25.trec"
     twin.write_bytes(files[0].read_bytes())

@@ -141,7 +141,7 @@ def test_facts_that_a_later_stage_made_findable_are_counted_apart() -> None:
     assert "1 fact of these only since rerank (no candidate held them): first" in str(losses)
 
 
-def test_what_a_stage_made_findable_and_a_later_one_dropped_is_told_apart_too() -> None:
+def test_what_a_stage_made_findable_and_a_later_one_dropped_is_distinguished_too() -> None:
     """No candidate held it, though it counts as dropped: that is not the retriever's merit."""
     retrieved = {"?": ["the keeper", "the horn"]}
     windows = {"the keeper": "the keeper trims the wick at dusk", "the horn": "the horn sounds in fog, twice a minute"}

@@ -36,7 +36,7 @@ def reach(chunks: list[Chunk], *queries: Query) -> list[tuple[int, int, int]]:
     return list(zip(*columns, strict=True))
 
 
-def test_only_the_chunks_that_touch_a_passage_are_kept_each_once() -> None:
+def test_only_the_chunks_that_overlap_a_passage_are_kept_each_once() -> None:
     chunks = cut(20)
     kept = inventory_of([query(passage(25, 45), passage(35, 50))], chunks, (TOWER,), COVERAGE)
     assert (kept.chunks, kept.touching) == (len(chunks), tuple(chunks[1:3]))
@@ -69,7 +69,7 @@ def test_the_alternative_that_can_be_covered_best_counts_with_its_own_chunks() -
     assert reach(chunks, query((passage(30, 60), passage(0, 10)))) == [(10, 10, 20)]  # the second chunk abuts it
 
 
-def test_nothing_touches_a_query_without_labels_or_with_chunk_ids_alone() -> None:
+def test_nothing_overlaps_a_query_without_labels_or_with_chunk_ids_alone() -> None:
     by_id = query(Passage(chunk_id="0"))
     assert reach(cut(60, placed=False), by_id, Query("unlabelled", "?"), query(passage(0, 59))) == [
         (0, 0, 0),

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raglift.base.normalization import normalize
-from raglift.matching.match import judge
+from raglift.matching.match import match_rankings
 from raglift.matching.matches import Direction, MatchTable
 from raglift.matching.overlap import PassageMatch, cover_passage, match_passage
 from raglift.matching.rule import MatchRule, Text
@@ -36,7 +36,7 @@ def direction(chunk: str, passage: str, rule: MatchRule | None = None) -> int | 
 
 
 def judged(query: Query, *chunks: Chunk) -> MatchTable:
-    (match_table,) = judge([query], [[Ranking.of((chunk, None) for chunk in chunks)]], MatchRule())
+    (match_table,) = match_rankings([query], [[Ranking.of((chunk, None) for chunk in chunks)]], MatchRule())
     return match_table
 
 
@@ -145,7 +145,7 @@ class TestAnchoredPassages:
         query = Query("q", "When?", (Fact((self.PASSAGE,)),))
         unknown, known = Chunk(PARAGRAPH), Chunk(PARAGRAPH, doc_id="wp")
         rankings = [[Ranking.of((chunk, None) for chunk in chunks)] for chunks in ([unknown, known], [known])]
-        assert [judged.by_text_alone for judged in judge([query], rankings, MatchRule())] == [1, 0]
+        assert [judged.by_text_alone for judged in match_rankings([query], rankings, MatchRule())] == [1, 0]
 
 
 class TestChunkIds:
@@ -177,7 +177,7 @@ def test_judging_finds_what_each_hit_and_passage_share_by_themselves(mode: str) 
     labels = [Passage(PARAGRAPH[10:60], "wp"), Passage(PARAGRAPH[50:150], None), Passage(chunk_id="c1", doc_id="wp")]
     for passages in (labels, labels[:1], labels[2:], labels[::2]):
         query = Query("q", "?", tuple(Fact((passage,)) for passage in passages))
-        (found,) = judge([query], [[Ranking.of((chunk, None) for chunk in chunks)]], rule)
+        (found,) = match_rankings([query], [[Ranking.of((chunk, None) for chunk in chunks)]], rule)
         pairs = set(zip(found.overlaps.rank.tolist(), found.overlaps.fact.tolist(), strict=True))
         assert pairs == {
             (rank, fact)

@@ -48,13 +48,13 @@ def span(start: int, end: int) -> Passage:
     return Passage(TEXT[start:end], "tower", start, end)
 
 
-def test_a_chunk_touches_a_passage_when_they_share_a_character() -> None:
+def test_a_chunk_overlaps_a_passage_when_they_share_a_character() -> None:
     chunks = cut(DOCUMENT, 20, 20)
     assert touched(span(20, 40), chunks, DOCUMENT) == [1]
     assert touched(span(19, 41), chunks, DOCUMENT) == [0, 1, 2]
 
 
-def test_a_literal_text_is_wherever_it_stands() -> None:
+def test_a_literal_text_is_wherever_it_occurs() -> None:
     twice = Document("twice", "the lamp went up and down. " * 2)
     chunks = cut(twice, 27, 27)
     assert touched(Passage("The  lamp\nwent up"), chunks, twice) == [0, 1]
@@ -79,7 +79,7 @@ def test_false_offsets_count_as_none() -> None:
     assert touched(span(0, 30), false, DOCUMENT) == []
 
 
-def test_without_documents_they_touch_by_text() -> None:
+def test_without_documents_they_overlap_by_text() -> None:
     chunks = without_places(cut(DOCUMENT, 40, 40))
     assert touched(Passage(TEXT[10:70]), chunks) == [0, 1]  # both by 20 or more
     assert touched(Passage(TEXT[22:70]), chunks) == [1]  # the first by 19
@@ -88,7 +88,7 @@ def test_without_documents_they_touch_by_text() -> None:
     assert touched(Passage(TEXT), [Chunk("the wick"), Chunk("")], minimum_length=0) == [0]
 
 
-def test_words_that_stand_elsewhere_touch_by_text_only() -> None:
+def test_texts_that_occur_elsewhere_overlap_by_text_only() -> None:
     twice = Document(
         "twice", "Signed by the keeper of the tower. It was calm. Signed by the keeper of the tower. It blew."
     )
@@ -98,7 +98,7 @@ def test_words_that_stand_elsewhere_touch_by_text_only() -> None:
     assert touched(passage, chunks, twice, also_by_text=True) == [0, 1]
 
 
-def test_a_chunk_id_touches_the_chunks_with_that_id() -> None:
+def test_a_chunk_id_overlaps_the_chunks_with_that_id() -> None:
     chunks = [Chunk("a", id="1"), Chunk("b", id="2"), Chunk("c", id="2")]
     assert touched(Passage(chunk_id="2"), chunks) == [1, 2]
     assert touched(Passage(chunk_id="3"), chunks) == []
@@ -130,7 +130,7 @@ def test_places_that_are_known_need_not_be_looked_for() -> None:
     assert rows(queries, chunks, [DOCUMENT], places=places) == rows(queries, chunks, [DOCUMENT])
 
 
-def test_nothing_touches_nothing() -> None:
+def test_nothing_overlaps_nothing() -> None:
     assert rows([], [], []) == []
     assert rows([query(Passage("wick"))], [], [DOCUMENT]) == []
 
@@ -140,7 +140,7 @@ WORDS = st.lists(st.sampled_from(["keeper", "lamp", "the", "a", "tower\n", "İst
 
 @settings(deadline=None)
 @given(st.lists(WORDS, min_size=1, max_size=3), st.integers(1, 60), st.integers(1, 60), st.data())
-def test_places_touch_as_their_offsets_say(texts: list[str], size: int, step: int, data: st.DataObject) -> None:
+def test_locations_overlap_as_their_offsets_say(texts: list[str], size: int, step: int, data: st.DataObject) -> None:
     documents = [Document(str(number), text) for number, text in enumerate(texts)]
     chunks = [chunk for document in documents for chunk in [*cut(document, size, step), *cut(document, 3 * size, 50)]]
     passages = []
@@ -161,7 +161,7 @@ def test_places_touch_as_their_offsets_say(texts: list[str], size: int, step: in
 
 @settings(deadline=None)
 @given(st.lists(WORDS, min_size=1, max_size=8), st.lists(WORDS, min_size=1, max_size=8), st.booleans(), st.booleans())
-def test_whatever_containment_matches_touches(
+def test_whatever_containment_matches_overlaps(
     passages: list[str], texts: list[str], has_documents: bool, small_parts: bool
 ) -> None:
     documents = [Document(str(number), text) for number, text in enumerate(texts)] if has_documents else []

@@ -18,7 +18,7 @@ TEXT = "The lamp. The lens. The lamp."
         ("", (None, None)),
     ],
 )
-def test_a_piece_has_a_place_where_it_stands_once(piece, place):
+def test_a_piece_has_a_place_where_it_occurs_once(piece, place):
     assert place_in(Chunk(TEXT, start=100, end=129), piece) == place
 
 

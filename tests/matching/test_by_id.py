@@ -42,7 +42,7 @@ def matched(judged: MatchTable) -> list[tuple[int, int, int, int]]:
 
 
 @given(st.lists(st.tuples(labels, ids), min_size=1, max_size=8))
-def test_the_judgements_are_those_of_chunks_and_labels(cases: list[tuple[dict[str, int], list[str]]]) -> None:
+def test_the_matches_are_those_of_chunks_and_labels(cases: list[tuple[dict[str, int], list[str]]]) -> None:
     found = match_ids(
         {str(number): names for number, (_, names) in enumerate(cases)},
         {str(number): grades for number, (grades, _) in enumerate(cases)},

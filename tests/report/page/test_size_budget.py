@@ -67,7 +67,7 @@ def hits(drill: DrillDown) -> Iterator[ShownHit]:
     return (hit for query in drill.queries for view in query.views for hit in view.hits)
 
 
-def test_what_has_room_is_all_there() -> None:
+def test_what_fits_the_budget_is_all_there() -> None:
     assert within(WHOLE, None, CAPABILITIES) == WHOLE
 
 
@@ -120,7 +120,7 @@ def test_of_a_long_text_what_matched_is_shown_and_not_its_beginning() -> None:
 
 
 @pytest.mark.slow
-def test_a_match_longer_than_its_room_is_shown_from_its_beginning() -> None:
+def test_a_match_longer_than_its_budget_is_shown_from_its_start() -> None:
     long = whole(queries=1, characters=50_000)
     matches = (
         ShownMatch(0, 0, 0, True, True, 1.0, 10_000, 49_000),
@@ -143,7 +143,7 @@ def test_a_match_longer_than_its_room_is_shown_from_its_beginning() -> None:
 @pytest.mark.slow
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 90_000), st.sampled_from([None, 0, 3, 100]))
-def test_whatever_the_room_what_matches_is_there_and_what_is_shown_is_true(room: int, shown: int | None) -> None:
+def test_whatever_the_budget_what_matches_is_there_and_what_is_shown_is_true(room: int, shown: int | None) -> None:
     left = within(WHOLE, shown, room)
     assert sum(len(hit.matches) for hit in hits(left)) == 8
     assert size(left) <= room or size(left) < 20_000 or shown is not None

@@ -68,7 +68,7 @@ def faults(**fields: Any) -> list[str]:
         ({"match_threshold": 1.5}, "match_threshold: found 1.5; expected a number above 0, at most 1"),
     ],
 )
-def test_what_does_not_go_together_is_said_where_it_can_be_mended(fields: dict[str, Any], message: str) -> None:
+def test_what_does_not_go_together_is_said_where_it_can_be_fixed(fields: dict[str, Any], message: str) -> None:
     assert message in "\n".join(faults(**fields))
 
 
