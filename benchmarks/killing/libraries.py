@@ -4,15 +4,12 @@ import bm25s
 import faiss
 import langchain_openai
 import pyarrow.parquet
-import raglift.running.evaluation
-import raglift.components.embedding
-import raglift.apps.generation.engine
-import raglift.components.rerankers
 import rich.console
 import sentence_transformers
 import torch
 import uvicorn
 
+import raglift.apps.generation.engine
 import raglift.apps.review.server
 import raglift.cli.app
 import raglift.cli.evaluate
@@ -20,8 +17,11 @@ import raglift.cli.generate
 import raglift.cli.grade
 import raglift.cli.review
 import raglift.cli.sweep
+import raglift.components.embedding
+import raglift.components.rerankers
 import raglift.judging.grading
 import raglift.report.page.rendering
+import raglift.running.evaluation
 import raglift.running.systems
 
 __all__ = [
