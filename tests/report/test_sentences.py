@@ -146,7 +146,7 @@ def test_two_systems_are_a_pair(ranked):
     assert worse.startswith("new has a lower MRR@3 than old: 0.444 against 0.917 (-0.472")
     even = comparison_sentence(rl.compare({"old": ranked([1, 2, 1]), "new": ranked([1, 1, 1])}, primary="rr@3"))
     assert even.startswith("new does not differ significantly from old in MRR@3: 1.000 against 0.833 (+0.167")
-    assert "which may be noise on 3 queries (so many show a true difference of 0." in even
+    assert "which may be noise on 3 queries (minimum detectable effect 0." in even
 
 
 def test_several_systems_are_counted_and_the_best_is_named(ranked):
