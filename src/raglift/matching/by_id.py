@@ -1,8 +1,8 @@
 """Matching of rankings and labels that consist only of ids: no texts, and no object per hit.
 
-The matches are those that `match_rankings` makes for chunk-id labels with one passage per fact, directly from the lists. With a
-million hits, visiting each of them is the main cost: each is looked up once, by the interpreter's own code, and only
-those that match are visited again.
+The matches are those that `match_rankings` makes for chunk-id labels with one passage per fact, directly from the
+lists. With a million hits, visiting each of them is the main cost: each is looked up once, by the interpreter's own
+code, and only those that match are visited again.
 """
 
 from __future__ import annotations
