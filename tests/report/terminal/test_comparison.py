@@ -24,8 +24,7 @@ query by query  wins  ties  losses  effect size
 ───────────────────────────────────────────────
 dense              8     2       1        +0.94
 
-So many queries show a true difference in MRR@3 of {detectable:.3f} four times in five; a smaller one often
-goes unseen.
+Minimum detectable effect in MRR@3 (80% power): {detectable:.3f}; smaller ones often go unseen.
 
 Exploratory: differences to sparse in the other metrics. * is p ≤ 0.05, uncorrected: one such mark
 in 20 comes by chance where nothing differs.
