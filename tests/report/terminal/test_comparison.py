@@ -24,7 +24,7 @@ query by query  wins  ties  losses  effect size
 ───────────────────────────────────────────────
 dense              8     2       1        +0.94
 
-Minimum detectable effect in MRR@3 (80% power): {detectable:.3f}; smaller ones often go unseen.
+Minimum detectable effect in MRR@3 (80% power): {minimum_detectable_effect:.3f}; smaller ones often go unseen.
 
 Exploratory: differences to sparse in the other metrics. * is p ≤ 0.05, uncorrected: one such mark
 in 20 comes by chance where nothing differs.
