@@ -243,7 +243,9 @@ def summary_of_dataset(dataset: Dataset) -> Report:
         "characters": sum(len(document.text) for document in dataset.documents),
     }
     tags = Counter(tag for query in dataset for tag in query.tags)
-    table = Table("How much there is", tuple(counts), (row_of(f"{count:,}" for count in counts.values()),), words=())
+    table = Table(
+        "How much there is", tuple(counts), (row_of(f"{count:,}" for count in counts.values()),), text_columns=()
+    )
     sections = [_tags(tags)] if tags else []
     sections += [_example(labelled[0])] if labelled else []
     notes = () if dataset.documents else ("The documents are not known: labels only.",)
