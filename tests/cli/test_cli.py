@@ -31,7 +31,7 @@ def test_demo_prints_the_table_where_recall_was_lost_and_the_queries_that_moved(
     assert len(re.findall(r"^  [+-]\d\.\d\d  [a-z0-9-]+: ", shown, re.MULTILINE)) == 3
     assert re.search(r"^ {9}rank +\d+ → +\d+  [a-z0-9-]+\.md “", shown, re.MULTILINE)
     assert "\x1b" not in out
-    assert json.loads(run("demo", "--json")[1])["loss"]["facts"] == 389
+    assert json.loads(run("demo", "--json")[1])["failure_analysis"]["facts"] == 389
 
 
 @pytest.mark.slow
@@ -138,7 +138,7 @@ def test_evaluate_matches_as_it_is_told_and_its_json_says_where_recall_was_lost(
     report = json.loads(out)
     assert code == 0
     assert (report["spec"]["match"]["mode"], report["spec"]["match"]["threshold"]) == ("coverage", 0.8)
-    loss = report["loss"]
+    loss = report["failure_analysis"]
     assert (loss["k"], loss["chunks_known"]) == (3, True)
     assert sum(outcome["facts"] for outcome in loss["outcomes"]) == loss["facts"]
     assert [outcome["outcome"] for outcome in loss["outcomes"]] == [

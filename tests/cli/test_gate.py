@@ -107,7 +107,7 @@ def test_json_is_complete(run, runs) -> None:
     (regression,) = told["regressions"]
     assert (regression["metric"], regression["passed"], regression["before"]) == ("rr@3", False, 1.0)
     assert regression["difference"]["n"] == 30
-    flip = regression["flipped"][0]
+    flip = regression["regressed"][0]
     assert (flip["query_id"], flip["before"]) == ("q0015", 1.0)
     assert [hit["matches"] for hit in flip["hits_before"]] == [True, False, False]
     assert [hit["matches"] for hit in flip["hits_after"]] == [False, False, True]

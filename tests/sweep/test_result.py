@@ -66,7 +66,7 @@ def test_truncated_cells_are_compared_when_asked(measured: SweepResult) -> None:
     assert first.cell.name in cut.compare(include_truncated=True).names
     all_cut = replace(measured, results=tuple(replace(entry, read_in_part=1) for entry in measured.results))
     with pytest.raises(
-        ConfigurationError, match=r"found 0 cells .* of 3 measured; expected two or more: include_cut=True"
+        ConfigurationError, match=r"found 0 cells .* of 3 measured; expected two or more: include_truncated=True"
     ):
         all_cut.compare()
 

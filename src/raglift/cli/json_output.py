@@ -134,7 +134,7 @@ def _regression_json(one: Regression) -> dict[str, Any]:
         "margin": one.margin,
         "minimum_detectable_effect": one.minimum_detectable_effect,
         "note": one.note,
-        "flipped": [_flip_json(flip) for flip in one.regressed],
+        "regressed": [_flip_json(flip) for flip in one.regressed],
     }
 
 

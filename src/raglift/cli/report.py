@@ -83,9 +83,9 @@ def _found(request: Request) -> Evaluation | Comparison | SweepResult:
     if sweeps:
         return _sweep(request)
     if len(request.runs) == 1:
-        _refuse(request, "one run", "baseline", "names", "hold_out", "include_cut")
+        _refuse(request, "one run", "baseline", "names", "hold_out", "include_truncated")
         return load_evaluation(request.runs[0])
-    _refuse(request, "several runs", "include_cut")
+    _refuse(request, "several runs", "include_truncated")
     return compare(
         request.runs,
         baseline=request.baseline,

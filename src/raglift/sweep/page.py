@@ -176,7 +176,7 @@ def _warnings(result: SweepResultRecord, comparison: Comparison) -> list[str]:
     if not left_out:
         return _unmeasured(result)
     why = "because the embedding model reads some of their chunks only in part"
-    told = f"{_CUT} {counted(left_out, 'cell')} left out of the comparison, {why}; include_cut=True "
+    told = f"{_CUT} {counted(left_out, 'cell')} left out of the comparison, {why}; include_truncated=True "
     return [*_unmeasured(result), f"{told}(--include-truncated) compares them too"]
 
 

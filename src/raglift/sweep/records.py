@@ -206,7 +206,7 @@ def compare_cells(
     if len(taken) < _FEWEST and len(result.finished) >= _FEWEST:
         raise ConfigurationError(
             f"compare: found {len(taken)} cells whose embedding model reads every chunk to its end, of "
-            f"{len(result.finished)} measured; expected two or more: include_cut=True compares the others too"
+            f"{len(result.finished)} measured; expected two or more: include_truncated=True compares the others too"
         )
     names = {entry.cell.name: called.get(entry.cell.name, entry.cell.name) for entry in taken}
     cells = {names[entry.cell.name]: entry.evaluation for entry in taken if entry.evaluation is not None}
