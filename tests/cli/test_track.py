@@ -13,6 +13,7 @@ import pytest
 
 import raglift as rl
 from raglift import metrics
+from raglift.metrics.registry import MEASURES
 
 BM25 = ("evaluate", "lighthouse", "--retriever", "bm25", "--reranker", "none", "-k", "1,5", "--metrics", "recall")
 
@@ -168,7 +169,7 @@ def test_what_was_retrieved_knows_its_parts_when_a_metric_fails(run, tmp_path: P
         arguments = (*BM25[:-1], "recall,no_number", "--save", tmp_path / "run")
         code, _, err = run(*arguments)
     finally:
-        del metrics.MEASURES["no_number"]
+        del MEASURES["no_number"]
     assert code == 2
     assert "no_number" in err
     assert rl.load_evaluation(tmp_path / "run").run.spec["parts"]["retriever"] == "bm25"

@@ -16,6 +16,7 @@ from raglift.apps.tracking import tracking as telling
 from raglift.apps.tracking.records import Curve, Record, TrackedRun
 from raglift.apps.tracking.tracking import open_tracker, track
 from raglift.errors import ConfigurationError, MissingDependency, TrackingFailed
+from raglift.metrics.registry import MEASURES
 from raglift.results.evaluation import Evaluation
 
 
@@ -196,7 +197,7 @@ def test_a_metric_of_ones_own_does_not_take_the_place_of_another(client, ranked)
         evaluation = ranked([1, 2], metrics=("recall", own), ks=(1,))
         found = client.get_run(track(evaluation, "mlflow", files=False).id).data.metrics
     finally:
-        del metrics.MEASURES["recall_at_1"]
+        del MEASURES["recall_at_1"]
     assert found["retrieve/recall_at_1"] == 0.5
     assert found["retrieve/recall_at_1_2"] == 0.25
 
