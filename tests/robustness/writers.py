@@ -7,9 +7,9 @@ from pathlib import Path
 
 from raglift.datasets.formats.catalogue import write_dataset
 from raglift.datasets.jsonl import write_queries
-from raglift.rendering.document import Cell, Document, Table
+from raglift.rendering.document import Cell, Table
 from raglift.report.frames import export
-from raglift.report.page.rendering import write_page
+from raglift.report.page.rendering import Page, write_page
 from raglift.results.evaluation import Evaluation
 from raglift.storage.rankings.exporting import export as export_rankings
 from raglift.sweep.folder import SweepFolder
@@ -19,7 +19,7 @@ Writer = Callable[[Evaluation, Path], object]
 
 def _report(evaluation: Evaluation, folder: Path) -> object:
     headline = Table("Means.", ("Metric", "Mean"), ((Cell("ndcg@5"), Cell("0.5")),))
-    return write_page(Document(evaluation.dataset.name, "a lead", headline, ()), folder / "report.html")
+    return write_page(Page(evaluation.dataset.name, "a lead", headline, ()), folder / "report.html")
 
 
 def _sweep(evaluation: Evaluation, folder: Path) -> object:
