@@ -53,7 +53,7 @@ def test_nothing_else_changes():
     without, judged = found(query(), *chunks), found(query(Passage(UNWANTED, grade=0)), *chunks)
     assert ranks(without) == []
     assert ranks(judged) == [1]
-    for of in ("matches", "pieces", "satisfied"):
+    for of in ("matches", "overlaps", "satisfied"):
         for column in ("rank", "fact"):
             np.testing.assert_array_equal(getattr(getattr(without, of), column), getattr(getattr(judged, of), column))
 

@@ -42,6 +42,6 @@ def _as_json(explanation: Explanation) -> dict[str, Any]:
 def _hit(each: ExplainedHit, metrics: list[str]) -> dict[str, Any]:
     return {
         **hit_json(each.hit),
-        "pieces": [asdict(overlap) for overlap in each.overlaps],
+        "overlaps": [asdict(overlap) for overlap in each.overlaps],
         "earned": dict(zip(metrics, each.earned, strict=True)),
     }
