@@ -136,7 +136,7 @@ def test_of_the_machine_just_what_the_page_says_is_told(found: list[Any], config
     page = (Path(__file__).parents[3] / "docs" / "tracking.md").read_text(encoding="utf-8")
     assert "parameters `environment`" in page
     packages = {*config["environment"]} - {"python", "machine", "system", "processor", "cores"}
-    known = {"torch": "PyTorch", "faiss-cpu": "Faiss"}
+    known = {"torch": "PyTorch", "faiss-cpu": "Faiss", "haystack-ai": "Haystack"}
     told = re.sub(r"\W", "", page).lower()
     for name in packages:
         assert re.sub(r"-core|\W", "", known.get(name, name)).lower() in told, name
