@@ -172,7 +172,7 @@ def test_what_comes_back_empty_counts_0_and_is_noted():
 
 
 @pytest.mark.parametrize(
-    ("profile", "fate"),
+    ("profile", "outcome_of_fact"),
     [
         ("trec", "counts 0"),
         ("llamaindex", "counts 0"),
