@@ -1,11 +1,11 @@
 # Everything runs in .venv, pinned by constraints.txt; only Python 3.11 or later, pip and make are needed.
 #   make demo     evaluate on a corpus that comes along, before and after reranking
 #   make walkthrough   the tutorial on War and Peace: raglift corpus fetch war_and_peace gets the book
-#   make quick    lint, types and the fast tests: less than two minutes on two cores
+#   make quick    lint, types and the fast tests
 #   make ci       lint, types, the fast and the slow tests: what .ci/run does
 #   make full     the same and the tests that take minutes or repeat much: before a release
 #   make latest   the fast tests on the current versions of all packages
-#   make coverage   the branch coverage of the tests of make ci; fails where it has fallen
+#   make coverage   the branch coverage of the tests of make ci; fails below fail_under in pyproject.toml
 #   make notebooks   run the notebooks again, in place
 #   make docs     the documentation as a site: site/index.html
 #   make bench    ratios to other tools, and what the harness costs: benchmarks/README.md
