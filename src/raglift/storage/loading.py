@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +33,7 @@ from raglift.storage.layout import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     import pandas as pd
@@ -63,9 +66,10 @@ def read_evaluation(folder: str | Path) -> EvaluationRecord:
             f"{source / RUN}: found format {head['format']}; expected {FORMAT} or lower: "
             "it was written by a newer raglift; upgrade with pip install -U raglift"
         )
-    chunks = read_lines(source / CHUNKS, _chunk)
-    queries = tuple(read_lines(source / QUERIES, partial(read_as, QUERY)))
-    traces = tuple(read_lines(source / TRACES, partial(_trace, chunks)))
+    with _no_garbage_collection():
+        chunks = read_lines(source / CHUNKS, _chunk)
+        queries = tuple(read_lines(source / QUERIES, partial(read_as, QUERY)))
+        traces = tuple(read_lines(source / TRACES, partial(_trace, chunks)))
     if [trace.query_id for trace in traces] != [query.id for query in queries]:
         raise _damaged(source / TRACES, f"found other queries than in {QUERIES}")
     try:
@@ -74,6 +78,18 @@ def read_evaluation(folder: str | Path) -> EvaluationRecord:
         raise
     except DAMAGE as error:
         raise _damaged(source / RUN, told(error)) from error
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Turn the cyclic garbage collector off: it would traverse the records read so far again and again."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _no_run(source: Path) -> str:
