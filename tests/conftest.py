@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import os
 import shutil
@@ -52,30 +53,46 @@ BOOK_TESTS = (
 """They share one walk through the book, the longest of all work, if they are one after the other in one worker."""
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark what needs a browser as slow."""
+    if "browser" in getattr(item, "fixturenames", ()):
+        item.add_marker(pytest.mark.slow)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give each worker some of what takes longest, at its beginning.
+    """Give each worker some of the modules with slow tests, at its beginning.
 
     With `--dist worksteal` a worker begins with one of as many equal parts of the list as there are workers, and one
-    that has done its part takes from the end of another's. So slow tests that was together would be one worker's.
+    that has done its part takes from the end of another's. So slow tests that stood together would be one worker's,
+    and tests of one module that stood apart would make its fixtures and imports once for each worker.
     """
     scale_examples(items)
     workers = max(1, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
-    book = [item for item in items if item.name.startswith(BOOK_TESTS)]
-    kept = {id(item) for item in book}
-    slow = [item for item in items if id(item) not in kept and any(map(item.get_closest_marker, ("slow", "full")))]
-    kept |= {id(item) for item in slow}
-    quick = [item for item in items if id(item) not in kept]
-    # The walk through the book is a worker's share of its own
-    shares = workers - 1 if book and workers > 1 else workers
-    heads = [slow[share::shares] for share in range(shares)]
-    heads = [book, *heads] if shares < workers else [book + heads[0], *heads[1:]]
+    modules: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        module = "the book" if item.name.startswith(BOOK_TESTS) else item.nodeid.partition("::")[0]
+        modules.setdefault(module, []).append(item)
+    weights = {module: sum(map(is_slow, of)) for module, of in modules.items()}
+    weights["the book"] = sum(weights.values()) // workers  # a worker's share of its own
+    heads: list[list[pytest.Item]] = [[] for _ in range(workers)]
+    loads = [0] * workers
+    for module in sorted(modules, key=lambda module: -weights[module]):
+        if weights[module]:
+            lightest = loads.index(min(loads))
+            heads[lightest] += modules.pop(module)
+            loads[lightest] += weights[module]
+    quick = [item for of in modules.values() for item in of]
     size, items[:] = len(items) // workers, []
     for head in heads:
         rest = max(0, size - len(head))
         items += head + quick[:rest]
         del quick[:rest]
     items += quick
+
+
+def is_slow(item: pytest.Item) -> bool:
+    return any(map(item.get_closest_marker, ("slow", "full")))
 
 
 def scale_examples(items: list[pytest.Item]) -> None:
@@ -174,6 +191,19 @@ def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("RAGLIFT_CACHE", str(folder))
         patch.setenv("RAGLIFT_PROGRESS", "0")
         yield folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def main_event_loop() -> Iterator[None]:
+    """Give the main thread an event loop that is closed in the end.
+
+    Libraries that ask for the current one (LlamaIndex's `asyncio_run`) would make one that nobody closes: a
+    ResourceWarning in some later test.
+    """
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    loop.close()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -27,11 +27,11 @@ MODEL_TEST = """
     import pytest
     import raglift as rl
     from raglift.base.cache import counted
-    from raglift.components import static_model as distillation
+    from raglift.components import models
     from raglift.adapters.embeddings import embedder_by_name
 
     WORKER = os.environ["PYTEST_XDIST_WORKER"]
-    MODEL = embedder_by_name("minilm-static")
+    MODEL = embedder_by_name("minilm")
 
 
     @pytest.fixture(scope="session")
@@ -43,7 +43,8 @@ MODEL_TEST = """
         with counted() as lookups:
             index = rl.build_index([rl.Chunk(f"stone number {n} of SESSION lies at the ford") for n in range(6)], MODEL)
         yield rl.DenseRetriever(index)
-        found = {"asked": lookups.asked, "found": lookups.found, "made": distillation._load.cache_info().misses}
+        made = models._load_sentence_transformer.cache_info().misses
+        found = {"asked": lookups.asked, "found": lookups.found, "made": made}
         Path(f"{WORKER}.json").write_text(json.dumps(found))
 
 

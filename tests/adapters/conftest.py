@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from itertools import pairwise
 
 import pytest
@@ -13,6 +14,9 @@ from llama_index.core.embeddings import BaseEmbedding
 from llama_index.core.indices.query.query_transform.base import BaseQueryTransform
 from llama_index.core.llms import MockLLM
 from llama_index.core.schema import NodeRelationship, QueryBundle, RelatedNodeInfo, TextNode
+
+if os.environ.get("RAGLIFT_TEST_PROFILE") == "quick":
+    collect_ignore = ["test_haystack.py"]  # Importing Haystack takes each worker as long as a hundred tests
 
 WORDS = ["lighthouse", "harbour", "keeper", "storm", "lantern", "island", "ferry", "winter", "letter", "bread"]
 

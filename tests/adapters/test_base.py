@@ -91,6 +91,7 @@ def run(site: Path, tmp_path: Path) -> Run:
     return program
 
 
+@pytest.mark.slow
 def test_the_adapter_of_an_installed_package_is_used_for_its_frameworks_objects(run: Run, site: Path) -> None:
     install(site, "acme-raglift", "acme_raglift", ADAPTER, "acme = acme_raglift:adapter")
     found = run("""
@@ -126,6 +127,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BROKEN)
 def test_one_that_fails_is_named_with_its_package_and_stops_nobody(run: Run, site: Path, kind: str) -> None:
     source, told = BROKEN[kind]
@@ -207,6 +209,7 @@ def test_built_in_adapters_and_what_they_say() -> None:
     assert adapter_of({"text": "x"}) is None
 
 
+@pytest.mark.slow
 def test_the_example_of_the_documentation_works_once_it_is_installed(run: Run, site: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "adapters.md").read_text(encoding="utf-8")
     page = page[page.index("## Another framework") :]

@@ -31,6 +31,7 @@ def test_a_provider_whose_package_is_missing_names_the_package():
         embedder_by_name("cohere:embed-v4")
 
 
+@pytest.mark.slow
 def test_openai_goes_by_its_own_embedder(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789abcdef")
     assert isinstance(embedder_by_name("openai:text-embedding-3-small"), OpenAIEmbedder)

@@ -89,6 +89,7 @@ def ids(ranking):
     return [chunk.id for chunk in ranking.chunks]
 
 
+@pytest.mark.slow
 def test_a_cross_encoder_reorders_all_candidates_by_its_own_scores(cross_encoder):
     reranker = CrossEncoderReranker(model=cross_encoder, top_n=3)
     (stage,) = reranker_stages(reranker)
@@ -254,6 +255,7 @@ def test_composites_are_opened_into_their_stages():
     assert sorted(ids(ranking)) == ids(CANDIDATES)
 
 
+@pytest.mark.slow
 def test_opened_stages_give_what_the_composite_gives_as_deployed(cross_encoder):
     composite = ContextualCompressionRetriever(
         base_retriever=BM25Retriever.from_documents(DOCUMENTS, k=6),

@@ -115,6 +115,7 @@ def test_a_stream_comes_piece_by_piece(server, model):
     assert list(model.stream(PROMPT)) == ["The", " keeper", "\nlit", "  it."]
 
 
+@pytest.mark.slow
 def test_the_first_piece_comes_before_the_last_is_sent(server, made):
     server.answer_next(Answer(text="one two three four", seconds_per_piece=0.2))
     stream = made("by name").stream(PROMPT)
@@ -166,6 +167,7 @@ def test_what_passes_is_asked_again(server, model, answer):
     assert len(server.requests) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_slow_answer_is_given_up_and_asked_again(server, made, client):
     server.answer_next(Answer(seconds=5), RIGHT)
@@ -173,6 +175,7 @@ def test_a_slow_answer_is_given_up_and_asked_again(server, made, client):
     assert len(server.requests) == 2
 
 
+@pytest.mark.slow
 def test_a_rate_limit_is_waited_for_as_long_as_the_server_asks(server, model):
     server.answer_next(Answer(status=429, headers={"Retry-After": "0.3"}), RIGHT)
     model.ask(PROMPT, Grade)
@@ -180,6 +183,7 @@ def test_a_rate_limit_is_waited_for_as_long_as_the_server_asks(server, model):
     assert second - first >= 0.3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
@@ -198,6 +202,7 @@ def test_an_answer_that_stays_damaged_is_asked_for_three_times(server, model, an
     assert not isinstance(caught.value, ModelUnavailable)
 
 
+@pytest.mark.slow
 def test_what_damaged_answers_were_billed_is_counted(server, model):
     server.answer_next(Answer(text='{"grade": '), Answer(text='{"gra', finish_reason="length"), RIGHT)
     assert model.ask(PROMPT, Grade).usage == Usage(27, 8)

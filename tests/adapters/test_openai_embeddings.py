@@ -117,6 +117,7 @@ def test_a_rate_limit_is_waited_for_as_long_as_the_server_asks(server, headers):
     assert gap >= 0.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "answer",
     [

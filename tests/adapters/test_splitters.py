@@ -163,6 +163,7 @@ def test_a_node_parser_without_a_size_takes_none() -> None:
         FrameworkChunker("llama_index.MarkdownNodeParser", 100, 10)
 
 
+@pytest.mark.slow
 def test_a_splitter_that_fails_is_named_with_the_document() -> None:
     with pytest.raises(ConfigurationError, match=r"failed on the document 'd': .*is the size too small"):
         chunker_by_name("llama_index.SentenceSplitter:1/0").split([Document("d", "🎈 🎈")])

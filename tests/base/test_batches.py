@@ -182,7 +182,7 @@ def figures() -> str:
     return str([each.tobytes().hex() if isinstance(each, np.ndarray) else each for each in found])
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_process_with_one_thread_computes_what_one_with_two_does() -> None:
     command = [sys.executable, "-c", IN_ANOTHER_PROCESS, str(Path(__file__).parent)]
     one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}

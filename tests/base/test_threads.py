@@ -42,6 +42,7 @@ def test_a_call_that_hangs_keeps_no_process_from_ending() -> None:
     assert time.monotonic() - begin < 30
 
 
+@pytest.mark.slow
 def test_a_process_that_is_ended_during_a_call_has_printed_everything_and_its_exit_code() -> None:
     tail = "start_thread(lambda: call(1000), 'call')\nprint('kept', end='')\nprint('told', file=sys.stderr)\n"
     for code, expected in (("3", 3), ("None", 0), ("'words'", 1)):

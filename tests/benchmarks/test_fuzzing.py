@@ -22,7 +22,7 @@ def run(benchmark: Any, out: Path, examples: int) -> int:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_run_resumes_where_it_stopped(benchmark, tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.setattr(benchmark, "CHUNK", 10)
     assert run(benchmark, tmp_path, 20) == 0

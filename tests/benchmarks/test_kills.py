@@ -45,7 +45,7 @@ def grading(tmp_path: Path) -> Iterator[Any]:
     job.close()
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_sweeps(tmp_path: Path, seed: int, kills: int) -> None:
     from killing.job import kill_often
     from killing.sweeping import Sweeping
@@ -73,7 +73,7 @@ def test_saving_before_its_operations_on_files(tmp_path: Path) -> None:
     assert stops.kills == stops.operations / 6
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_grading(tmp_path: Path, seed: int, kills: int, grading: Any) -> None:
     from killing.job import kill_often
 

@@ -22,6 +22,7 @@ def dataset(folder: Path, *relevant: Any) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_an_audit_is_printed_and_ends_well(run: Run, tmp_path: Path) -> None:
     code, out, _ = run("audit", dataset(tmp_path / "lights", "trimmed the wick, and wrote", "it blew"))
     assert code == 0

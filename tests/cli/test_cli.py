@@ -199,13 +199,13 @@ def test_chunks_are_counted_in_tokens_when_that_is_asked_for(run, arguments: tup
 
 @pytest.mark.slow
 def test_evaluate_takes_the_users_own_system_by_reference(run, tmp_path: Path, monkeypatch) -> None:
-    (tmp_path / "my_rag.py").write_text(
+    (tmp_path / "rag_by_reference.py").write_text(
         "def search(query, k):\n    return ['nothing'] * k\n\ndef make():\n    return search\n", encoding="utf-8"
     )
     (tmp_path / "q.jsonl").write_text('{"id": 1, "query": "q", "relevant": ["a text to find"]}\n', encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     for name in ("search", "make"):
-        code, out, err = run("evaluate", "q.jsonl", "--system", f"my_rag:{name}", "--reranker", "none")
+        code, out, err = run("evaluate", "q.jsonl", "--system", f"rag_by_reference:{name}", "--reranker", "none")
         assert (code, err) == (0, "")
         assert "function search" in out
 

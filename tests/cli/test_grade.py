@@ -220,6 +220,7 @@ def test_where_nothing_was_graded_nothing_is_written(run: Run, server: OpenAISer
     assert not Path("labels.jsonl").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [

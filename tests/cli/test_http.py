@@ -67,6 +67,7 @@ def test_a_refused_key_is_one_error_and_shows_nothing(run, address: str, monkeyp
     assert "wrong-password" not in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mapping", "said"),
     [
@@ -80,7 +81,7 @@ def test_a_misspelt_mapping_is_one_error_and_nothing_is_saved(
 ) -> None:
     def reply(request: SearchRequest) -> object:  # one slow query and one error object beside the mapping's fault
         if request.json["query"] == "Slow?":
-            return SearchAnswer(seconds=5)
+            return SearchAnswer(seconds=30)
         good = request.json["query"] != "Broken?"
         return {"hits": [{"nr": 1, "words": "The lamp is lit at dusk."}]} if good else {"error": "shard 3 is offline"}
 
@@ -88,7 +89,7 @@ def test_a_misspelt_mapping_is_one_error_and_nothing_is_saved(
     asked = ["Slow?", "Broken?", "When?", "Why?", "Who?"]
     lines = [json.dumps({"id": query, "query": query, "relevant": ["lit at dusk"]}) for query in asked]
     Path("labels.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    Path("search.yaml").write_text(f"timeout: 0.3\nresponse: {mapping}\n", encoding="utf-8")
+    Path("search.yaml").write_text(f"timeout: 2\nresponse: {mapping}\n", encoding="utf-8")
     with SearchServer(reply) as server:
         code, out, err = evaluate(
             run, server.address, "--mapping", "search.yaml", "--retries", "0", "--save", "runs/bad"

@@ -89,6 +89,7 @@ def test_without_metrics_it_is_trec_evals_own_set(run, folder: Path) -> None:
     assert len(out.splitlines()) == 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "found"),
     [

@@ -8,17 +8,22 @@ import pytest
 
 from .licences import ALLOWED_FOR_A_REASON, PAGE, Package, licence_of, packages, page, refused
 
-FOUND = packages()
 AS_THE_PAGE = sys.platform == "linux" and sys.version_info[:2] == (3, 11)
 
 
-def test_what_runs_has_a_licence_that_will_do() -> None:
-    assert len(FOUND) > 100
-    assert [one for one in FOUND if one.runs and refused(one)] == []
+@pytest.fixture(scope="module")
+def found() -> list[Package]:
+    return packages()
 
 
-def test_what_is_only_for_work_on_raglift_has_a_known_licence() -> None:
-    assert [one.name for one in FOUND if one.licence == "unknown"] == []
+@pytest.mark.slow
+def test_what_runs_has_a_licence_that_will_do(found: list[Package]) -> None:
+    assert len(found) > 100
+    assert [one for one in found if one.runs and refused(one)] == []
+
+
+def test_what_is_only_for_work_on_raglift_has_a_known_licence(found: list[Package]) -> None:
+    assert [one.name for one in found if one.licence == "unknown"] == []
 
 
 @pytest.mark.parametrize(
@@ -37,8 +42,8 @@ def test_every_exception_has_its_reason() -> None:
     assert all(len(reason) > 20 for reason in ALLOWED_FOR_A_REASON.values())
 
 
-def test_what_the_table_says_of_some_is_so() -> None:
-    brought = {one.name: one.brought_by for one in FOUND}
+def test_what_the_table_says_of_some_is_so(found: list[Package]) -> None:
+    brought = {one.name: one.brought_by for one in found}
     assert brought["numpy"] == ("raglift",)
     assert brought["wandb"] == ("track",)
     assert brought["hypothesis"] == ("dev",)

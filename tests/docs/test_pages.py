@@ -113,6 +113,7 @@ def test_all_code_of_a_page_can_be_checked(name: str) -> None:
     assert not faults(READ[name])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("name", by_page(name for name, page in READ.items() if page.python))
 def test_the_python_of_a_page_runs_and_prints_what_it_shows(name: str, folder: Path, module: types.ModuleType) -> None:

@@ -63,6 +63,7 @@ def without_docstring(names: list[PublicName]) -> list[str]:
     return [name.path for name in names if not objects_of(name.module).members[name.name].docstring]
 
 
+@pytest.mark.slow
 def test_every_public_name_has_a_docstring() -> None:
     assert without_docstring(NAMES) == []
 
@@ -80,6 +81,7 @@ def private_names_on(text: str) -> Iterator[str]:
             yield dotted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in WRITTEN_PAGES if page.name != "architecture.md"], ids=str)
 def test_pages_for_users_name_only_what_is_public(page) -> None:
     assert list(private_names_on(page.read_text(encoding="utf-8"))) == []

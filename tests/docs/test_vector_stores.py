@@ -158,7 +158,7 @@ def test_qdrant_through_langchain(folder: Path, exact: Evaluation) -> None:
     assert len(cells) == 4
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @needs_qdrant
 @pytest.mark.skipif(
     not installed("llama_index.vector_stores.qdrant"),

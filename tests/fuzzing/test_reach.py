@@ -57,6 +57,7 @@ def test_every_function_that_reads_is_driven(tmp_path: Path):
     assert missing == [], "\n".join(missing)
 
 
+@pytest.mark.slow
 def test_what_is_excused_is_there():
     names = {name for name, _ in _reading()}
     gone = [name for name in EXCUSED if not any(name in (known, known.split()[0]) for known in names)]

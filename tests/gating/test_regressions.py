@@ -155,6 +155,7 @@ def test_a_run_may_itself_be_called_baseline(ranked) -> None:
     assert rl.gate(run, baseline=run, no_regression=["rr@3"], name="baseline").passed
 
 
+@pytest.mark.slow
 def test_false_alarms_are_no_more_often_than_asked(with_values) -> None:
     rng = np.random.default_rng(20)
     tried, failed = 120, 0
@@ -165,6 +166,7 @@ def test_false_alarms_are_no_more_often_than_asked(with_values) -> None:
     assert 0 < failed / tried <= 0.05  # two-sided at 0.05, of which the drops are half
 
 
+@pytest.mark.slow
 def test_a_real_drop_is_found_unless_the_margin_allows_it(with_values) -> None:
     rng = np.random.default_rng(21)
     failed = {0.0: 0, 0.3: 0}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -82,6 +83,7 @@ def rewritten(draw: st.DrawFn, text: str) -> str:
     return text
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=400)
 @given(st.data(), texts_and_cuts(), RULES)
 def test_a_label_that_is_a_text_may_be_written_in_any_way(

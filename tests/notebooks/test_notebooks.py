@@ -28,14 +28,8 @@ def test_a_committed_notebook_is_written_as_make_notebooks_writes_it(path: Path,
     assert running.cleaned(notebook) == notebook
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        # The first three run on a whole book or sweep for minutes
-        pytest.param(path, id=path.stem, marks=pytest.mark.full if path.stem < "04" else pytest.mark.slow)
-        for path in NOTEBOOKS
-    ],
-)
+@pytest.mark.full
+@every_notebook
 def test_a_notebook_shows_what_is_committed(
     path: Path, running: ModuleType, checking: ModuleType, request: pytest.FixtureRequest
 ) -> None:

@@ -70,6 +70,7 @@ def test_a_report_in_markdown_replaces_all_or_nothing(
     assert report.read_text() == "the report of yesterday"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("arguments", [["metrics"], ["metrics", "--json"]], ids=["table", "json"])
 def test_output_that_cannot_be_printed_is_an_error_without_a_traceback(arguments: list[str]) -> None:

@@ -128,6 +128,7 @@ def test_a_corpus_names_nothing_outside_its_folder(field: str, name: str, tmp_pa
         read_corpus(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in HOSTILE if "\x00" not in name and "\ud800" not in name])
 def test_what_runs_are_called_is_no_path(name: str, run: Run, tmp_path: Path) -> None:
     folders = [make_evaluation(score).save(tmp_path / "runs" / str(score)) for score in (0.5, 0.75)]

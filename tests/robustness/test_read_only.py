@@ -86,6 +86,7 @@ def told(folder_of_others: Path) -> dict[str, Any]:
     return json.loads(ended.stdout.splitlines()[-1]) | {"stderr": ended.stderr}
 
 
+@pytest.mark.slow
 def test_everything_that_writes_says_so_and_what_reads_reads(told: dict[str, Any]) -> None:
     stderr = told.pop("stderr")
     assert told.pop("reading") is None

@@ -94,6 +94,7 @@ def test_the_model_is_asked_for_each_query_whatever_the_cache_holds(forward_pass
     assert again == passes_of_each_query(warm, forward_passes), "the pass itself has left something behind"
 
 
+@pytest.mark.slow
 def test_a_cross_encoder_scores_each_pair_again(tiny_cross_encoder, monkeypatch):
     from sentence_transformers import CrossEncoder
 

@@ -289,6 +289,7 @@ def test_the_frame_has_a_row_for_each_metric_and_for_each_failure(island: Datase
     assert frame[frame.cell == "database · none"].error.item().startswith("ConfigurationError")
 
 
+@pytest.mark.slow
 def test_an_unknown_cell_is_named_with_what_there_is(sweep: Sweep, tmp_path: Path) -> None:
     result = SweepResult("island", parse("ndcg@3"), 0, (), tmp_path)
     with pytest.raises(ConfigurationError, match="cell: found 'x'"):
@@ -300,6 +301,7 @@ def test_cells_come_back_from_their_texts(sweep: Sweep) -> None:
     assert [Cell.of(cell.to_dict()) for cell in sweep.cells()] == list(sweep.cells())
 
 
+@pytest.mark.slow
 def test_calls_to_a_system_are_made_as_the_sweep_says(island: Dataset, tmp_path: Path) -> None:
     under_way, most, tries = [0], [0], Counter[str]()
 

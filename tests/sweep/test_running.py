@@ -130,6 +130,7 @@ def always_down() -> object:
     return search
 
 
+@pytest.mark.slow
 def test_systems_that_end_or_never_answer_fail_alone(island: Dataset, tmp_path: Path) -> None:
     systems = {"ends": ends, "asks": asks_and_ends, "down": always_down, "lamp": lambda query: ["The lamp is lit"]}
     sweep = Sweep(dataset=island, systems=systems, ks=1, primary="ndcg@1")

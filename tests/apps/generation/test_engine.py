@@ -134,6 +134,7 @@ def test_a_file_is_read_back_with_the_corpus_by_name(server: OpenAIServer, tmp_p
     assert load_dataset(path, documents=folder).queries == generation.dataset.queries
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "reason"),
     [

@@ -485,8 +485,15 @@ def test_hostile_words_stay_words_and_places_stay_exact(
     assert read_queries(labels)[0].facts[1].passages[0].text == "lamp 🏮"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1400, 360])
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        (1400, "light"),
+        (360, "dark"),
+        pytest.param(1400, "dark", marks=pytest.mark.full),
+        pytest.param(360, "light", marks=pytest.mark.full),
+    ],
+)
 def test_everyone_can_read_and_use_it(
     start: Callable, visit: Callable, unlabelled: Path, judged: Path, scheme: str, width: int
 ) -> None:

@@ -23,6 +23,8 @@ from raglift.records.dataset import Dataset
 from raglift.records.labels import Query
 from raglift.results.evaluation import Evaluation
 
+pytestmark = pytest.mark.slow
+
 WHO = b'"start": "s", "tab": "t", "version": 0'
 TOKEN = "not-to-be-guessed"  # noqa: S105 — of a test
 
@@ -230,7 +232,6 @@ def test_it_listens_on_the_loopback_address_and_says_when_it_cannot() -> None:
         listen(70000)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_it_stops_when_asked_and_says_what_was_saved(
     serve: Callable[..., Any], runs: list[Path], unlabelled: Path, lighthouse: Dataset, number: int

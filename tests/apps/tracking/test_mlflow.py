@@ -19,6 +19,8 @@ from raglift.errors import ConfigurationError, MissingDependency, TrackingFailed
 from raglift.metrics.registry import MEASURES
 from raglift.results.evaluation import Evaluation
 
+pytestmark = pytest.mark.slow
+
 
 class Told:
     """A result of which a tracker is told just this."""
@@ -45,7 +47,6 @@ def kept(place: Path, reranked: Evaluation) -> TrackedRun:
     return track(reranked, "mlflow", tags={"team": "search"})
 
 
-@pytest.mark.slow
 def test_parameters_are_the_spec_the_stages_and_the_dataset(kept, client, reranked: Evaluation) -> None:
     parameters = client.get_run(kept.id).data.params
     assert parameters["dataset.hash"] == reranked.run.spec["dataset"]["hash"]
@@ -183,7 +184,6 @@ def test_what_was_kept_of_a_sweep_that_broke_off_is_said(client) -> None:
         track(Told(Record("sweep", "a sweep", children=cells)), "mlflow", project="broken-off")
 
 
-@pytest.mark.slow
 def test_systems_with_long_names_of_other_scripts_are_kept(client, ranked) -> None:
     name = "検索" * 50
     comparison = rl.compare([ranked([1, 2]), ranked([2, 1])], names=[name, "b"])
@@ -202,7 +202,6 @@ def test_a_metric_of_ones_own_does_not_take_the_place_of_another(client, ranked)
     assert found["retrieve/recall_at_1_2"] == 0.25
 
 
-@pytest.mark.slow
 def test_long_and_many_values_are_taken(client) -> None:
     record = Record(
         "evaluation",

@@ -16,6 +16,8 @@ from raglift.apps.tracking.tracking import open_tracker, track
 from raglift.errors import ConfigurationError, MissingKey, TrackingFailed
 from raglift.results.evaluation import Evaluation
 
+pytestmark = pytest.mark.slow
+
 _HEADER, _BLOCK, _PIECE = 7, 32 * 1024, 7
 _LAST = (1, 4)
 
@@ -87,7 +89,6 @@ def rows(found: list[Any]) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.slow
 def test_the_run_is_called_as_asked(found: list[Any], kept: TrackedRun) -> None:
     (run,) = [record.run for record in found if record.HasField("run")]
     assert (run.project, run.display_name, run.job_type, run.run_id) == ("mine", "Ä/b: c", "evaluation", kept.id)

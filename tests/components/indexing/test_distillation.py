@@ -120,6 +120,7 @@ def test_other_vectors_have_another_identity(distilled: list[str], monkeypatch: 
     assert static_identity().rpartition(":")[0] == identity.rpartition(":")[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "sha256.json"])
 @pytest.mark.parametrize("damage", ["cut", "changed", "missing"])
 def test_a_damaged_model_is_made_again(distilled: list[str], cache_folder: Path, name: str, damage: str) -> None:
@@ -137,6 +138,7 @@ def test_a_damaged_model_is_made_again(distilled: list[str], cache_folder: Path,
     assert distilled == ["distilled"] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("record", ["[]", "{}", "null", '{"model.safetensors": 3}', "\udcff", "[" * 100_000])
 def test_a_record_that_is_no_record_is_none(distilled: list[str], cache_folder: Path, record: str) -> None:
     static_identity()
@@ -194,6 +196,7 @@ def process(tiny_bert: Path, count: Path, *how: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", IN_A_PROCESS, str(tiny_bert), str(count), *how])
 
 
+@pytest.mark.slow
 def test_a_killed_distillation_is_not_taken_for_the_model(
     distilled: list[str], tiny_bert: Path, cache_folder: Path, tmp_path: Path
 ) -> None:
@@ -209,7 +212,7 @@ def test_a_killed_distillation_is_not_taken_for_the_model(
     assert [".tmp-" in path.name for path in folders(cache_folder)] == [False]
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_processes_at_once_distil_once_between_them(tiny_bert: Path, cache_folder: Path, tmp_path: Path) -> None:
     count = tmp_path / "count"
     processes = [process(tiny_bert, count) for _ in range(2)]

@@ -157,6 +157,7 @@ FAILURES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FAILURES)
 def test_a_failed_download_leaves_nothing(
     site: Site, make_corpus: Callable[..., Corpus], cache: Path, path: str

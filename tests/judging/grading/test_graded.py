@@ -169,6 +169,7 @@ def test_the_judge_of_these_tests_does_obey_what_is_outside(server: OpenAIServer
     assert graded.counts[3] == len(pairs) == len(server.requests)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [4, -1, "two"])
 def test_a_grade_out_of_range_is_asked_again(server: OpenAIServer, pairs: Pool, cache: Cache, wrong: object) -> None:
     server.answer_next(Answer(value={"reason": "It is beyond all grades.", "grade": wrong}))

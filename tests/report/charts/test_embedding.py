@@ -118,6 +118,7 @@ def test_a_chart_is_drawn_again_in_its_place(drawn: Callable[..., Any], every_ch
     page.close()
 
 
+@pytest.mark.slow
 def test_the_script_cannot_end_the_element_it_stands_in() -> None:
     told = javascript().lower()
     assert "</script" not in told

@@ -443,6 +443,7 @@ def test_retries_count_toward_the_timeout():
     assert isinstance(outcome.error, QueryTimeout)
 
 
+@pytest.mark.slow
 def test_a_call_that_was_given_up_on_is_not_tried_again():
     made: list[float] = []
 

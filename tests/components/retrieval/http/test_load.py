@@ -11,13 +11,15 @@ from raglift.components.http.retriever import HttpRetriever
 from raglift.records.dataset import Dataset
 from raglift.testing.search_server import SearchAnswer, SearchRequest, SearchServer
 
+pytestmark = pytest.mark.slow
+
 QUERIES, CONCURRENCY = 300, 32
 RETRY_NOW = {"Retry-After": "0"}
-HANG, TIMEOUT = 60.0, 2.0  # seconds enough for a machine that is busy
+HANG, TIMEOUT = 60.0, 3.0  # seconds, enough for a machine that is busy
 FAULTS = {
     "HTTP 500": SearchAnswer(status=500, headers=RETRY_NOW, body={"detail": "the index is being rebuilt"}),
     "HTTP 429": SearchAnswer(status=429, headers=RETRY_NOW),
-    "within 2 s": SearchAnswer(seconds=HANG),
+    "within 3 s": SearchAnswer(seconds=HANG),
     "broke off": SearchAnswer(body={"results": [{"text": "half of it"}]}, cut_off=True),
     "not JSON": SearchAnswer(body=b"<html>We are sorry</html>"),
     "another shape": SearchAnswer(body={"rows": [{"words": "no results"}]}),
@@ -56,13 +58,13 @@ def measured() -> tuple[rl.Evaluation, SearchServer, BadDay]:
     bad_day = BadDay()
     with SearchServer(bad_day) as server:
         system = HttpRetriever(server.address, {"timeout": TIMEOUT})
+        system.retrieve_one(f"question {QUERIES + 1}", 1)  # imports and certificates are not on the first queries' time
         evaluation = rl.evaluate(
             system, dataset, ks=[1], metrics=["hit_rate"], concurrency=CONCURRENCY, retries=1, progress=False
         )
     return evaluation, server, bad_day
 
 
-@pytest.mark.slow
 def test_every_query_has_its_own_answer_in_order_or_its_cause(measured) -> None:
     evaluation, _, _ = measured
     assert [trace.query_id for trace in evaluation.run.traces] == [f"q{n + 1}" for n in range(QUERIES)]
@@ -73,10 +75,9 @@ def test_every_query_has_its_own_answer_in_order_or_its_cause(measured) -> None:
             assert [hit.chunk.text for hit in trace.stages[0].ranking] == [f"passage {number}"]
         else:
             assert fault in trace.error
-            assert ("(tried 2 times)" in trace.error) == (fault in (*PASSES, "within 2 s"))
+            assert ("(tried 2 times)" in trace.error) == (fault in (*PASSES, "within 3 s"))
 
 
-@pytest.mark.slow
 def test_failures_are_listed_by_cause_with_every_query(measured) -> None:
     evaluation, _, _ = measured
     wanted: dict[str, list[str]] = {}
@@ -101,9 +102,9 @@ def test_a_failed_query_counts_0_and_no_other_does(measured) -> None:
 
 def test_no_more_is_under_way_than_was_asked_for_and_connections_are_kept(measured) -> None:
     _, server, _ = measured
-    lost = sum(fault_of(n) in ("within 2 s", "broke off") for n in range(QUERIES)) * 2
+    lost = sum(fault_of(n) in ("within 3 s", "broke off") for n in range(QUERIES)) * 2
     hanging = sum(
-        fault_of(n) == "within 2 s" for n in range(QUERIES)
+        fault_of(n) == "within 3 s" for n in range(QUERIES)
     )  # the server notices a little later that one left
     assert server.counts["under way"] <= CONCURRENCY + hanging
     assert server.counts["connections"] <= CONCURRENCY + lost + QUERIES // 5
@@ -112,5 +113,5 @@ def test_no_more_is_under_way_than_was_asked_for_and_connections_are_kept(measur
 def test_only_what_may_pass_is_asked_again(measured) -> None:
     _, _, bad_day = measured
     for number in range(QUERIES):
-        again = fault_of(number) in (*PASSES, "within 2 s")
+        again = fault_of(number) in (*PASSES, "within 3 s")
         assert bad_day.tries[number] == (2 if again else 1)

@@ -215,6 +215,7 @@ def test_nobody_there_is_told_once_and_soon() -> None:
             rl.evaluate(HttpRetriever(address), dataset, ks=[1], progress=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("said", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b""])
 def test_https_to_a_service_without_tls_says_that_http_may_be_meant(said: bytes) -> None:
     with socket.create_server(("127.0.0.1", 0)) as plain:

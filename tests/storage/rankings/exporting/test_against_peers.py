@@ -214,6 +214,7 @@ def ranx() -> Iterator[Any]:
 RANX = {"hit_rate": "hit_rate", "precision": "precision", "recall": "recall", "f1": "f1", "ap": "map", "ndcg": "ndcg"}
 
 
+@pytest.mark.slow
 @given(found=one_to_one)
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 def test_ranx_agrees_on_what_it_is_given(ranx: Any, found: list[tuple[dict[str, int], list[str]]]) -> None:
@@ -280,6 +281,7 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None
             convert()
 
 
+@pytest.mark.slow
 def test_ranx_has_no_labels_without_queries(ranx: Any) -> None:
     with pytest.raises(rl.RagliftError, match="found no query with labels"):
         by_ids([({"c1": 0}, ["c1"])]).to_ranx()
