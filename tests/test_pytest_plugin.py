@@ -118,7 +118,7 @@ def test_the_mark_the_fixtures_and_the_options_are_described(project: pytest.Pyt
     )
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_workers_share_the_cache_and_each_makes_the_model_once(project: pytest.Pytester) -> None:
     session = uuid.uuid4().hex
     project.makepyfile(test_search=textwrap.dedent(MODEL_TEST).replace("SESSION", session))

@@ -55,7 +55,7 @@ def test_sweeps(tmp_path: Path, seed: int, kills: int) -> None:
     assert sum(count.items for count in tally.counts) > 100
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_evaluations_saved_over_others(tmp_path: Path, seed: int, kills: int) -> None:
     from killing.job import kill_often
     from killing.saving import Saving

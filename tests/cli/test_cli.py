@@ -316,7 +316,7 @@ def test_output_cut_off_by_its_reader_is_no_error() -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_models_may_be_folders(run, tiny_cross_encoder: Path) -> None:
     from raglift.components.models import embedded_model_path
 

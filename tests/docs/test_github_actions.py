@@ -248,7 +248,7 @@ def test_a_report_that_cannot_be_made_does_not_decide() -> None:
     assert all("continue-on-error" not in step for step in JOBS["gate"]["steps"] if step is not report)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_system_that_does_not_start_fails_the_job(project: Path, job: Job) -> None:
     (project / "my_rag.py").write_text("raise RuntimeError('no lamp')\n", encoding="utf-8")
     outcomes = job("gate", project)

@@ -133,7 +133,7 @@ CHUNKERS = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("chunker", CHUNKERS, ids=str)
 def test_all_questions_of_chromas_evaluation_give_its_values(chunker: Chunker, corpora_folder: Path) -> None:
     folder = corpora_folder / "chunking_evaluation"

@@ -84,6 +84,7 @@ def test_the_name_of_the_entry_point_need_not_be_that_of_the_metric(run: Run) ->
     assert (found.stdout, found.stderr) == ("tail@3\n", "")
 
 
+@pytest.mark.full
 def test_the_command_line_lists_and_uses_them(run: Run, tmp_path: Path) -> None:
     (tmp_path / "queries.jsonl").write_text(LINE + "\n", encoding="utf-8")
     (tmp_path / "rag.py").write_text(

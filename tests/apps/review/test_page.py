@@ -281,6 +281,7 @@ def test_a_models_grade_is_hidden_until_a_person_graded_and_then_disagreements_a
     page.get_by_text("There is no disagreement left.").wait_for()
 
 
+@pytest.mark.full
 def test_labels_of_a_model_in_the_file_itself_are_compared_and_become_a_persons(
     start: Callable, visit: Callable, judged: Path, tmp_path: Path, lighthouse: Dataset
 ) -> None:
@@ -320,6 +321,7 @@ def test_two_tabs_never_write_over_each_other(
     assert [p.grade for f in read(unlabelled, lighthouse)[0].facts for p in f.passages] == [3]
 
 
+@pytest.mark.full
 def test_what_another_program_does_to_the_file_is_told_and_taken_in(
     start: Callable, visit: Callable, unlabelled: Path, lighthouse: Dataset
 ) -> None:
@@ -354,6 +356,7 @@ def test_a_killed_server_is_missed_and_the_next_one_continues(
     assert read(unlabelled, lighthouse)[0].facts == on_disk[0].facts
 
 
+@pytest.mark.full
 def test_a_page_of_an_earlier_start_says_so_and_decides_nothing(
     start: Callable, visit: Callable, unlabelled: Path, lighthouse: Dataset
 ) -> None:
@@ -414,6 +417,7 @@ def test_on_a_phone_what_one_needs_is_within_reach(
     )
 
 
+@pytest.mark.full
 def test_lines_broken_at_a_width_flow_and_places_stay_places(serve: Callable, visit: Callable, tmp_path: Path) -> None:
     prose = (
         "The keeper lit the lamp at nightfall, and it burned until the tide had turned and the\r\n"
@@ -512,6 +516,7 @@ def test_everyone_can_read_and_use_it(
         page.keyboard.press("?")
 
 
+@pytest.mark.full
 def test_a_key_answers_at_once_among_many(serve: Callable, visit: Callable, tmp_path: Path) -> None:
     words = " ".join(f"word{number}" for number in range(60))
     questions = [f"question {number}" for number in range(100)]
@@ -533,6 +538,7 @@ def test_a_key_answers_at_once_among_many(serve: Callable, visit: Callable, tmp_
     assert len([q for q in read_queries(tmp_path / "labels.jsonl") if q.facts]) == 1
 
 
+@pytest.mark.full
 def test_documents_are_not_needed(serve: Callable, visit: Callable, runs: list[Path], tmp_path: Path) -> None:
     labels = write_queries(
         [Query("fog-signal-interval", "how often does the horn sound in fog")], tmp_path / "labels.jsonl"

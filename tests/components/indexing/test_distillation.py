@@ -196,7 +196,7 @@ def process(tiny_bert: Path, count: Path, *how: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", IN_A_PROCESS, str(tiny_bert), str(count), *how])
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_killed_distillation_is_not_taken_for_the_model(
     distilled: list[str], tiny_bert: Path, cache_folder: Path, tmp_path: Path
 ) -> None:

@@ -237,6 +237,7 @@ def test_one_view_alone_has_no_before(open_page: Callable, make_document: Any, d
     assert listed(page)[0] == "lost"  # the lowest first
 
 
+@pytest.mark.full
 def test_thousands_of_queries_are_listed_as_they_are_scrolled(
     open_page: Callable, make_document: Any, drill_down: DrillDown
 ) -> None:
