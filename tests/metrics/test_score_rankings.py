@@ -47,7 +47,7 @@ def by_ids(cases: list[Case], profile: str = "default") -> Any:
     return score_rankings(rankings, relevant, METRICS, profile=profile)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILES)
 @given(cases=cases_of(with_repeats))
 @few_examples
