@@ -1,9 +1,9 @@
 """Where a quote stands in a text that spells it in another way: bounded differences, counted in letters.
 
 Editions of a text differ in accents, hyphens, quotation marks and line breaks, and in a letter here and there. So quote
-and text are reduced to their letters and digits, without accents, and compared by edit distance. A quote that may differ
-in k letters is cut into k + 1 pieces, of which one at least must occur as it is: these occurrences are found by plain
-search, and only the text around them is compared.
+and text are reduced to their letters and digits, without accents, and compared by edit distance. A quote that may
+differ in k letters is cut into k + 1 pieces, of which at least one must occur as it is: these occurrences are found by
+plain search, and only the text around them is compared.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -113,7 +114,7 @@ class Letters:
         """Return where a quote may begin: where one of its pieces is in place. None if there are too many."""
         bounds = [len(letters) * piece // (most + 1) for piece in range(most + 2)]
         begins: set[int] = set()
-        for offset, stop in zip(bounds, bounds[1:], strict=False):
+        for offset, stop in pairwise(bounds):
             at = self.text.find(letters[offset:stop], first, last)
             while at >= 0:
                 begins.add(at - offset)

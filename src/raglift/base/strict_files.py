@@ -103,8 +103,8 @@ def check_encoding(name: str | None) -> str | None:
         "".encode(name)  # not of texts: hex, rot13 and their like
     except (LookupError, TypeError, ValueError):
         raise ConfigurationError(
-            f"encoding: found {quoted(name)}; expected a text encoding that Python knows, as cp1252, latin-1, utf-16-le "
-            "or shift_jis"
+            f"encoding: found {quoted(name)}; expected a text encoding that Python knows, as cp1252, latin-1, "
+            "utf-16-le or shift_jis"
         ) from None
     return found.name
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from raglift.records.labels import Query
 
 
-def run(*, corpus: str, question: str | None, every: bool, settings: Settings, as_json: bool) -> None:
+def run(
+    *, corpus: str, encoding: str | None, question: str | None, every: bool, settings: Settings, as_json: bool
+) -> None:
     """Load the corpus, choose the questions, walk through."""
     from rich.console import Console
 
@@ -27,7 +29,7 @@ def run(*, corpus: str, question: str | None, every: bool, settings: Settings, a
         raise ConfigurationError("walkthrough: found --question and --all; expected one of them")
     if settings.k < 1:
         raise ConfigurationError(f"-k: found {settings.k}; expected an integer, 1 or more")
-    dataset = load_dataset(corpus)
+    dataset = load_dataset(corpus, encoding=encoding)
     labelled = [query for query in dataset if query.is_labelled]
     check_reranker(settings.reranker)  # what is wrong with it is better said before the text is embedded
     questions = labelled if every else [labelled[0] if question is None else _find(dataset, question)]

@@ -38,17 +38,18 @@ def read_queries(path: Path, documents: Sequence[Document] = ()) -> tuple[Query,
     Raises:
         DatasetError: anything in the file is malformed or does not resolve; every fault is listed.
     """
-    return resolve_queries(path, documents)[0]
+    return resolve_queries(path, documents, tolerant=False)[0]
 
 
 def resolve_queries(
-    path: Path, documents: Sequence[Document] = (), *, partly: bool = False
+    path: Path, documents: Sequence[Document] = (), *, tolerant: bool = True, partly: bool = False
 ) -> tuple[tuple[Query, ...], Resolution]:
     """Return the queries of a JSON Lines file, and how their labels were resolved.
 
     Args:
         path: the file.
         documents: the source texts that spans and quote anchors point into.
+        tolerant: whether an anchor may be resolved to words that differ from it a little.
         partly: whether labels that do not resolve are left out, with the facts and queries that lose all of theirs;
             otherwise they are faults.
 
@@ -58,7 +59,7 @@ def resolve_queries(
     """
     faults: list[Fault] = []
     location = Location(path.name, faults)
-    sources = Sources(documents, tolerant=True, partly=partly)
+    sources = Sources(documents, tolerant=tolerant, partly=partly)
     queries: list[Query] = []
     inexact: list[InexactQuote] = []
     left_out: list[UnresolvedLabel] = []

@@ -93,21 +93,19 @@ class Resolution:
         if taken:
             least = min(taken, key=lambda quote: quote.similarity)
             notes.append(
-                f"{counted(len(taken), 'quote')} of labels found in other words, at least {least.similarity:.0%} alike: "
-                f"{least} (raglift audit lists them)"
+                f"{counted(len(taken), 'quote')} of labels found in another form, at least {least.similarity:.0%} "
+                f"alike: {least} (raglift audit lists them)"
             )
         passed = [quote for quote in self.inexact if not quote.is_taken]
         if passed:
-            notes.append(
-                f"{counted(len(passed), 'label')} may end earlier: {passed[0]} (raglift audit lists them)"
-            )
+            notes.append(f"{counted(len(passed), 'label')} may end earlier: {passed[0]} (raglift audit lists them)")
         if self.left_out:
             first = self.left_out[0]
             queries = len(self.queries_left_out)
             with_them = f", and with them {counted(queries, 'query')} without another" if queries else ""
             notes.append(
-                f"{len(self.left_out):,} of {counted(self.labels, 'label')} left out{with_them}: they do not resolve in "
-                f"this text (raglift audit lists them); the first, of {quoted(first.query_id)}: {first.fault}"
+                f"{len(self.left_out):,} of {counted(self.labels, 'label')} left out{with_them}: no such words in this "
+                f"text (raglift audit lists them); the first, of {quoted(first.query_id)}: {first.fault}"
             )
         return tuple(notes)
 

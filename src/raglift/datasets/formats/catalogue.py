@@ -37,7 +37,7 @@ FormatName = Literal["jsonl", "beir", "trec", "squad", "csv", "autorag", "llama-
 class FormatOptions(TypedDict, total=False):
     """What some formats need besides their files."""
 
-    encoding: str
+    encoding: str | None
     """Texts: the encoding of the documents that are not in UTF-8 and have no byte-order mark, as `cp1252`."""
     split: str
     """BEIR: which file of `qrels/` to read; by default `test`."""
