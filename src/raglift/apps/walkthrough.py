@@ -54,8 +54,9 @@ class Settings:
     """How many hits are retrieved, reranked and scored."""
     profile: str = "tutorial"
     """Whose metric conventions."""
-    what_helps: bool = True
-    """Whether to measure, as the last step, what would have helped."""
+    what_helps: bool | None = None
+    """Whether to measure, as the last step, what would have helped; None does so for one question alone, since each
+    question's candidates are reranked four times more."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Walk:
     evaluation: Evaluation
     """Of the questions."""
     trials: tuple[Trial, ...]
-    """What would have helped: the walkthrough itself, then the trials; empty if that was not asked for."""
+    """What would have helped: the walkthrough itself, then the trials; empty if that was not measured."""
 
 
 def walk_through(dataset: Dataset, questions: list[Query], settings: Settings, console: Console) -> Evaluation:
@@ -90,6 +91,7 @@ def walk(dataset: Dataset, questions: list[Query], settings: Settings, console: 
     """
     if not questions:
         raise ConfigurationError("walkthrough: found no question; expected at least one")
+    measures = len(questions) == 1 if settings.what_helps is None else settings.what_helps
     retriever = _index(dataset, settings, console)
     evaluation = evaluate(
         retriever,
@@ -104,7 +106,7 @@ def walk(dataset: Dataset, questions: list[Query], settings: Settings, console: 
     if len(questions) == 1:
         _show_hits(evaluation, settings, console)
         if evaluation.scores.mean(evaluation.before, HitRate @ settings.k) == 0:
-            _show_where_the_labels_are(evaluation, retriever, console)
+            _show_where_the_labels_are(evaluation, retriever, console, is_last=not measures)
     else:
         _heading(console, 4, f"Ask {len(questions)} questions, retrieve the {settings.k} most similar chunks to each")
         for stage in evaluation.run.stages[1:]:
@@ -112,7 +114,7 @@ def walk(dataset: Dataset, questions: list[Query], settings: Settings, console: 
     show_metrics(evaluation, settings.k, console)
     _heading(console, 9, "All of it, at every depth")
     print_evaluation(evaluation, console)
-    if not settings.what_helps:
+    if not measures:
         return Walk(evaluation, ())
     _heading(console, 10, "What would have helped")
     system = settings.system
@@ -173,11 +175,13 @@ def _show_hits(evaluation: Evaluation, settings: Settings, console: Console) -> 
     for stage in stages:
         if stage is not stages[0]:
             _heading(console, 5, f"Rerank them: {stage.system}")
-        for line in hit_lines(stage, stages[0], settings.k, _WIDTH):
+        for line in hit_lines(stage, stages[0], settings.k, min(console.width, _WIDTH)):
             say(console, line)
 
 
-def _show_where_the_labels_are(evaluation: Evaluation, retriever: DenseRetriever, console: Console) -> None:
+def _show_where_the_labels_are(
+    evaluation: Evaluation, retriever: DenseRetriever, console: Console, *, is_last: bool
+) -> None:
     """Say at which ranks of the whole index the labels of one question are first matched."""
     query = evaluation.dataset.queries[0]
     ranking = retriever.retrieve([query.text], len(retriever.index.chunks))[0]
@@ -192,7 +196,9 @@ def _show_where_the_labels_are(evaluation: Evaluation, retriever: DenseRetriever
     say(
         console,
         "\nNone of the labels is among these hits, so every figure below is 0. In the ranking of all "
-        f"{len(ranking):,} chunks: {', '.join(places)}. The last step measures what would have helped.",
+        f"{len(ranking):,} chunks: {', '.join(places)}. "
+        + ("--what-helps measures" if is_last else "The last step measures")
+        + " what would have helped.",
         wrap=True,
     )
 

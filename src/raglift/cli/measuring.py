@@ -316,12 +316,13 @@ def walkthrough(
     dtype: DtypeOption = "auto",
     profile: Annotated[str, typer.Option(help=f"Whose metric conventions: {PROFILE_NAMES}.")] = "tutorial",
     what_helps: Annotated[
-        bool,
+        bool | None,
         typer.Option(
+            "--what-helps/--no-what-helps",
             help="As the last step, measure what would have helped: more candidates, hybrid retrieval, smaller chunks. "
-            "The smaller chunks are embedded too."
+            "By default for one question, not with --all, which takes long.",
         ),
-    ] = True,
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of the steps.")] = False,
 ) -> None:
     """Reproduce the War and Peace retrieval tutorial, step by step, on the real book."""
