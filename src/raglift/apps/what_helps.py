@@ -1,7 +1,7 @@
 """The last step of the walkthrough: what more candidates, hybrid retrieval and smaller chunks do to the labels' ranks.
 
-Everything is measured when it runs, with the walkthrough's own models, on the same questions and labels by the same match
-rule: more candidates, then these with hybrid retrieval, with smaller chunks, and with both.
+Everything is measured when it runs, with the walkthrough's own models, on the same questions and labels by the same
+match rule: more candidates, then these with hybrid retrieval, with smaller chunks, and with both.
 """
 
 from __future__ import annotations
