@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.display import printable
@@ -9,6 +10,7 @@ from raglift.cli.json_output import print_json
 from raglift.datasets.corpora.catalogue import Corpus, find_corpus, known_corpora
 from raglift.datasets.corpora.fetching import fetch
 from raglift.datasets.loading import load_dataset
+from raglift.errors import CorpusError, DatasetError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,7 +92,10 @@ def fetch_text(name: str, *, url: str | None, timeout: float, encoding: str | No
     if url is None and here is not None and here != target:
         said = f"{here}: at hand, nothing was downloaded (--url downloads all the same)"
         Console().print(said, markup=False, highlight=False, soft_wrap=True)
-        _print_resolution(load_dataset(name, encoding=encoding), here)
+        try:
+            _print_resolution(load_dataset(name, encoding=encoding), here)
+        except (CorpusError, DatasetError) as error:
+            sys.stderr.write(printable(f"! {error}") + "\n")
         return
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
