@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
 class RagliftError(Exception):
@@ -85,7 +85,15 @@ def _listed(title: str, faults: list[Fault], outcome: str, shown: int) -> str:
 
 
 class CorpusError(RagliftError):
-    """A corpus is unknown, cannot be fetched, or is not what its labels say."""
+    """A corpus is unknown, cannot be fetched, or is not what its labels say.
+
+    Attributes:
+        faults: where the text is not what the labels say, every label that does not resolve.
+    """
+
+    def __init__(self, message: str, faults: Sequence[Fault] = ()) -> None:
+        self.faults = tuple(faults)
+        super().__init__(message)
 
 
 class CorpusMissing(CorpusError):

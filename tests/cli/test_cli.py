@@ -251,9 +251,9 @@ def test_a_mistake_ends_with_one_clear_message(run, arguments: tuple[str, ...], 
 
 @pytest.mark.slow
 def test_the_walkthrough_as_json_is_its_evaluation(run) -> None:
-    code, out, _ = run("walkthrough", "--corpus", "lighthouse", "-k", "3", "--json")
+    code, out, _ = run("walkthrough", "--corpus", "lighthouse", "-k", "3", "--json", "--no-what-helps")
     told = json.loads(out)
-    assert (code, told["queries"]) == (0, 1)
+    assert (code, told["queries"], told["what_would_have_helped"]) == (0, 1, [])
     assert {row["k"] for row in told["metrics"]} == {1, 3}
 
 
@@ -336,8 +336,9 @@ def test_corpus_fetch_says_that_the_text_is_at_hand(run, tmp_path: Path, monkeyp
     text.write_text("It was in July, 1805", encoding="utf-8")
     monkeypatch.setenv("RAGLIFT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("RAGLIFT_CORPORA", str(tmp_path / "texts"))
-    code, out, _ = run("corpus", "fetch", "war_and_peace")
+    code, out, err = run("corpus", "fetch", "war_and_peace")
     assert (code, out) == (0, f"{text}: at hand, nothing was downloaded (--url downloads all the same)\n")
+    assert "205 labels of corpus 'war_and_peace' do not resolve in this text" in err
     assert not (tmp_path / "cache" / "corpora").exists()
     code, _, err = run("corpus", "fetch", "war_and_peace", "--url", "http://127.0.0.1:9/2600-0.txt", "--timeout", "1")
     assert (code, "could not be fetched" in err) == (2, True)

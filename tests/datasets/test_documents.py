@@ -85,7 +85,7 @@ def test_missing_and_empty(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ("text".encode("utf-16"), r"a\.txt: found a byte-order mark of UTF-16 or UTF-32"),
+        (b"\xff\xfet\x00e", r"a\.txt: found the byte 0x65 at byte 4 of the file, which is not utf-16-le"),
         (b"ab\x00c", r"a\.txt: found a NUL byte at byte 2"),
         (b"\xef\xbb\xbfab\r\ncd\rx\ne\xe9f", r"a\.txt:4: found the byte 0xe9 at byte 13 of the file"),
     ],

@@ -2,18 +2,19 @@
 
 Load, split, embed, normalize, index, retrieve with cosine similarities, rerank; then Hit, Precision, Recall and F1 at
 k, reciprocal rank and average precision, and graded DCG and NDCG, before and after reranking. Every number is printed
-with what it means and the k it was taken at.
+with what it means and the k it was taken at. The last step measures what would have helped.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from raglift.adapters.adapt import LATE_INTERACTION
 from raglift.adapters.embeddings import embedder_by_name
 from raglift.apps.assistant.conversation import figures, heading, hit_lines, label_lines, say
 from raglift.apps.assistant.engine import StageHits, labels_by_rank
+from raglift.apps.what_helps import show_trials, try_what_helps
 from raglift.components.embedding import build_index
 from raglift.components.retrievers import DenseRetriever
 from raglift.errors import ConfigurationError
@@ -21,7 +22,6 @@ from raglift.matching.match import match_rankings
 from raglift.matching.rule import MatchRule
 from raglift.metrics.graded_measures import DCG, IDCG, NDCG
 from raglift.metrics.rank_measures import AP, F1, RR, HitRate, Precision, Recall
-from raglift.records.dataset import Dataset
 from raglift.report.terminal.evaluation import print_evaluation
 from raglift.running.evaluation import evaluate
 from raglift.running.systems import LocalSystem, chunks_of
@@ -29,6 +29,8 @@ from raglift.running.systems import LocalSystem, chunks_of
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from raglift.apps.what_helps import Trial
+    from raglift.records.dataset import Dataset
     from raglift.records.labels import Query
     from raglift.records.metric import Metric
     from raglift.results.evaluation import Evaluation
@@ -52,9 +54,27 @@ class Settings:
     """How many hits are retrieved, reranked and scored."""
     profile: str = "tutorial"
     """Whose metric conventions."""
+    what_helps: bool | None = None
+    """Whether to measure, as the last step, what would have helped; None does so for one question alone, since each
+    question's candidates are reranked four times more."""
+
+
+@dataclass(frozen=True)
+class Walk:
+    """What a walkthrough measured."""
+
+    evaluation: Evaluation
+    """Of the questions."""
+    trials: tuple[Trial, ...]
+    """What would have helped: the walkthrough itself, then the trials; empty if that was not measured."""
 
 
 def walk_through(dataset: Dataset, questions: list[Query], settings: Settings, console: Console) -> Evaluation:
+    """Print every step of the tutorial, as `walk`, and return the evaluation of the questions."""
+    return walk(dataset, questions, settings, console).evaluation
+
+
+def walk(dataset: Dataset, questions: list[Query], settings: Settings, console: Console) -> Walk:
     """Print every step of the tutorial for one question or many.
 
     Args:
@@ -64,17 +84,18 @@ def walk_through(dataset: Dataset, questions: list[Query], settings: Settings, c
         console: where to print.
 
     Returns:
-        The evaluation of the questions.
+        The evaluation of the questions, and what would have helped.
 
     Raises:
         ConfigurationError: there is no question, or a model or size cannot be used.
     """
     if not questions:
         raise ConfigurationError("walkthrough: found no question; expected at least one")
+    measures = len(questions) == 1 if settings.what_helps is None else settings.what_helps
     retriever = _index(dataset, settings, console)
     evaluation = evaluate(
         retriever,
-        Dataset(tuple(questions), dataset.documents, dataset.name),
+        replace(dataset, queries=tuple(questions)),
         reranker=settings.reranker,
         ks=sorted({1, 3, 5, settings.k} & set(range(1, settings.k + 1))),
         candidates=settings.k,
@@ -85,7 +106,7 @@ def walk_through(dataset: Dataset, questions: list[Query], settings: Settings, c
     if len(questions) == 1:
         _show_hits(evaluation, settings, console)
         if evaluation.scores.mean(evaluation.before, HitRate @ settings.k) == 0:
-            _show_where_the_labels_are(evaluation, retriever, console)
+            _show_where_the_labels_are(evaluation, retriever, console, is_last=not measures)
     else:
         _heading(console, 4, f"Ask {len(questions)} questions, retrieve the {settings.k} most similar chunks to each")
         for stage in evaluation.run.stages[1:]:
@@ -93,7 +114,13 @@ def walk_through(dataset: Dataset, questions: list[Query], settings: Settings, c
     show_metrics(evaluation, settings.k, console)
     _heading(console, 9, "All of it, at every depth")
     print_evaluation(evaluation, console)
-    return evaluation
+    if not measures:
+        return Walk(evaluation, ())
+    _heading(console, 10, "What would have helped")
+    system = settings.system
+    trials = try_what_helps(evaluation, retriever, system.chunker, settings.reranker, system.dtype)
+    show_trials(trials, len(questions), settings.k, console)
+    return Walk(evaluation, trials)
 
 
 def _index(dataset: Dataset, settings: Settings, console: Console) -> DenseRetriever:
@@ -104,6 +131,8 @@ def _index(dataset: Dataset, settings: Settings, console: Console) -> DenseRetri
             f"{document.id}: {len(document.text):,} characters, without its publisher's header and licence",
             wrap=True,
         )
+    for note in dataset.resolution.notes:
+        say(console, f"! {note}", wrap=True)
     _heading(console, 2, f"Split it: {settings.system.chunker}")
     chunks = chunks_of(dataset, settings.system.chunker)
     lengths = sorted(len(chunk.text) for chunk in chunks)
@@ -146,11 +175,13 @@ def _show_hits(evaluation: Evaluation, settings: Settings, console: Console) -> 
     for stage in stages:
         if stage is not stages[0]:
             _heading(console, 5, f"Rerank them: {stage.system}")
-        for line in hit_lines(stage, stages[0], settings.k, _WIDTH):
+        for line in hit_lines(stage, stages[0], settings.k, min(console.width, _WIDTH)):
             say(console, line)
 
 
-def _show_where_the_labels_are(evaluation: Evaluation, retriever: DenseRetriever, console: Console) -> None:
+def _show_where_the_labels_are(
+    evaluation: Evaluation, retriever: DenseRetriever, console: Console, *, is_last: bool
+) -> None:
     """Say at which ranks of the whole index the labels of one question are first matched."""
     query = evaluation.dataset.queries[0]
     ranking = retriever.retrieve([query.text], len(retriever.index.chunks))[0]
@@ -165,8 +196,9 @@ def _show_where_the_labels_are(evaluation: Evaluation, retriever: DenseRetriever
     say(
         console,
         "\nNone of the labels is among these hits, so every figure below is 0. In the ranking of all "
-        f"{len(ranking):,} chunks: {', '.join(places)}. Try a larger -k, another --embedding, another --question, "
-        "or --all.",
+        f"{len(ranking):,} chunks: {', '.join(places)}. "
+        + ("--what-helps measures" if is_last else "The last step measures")
+        + " what would have helped.",
         wrap=True,
     )
 

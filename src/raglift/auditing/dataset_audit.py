@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.analysis.upper_bound import best_facts_at, requirements_of
-from raglift.auditing.labels import audit_labels, chunks_read_in_part, labels_of, whereabouts
+from raglift.auditing.labels import about_resolution, audit_labels, chunks_read_in_part, labels_of, whereabouts
 from raglift.auditing.result import Attainable, Audit, ChunkingAudit
 from raglift.components.chunkers import Chunker, parse_chunker
 from raglift.components.models import EMBEDDED_MODEL
@@ -208,7 +208,8 @@ def audit(
     places = find_places(passages, dataset.documents, unicode_folding=rule.unicode_folding)
     found_at = whereabouts(places, len(labels), dataset.documents)
     given = None if chunks is None else _checked_chunks(dataset, chunks)
-    findings = audit_labels(
+    findings = tuple(about_resolution(dataset.resolution))
+    findings += audit_labels(
         dataset,
         labels,
         found_at,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from raglift.auditing.result import Kind
     from raglift.base.normalization import NormalizedText
     from raglift.matching.chunk_index import Places
+    from raglift.records.anchors import Resolution
     from raglift.records.dataset import Dataset
     from raglift.records.documents import Chunk, Document
 
@@ -255,6 +256,19 @@ def audit_labels(
     for numbers in of_query.values():
         found += _about_pairs(labels, found_at, numbers, unicode_folding)
     return tuple(finding for _, finding in sorted(found, key=lambda row: row[0]))
+
+
+def about_resolution(resolution: Resolution) -> Iterator[Finding]:
+    """Yield what was left out when the dataset was loaded, and what was found in other words."""
+    for label in resolution.left_out:
+        fault = label.fault
+        detail = f"found {fault.found}; expected {fault.expected} ({fault.where})"
+        yield Finding("unresolved", label.query_id, label.where, label.text, detail)
+    for quote in resolution.inexact:
+        place = Place(quote.doc_id, quote.start, quote.end)
+        has = f"{quoted(quote.found)}, {quote.similarity:.0%} alike, at {quote.start} of {quoted(quote.doc_id)}"
+        detail = has if quote.is_taken else f"it occurs, but {has}, comes before it and may be meant"
+        yield Finding("inexact", quote.query_id, quote.where, quote.quote, detail, (place,))
 
 
 def _about_one(

@@ -29,9 +29,11 @@ if TYPE_CHECKING:
 
 
 Kind = Literal[
+    "unresolved",
     "nowhere",
     "duplicate fact",
     "missing chunk",
+    "inexact",
     "several places",
     "short",
     "duplicate alternative",
@@ -41,9 +43,11 @@ Kind = Literal[
 """What can be said of a label."""
 
 KINDS: dict[Kind, tuple[Literal["broken", "warning"], str]] = {
+    "unresolved": ("broken", "it does not resolve in this text, and is left out"),
     "nowhere": ("broken", "its text occurs nowhere in the documents"),
     "duplicate fact": ("broken", "two facts of a query are the same"),
     "missing chunk": ("broken", "no chunk has the id that it names"),
+    "inexact": ("warning", "the document has its words in another form"),
     "several places": ("warning", "its text occurs several times, and only one place may be meant"),
     "short": ("warning", "under 20 characters, so that it may occur in many chunks by chance"),
     "duplicate alternative": ("warning", "a fact has the same alternative twice"),
@@ -157,7 +161,7 @@ class AuditRecord:
     match: str
     """The match rule of the attainable recall, in words."""
     findings: tuple[Finding, ...]
-    """By query, in dataset order."""
+    """What is not resolved as the labels say; then by query, in dataset order."""
     chunkings: tuple[ChunkingAudit, ...] = ()
     """One a chunker."""
     notes: tuple[str, ...] = ()
@@ -226,10 +230,12 @@ def _findings(audit: AuditRecord) -> Iterator[str]:
         severity, meaning = KINDS[kind]
         yield ""
         yield f"{severity}: {kind} ({len(findings):,}): {meaning}"
-        for finding in findings[:_SHOWN]:
+        # Labels that are left out are nowhere else
+        shown = len(findings) if kind == "unresolved" else _SHOWN
+        for finding in findings[:shown]:
             yield from _lines(finding)
-        if len(findings) > _SHOWN:
-            yield f"  … and {len(findings) - _SHOWN:,} more (all of them with --json, or in to_frame())"
+        if len(findings) > shown:
+            yield f"  … and {len(findings) - shown:,} more (all of them with --json, or in to_frame())"
 
 
 def _lines(finding: Finding) -> Iterator[str]:

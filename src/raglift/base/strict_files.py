@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import re
@@ -12,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from raglift.base.display import encodable
+from raglift.base.display import SURROGATE, encodable
 from raglift.base.limits import allowed, most_bytes
 from raglift.base.validation import Keys, path_text, quoted, shown
-from raglift.errors import Fault
+from raglift.errors import ConfigurationError, Fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,10 +27,20 @@ if TYPE_CHECKING:
     from raglift.base.validation import Location
 
 
-# Decoding of bytes: UTF-8 only, any line ends, and faults that name the byte.
+# Decoding of bytes: UTF-8 unless another encoding is named or marked, any line ends, and faults that name the byte.
 
 
 _BOM = "\ufeff"
+# UTF-32 first: its mark begins with that of UTF-16
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF32_LE: "utf-32-le",
+    codecs.BOM_UTF32_BE: "utf-32-be",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
+_NO_TEXT = re.compile(rf"\x00|{SURROGATE.pattern}")
+_NAME_IT = "text in UTF-8, or its encoding named, as --encoding cp1252 or, in Python, encoding='cp1252'"
 _OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 # Not str.splitlines: U+2028 and its like may be inside a JSON string.
 _LINE = re.compile(rb"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
@@ -67,10 +78,72 @@ def _read_whole(file: BufferedReader) -> bytes | None:
     return b"".join(pieces)
 
 
-def decode_text(data: bytes, location: Location) -> str | None:
-    """Return a text with bare line feeds and no byte-order mark; None, and a fault, without one."""
-    text = _decoded(data, location)
+def decode_text(data: bytes, location: Location, *, expected: str = "text in UTF-8") -> str | None:
+    """Return a text with bare line feeds and no byte-order mark; None, and a fault, without one.
+
+    Args:
+        data: the file.
+        location: the file, for the fault.
+        expected: what the fault says was expected.
+    """
+    text = _decoded(data, location, expected)
     return None if text is None else text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def check_encoding(name: str | None) -> str | None:
+    """Return the name of a text encoding as Python knows it; None for none.
+
+    Raises:
+        ConfigurationError: there is no such encoding.
+    """
+    if name is None:
+        return None
+    try:
+        found = codecs.lookup(name)
+        "".encode(name)  # not of texts: hex, rot13 and their like
+    except (LookupError, TypeError, ValueError):
+        raise ConfigurationError(
+            f"encoding: found {quoted(name)}; expected a text encoding that Python knows, as cp1252, latin-1, "
+            "utf-16-le or shift_jis"
+        ) from None
+    return found.name
+
+
+def decode_document(data: bytes, location: Location, encoding: str | None = None) -> str | None:
+    """Return the text of a document with bare line feeds; None, and a fault, where it cannot be decoded.
+
+    What has a byte-order mark is read as it says, and what is valid UTF-8 as UTF-8. The encoding is that of all other
+    files; no file is read with an encoding that is guessed, and no character is ever replaced.
+
+    Args:
+        data: the file.
+        location: the file, for the fault.
+        encoding: a name that `check_encoding` returned; None for UTF-8 alone.
+    """
+    marked = next((name for mark, name in _MARKS.items() if data.startswith(mark)), None)
+    named = marked or ("utf-8" if encoding is None or _is_utf8(data) else encoding)
+    if named == "utf-8":
+        return decode_text(data, location, expected=_NAME_IT)
+    why = f"text in {named}, as its byte-order mark says" if marked else "the encoding of the file"
+    try:
+        text = data.decode(named)
+    except UnicodeError as error:
+        at = getattr(error, "start", 0)
+        location.fault(f"the byte 0x{data[at]:02x} at byte {at} of the file, which is not {named}", why)
+        return None
+    odd = _NO_TEXT.search(text)
+    if odd is not None:
+        location.fault(f"the character {odd[0]!a} at character {odd.start()} of the file, read as {named}", why)
+        return None
+    return text.removeprefix(_BOM).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _is_utf8(data: bytes) -> bool:
+    """Whether bytes are a text in UTF-8, and in no 7-bit encoding like ISO-2022-JP: some are beyond ASCII."""
+    try:
+        return b"\x00" not in data and not data.isascii() and bool(data.decode("utf-8"))
+    except UnicodeDecodeError:
+        return False
 
 
 def read_text(path: Path, location: Location) -> str | None:
@@ -79,14 +152,14 @@ def read_text(path: Path, location: Location) -> str | None:
     return None if data is None else _decoded(data, location)
 
 
-def _decoded(data: bytes, location: Location) -> str | None:
-    if _is_other_encoding(data, location):
+def _decoded(data: bytes, location: Location, expected: str = "text in UTF-8") -> str | None:
+    if _is_other_encoding(data, location, expected):
         return None
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = len(_LINE_END.findall(data[: error.start])) + 1
-        _note_bad_byte(data[error.start], error.start, location.at_line(line))
+        _note_bad_byte(data[error.start], error.start, location.at_line(line), expected)
         return None
     return text.removeprefix(_BOM)
 
@@ -161,18 +234,18 @@ def lines_of(file: IO[bytes], location: Location, *, longest: int | None = None)
         begin += len(raw)
 
 
-def _is_other_encoding(data: bytes, location: Location) -> bool:
+def _is_other_encoding(data: bytes, location: Location, expected: str = "text in UTF-8") -> bool:
     if data.startswith(_OTHER_BOMS):
         location.fault("a byte-order mark of UTF-16 or UTF-32", "text in UTF-8: save the file as UTF-8")
         return True
     if (offset := data.find(b"\x00")) >= 0:
-        location.fault(f"a NUL byte at byte {offset}, as in UTF-16 or a binary file", "text in UTF-8")
+        location.fault(f"a NUL byte at byte {offset}, as in UTF-16 or a binary file", expected)
         return True
     return False
 
 
-def _note_bad_byte(byte: int, offset: int, location: Location) -> None:
-    location.fault(f"the byte 0x{byte:02x} at byte {offset} of the file, which is not UTF-8", "text in UTF-8")
+def _note_bad_byte(byte: int, offset: int, location: Location, expected: str = "text in UTF-8") -> None:
+    location.fault(f"the byte 0x{byte:02x} at byte {offset} of the file, which is not UTF-8", expected)
 
 
 # Strict JSON: no duplicate fields, no NaN, no integers of a million digits; faults give the position.

@@ -25,6 +25,12 @@ Documents = Annotated[
     Path | None,
     typer.Option(help="The documents, when the dataset does not bring them: a file, a folder, or a corpus by name."),
 ]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        help="Of the documents that are not in UTF-8 and have no byte-order mark, as cp1252; none is ever guessed."
+    ),
+]
 Mapping = Annotated[
     Path | None,
     typer.Option(

@@ -22,7 +22,7 @@ from raglift.cli.evaluate import numbers_of_hits
 from raglift.cli.json_output import labels_json
 from raglift.datasets.corpora.catalogue import QUERIES, find_corpus
 from raglift.datasets.loading import load_dataset
-from raglift.errors import ConfigurationError, DatasetError
+from raglift.errors import ConfigurationError, CorpusError, DatasetError
 from raglift.matching.rule import MatchRule
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from raglift.auditing.relabelling import Form, Relabelling
     from raglift.auditing.result import Audit, ChunkingAudit, Finding
+    from raglift.errors import Fault
 
 
 _DEFAULT_CHUNKER = "recursive:1000/100"
@@ -51,6 +52,7 @@ class Request:
     embedding: str
     strict: bool
     as_json: bool
+    encoding: str | None = None
 
 
 def run(request: Request) -> None:
@@ -60,9 +62,13 @@ def run(request: Request) -> None:
     rule = MatchRule(request.match, unicode_folding=request.unicode_folding)  # type: ignore[arg-type]
     ks = numbers_of_hits(request.ks)
     try:
-        dataset = load_dataset(request.dataset, documents=request.documents)
+        dataset = load_dataset(request.dataset, documents=request.documents, encoding=request.encoding)
     except DatasetError as error:
         raise typer.Exit(_show_faults(error, request)) from None
+    except CorpusError as error:
+        if not error.faults:
+            raise
+        raise typer.Exit(_show_unresolved(error, request)) from None
     chunkers = request.chunkers or ([_DEFAULT_CHUNKER] if dataset.documents else [])
     ways = [chunker_by_name(chunker) for chunker in chunkers]
     audited = audit(dataset, chunkers=ways, match=rule, ks=ks, embedding=request.embedding)
@@ -77,8 +83,7 @@ def run(request: Request) -> None:
 def _show_faults(error: DatasetError, request: Request) -> int:
     """Show every fault of what could not be loaded; return the exit code."""
     if request.as_json:
-        faults = [{"where": each.where, "found": each.found, "expected": each.expected} for each in error.faults]
-        _write_json({"dataset": request.dataset, "faults": faults})
+        _write_json({"dataset": request.dataset, "faults": _faults_json(error.faults)})
     read_as = "" if error.read_as is None else f" (read as {error.read_as})"
     lines = [f"raglift: error: {error.source}{read_as}: nothing was audited; faults: {len(error.faults):,}"]
     lines += [f"  {fault}" for fault in error.faults]
@@ -87,6 +92,19 @@ def _show_faults(error: DatasetError, request: Request) -> int:
     is_read = is_file(Path(error.source)) or error.read_as is not None
     is_labels = is_read and error.source != str(request.documents)
     return _BROKEN if request.strict and is_labels else _UNUSABLE
+
+
+def _show_unresolved(error: CorpusError, request: Request) -> int:
+    """Show every label of a corpus, none of which resolves; return the exit code."""
+    if request.as_json:
+        _write_json({"dataset": request.dataset, "faults": _faults_json(error.faults)})
+    lines = [f"raglift: error: {error}", *(f"  {fault}" for fault in error.faults)]
+    sys.stderr.write(printable("\n".join(lines)) + "\n")
+    return _BROKEN if request.strict else _UNUSABLE
+
+
+def _faults_json(faults: Sequence[Fault]) -> list[dict[str, str]]:
+    return [{"where": each.where, "found": each.found, "expected": each.expected} for each in faults]
 
 
 def _as_json(audited: Audit) -> dict[str, Any]:
@@ -151,7 +169,9 @@ def _write_json(value: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(value, indent=2) + "\n")
 
 
-def run_relabel(dataset: str, out: Path, *, documents: Path | None, to: str, overwrite: bool) -> None:
+def run_relabel(
+    dataset: str, out: Path, *, documents: Path | None, encoding: str | None, to: str, overwrite: bool
+) -> None:
     """Move literal texts to their locations, and write the new file.
 
     Raises:
@@ -160,7 +180,7 @@ def run_relabel(dataset: str, out: Path, *, documents: Path | None, to: str, ove
     path = _queries_file(dataset)
     if is_there(out) and not overwrite:
         raise ConfigurationError(f"{out}: found a file that is already there; expected a new one, or --overwrite")
-    loaded = load_dataset(dataset, documents=documents)
+    loaded = load_dataset(dataset, documents=documents, encoding=encoding)
     relabelling = relabel(path, loaded.documents, cast("Form", to))
     relabelling.write(out)
     for line in _summary(relabelling, out):

@@ -59,6 +59,7 @@ class Request:
     temperature: str
     questions: tuple[str, ...]
     as_json: bool
+    encoding: str | None = None
 
 
 def run(request: Request) -> None:
@@ -119,10 +120,10 @@ def _dataset(request: Request) -> Dataset:
     from raglift.datasets.loading import load_dataset, load_documents
 
     if request.corpus is not None or (request.documents is None and request.system is None):
-        return load_dataset(request.corpus or _DEFAULT_CORPUS, documents=request.documents)
+        return load_dataset(request.corpus or _DEFAULT_CORPUS, documents=request.documents, encoding=request.encoding)
     if request.documents is None:
         return Dataset((), name=str(request.system))
-    return Dataset((), load_documents(request.documents), request.documents.name)
+    return Dataset((), load_documents(request.documents, encoding=request.encoding), request.documents.name)
 
 
 def _open(assistant: Assistant, console: Console) -> None:

@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from raglift.base.display import printable
 from raglift.base.limits import user_path
 from raglift.datasets.formats.catalogue import FORMATS, find_format, recognize_format, write_dataset
 from raglift.datasets.loading import load_dataset
@@ -45,6 +46,8 @@ def run(request: Request) -> None:
     holds_documents = chosen.room(dataset).documents != "none"
     documents = f" and {len(dataset.documents):,} documents" if holds_documents and dataset.documents else ""
     sys.stdout.write(f"wrote {len(dataset):,} queries{documents} to {path} ({origin} to {chosen.title})\n")
+    for note in dataset.resolution.notes:
+        sys.stdout.write(printable(f"! {note}") + "\n")
     if dataset.documents and not holds_documents:
         sys.stderr.write(
             f"the {len(dataset.documents):,} documents are not in it, for {chosen.title} has no place for them: "

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
 
+from raglift.base.display import printable
 from raglift.cli.json_output import print_json
 from raglift.datasets.corpora.catalogue import Corpus, find_corpus, known_corpora
 from raglift.datasets.corpora.fetching import fetch
+from raglift.datasets.loading import load_dataset
+from raglift.errors import CorpusError, DatasetError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from raglift.records.dataset import Dataset
 
 
 def list_all(*, as_json: bool) -> None:
@@ -72,7 +81,7 @@ def _facts(corpus: Corpus) -> list[tuple[str, str]]:
     return facts
 
 
-def fetch_text(name: str, *, url: str | None, timeout: float) -> None:
+def fetch_text(name: str, *, url: str | None, timeout: float, encoding: str | None) -> None:
     """Download a corpus's text with a progress bar; not where it is at hand in a folder of the user's."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
@@ -83,6 +92,10 @@ def fetch_text(name: str, *, url: str | None, timeout: float) -> None:
     if url is None and here is not None and here != target:
         said = f"{here}: at hand, nothing was downloaded (--url downloads all the same)"
         Console().print(said, markup=False, highlight=False, soft_wrap=True)
+        try:
+            _print_resolution(load_dataset(name, encoding=encoding), here)
+        except (CorpusError, DatasetError) as error:
+            sys.stderr.write(printable(f"! {error}") + "\n")
         return
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
@@ -93,5 +106,18 @@ def fetch_text(name: str, *, url: str | None, timeout: float) -> None:
             url=url,
             timeout=timeout,
             on_progress=lambda received, total: progress.update(task, completed=received, total=total),
+            encoding=encoding,
         )
-    Console().print(f"{path}: all labels resolve", markup=False, highlight=False, soft_wrap=True)
+    _print_resolution(load_dataset(name, documents=path), path)
+
+
+def _print_resolution(dataset: Dataset, path: Path) -> None:
+    """Say whether all labels resolve in the text, and which do so in other words or are left out."""
+    from rich.console import Console
+
+    resolution = dataset.resolution
+    lines = [f"! {printable(note)}" for note in resolution.notes]
+    if not resolution.left_out:
+        lines.insert(0, f"{path}: all labels resolve")
+    for line in lines:
+        Console().print(line, markup=False, highlight=False, soft_wrap=True)

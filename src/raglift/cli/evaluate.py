@@ -52,6 +52,7 @@ class Request:
     overwrite: bool
     tracking: Tracking
     as_json: bool
+    encoding: str | None = None
 
 
 def run(request: Request) -> None:
@@ -59,7 +60,7 @@ def run(request: Request) -> None:
     from raglift.datasets.loading import load_dataset
     from raglift.storage.saving import check_free
 
-    dataset = load_dataset(request.dataset, documents=request.documents)
+    dataset = load_dataset(request.dataset, documents=request.documents, encoding=request.encoding)
     if request.save is not None:
         check_free(request.save, overwrite=request.overwrite)
     request.tracking.check()

@@ -63,6 +63,7 @@ class Request:
     markdown: Path | None
     github: bool | None
     as_json: bool
+    encoding: str | None = None
 
 
 class _Unfinished(Exception):
@@ -221,7 +222,7 @@ def _dataset(request: Request) -> Dataset | None:
         if request.documents is not None:
             raise ConfigurationError("--documents: found it without --dataset; expected the labels that need them")
         return None
-    return load_dataset(request.dataset, documents=request.documents)
+    return load_dataset(request.dataset, documents=request.documents, encoding=request.encoding)
 
 
 def _in_options(message: str) -> str:

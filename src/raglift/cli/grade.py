@@ -54,6 +54,7 @@ class Request:
     estimate: bool
     overwrite: bool
     as_json: bool
+    encoding: str | None = None
 
 
 def run(request: Request) -> None:
@@ -65,7 +66,7 @@ def run(request: Request) -> None:
     """
     _check_output(request)
     evaluations = load_runs(request.runs)
-    documents = load_documents(request.documents)
+    documents = load_documents(request.documents, encoding=request.encoding)
     pairs = placed(pool(evaluations, depth=request.depth), documents)
     rubric, scale = request.rubric, request.scale
     expected = estimate_grading(pairs, request.model, rubric=rubric, scale=scale, limits=request.limits)
@@ -96,6 +97,7 @@ def _finish(request: Request, summary: GradingSummary, documents: Sequence[Docum
         output = shlex.quote(str(request.output))
         _say(f"labels written to {output}; next:")
         places = "" if request.documents is None else f" --documents {shlex.quote(str(request.documents))}"
+        places += "" if request.encoding is None else f" --encoding {shlex.quote(request.encoding)}"
         first = shlex.quote(str(request.runs[0]))
         _say(f"  raglift rescore {first} --labels {output}{places}    figures under these labels")
         scale = "" if summary.graded.scale == _USUAL_SCALE else f" --scale {summary.graded.scale}"

@@ -17,6 +17,7 @@ from raglift.cli.arguments import (
     Documents,
     DtypeOption,
     Embedding,
+    Encoding,
     HoldOut,
     Mapping,
     Names,
@@ -45,6 +46,7 @@ def evaluate(
     ] = None,
     mapping: Mapping = None,
     documents: Documents = None,
+    encoding: Encoding = None,
     retriever: Annotated[
         str, typer.Option(help="raglift's own: dense, bm25, hybrid, or hybrid(dense=0.7,bm25=0.3).")
     ] = "dense",
@@ -116,6 +118,7 @@ def evaluate(
             system=system,
             mapping=mapping,
             documents=documents,
+            encoding=encoding,
             parts=command.parts(
                 retriever, embedding, make_chunker(chunker, chunk_size, chunk_overlap, chunk_unit), dtype
             ),
@@ -200,6 +203,7 @@ def rescore(
         str | None, typer.Option(help="Other labels of the same queries: a dataset, as in evaluate.")
     ] = None,
     documents: Documents = None,
+    encoding: Encoding = None,
     save: Save = None,
     overwrite: Overwrite = False,
     track: Track = None,
@@ -221,6 +225,7 @@ def rescore(
             match_threshold=match_threshold,
             labels=labels,
             documents=documents,
+            encoding=encoding,
             save=save,
             overwrite=overwrite,
             tracking=Tracking.asked(track, track_project, track_files),
@@ -302,6 +307,7 @@ def walkthrough(
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Walk through all labelled questions.")] = False,
     corpus: Annotated[str, typer.Option(help="The corpus to walk through.")] = "war_and_peace",
+    encoding: Encoding = None,
     embedding: Embedding = "minilm",
     reranker: Reranker = "late-interaction",
     k: Annotated[int, typer.Option("-k", help="How many hits are retrieved, reranked and scored.")] = 10,
@@ -309,6 +315,14 @@ def walkthrough(
     chunk_overlap: ChunkOverlap = 100,
     dtype: DtypeOption = "auto",
     profile: Annotated[str, typer.Option(help=f"Whose metric conventions: {PROFILE_NAMES}.")] = "tutorial",
+    what_helps: Annotated[
+        bool | None,
+        typer.Option(
+            "--what-helps/--no-what-helps",
+            help="As the last step, measure what would have helped: more candidates, hybrid retrieval, smaller chunks. "
+            "By default for one question, not with --all, which takes long.",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of the steps.")] = False,
 ) -> None:
     """Reproduce the War and Peace retrieval tutorial, step by step, on the real book."""
@@ -318,8 +332,8 @@ def walkthrough(
     from raglift.components.chunkers import make_chunker
 
     parts = command.parts("dense", embedding, make_chunker("recursive", chunk_size, chunk_overlap), dtype)
-    settings = Settings(parts, reranker, k, profile)
-    walk.run(corpus=corpus, question=question, every=every, settings=settings, as_json=as_json)
+    settings = Settings(parts, reranker, k, profile, what_helps)
+    walk.run(corpus=corpus, encoding=encoding, question=question, every=every, settings=settings, as_json=as_json)
 
 
 @group.command()

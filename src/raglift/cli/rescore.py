@@ -46,6 +46,7 @@ class Request:
     overwrite: bool
     tracking: Tracking
     as_json: bool
+    encoding: str | None = None
 
 
 def run(request: Request) -> None:
@@ -86,7 +87,7 @@ def _labels(request: Request) -> Dataset | None:
         DatasetError: the labels cannot be read.
     """
     if request.labels is not None:
-        return load_dataset(request.labels, documents=request.documents)
+        return load_dataset(request.labels, documents=request.documents, encoding=request.encoding)
     if request.documents is not None:
         raise ConfigurationError(
             "--documents: found it without --labels; expected both: documents tell where other labels stand"

@@ -30,12 +30,13 @@ class Request:
     depth: int
     port: int
     browser: bool
+    encoding: str | None = None
 
 
 def run(request: Request) -> None:
     """Open the file, serve the page until Ctrl-C, say what was saved."""
     check_installed()
-    documents = load_documents(request.documents)
+    documents = load_documents(request.documents, encoding=request.encoding)
     opened = open_review(
         request.labels,
         load_runs(request.runs),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from raglift.adapters.adapt import check_reranker
 from raglift.apps.assistant.engine import Questions
-from raglift.apps.walkthrough import walk_through
+from raglift.apps.walkthrough import walk
 from raglift.cli.evaluate import as_json as evaluation_as_json
 from raglift.cli.json_output import print_json
 from raglift.errors import ConfigurationError
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from raglift.records.labels import Query
 
 
-def run(*, corpus: str, question: str | None, every: bool, settings: Settings, as_json: bool) -> None:
+def run(
+    *, corpus: str, encoding: str | None, question: str | None, every: bool, settings: Settings, as_json: bool
+) -> None:
     """Load the corpus, choose the questions, walk through."""
     from rich.console import Console
 
@@ -27,13 +30,14 @@ def run(*, corpus: str, question: str | None, every: bool, settings: Settings, a
         raise ConfigurationError("walkthrough: found --question and --all; expected one of them")
     if settings.k < 1:
         raise ConfigurationError(f"-k: found {settings.k}; expected an integer, 1 or more")
-    dataset = load_dataset(corpus)
+    dataset = load_dataset(corpus, encoding=encoding)
     labelled = [query for query in dataset if query.is_labelled]
     check_reranker(settings.reranker)  # what is wrong with it is better said before the text is embedded
     questions = labelled if every else [labelled[0] if question is None else _find(dataset, question)]
-    evaluation = walk_through(dataset, questions, settings, Console(quiet=as_json))
+    walked = walk(dataset, questions, settings, Console(quiet=as_json))
     if as_json:
-        print_json(evaluation_as_json(evaluation))
+        trials = [asdict(trial) for trial in walked.trials]
+        print_json({**evaluation_as_json(walked.evaluation), "what_would_have_helped": trials})
 
 
 def _find(dataset: Dataset, question: str) -> Query:

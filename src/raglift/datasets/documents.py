@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from raglift.base.limits import is_file, is_folder, user_path
-from raglift.base.strict_files import decode_text, parse_object, read_bytes, stream_lines
+from raglift.base.strict_files import check_encoding, decode_document, parse_object, read_bytes, stream_lines
 from raglift.base.validation import Location, quoted, shown
 from raglift.errors import DatasetError
 from raglift.records.dataset import check_documents
@@ -116,7 +116,7 @@ DocumentSource: TypeAlias = "Sequence[Document] | Mapping[str, str] | str | os.P
 _SUFFIXES = frozenset({".txt", ".md"})
 
 
-def read_documents(documents: DocumentSource) -> tuple[Document, ...]:
+def read_documents(documents: DocumentSource, *, encoding: str | None = None) -> tuple[Document, ...]:
     """Return the documents that were given, with unique ids.
 
     Args:
@@ -124,16 +124,19 @@ def read_documents(documents: DocumentSource) -> tuple[Document, ...]:
             the id; a path to a `.jsonl` file with one document on each line (`read_document_lines`); or a path
             to a folder, with all `*.txt` and `*.md` below it, whose ids are the paths below
             it, with forward slashes. Hidden files, and links out of the folder, are skipped.
+        encoding: of the text files that are not in UTF-8 and have no byte-order mark, as `cp1252`.
 
     Raises:
-        DatasetError: a file is missing or not UTF-8, a folder has no documents, or an id occurs twice.
+        ConfigurationError: no such encoding.
+        DatasetError: a file is missing or in another encoding, a folder has no documents, or an id occurs twice.
     """
     faults: list[Fault] = []
+    encoding = check_encoding(encoding)
     if documents is None:
         return ()
     if isinstance(documents, (str, os.PathLike)):
         source = str(documents)
-        found = _from_path(user_path(documents), faults)
+        found = _from_path(user_path(documents), faults, encoding)
     elif isinstance(documents, Mapping):
         source = "documents"
         found = check_documents([Document(key, text) for key, text in documents.items()], faults)
@@ -145,11 +148,11 @@ def read_documents(documents: DocumentSource) -> tuple[Document, ...]:
     return found
 
 
-def _from_path(path: Path, faults: list[Fault]) -> tuple[Document, ...]:
+def _from_path(path: Path, faults: list[Fault], encoding: str | None) -> tuple[Document, ...]:
     if is_file(path) and path.suffix.lower() in LINES_SUFFIXES:
         return read_document_lines(path, faults)
     if is_file(path):
-        return _from_files({path.name: path}, faults)
+        return _from_files({path.name: path}, faults, encoding)
     location = Location(str(path), faults)
     if not is_folder(path):
         location.fault(
@@ -160,7 +163,7 @@ def _from_path(path: Path, faults: list[Fault]) -> tuple[Document, ...]:
     files = _files_below(path)
     if not files:
         location.fault("a folder without documents", "*.txt or *.md files in it")
-    return _from_files(files, faults)
+    return _from_files(files, faults, encoding)
 
 
 def _files_below(folder: Path) -> dict[str, Path]:
@@ -178,12 +181,12 @@ def _files_below(folder: Path) -> dict[str, Path]:
     return dict(sorted(files.items()))
 
 
-def _from_files(files: Mapping[str, Path], faults: list[Fault]) -> tuple[Document, ...]:
+def _from_files(files: Mapping[str, Path], faults: list[Fault], encoding: str | None) -> tuple[Document, ...]:
     documents = []
     for doc_id, path in files.items():
         location = Location(doc_id, faults)
         data = read_bytes(path, location)
-        text = None if data is None else decode_text(data, location)
+        text = None if data is None else decode_document(data, location, encoding)
         if text is not None:
             documents.append(Document(doc_id, text))
     return tuple(documents)

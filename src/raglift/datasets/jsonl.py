@@ -11,7 +11,7 @@ from raglift.base.replacing import NOTHING_WRITTEN, replacing_file
 from raglift.base.strict_files import decode_lines, parse_object, read_bytes
 from raglift.base.validation import Location, quoted
 from raglift.errors import DatasetError
-from raglift.records.anchors import Sources
+from raglift.records.anchors import Resolution, Sources
 from raglift.records.parsing import IRRELEVANT, RELEVANT, read_query
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.errors import Fault
+    from raglift.records.anchors import InexactQuote, UnresolvedLabel
     from raglift.records.documents import Document
     from raglift.records.labels import Fact, Passage, Query
 
@@ -37,10 +38,32 @@ def read_queries(path: Path, documents: Sequence[Document] = ()) -> tuple[Query,
     Raises:
         DatasetError: anything in the file is malformed or does not resolve; every fault is listed.
     """
+    return resolve_queries(path, documents, tolerant=False)[0]
+
+
+def resolve_queries(
+    path: Path, documents: Sequence[Document] = (), *, tolerant: bool = True, partly: bool = False
+) -> tuple[tuple[Query, ...], Resolution]:
+    """Return the queries of a JSON Lines file, and how their labels were resolved.
+
+    Args:
+        path: the file.
+        documents: the source texts that spans and quote anchors point into.
+        tolerant: whether an anchor may be resolved to words that differ from it a little.
+        partly: whether labels that do not resolve are left out, with the facts and queries that lose all of theirs;
+            otherwise they are faults.
+
+    Raises:
+        DatasetError: anything in the file is malformed, or does not resolve, or no label resolves at all; every fault
+            is listed.
+    """
     faults: list[Fault] = []
     location = Location(path.name, faults)
-    sources = Sources(documents)
+    sources = Sources(documents, tolerant=tolerant, partly=partly)
     queries: list[Query] = []
+    inexact: list[InexactQuote] = []
+    left_out: list[UnresolvedLabel] = []
+    lost: list[str] = []
     first_line: dict[str, int | None] = {}
     data = read_bytes(path, location)
     for here, line in decode_lines(data or b"", location):
@@ -52,13 +75,21 @@ def read_queries(path: Path, documents: Sequence[Document] = ()) -> tuple[Query,
             (here / "id").fault(f"the id {quoted(query.id)} of line {first_line[query.id]}", "a unique id")
         elif query.id:
             first_line[query.id] = here.line
-        queries.append(query)
+        nearly, missing = sources.told(query.id)
+        inexact += nearly
+        left_out += missing
+        if missing and not query.facts:
+            lost.append(query.id)
+        else:
+            queries.append(query)
     sources.note_missing_documents()
-    if not queries and not faults:
+    if not queries and not faults and not left_out:
         location.fault("no queries", "one JSON object on each line")
-    if faults:
-        raise DatasetError(str(path), faults)
-    return tuple(queries)
+    resolved = sum(len(fact.passages) for query in queries for fact in query.facts)
+    if faults or (left_out and not resolved):
+        raise DatasetError(str(path), [*faults, *(each.fault for each in left_out)])
+    resolved += sum(len(query.judged_irrelevant) for query in queries)
+    return tuple(queries), Resolution(tuple(inexact), tuple(left_out), tuple(lost), resolved + len(left_out))
 
 
 # Writing queries as JSON Lines, which `read_queries` reads back as equal records.

@@ -15,7 +15,7 @@ from raglift.datasets.documents import read_documents
 from raglift.datasets.formats.catalogue import FORMATS, FormatOptions, read_format, recognize_format
 from raglift.datasets.formats.chunking_evaluation import is_chunking_evaluation, read_chunking_evaluation
 from raglift.datasets.formats.own import documents_of
-from raglift.datasets.jsonl import read_queries
+from raglift.datasets.jsonl import resolve_queries
 from raglift.errors import ConfigurationError, CorpusError, DatasetError, Fault
 from raglift.records.dataset import Dataset
 
@@ -55,17 +55,20 @@ def load_dataset(
         name: a title; by default the name of the file, folder or corpus; of `queries.jsonl` that of its folder.
         format: what the source is: `jsonl` (raglift's own), `beir`, `trec`, `squad`, `csv`, `autorag` or `llama-index`;
             None to detect it from the layout.
-        **options: what some formats need besides, as `split`, `topics` or `columns`; see `FormatOptions`.
+        **options: the `encoding` of documents that are not in UTF-8, as `cp1252`; and what some formats need besides,
+            as `split`, `topics` or `columns`; see `FormatOptions`.
 
     Raises:
         DatasetError: there is no such file, it is malformed, or a label does not resolve; every fault is
             listed.
-        CorpusError: there is no such folder, and no corpus of that name; or the labels of a corpus do not resolve in
-            the text that is on this machine.
+        CorpusError: there is no such folder, and no corpus of that name; or none of the labels of a corpus resolves in
+            the text that is on this machine. If only some do not, the dataset has the others, and its `resolution`
+            says what was left out.
         ConfigurationError: the source is neither a path nor a name; the format is unknown, or ambiguous, or does not
             take an option.
         CorpusMissing: the text of the corpus is not on this machine; the message says how to get it.
     """
+    encoding = options.pop("encoding", None)
     if not isinstance(source, (str, os.PathLike)):
         raise ConfigurationError(
             f"load_dataset: found a {type(source).__name__}; expected a path or the name of a corpus "
@@ -77,44 +80,50 @@ def load_dataset(
     is_corpus = format in (None, "jsonl") and is_file(path / DESCRIPTOR) and is_file(path / QUERIES)
     found = None if is_corpus else format or recognize_format(path, options)
     if found is not None and (is_there(path) or found != "jsonl"):
-        return Dataset(*read_format(found, path, _by_name(documents), options), name or title_of(path))
+        given = _by_name(documents)
+        if given is not None and encoding is not None:  # not of the labels, whatever their format
+            given, encoding = read_documents(given, encoding=encoding), None
+        contents = read_format(found, path, given, {**options, "encoding": encoding} if encoding else options)
+        return Dataset(contents.queries, contents.documents, name or title_of(path), contents.resolution)
     if format is None and is_chunking_evaluation(path):
-        return read_chunking_evaluation(path, documents=_by_name(documents), name=name)
+        return read_chunking_evaluation(path, documents=_by_name(documents), name=name, encoding=encoding)
     if is_file(path):
         raise _unusable(path, f"a file of type {path.suffix or 'unknown'}", f"a .jsonl file, {_OTHERS}")
-    given = [name for name, value in options.items() if value is not None]
-    if given:
-        raise ConfigurationError(f"load_dataset: found {', '.join(given)} with a corpus of raglift's; expected none")
-    return _load_corpus(read_corpus(path) if is_corpus else _named_corpus(path), documents, name)
+    unfit = [name for name, value in options.items() if value is not None]
+    if unfit:
+        raise ConfigurationError(f"load_dataset: found {', '.join(unfit)} with a corpus of raglift's; expected none")
+    return _load_corpus(read_corpus(path) if is_corpus else _named_corpus(path), documents, name, encoding)
 
 
-def load_documents(source: DocumentSource) -> tuple[Document, ...]:
+def load_documents(source: DocumentSource, *, encoding: str | None = None) -> tuple[Document, ...]:
     """Load documents alone.
 
     Args:
         source: the name of a corpus that comes with raglift, as `war_and_peace`; the folder of a dataset, in any format
             that brings documents; a text file, a `.jsonl` file of documents, or a folder of `*.txt` and `*.md`;
             records; a mapping from id to text; or None for none. A path that exists comes before a name.
+        encoding: of the texts that are not in UTF-8 and have no byte-order mark, as `cp1252`.
 
     Raises:
+        ConfigurationError: no such encoding.
         DatasetError: they are missing, or cannot be read; every fault is listed.
         CorpusMissing: the text of the corpus is not on this machine; the message says how to get it.
     """
-    return read_documents(_by_name(source))
+    return read_documents(_by_name(source, encoding), encoding=encoding)
 
 
-def _by_name(source: DocumentSource) -> DocumentSource:
+def _by_name(source: DocumentSource, encoding: str | None = None) -> DocumentSource:
     """Return the documents that a corpus's name or a dataset's folder means; anything else as it is."""
     if not isinstance(source, (str, os.PathLike)):
         return source
     path = user_path(source)
     if not is_there(path) and path.parts[:-1] in ((), ("corpora",)):
         named = [corpus for corpus in known_corpora() if corpus.name == path.name]
-        return named[0].documents() if named else source
+        return named[0].documents(encoding=encoding) if named else source
     if not is_folder(path):
         return source
     if is_file(path / DESCRIPTOR):
-        return read_corpus(path).documents()
+        return read_corpus(path).documents(encoding=encoding)
     if recognize_format(path, {}) == "jsonl":
         return documents_of(path) or source
     brings = recognize_format(path, {}) is not None or is_chunking_evaluation(path)
@@ -153,25 +162,26 @@ def _named_corpus(path: Path) -> Corpus:
     )
 
 
-def _load_corpus(corpus: Corpus, documents: DocumentSource, name: str | None) -> Dataset:
+def _load_corpus(corpus: Corpus, documents: DocumentSource, name: str | None, encoding: str | None) -> Dataset:
     text = user_path(documents) if isinstance(documents, (str, os.PathLike)) else None
     if documents is None:
-        given = corpus.documents()
+        given = corpus.documents(encoding=encoding)
     elif corpus.text is not None and text is not None and is_file(text):
-        given = corpus.documents(text)
+        given = corpus.documents(text, encoding=encoding)
     else:
-        given = load_documents(documents)
+        given = load_documents(documents, encoding=encoding)
     try:
-        queries = read_queries(corpus.queries_path, given)
+        queries, resolution = resolve_queries(corpus.queries_path, given, partly=corpus.text is not None)
     except DatasetError as error:
         if corpus.text is None:
             raise
         # The labels were checked when they were written, so the text is to blame
         raise CorpusError(
             f"{text or corpus.path}: {len(error.faults)} labels of corpus {corpus.name!r} do not resolve in this text; "
-            f"is it complete, and the right edition? The first: {error.faults[0]}"
+            f"is it complete, and the right edition? The first: {error.faults[0]}",
+            error.faults,
         ) from error
-    return Dataset(queries, given, name or corpus.name)
+    return Dataset(queries, given, name or corpus.name, resolution)
 
 
 def _unusable(path: Path, found: str, expected: str) -> DatasetError:

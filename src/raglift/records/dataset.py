@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.validation import Location, nearest, quoted, shown
 from raglift.errors import ConfigurationError, DatasetError, Fault
-from raglift.records.anchors import Sources
+from raglift.records.anchors import Resolution, Sources
 from raglift.records.documents import Document
 from raglift.records.labels import LabelSources, Query, passage_text
 from raglift.records.parsing import read_facts, read_string
@@ -37,6 +37,8 @@ class Dataset:
     """The source texts; empty when only the labels are known."""
     name: str = "dataset"
     """For titles and saved runs."""
+    resolution: Resolution = field(default=Resolution(), compare=False)
+    """What of its labels was found in other words, and what was left out, when it was loaded."""
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, {len(self.queries):,} queries, {len(self.documents):,} documents)"
@@ -248,7 +250,8 @@ def summary_of_dataset(dataset: Dataset) -> Report:
     )
     sections = [_tags(tags)] if tags else []
     sections += [_example(labelled[0])] if labelled else []
-    notes = () if dataset.documents else ("The documents are not known: labels only.",)
+    notes = dataset.resolution.notes
+    notes += () if dataset.documents else ("The documents are not known: labels only.",)
     labels = str(dataset.label_sources)
     return Report(dataset.name, "", table, (), notes=notes, sections=tuple(sections), labels=labels)
 

@@ -146,7 +146,8 @@ def _read_placed(entry: Mapping[str, Any], location: Location, sources: Sources,
         passage = _read_span(entry, location, sources, grade)
         if passage is not None and text is not None and passage.text != text:
             found = f"another text than stands from {passage.start} to {passage.end} of {passage.doc_id}"
-            (location / "text").fault(found, shown(passage.text))
+            sources.note_unresolved(location, location / "text", text, found, shown(passage.text))
+            return None
         return passage
     doc_id = _read_place(entry, location)
     if text is None or doc_id is None:
@@ -180,7 +181,8 @@ def _read_span(entry: Mapping[str, Any], location: Location, sources: Sources, g
     start, end = entry["start"], entry["end"]
     if not 0 <= start < end <= len(document.text):
         expected = f"0 ≤ start < end ≤ {len(document.text)}, the length of {document.id}"
-        location.fault(f"the span from {start} to {end}", expected)
+        found = f"the span from {start} to {end}"
+        sources.note_unresolved(location, location, str(entry.get("text", f"{start}–{end}")), found, expected)
         return None
     text = document.text[start:end]
     if not text.strip():
@@ -243,7 +245,9 @@ def read_facts(value: Any, location: Location, sources: Sources) -> tuple[Fact, 
         sources: the documents that labels point into.
     """
     entries = _entries(value, location, "a list of facts")
-    return tuple(_read_fact(entry, location / index, sources) for index, entry in enumerate(entries))
+    facts = tuple(_read_fact(entry, location / index, sources) for index, entry in enumerate(entries))
+    # Where a label does not resolve there is a fault, or it is left out, and its fact with it
+    return tuple(fact for fact in facts if fact.passages)
 
 
 def _read_fact(value: Any, location: Location, sources: Sources) -> Fact:

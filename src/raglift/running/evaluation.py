@@ -144,7 +144,7 @@ def evaluate(
     meter.warm_up()
     traces = run_stages(stages, dataset.queries, depth, policy, provenance, watch=meter.watch)
     infos = tuple(StageInfo(s.name, s.system, s.depth_fixed, is_batched(s)) for s in stages)
-    notes = run_notes(stages, provenance)
+    notes = [*dataset.resolution.notes, *run_notes(stages, provenance)]
     batched = [info.name for info in infos if info.batched]
     if config.timeout is not None and batched:
         notes.append(f"{', '.join(batched)}: takes all queries at once, so the timeout of one query does not apply")

@@ -12,6 +12,7 @@ import pytest
 from raglift.datasets.corpora import fetching as download
 from raglift.datasets.corpora.catalogue import Corpus
 from raglift.datasets.corpora.fetching import fetch
+from raglift.datasets.loading import load_dataset
 from raglift.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -100,6 +101,12 @@ class Handler(BaseHTTPRequestHandler):
     def get_latin(self) -> None:
         self.send(TEXT + b"\xe9")
 
+    def get_cp1252(self) -> None:
+        self.send(TEXT.replace(b".", b" \x96 caf\xe9.", 1).replace(b"\r\nin", b" in"))
+
+    def get_in_part(self) -> None:
+        self.send(TEXT.replace(b"moon", b"mooon").replace(b"on.", b"in."))
+
     def get_moved(self) -> None:
         self.send(b"", status=302, Location="/ok")
 
@@ -140,6 +147,22 @@ def test_a_text_is_put_in_the_cache_folder(
     assert list(fetched.parent.iterdir()) == [fetched]
     assert seen[-1] == (len(TEXT), None if path == "without_length" else len(TEXT))
     assert corpus.documents()[0].text == TEXT.decode().replace("\r\n", "\n")
+
+
+def test_a_text_in_a_named_encoding_is_kept_in_utf_8(site: Site, make_corpus: Callable[..., Corpus]) -> None:
+    corpus = make_corpus()
+    with pytest.raises(CorpusError, match=r"byte 0x96 .*--encoding cp1252"):
+        fetch(corpus, url=site.url("cp1252"))
+    fetch(corpus, url=site.url("cp1252"), encoding="cp1252")
+    assert "– café." in corpus.documents()[0].text
+
+
+def test_a_text_is_kept_in_which_most_labels_resolve(site: Site, make_corpus: Callable[..., Corpus]) -> None:
+    corpus = make_corpus()
+    fetch(corpus, url=site.url("in_part"))
+    dataset = load_dataset(corpus.folder, documents=corpus.path)
+    assert [query.id for query in dataset] == ["q0", "q2"]
+    assert [label.query_id for label in dataset.resolution.left_out] == ["q1"]
 
 
 FAILURES = {

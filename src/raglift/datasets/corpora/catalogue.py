@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from raglift.base.cache import cache_folder
 from raglift.base.limits import is_folder, is_there, user_path
-from raglift.base.strict_files import read_bytes
+from raglift.base.strict_files import check_encoding, read_bytes
 from raglift.base.validation import Location, nearest, quoted
 from raglift.datasets.corpora.descriptor import DESCRIPTOR, CorpusText, Descriptor, read_descriptor
 from raglift.datasets.documents import read_documents
@@ -107,13 +107,15 @@ class Corpus:
         """Whether its documents are on this machine, in words."""
         return f"present: {self.path}" if self.path else f"missing: raglift corpus fetch {self.name}"
 
-    def documents(self, path: Path | None = None) -> tuple[Document, ...]:
+    def documents(self, path: Path | None = None, *, encoding: str | None = None) -> tuple[Document, ...]:
         """Return its documents, without what the publisher added to them.
 
         Args:
             path: a file to read its text from, in place of the one that is looked for.
+            encoding: of a text that is not in UTF-8 and has no byte-order mark, as `cp1252`.
 
         Raises:
+            ConfigurationError: no such encoding.
             CorpusMissing: they are not on this machine.
             DatasetError: they are there and cannot be read.
         """
@@ -121,10 +123,10 @@ class Corpus:
         if path is None:
             raise CorpusMissing(self._missing())
         if self.text is None:
-            return read_documents(path)
+            return read_documents(path, encoding=encoding)
         location = Location(path.name, [])
         data = read_bytes(path, location)
-        document = None if data is None else self.text.parse(data, location)
+        document = None if data is None else self.text.parse(data, location, encoding=check_encoding(encoding))
         if document is None:
             raise DatasetError(str(path), location.faults)
         return (document,)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from raglift.base.display import UNPRINTABLE
-from raglift.base.strict_files import decode_text, read_bytes
+from raglift.base.strict_files import decode_document, decode_text, read_bytes
 from raglift.base.validation import Location, check_fields, shown
 from raglift.errors import DatasetError
 from raglift.records.documents import Document
@@ -162,14 +162,15 @@ class CorpusText:
     sha256: str | None = None
     """Of an edition that is known to work: a record, not a condition. The labels judge an edition."""
 
-    def parse(self, data: bytes, location: Location) -> Document | None:
+    def parse(self, data: bytes, location: Location, *, encoding: str | None = None) -> Document | None:
         """Return the document in the bytes of a file; None, and a fault, when they are not text.
 
         Args:
             data: the file.
             location: the file, for the fault.
+            encoding: of a text that is not in UTF-8 and has no byte-order mark.
         """
-        text = decode_text(data, location)
+        text = decode_document(data, location, encoding)
         if text is None:
             return None
         return Document(self.doc, strip_gutenberg(text) if self.format == "gutenberg" else text)

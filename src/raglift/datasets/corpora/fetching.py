@@ -13,16 +13,19 @@ from tenacity import Retrying
 
 from raglift.base.replacing import beside
 from raglift.base.retrying import RetryPolicy, is_transient
+from raglift.base.strict_files import check_encoding, decode_document
 from raglift.base.validation import Location
 from raglift.datasets.corpora.catalogue import Corpus, find_corpus
 from raglift.datasets.corpora.descriptor import is_allowed
-from raglift.datasets.jsonl import read_queries
+from raglift.datasets.jsonl import resolve_queries
 from raglift.errors import CorpusError, DatasetError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from raglift.datasets.corpora.descriptor import CorpusText
+    from raglift.errors import Fault
 
 
 # Download of one file over https: bounded in size and time, complete or an error.
@@ -141,29 +144,34 @@ def fetch(
     url: str | None = None,
     timeout: float = 120.0,
     on_progress: Progress | None = None,
+    encoding: str | None = None,
 ) -> Path:
     """Download the text of a corpus, check that its labels resolve in it, and return where it was put.
 
-    Editions of a book differ in header, wrapping and spelling, so the labels judge the text, not a checksum.
-    Nothing is written before the whole text has passed.
+    Editions of a book differ in header, wrapping and spelling, so the labels judge the text, not a checksum: at least
+    half of them must resolve, and those that do not are left out when the corpus is loaded. Nothing is written before
+    the whole text has passed.
 
     Args:
         corpus: the name of a corpus that comes with raglift, or a corpus.
         url: the address to download from, in place of the corpus's own.
         timeout: seconds for each address, retries included.
         on_progress: called with the bytes received so far and the bytes expected (None when unknown).
+        encoding: of a text that is not in UTF-8 and has no byte-order mark, as `cp1252`; it is kept in UTF-8.
 
     Raises:
+        ConfigurationError: no such encoding.
         CorpusError: the corpus is unknown or has nothing to fetch, or no address gave a text that its labels
             are about; the message says for each address why.
     """
     corpus = find_corpus(corpus) if isinstance(corpus, str) else corpus
     text, target = corpus.text_to_fetch()
+    encoding = check_encoding(encoding)
     reasons = []
     for address in (url,) if url else text.urls:
         try:
             data = download(address, max_bytes=text.max_bytes, timeout=timeout, on_progress=on_progress)
-            _check_labels(data, text, corpus)
+            data = _checked(data, text, corpus, encoding)
         except CorpusError as error:
             reasons.append(f"  {address}: {error}")
         else:
@@ -177,21 +185,33 @@ def fetch(
     )
 
 
-def _check_labels(data: bytes, text: CorpusText, corpus: Corpus) -> None:
-    """Raise unless the bytes are a text in which every label of the corpus resolves."""
+def _checked(data: bytes, text: CorpusText, corpus: Corpus, encoding: str | None) -> bytes:
+    """Return the bytes of a text in which half of the corpus's labels or more resolve, in UTF-8 if they were not.
+
+    Raises:
+        CorpusError: they are no text, or another one.
+    """
     location = Location("the text", [])
-    document = text.parse(data, location)
+    document = text.parse(data, location, encoding=encoding)
     if document is None:
         raise CorpusError("; ".join(str(fault) for fault in location.faults))
     try:
-        read_queries(corpus.queries_path, (document,))
+        resolution = resolve_queries(corpus.queries_path, (document,), partly=True)[1]
     except DatasetError as error:
-        shown = "\n".join(f"    {fault}" for fault in error.faults[:_FAULTS_SHOWN])
-        more = len(error.faults) - _FAULTS_SHOWN
-        raise CorpusError(
-            f"not the text that the labels are about; {len(error.faults)} of them do not resolve:\n{shown}"
-            + (f"\n    … and {more} more" if more > 0 else "")
-        ) from None
+        raise CorpusError(_not_resolved(error.faults), error.faults) from None
+    faults = [label.fault for label in resolution.left_out]
+    if 2 * len(faults) > resolution.labels:
+        raise CorpusError(_not_resolved(faults), faults)
+    decoded = None if encoding is None else decode_document(data, location, encoding)
+    return data if decoded is None else decoded.encode("utf-8")
+
+
+def _not_resolved(faults: Sequence[Fault]) -> str:
+    shown = "\n".join(f"    {fault}" for fault in faults[:_FAULTS_SHOWN])
+    more = len(faults) - _FAULTS_SHOWN
+    return f"not the text that the labels are about; {len(faults)} of them do not resolve:\n{shown}" + (
+        f"\n    … and {more} more" if more > 0 else ""
+    )
 
 
 def _put(data: bytes, target: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
 from raglift.base.limits import is_file, is_folder, is_there, user_path
 from raglift.base.replacing import NOTHING_WRITTEN, beside
@@ -13,6 +13,7 @@ from raglift.datasets.documents import LINES_SUFFIXES
 from raglift.datasets.formats import autorag, beir, csv_table, llama_index, own, squad, trec
 from raglift.datasets.formats.capabilities import faults_of_fit, without
 from raglift.errors import ConfigurationError, DatasetError, Fault
+from raglift.records.anchors import Resolution
 
 if TYPE_CHECKING:
     import os
@@ -36,6 +37,8 @@ FormatName = Literal["jsonl", "beir", "trec", "squad", "csv", "autorag", "llama-
 class FormatOptions(TypedDict, total=False):
     """What some formats need besides their files."""
 
+    encoding: str | None
+    """Texts: the encoding of the documents that are not in UTF-8 and have no byte-order mark, as `cp1252`."""
     split: str
     """BEIR: which file of `qrels/` to read; by default `test`."""
     topics: str | os.PathLike[str]
@@ -50,6 +53,17 @@ class FormatOptions(TypedDict, total=False):
     """AutoRAG: what a chunk of the ground truth becomes; by default a span of the corpus's row."""
 
 
+class Contents(NamedTuple):
+    """What was read."""
+
+    queries: tuple[Query, ...]
+    """With their labels."""
+    documents: tuple[Document, ...]
+    """None where the labels are all there is."""
+    resolution: Resolution = Resolution()
+    """How anchors were resolved."""
+
+
 @dataclass(frozen=True)
 class Format:
     """One format: how it is read, and what it can hold."""
@@ -58,8 +72,8 @@ class Format:
     """What `format=` calls it."""
     title: str
     """What people call it."""
-    read: Callable[..., tuple[tuple[Query, ...], tuple[Document, ...]]]
-    """Called with a path, a list for the faults, and the options."""
+    read: Callable[..., tuple[Any, ...]]
+    """Called with a path, a list for the faults, and the options; returns what `Contents` holds, in its order."""
     write: Callable[[Dataset, Path], None]
     """Called with a dataset that fits, and a new file or an empty folder."""
     room: Callable[[Dataset], Capabilities]
@@ -78,7 +92,7 @@ _ALL = (
         own.write_own,
         lambda _: own.CAPABILITIES,
         is_folder=True,
-        options=("documents",),
+        options=("documents", "encoding"),
     ),
     Format(
         "beir",
@@ -151,9 +165,7 @@ def find_format(name: str) -> Format:
     return FORMATS[name]
 
 
-def read_format(
-    name: str, source: Path, documents: DocumentSource, options: FormatOptions
-) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
+def read_format(name: str, source: Path, documents: DocumentSource, options: FormatOptions) -> Contents:
     """Return the queries and documents of a file or folder in one of the formats.
 
     Args:
@@ -182,12 +194,12 @@ def read_format(
     faults: list[Fault] = []
     if not is_there(source):
         raise DatasetError(str(source), [Fault(str(source), "no such file or folder", f"a dataset in {chosen.title}")])
-    queries, read = chosen.read(source, faults, **given)
-    if not queries and not faults:
+    contents = Contents(*chosen.read(source, faults, **given))
+    if not contents.queries and not faults:
         Location(source.name, faults).fault("no queries", "at least one")
     if faults:
         raise DatasetError(str(source), faults, read_as=chosen.title)
-    return queries, read
+    return contents
 
 
 def recognize_format(source: Path, options: FormatOptions) -> FormatName | None:

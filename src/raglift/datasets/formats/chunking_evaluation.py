@@ -49,7 +49,11 @@ def is_chunking_evaluation(folder: str | os.PathLike[str]) -> bool:
 
 
 def read_chunking_evaluation(
-    folder: str | os.PathLike[str], *, documents: DocumentSource = None, name: str | None = None
+    folder: str | os.PathLike[str],
+    *,
+    documents: DocumentSource = None,
+    name: str | None = None,
+    encoding: str | None = None,
 ) -> Dataset:
     """Return the questions of a folder and the texts that they are about.
 
@@ -60,13 +64,14 @@ def read_chunking_evaluation(
         folder: what holds `questions_df.csv` and `corpora`.
         documents: the texts, in place of those in `corpora`.
         name: a title; by default the name of the folder.
+        encoding: of those of the texts that are not in UTF-8.
 
     Raises:
         DatasetError: a file is missing or malformed, or a reference differs from the text at its offsets; every fault
             is listed.
     """
     path = user_path(folder)
-    texts = read_documents(path / _TEXTS if documents is None else documents)
+    texts = read_documents(path / _TEXTS if documents is None else documents, encoding=encoding)
     faults: list[Fault] = []
     location = Location(_QUESTIONS, faults)
     by_id = {document.id: document for document in texts}

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 from raglift.base.limits import is_file, is_folder
 from raglift.datasets.documents import read_documents, write_document_lines
 from raglift.datasets.formats.capabilities import ANY_LABELS, json_metadata
-from raglift.datasets.jsonl import read_queries, write_queries
+from raglift.datasets.jsonl import resolve_queries, write_queries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raglift.datasets.documents import DocumentSource
     from raglift.errors import Fault
+    from raglift.records.anchors import Resolution
     from raglift.records.dataset import Dataset
     from raglift.records.documents import Document
     from raglift.records.labels import Query
@@ -47,19 +48,20 @@ def read_own(
     faults: list[Fault],  # noqa: ARG001 — as all readers are called; this one raises them itself
     *,
     documents: DocumentSource = None,
-) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
-    """Return the queries of a `.jsonl` file, or of the `queries.jsonl` in a folder, and the documents.
+    encoding: str | None = None,
+) -> tuple[tuple[Query, ...], tuple[Document, ...], Resolution]:
+    """Return the queries of a `.jsonl` file, or of the `queries.jsonl` in a folder, the documents, and the resolution.
 
     Args:
         source: the file or folder.
         faults: not used.
         documents: the documents, in place of the folder's own.
+        encoding: of those of the documents that are not in UTF-8.
     """
-    if not is_folder(source):
-        given = read_documents(documents)
-        return read_queries(source, given), given
-    given = read_documents(documents_of(source) if documents is None else documents)
-    return read_queries(source / QUERIES, given), given
+    own = documents_of(source) if is_folder(source) else None
+    given = read_documents(own if documents is None else documents, encoding=encoding)
+    queries, resolution = resolve_queries(source / QUERIES if is_folder(source) else source, given)
+    return queries, given, resolution
 
 
 def write_own(dataset: Dataset, folder: Path) -> None:
