@@ -16,6 +16,7 @@ from raglift.components.models import EMBEDDED_MODEL
 from raglift.errors import ConfigurationError, MissingDependency, ModelError
 from raglift.matching.chunk_index import Places, find_places, touching_chunks
 from raglift.matching.matches import Direction
+from raglift.matching.nearest import lost_labels_note
 from raglift.matching.overlap import cover_passage, match_passage
 from raglift.matching.provenance import Provenance
 from raglift.matching.rule import MatchRule, Text
@@ -216,6 +217,9 @@ def audit(
         unicode_folding=rule.unicode_folding,
     )
     notes = [] if dataset.documents else ["no documents: whether the texts of the labels occur in them is not known"]
+    nowhere = [finding for finding in findings if finding.kind == "nowhere" and not finding.places]
+    if nowhere and len(nowhere) == sum(passage.text is not None for passage in passages):
+        notes.append(lost_labels_note(nowhere[0].text, nowhere[0].query_id, dataset.documents))
     located = Located.of(dataset, labels, found_at, places)
     chunkings = []
     for name, of_chunker in [(str(chunker), chunker) for chunker in ways] + [(_GIVEN, None)] * (given is not None):

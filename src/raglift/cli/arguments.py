@@ -25,6 +25,13 @@ Documents = Annotated[
     Path | None,
     typer.Option(help="The documents, when the dataset does not bring them: a file, a folder, or a corpus by name."),
 ]
+Include = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="What else to read of a folder of documents, as text, besides *.txt, *.md, *.pdf and *.docx: a pattern in "
+        "quotation marks, as '*.qmd'; repeatable."
+    ),
+]
 Mapping = Annotated[
     Path | None,
     typer.Option(

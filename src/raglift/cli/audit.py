@@ -44,6 +44,7 @@ class Request:
 
     dataset: str
     documents: Path | None
+    include: tuple[str, ...]
     chunkers: Sequence[str]
     match: str
     unicode_folding: bool
@@ -60,7 +61,7 @@ def run(request: Request) -> None:
     rule = MatchRule(request.match, unicode_folding=request.unicode_folding)  # type: ignore[arg-type]
     ks = numbers_of_hits(request.ks)
     try:
-        dataset = load_dataset(request.dataset, documents=request.documents)
+        dataset = load_dataset(request.dataset, documents=request.documents, include=request.include)
     except DatasetError as error:
         raise typer.Exit(_show_faults(error, request)) from None
     chunkers = request.chunkers or ([_DEFAULT_CHUNKER] if dataset.documents else [])
@@ -151,7 +152,9 @@ def _write_json(value: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(value, indent=2) + "\n")
 
 
-def run_relabel(dataset: str, out: Path, *, documents: Path | None, to: str, overwrite: bool) -> None:
+def run_relabel(
+    dataset: str, out: Path, *, documents: Path | None, include: tuple[str, ...], to: str, overwrite: bool
+) -> None:
     """Move literal texts to their locations, and write the new file.
 
     Raises:
@@ -160,7 +163,7 @@ def run_relabel(dataset: str, out: Path, *, documents: Path | None, to: str, ove
     path = _queries_file(dataset)
     if is_there(out) and not overwrite:
         raise ConfigurationError(f"{out}: found a file that is already there; expected a new one, or --overwrite")
-    loaded = load_dataset(dataset, documents=documents)
+    loaded = load_dataset(dataset, documents=documents, include=include)
     relabelling = relabel(path, loaded.documents, cast("Form", to))
     relabelling.write(out)
     for line in _summary(relabelling, out):

@@ -17,6 +17,7 @@ from raglift.cli.arguments import (
     Documents,
     DtypeOption,
     Embedding,
+    Include,
     LanguageModelName,
     Mapping,
     MaxCost,
@@ -45,6 +46,7 @@ def grade(
         bool, typer.Option("--fill", help="Keep the labels that are there; grades only where these say nothing.")
     ] = False,
     documents: Documents = None,
+    include: Include = None,
     estimate: Annotated[bool, typer.Option("--estimate", help="Say what it would cost, and ask nothing.")] = False,
     max_cost: MaxCost = None,
     price: Price = None,
@@ -68,6 +70,7 @@ def grade(
             relevant_from=relevant_from,
             fill=fill,
             documents=documents,
+            include=tuple(include or ()),
             model=asked,
             limits=limits,
             estimate=estimate,
@@ -122,6 +125,7 @@ def generate(
     source: Annotated[
         str, typer.Argument(help="A corpus by name, a dataset's folder, or a file or folder of documents.")
     ],
+    include: Include = None,
     n: Annotated[int, typer.Option("-n", help="How many questions are wanted.")] = 50,
     output: Annotated[
         Path | None,
@@ -152,6 +156,7 @@ def generate(
     command.run(
         command.Request(
             source=source,
+            include=tuple(include or ()),
             n=n,
             output=output,
             styles=styles,
@@ -178,6 +183,7 @@ def review(
         typer.Option(help="A file of queries with a model's labels, to compare with; by default those in LABELS."),
     ] = None,
     documents: Documents = None,
+    include: Include = None,
     scale: Annotated[int, typer.Option(help="The highest grade: 3 or 5.")] = 3,
     depth: Annotated[int, typer.Option(help="How many hits of each ranking are judged.")] = 10,
     port: Annotated[int, typer.Option(help="Where to listen on 127.0.0.1; 0 for any port that is free.")] = 0,
@@ -192,6 +198,7 @@ def review(
             runs=tuple(runs),
             judged=judged,
             documents=documents,
+            include=tuple(include or ()),
             scale=scale,
             depth=depth,
             port=port,
@@ -210,6 +217,7 @@ def chat(
         ),
     ] = None,
     documents: Documents = None,
+    include: Include = None,
     system: Annotated[
         str | None,
         typer.Option(
@@ -249,6 +257,7 @@ def chat(
         command.Request(
             corpus=corpus,
             documents=documents,
+            include=tuple(include or ()),
             system=system,
             mapping=mapping,
             parts=measuring.parts(

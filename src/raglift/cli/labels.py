@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from raglift.cli.arguments import DatasetSource, Documents, UnicodeFolding
+from raglift.cli.arguments import DatasetSource, Documents, Include, UnicodeFolding
 
 group = typer.Typer(rich_markup_mode=None)
 corpus = typer.Typer(help="The corpora that come with raglift.", no_args_is_help=True, rich_markup_mode=None)
@@ -18,6 +18,7 @@ group.add_typer(corpus, name="corpus")
 def audit(
     dataset: DatasetSource,
     documents: Documents = None,
+    include: Include = None,
     chunker: Annotated[
         list[str] | None,
         typer.Option(
@@ -43,6 +44,7 @@ def audit(
         command.Request(
             dataset=dataset,
             documents=documents,
+            include=tuple(include or ()),
             chunkers=chunker or (),
             match=match,
             unicode_folding=unicode_folding,
@@ -59,13 +61,14 @@ def relabel(
     dataset: Annotated[str, typer.Argument(help="A corpus by name, a dataset folder, or a .jsonl file of queries.")],
     out: Annotated[Path, typer.Argument(help="The new file of queries.")],
     documents: Documents = None,
+    include: Include = None,
     to: Annotated[str, typer.Option(help="anchors (the words at both ends) or offsets.")] = "anchors",
     overwrite: Annotated[bool, typer.Option(help="Replace a file that is already there.")] = False,
 ) -> None:
     """Move labels that are literal texts to where these occur in the documents, in a new file."""
     from raglift.cli import audit as command
 
-    command.run_relabel(dataset, out, documents=documents, to=to, overwrite=overwrite)
+    command.run_relabel(dataset, out, documents=documents, include=tuple(include or ()), to=to, overwrite=overwrite)
 
 
 @group.command()
@@ -83,6 +86,7 @@ def convert(
             help="The documents, when the source does not bring them: a folder, a .jsonl file, or a corpus by name."
         ),
     ] = None,
+    include: Include = None,
     split: Annotated[str | None, typer.Option(help="BEIR: which file of qrels/ to read. Default: test.")] = None,
     topics: Annotated[Path | None, typer.Option(help="TREC: the topics, when the source is a qrels file.")] = None,
     column: Annotated[
@@ -109,6 +113,7 @@ def convert(
             read_as=read_as,
             write_as=write_as,
             documents=documents,
+            include=tuple(include or ()),
             options=command.options(
                 columns=column or [],
                 split=split,

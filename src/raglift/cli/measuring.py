@@ -18,6 +18,7 @@ from raglift.cli.arguments import (
     DtypeOption,
     Embedding,
     HoldOut,
+    Include,
     Mapping,
     Names,
     Overwrite,
@@ -45,6 +46,7 @@ def evaluate(
     ] = None,
     mapping: Mapping = None,
     documents: Documents = None,
+    include: Include = None,
     retriever: Annotated[
         str, typer.Option(help="raglift's own: dense, bm25, hybrid, or hybrid(dense=0.7,bm25=0.3).")
     ] = "dense",
@@ -116,6 +118,7 @@ def evaluate(
             system=system,
             mapping=mapping,
             documents=documents,
+            include=tuple(include or ()),
             parts=command.parts(
                 retriever, embedding, make_chunker(chunker, chunk_size, chunk_overlap, chunk_unit), dtype
             ),
@@ -200,6 +203,7 @@ def rescore(
         str | None, typer.Option(help="Other labels of the same queries: a dataset, as in evaluate.")
     ] = None,
     documents: Documents = None,
+    include: Include = None,
     save: Save = None,
     overwrite: Overwrite = False,
     track: Track = None,
@@ -221,6 +225,7 @@ def rescore(
             match_threshold=match_threshold,
             labels=labels,
             documents=documents,
+            include=tuple(include or ()),
             save=save,
             overwrite=overwrite,
             tracking=Tracking.asked(track, track_project, track_files),

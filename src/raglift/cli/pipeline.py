@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from raglift.cli.arguments import PROFILE_NAMES, Documents
+from raglift.cli.arguments import PROFILE_NAMES, Documents, Include
 
 group = typer.Typer(rich_markup_mode=None)
 
@@ -39,6 +39,7 @@ def gate(
         str | None, typer.Option(help="The labelled set that the run must have answered whole, as in evaluate.")
     ] = None,
     documents: Documents = None,
+    include: Include = None,
     name: Annotated[str | None, typer.Option(help="What to call the run; by default as its folder.")] = None,
     seed: Annotated[int, typer.Option(help="Of the permutation tests.")] = 0,
     confidence: Annotated[float, typer.Option(help="A drop is real where p is at most 1 minus it.")] = 0.95,
@@ -66,6 +67,7 @@ def gate(
             margin=margin,
             dataset=dataset,
             documents=documents,
+            include=tuple(include or ()),
             name=name,
             seed=seed,
             confidence=confidence,

@@ -11,9 +11,9 @@ from raglift.base.strict_files import read_text
 from raglift.base.validation import Location, nearest, quoted
 from raglift.datasets.documents import read_documents
 from raglift.datasets.formats.capabilities import ANY_LABELS
-from raglift.datasets.formats.judged_documents import read_grade, whole_document
+from raglift.datasets.formats.judged_documents import read_grade
 from raglift.errors import ConfigurationError
-from raglift.records.anchors import Sources
+from raglift.records.anchors import Sources, whole_document
 from raglift.records.labels import Fact, Passage, Query
 from raglift.records.parsing import read_passage, read_string
 
