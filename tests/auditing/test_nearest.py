@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raglift.auditing.labels import nearest_passages
+from raglift.matching.nearest import nearest_passages
 from raglift.records.documents import Document
 
 WORDS = ("keeper", "tower", "lamp", "wick", "dusk", "harbour", "ship", "swell", "book", "night", "storm", "glass")

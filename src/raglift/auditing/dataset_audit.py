@@ -217,14 +217,14 @@ def audit(
         unicode_folding=rule.unicode_folding,
     )
     notes = [] if dataset.documents else ["no documents: whether the texts of the labels occur in them is not known"]
-    nowhere = [finding for finding in findings if finding.kind == "nowhere" and not finding.places]
-    if nowhere and len(nowhere) == sum(passage.text is not None for passage in passages):
-        notes.append(lost_labels_note(nowhere[0].text, nowhere[0].query_id, dataset.documents))
     located = Located.of(dataset, labels, found_at, places)
     chunkings = []
     for name, of_chunker in [(str(chunker), chunker) for chunker in ways] + [(_GIVEN, None)] * (given is not None):
         cut = given or () if of_chunker is None else of_chunker.split(dataset.documents)
         chunkings.append(_audit_chunking(name, cut, dataset, located, rule, depths, embedding, notes))
+    nowhere = [finding for finding in findings if finding.kind == "nowhere" and not finding.places]
+    if nowhere and len(nowhere) == sum(passage.text is not None for passage in passages):
+        notes.append(lost_labels_note(nowhere[0].text, nowhere[0].query_id, dataset.documents))
     labelled = [query for query in dataset.queries if query.is_labelled]
     return Audit(
         dataset=dataset.name,

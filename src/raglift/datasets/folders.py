@@ -123,11 +123,19 @@ def _files_below(folder: Path) -> tuple[dict[str, Path], int]:
         if any(part.startswith(".") for part in relative.parts) or not (is_file(path) or path.is_symlink()):
             continue
         # a link may point anywhere: files outside a downloaded archive are not its documents
-        if not path.resolve().is_relative_to(root):
+        if not _is_below(path, root):
             outside += 1
         elif is_file(path):
             files[relative.as_posix()] = path
     return dict(sorted(files.items())), outside
+
+
+def _is_below(path: Path, root: Path) -> bool:
+    """Whether a file is below a folder once links are followed; False for a link that leads to itself."""
+    try:
+        return path.resolve().is_relative_to(root)
+    except (OSError, RuntimeError):
+        return False
 
 
 def _matching(files: Mapping[str, Path], include: Sequence[str], location: Location) -> set[str]:

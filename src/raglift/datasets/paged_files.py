@@ -102,7 +102,7 @@ def _clean(text: str) -> str:
     return whole.replace("\r\n", "\n").replace("\r", "\n").replace(PAGE_BREAK, " ").replace("\0", "\ufffd").strip()
 
 
-# DOCX, opened by python-docx, whose parser expands no entities. The body is read as XML: python-docx's own iteration
+# DOCX, opened by python-docx, whose parser expands no entities and reads nothing from elsewhere. The body is read as XML: python-docx's own iteration
 # leaves out content controls, text boxes and what page breaks say.
 
 
@@ -128,6 +128,9 @@ def _read_docx(data: bytes, location: Location) -> PagedText | None:
         if not _fits(data, location):
             return None
         body = docx.Document(io.BytesIO(data)).element.body
+        if body.getroottree().docinfo.doctype:  # the format has none, and what it defines would be left out
+            location.fault("a DOCX with a document type definition", "a DOCX that Word saved")
+            return None
         is_laid_out = next(body.iter(f"{_WORD}lastRenderedPageBreak"), None) is not None
         text = "".join(_texts(body, is_laid_out=is_laid_out))
     except MemoryError:
