@@ -102,8 +102,8 @@ def _clean(text: str) -> str:
     return whole.replace("\r\n", "\n").replace("\r", "\n").replace(PAGE_BREAK, " ").replace("\0", "\ufffd").strip()
 
 
-# DOCX, opened by python-docx, whose parser expands no entities and reads nothing from elsewhere. The body is read as XML: python-docx's own iteration
-# leaves out content controls, text boxes and what page breaks say.
+# DOCX, opened by python-docx, whose parser expands no entities. The body is read as XML, because python-docx's own
+# iteration leaves out content controls, text boxes and where pages begin.
 
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"

@@ -78,7 +78,8 @@ def read_csv(
     Rows with one id (or, without ids, one question) are one query. Each row is a fact; rows with the same entry in the
     `fact` column are alternatives of one. A row's passage is its `passage` (a text), in `doc` if there is one; `doc`,
     `start` and `end` (a span); `doc` and `page` (all of the page); `doc` alone (all of the document); or `chunk` (a
-    chunk id). A row with none of them leaves its query as it is. A `grade` of 0 or less is judged irrelevant. Tags are separated by semicolons.
+    chunk id). A row with none of them leaves its query as it is. A `grade` of 0 or less is judged irrelevant. Tags are
+    separated by semicolons.
 
     Args:
         path: the file.
