@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.auditing.result import Finding
+from raglift.auditing.result import Finding, Nearest, Place
 from raglift.base.normalization import normalize
 from raglift.base.progress import track
 from raglift.base.validation import quoted
 from raglift.components.models import embedded_model_path
 from raglift.errors import MissingDependency
 from raglift.matching.chunk_index import find_places
-from raglift.matching.nearest import Nearest, Place, nearest_passages
+from raglift.matching.nearest import nearest_passages
 from raglift.matching.overlap import SHORTEST_OVERLAP, longest_overlap
 from raglift.records.labels import Passage
 
@@ -172,14 +172,17 @@ def _about_places(
     anywhere = [Passage(passage.text) for passage in passages]
     elsewhere = find_whereabouts(anywhere, documents, unicode_folding=unicode_folding)
     texts = [passage.text or "" for passage, others in zip(passages, elsewhere, strict=True) if not others.count]
-    nearest = dict(zip(texts, nearest_passages(texts, documents), strict=True))
+    similar = dict(zip(texts, nearest_passages(texts, documents), strict=True))
     for number, passage, others in zip(lost, passages, elsewhere, strict=True):
         if others.count:
             detail = f"not {_named(passage)}, but {others}"
             yield number, labels[number].finding("nowhere", detail, others.places)
         else:
             detail = f"not {_named(passage)}, nor elsewhere" if passage.doc_id else "in no document"
-            yield number, labels[number].finding("nowhere", detail, (), nearest[passage.text or ""])
+            found = similar[passage.text or ""]
+            place = None if found is None else Place(found.doc_id, found.start, found.end)
+            nearest = None if found is None or place is None else Nearest(place, found.text, found.likeness)
+            yield number, labels[number].finding("nowhere", detail, (), nearest)
 
 
 def _named(passage: Passage) -> str:

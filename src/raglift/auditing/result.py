@@ -9,8 +9,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
 from raglift.base.validation import quoted
-from raglift.matching.nearest import Nearest as Nearest  # noqa: PLC0414, TC001 — a public name of this package
-from raglift.matching.nearest import Place as Place  # noqa: PLC0414, TC001 — likewise
 from raglift.records.labels import PEOPLE, LabelSources
 from raglift.rendering.document import Cell, Document, Section, Table, row_of, table_of
 from raglift.report.format import labels_line
@@ -57,6 +55,30 @@ KINDS: dict[Kind, tuple[Literal["broken", "warning"], str]] = {
 PLACEMENTS = ("inside", "straddling", "in pieces", "missing")
 """How a passage lies in the chunks: inside one of them; across the ends of several; longer than chunks, so that some
 lie inside it; in none."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A location in a document."""
+
+    doc_id: str
+    """The document."""
+    start: int
+    """First character in its text."""
+    end: int
+    """One past the last."""
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """What in the documents is most like a text that occurs nowhere."""
+
+    place: Place
+    """Where it is."""
+    text: str
+    """The text found there."""
+    likeness: float
+    """From 0 to 1: rapidfuzz's partial ratio of the normalized texts."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import heapq
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -24,28 +23,19 @@ if TYPE_CHECKING:
     from raglift.base.normalization import NormalizedText
 
 
-@dataclass(frozen=True)
-class Place:
-    """A location in a document."""
-
-    doc_id: str
-    """The document."""
-    start: int
-    """First character in its text."""
-    end: int
-    """One past the last."""
-
-
-@dataclass(frozen=True)
-class Nearest:
+class SimilarPassage(NamedTuple):
     """What in the documents is most like a text that occurs nowhere."""
 
-    place: Place
-    """Where it is."""
+    doc_id: str
+    """Where it is: the document, …"""
+    start: int
+    """… its first character in the document's text, …"""
+    end: int
+    """… and one past the last."""
     text: str
     """The text found there."""
     likeness: float
-    """From 0 to 1: rapidfuzz's partial ratio of the normalized texts."""
+    """From 0 to 1: rapidfuzz's partial ratio of the normalized texts; 0 where only words are shared."""
 
 
 # The part of the documents most similar to a text that does not occur in them. Short parts of the text (seeds) are
@@ -69,7 +59,7 @@ class _Candidate(NamedTuple):
     """Where the text would begin in the normalized document."""
 
 
-def nearest_passages(texts: Sequence[str], documents: Sequence[Document]) -> list[Nearest | None]:
+def nearest_passages(texts: Sequence[str], documents: Sequence[Document]) -> list[SimilarPassage | None]:
     """Return, for each text, the passage of the documents that is most like it; None if nothing is.
 
     Args:
@@ -120,9 +110,9 @@ def _candidates(found: Occurrences, origin: NDArray[np.int64], document: int) ->
 
 def _compare(
     wanted: list[str], candidates: list[list[_Candidate]], documents: Sequence[Document]
-) -> list[Nearest | None]:
+) -> list[SimilarPassage | None]:
     """Compare the texts with the text at their candidates, one document after the other."""
-    best: list[Nearest | None] = [None] * len(wanted)
+    best: list[SimilarPassage | None] = [None] * len(wanted)
     flat = sorted((each.document, number, each.offset) for number, of in enumerate(candidates) for each in of)
     current, source = -1, normalize_with_offsets("")
     for number, text, offset in flat:
@@ -135,7 +125,7 @@ def _compare(
     return best
 
 
-def _nearest_at(text: str, document: Document, source: NormalizedText, offset: int) -> Nearest | None:
+def _nearest_at(text: str, document: Document, source: NormalizedText, offset: int) -> SimilarPassage | None:
     from rapidfuzz.fuzz import partial_ratio_alignment
 
     first = max(offset - _BUCKET, 0)
@@ -145,7 +135,7 @@ def _nearest_at(text: str, document: Document, source: NormalizedText, offset: i
         return None
     start, end = _whole_words(source.text, first + found.dest_start, first + found.dest_end)
     start, end = source.source_span(start, end)
-    return Nearest(Place(document.id, start, end), document.text[start:end], found.score / 100)
+    return SimilarPassage(document.id, start, end, document.text[start:end], found.score / 100)
 
 
 def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
@@ -181,19 +171,19 @@ def lost_labels_note(text: str, query_id: str, documents: Sequence[Document]) ->
         query_id: whose label it is.
         documents: the source texts; their first five million characters are searched.
     """
-    nearest, is_edited = _passage_like(text, list(_first(documents, _MOST_SEARCHED)))
+    searched = list(_first(documents, _MOST_SEARCHED))
+    found = nearest_passages([text], searched)[0] or _sentence_sharing_words(text, searched)
     why = (
         "are the labels from another version of the documents?"
-        if is_edited
+        if found is not None and found.likeness >= _EDITED
         else "are these answers rather than passages? A label is a passage of a document, word for word"
     )
     first = f"the first, “{excerpt(text, _SHOWN)}” of query {query_id}"
-    if nearest is None:
+    if found is None:
         return f"no label text occurs in any document: {why}; no passage is like {first}"
-    place, passage = nearest
     return (
         f"no label text occurs in any document: {why}; the passage nearest to {first}, is "
-        f"“{excerpt(passage, _SHOWN)}” ({place.doc_id}, characters {place.start}–{place.end})"
+        f"“{excerpt(found.text, _SHOWN)}” ({found.doc_id}, characters {found.start}–{found.end})"
     )
 
 
@@ -206,24 +196,16 @@ def _first(documents: Iterable[Document], most: int) -> Iterable[Document]:
         most -= len(document.text)
 
 
-def _passage_like(text: str, documents: Sequence[Document]) -> tuple[tuple[Place, str] | None, bool]:
-    """Return the passage that is most like a text, and whether the two are nearly the same.
-
-    Where no passage is like it, that is the sentence that shares the rarest words with it.
-    """
-    (nearest,) = nearest_passages([text], documents)
-    if nearest is not None:
-        return (nearest.place, nearest.text), nearest.likeness >= _EDITED
+def _sentence_sharing_words(text: str, documents: Sequence[Document]) -> SimilarPassage | None:
+    """Return the sentence that shares the rarest words with a text, the shortest of equals; None if none shares any."""
     wanted = set(_WORD.findall(normalize(text)))
-    sentences: list[tuple[Place, str, set[str]]] = []
+    sentences: list[tuple[SimilarPassage, set[str]]] = []
     for document in documents:
         for match in _SENTENCE.finditer(document.text):
             shared = wanted.intersection(_WORD.findall(normalize(match[0])))
             if shared:
-                sentences.append((Place(document.id, *match.span()), match[0], shared))
-    if not sentences:
-        return None, False
-    having = Counter(word for _, _, shared in sentences for word in shared)
+                sentences.append((SimilarPassage(document.id, *match.span(), match[0], 0.0), shared))
+    having = Counter(word for _, shared in sentences for word in shared)
     weights = {word: math.log(1 + len(sentences) / count) for word, count in having.items()}
-    place, sentence, _ = max(sentences, key=lambda row: (sum(weights[word] for word in row[2]), -len(row[1])))
-    return (place, sentence), False
+    best = max(sentences, key=lambda row: (sum(weights[word] for word in row[1]), -len(row[0].text)), default=None)
+    return None if best is None else best[0]
