@@ -82,7 +82,11 @@ def test_what_is_not_read_of_a_folder_is_counted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("include", "doc_ids"),
-    [("*.qmd", ["a.md", "b.qmd", "c/d.QMD"]), (["c/*.qmd", "Make*"], ["Makefile", "a.md", "c/d.QMD"])],
+    [
+        ("*.qmd", ["a.md", "b.qmd", "c/d.QMD"]),
+        ("**/*.qmd", ["a.md", "b.qmd", "c/d.QMD"]),
+        (["c/*.qmd", "Make*"], ["Makefile", "a.md", "c/d.QMD"]),
+    ],
 )
 @pytest.mark.filterwarnings("ignore::raglift.errors.DocumentWarning")
 def test_patterns_include_more_of_a_folder(tmp_path: Path, include: str | list[str], doc_ids: list[str]) -> None:
@@ -92,6 +96,8 @@ def test_patterns_include_more_of_a_folder(tmp_path: Path, include: str | list[s
     assert [document.id for document in read_documents(tmp_path, include=include)] == doc_ids
     with pytest.raises(DatasetError, match=r'include: "\*.rst" matches none of 5 files'):
         read_documents(tmp_path, include=["*.qmd", "*.rst"])
+    with pytest.raises(DatasetError, match=r'include: "\." matches none'):
+        read_documents(tmp_path, include=[".", ""])
 
 
 @pytest.mark.parametrize("documents", [None, {"a": "text"}, __file__])

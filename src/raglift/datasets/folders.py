@@ -142,7 +142,8 @@ def _matching(files: Mapping[str, Path], include: Sequence[str], location: Locat
     """Return the paths that match a pattern; a fault for a pattern that matches none."""
     matching: set[str] = set()
     for pattern in include:
-        found = {path for path in files if pattern and PurePosixPath(path.lower()).match(pattern.lower())}
+        end = PurePosixPath(pattern.lower().removeprefix("**/"))  # a pattern fits the end of a path, at any depth
+        found = {path for path in files if end.parts and PurePosixPath(path.lower()).match(str(end))}
         if not found:
             expected = f"a pattern that fits some, as {quoted('*.qmd')}"
             location.fault(f"include: {quoted(pattern)} matches none of {counted(len(files), 'file')}", expected)
