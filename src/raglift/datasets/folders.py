@@ -229,7 +229,7 @@ def _is_text(path: Path) -> bool:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except (OSError, UnicodeDecodeError):
         return False
-    return b"\0" not in head
+    return bool(head) and b"\0" not in head
 
 
 def _kind(path: str) -> str:
