@@ -27,9 +27,11 @@ ORDER = order_on(PAGE.read_text(encoding="utf-8"))
 
 FRAMEWORKS = {"faiss", "langchain", "langchain_core", "langchain_classic", "langchain_community", "llama_index"} | {
     "bm25s",
+    "docx",
     "haystack",
     "langchain_openai",
     "mlflow",
+    "pypdf",
     "langchain_text_splitters",
     "sentence_transformers",
     "torch",

@@ -23,7 +23,8 @@
         ├── QueryTimeout        a query took longer than its timeout
         └── ServiceFailed       an HTTP service gave no usable answer to a query
 
-A message says where, what was found, what was expected, and what to do.
+A message says where, what was found, what was expected, and what to do. `DocumentWarning` is no exception but a
+warning: documents were read, and something beside them was not.
 """
 
 from __future__ import annotations
@@ -82,6 +83,10 @@ def _listed(title: str, faults: list[Fault], outcome: str, shown: int) -> str:
     if len(faults) > shown:
         lines.append(f"  … and {len(faults) - shown} more (all of them are in the error's .faults)")
     return "\n".join(lines)
+
+
+class DocumentWarning(UserWarning):
+    """Some of what documents were to be read from was not read: files of a folder, or pages without text."""
 
 
 class CorpusError(RagliftError):

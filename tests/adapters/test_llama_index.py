@@ -103,6 +103,11 @@ def test_a_chunk_gives_a_copy_of_its_own_node(nodes, texts):
     assert nodes[1].excluded_embed_metadata_keys == ["page", "file_name"]
 
 
+def test_a_node_that_has_a_start_and_no_end_keeps_it():
+    chunk = chunk_of(TextNode(text="the text", start_char_idx=2))
+    assert (chunk.start, chunk.end) == (2, None)
+
+
 def test_a_foreign_chunk_shows_a_model_its_text_only():
     chunk = Chunk("the text", id="c", doc_id="d", start=2, end=10, metadata={"source": "/home/me/x.pdf"})
     node = node_of(chunk)

@@ -152,3 +152,24 @@ def test_relabel_reads_json_lines_and_needs_documents(run: Run, tmp_path: Path) 
     assert code == 2
     assert "JSON Lines" in err
     assert not (tmp_path / "new.jsonl").exists()
+
+
+def test_what_is_not_read_of_a_folder_is_said_once_and_can_be_included(run: Run, tmp_path: Path) -> None:
+    lights = dataset(tmp_path / "lights", "in fog the horn is blown")
+    (lights / "documents" / "fog.qmd").write_text("In fog the horn is blown.")
+    code, out, err = run("audit", lights, "--json", "--chunker", "recursive:50/0")
+    assert (code, json.loads(out)["broken"]) == (0, 1)
+    assert err == (
+        f"raglift: warning: {lights / 'documents'}: 1 of 2 files not read: 1 *.qmd (as fog.qmd); "
+        "to read *.qmd as text too: include='*.qmd', or --include '*.qmd'\n"
+    )
+    code, out, err = run("audit", lights, "--json", "--chunker", "recursive:50/0", "--include", "*.qmd")
+    assert (code, json.loads(out)["broken"], err) == (0, 0, "")
+
+
+@pytest.mark.parametrize("command", ["evaluate", "audit", "convert", "relabel", "generate", "chat"])
+def test_every_command_that_reads_documents_includes_more(run: Run, tmp_path: Path, command: str) -> None:
+    lights = dataset(tmp_path / "lights", "it blew")
+    more = {"convert": [tmp_path / "new"], "relabel": [tmp_path / "new"], "generate": ["--estimate"]}.get(command, [])
+    code, _, err = run(command, lights, *more, "--include", "*.rst")
+    assert (code, 'include: "*.rst" matches none of 1 file' in err) == (2, True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from raglift.datasets.documents import read_documents
-from raglift.errors import DatasetError
+from raglift.errors import ConfigurationError, DatasetError, DocumentWarning
 from raglift.records.documents import Document
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def test_a_file_is_one_document(tmp_path: Path) -> None:
     assert read_documents(str(path)) == read_documents(path)
 
 
+@pytest.mark.filterwarnings("ignore::raglift.errors.DocumentWarning")
 def test_a_folder_is_its_texts(tmp_path: Path) -> None:
     folder = tmp_path / "documents"
     for name in ["b.md", "a/c.txt", "a/B.TXT", "data.csv", ".hidden.md", ".git/x.md", "a/.x/y.txt"]:
@@ -64,6 +65,48 @@ def test_a_folder_is_its_texts(tmp_path: Path) -> None:
     assert read_documents(folder)[2].text == "b.md"
 
 
+def test_what_is_not_read_of_a_folder_is_counted(tmp_path: Path) -> None:
+    for name in ["a.md", "b.qmd", "c/d.QMD", "e.png", "Makefile", ".git/config"]:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"\x89PNG\0" if name == "e.png" else b"words")
+    (tmp_path / "out.md").symlink_to("/etc/hostname")
+    with pytest.warns(DocumentWarning) as caught:
+        read_documents(tmp_path)
+    (warning,) = caught
+    assert str(warning.message) == (
+        f"{tmp_path}: 4 of 5 files not read: 2 *.qmd, 1 without an ending, 1 *.png (as Makefile); "
+        "to read *.qmd as text too: include='*.qmd', or --include '*.qmd'; 1 link out of the folder not followed"
+    )
+    assert warning.filename == __file__
+
+
+@pytest.mark.parametrize(
+    ("include", "doc_ids"),
+    [
+        ("*.qmd", ["a.md", "b.qmd", "c/d.QMD"]),
+        ("**/*.qmd", ["a.md", "b.qmd", "c/d.QMD"]),
+        (["c/*.qmd", "Make*"], ["Makefile", "a.md", "c/d.QMD"]),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::raglift.errors.DocumentWarning")
+def test_patterns_include_more_of_a_folder(tmp_path: Path, include: str | list[str], doc_ids: list[str]) -> None:
+    for name in ["a.md", "b.qmd", "c/d.QMD", "Makefile", "e.html"]:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+    assert [document.id for document in read_documents(tmp_path, include=include)] == doc_ids
+    with pytest.raises(DatasetError, match=r'include: "\*.rst" matches none of 5 files'):
+        read_documents(tmp_path, include=["*.qmd", "*.rst"])
+    with pytest.raises(DatasetError, match=r'include: "\." matches none'):
+        read_documents(tmp_path, include=[".", ""])
+
+
+@pytest.mark.parametrize("documents", [None, {"a": "text"}, __file__])
+def test_patterns_need_a_folder(documents: object) -> None:
+    with pytest.raises(ConfigurationError, match=r"include: found .*expected it with a folder of files"):
+        read_documents(documents, include="*.qmd")  # type: ignore[arg-type]
+
+
+@pytest.mark.filterwarnings("ignore::raglift.errors.DocumentWarning")
 def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
     folder, outside = tmp_path / "documents", tmp_path / "outside"
     folder.mkdir()

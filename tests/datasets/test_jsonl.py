@@ -396,3 +396,59 @@ def test_whatever_a_file_holds_it_loads_or_every_fault_is_printable(
     assert all("\n" not in str(fault) and str(fault).encode() for fault in faults)
     assert all(query.id and query.text.strip() for query in queries)
     assert all(fact.passages for query in queries for fact in query.facts)
+
+
+PAGED = (
+    Document("manual.pdf", "Cover\n\f\n\f  High water is at noon. \n\fLow water is at six."),
+    Document("blank.pdf", " "),
+)
+
+
+def test_a_document_alone_and_a_page_of_it_are_labels(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        line(relevant=[{"doc": "manual.pdf"}, {"doc": "manual.pdf", "page": 3, "grade": 2}, {"doc": "blank.pdf"}]),
+    )
+    (query,) = read_queries(path, PAGED)
+    whole, page, blank = (fact.passages[0] for fact in query.facts)
+    text = PAGED[0].text
+    assert whole == Passage(text, "manual.pdf", 0, len(text))
+    assert page == Passage("High water is at noon.", "manual.pdf", 11, 33, grade=2)
+    assert blank == Passage(chunk_id="blank.pdf")  # as in qrels: a document without words is known by its id alone
+
+
+@pytest.mark.parametrize(
+    ("passage", "where", "found", "expected"),
+    [
+        (
+            {"doc": "manual.pdf", "page": 5},
+            ".page",
+            "5",
+            "a page from 1 to 4: manual.pdf has 4 pages, which form feeds",
+        ),
+        ({"doc": "manual.pdf", "page": 0}, ".page", "0", "a page from 1 to 4"),
+        (
+            {"doc": "manual.pdf", "page": 2},
+            ".page",
+            "page 2 of manual.pdf, which has no text (was it scanned?)",
+            "a page",
+        ),
+        ({"doc": "manual.pdf", "page": "iv"}, ".page", '"iv"', "an integer: which page of the file, the first is 1"),
+        ({"doc": "manual.pdf", "page": True}, ".page", "true", "an integer: which page of the file, the first is 1"),
+        ({"doc": "manuel.pdf", "page": 1}, ".doc", 'an unknown document id "manuel.pdf"', '"manual.pdf"'),
+        ({"doc": "manuel.pdf"}, ".doc", 'an unknown document id "manuel.pdf"', '"manual.pdf"'),
+        ({"text": "noon", "page": 3}, "", 'an object with "text", "page"', "the fields text, or text and doc"),
+    ],
+)
+def test_pages_and_documents_that_are_not_there(
+    tmp_path: Path, passage: object, where: str, found: str, expected: str
+) -> None:
+    (fault,) = faults_of(write(tmp_path, relevant(passage)), PAGED)
+    assert (fault.where, fault.found) == (f"queries.jsonl:1: relevant[0]{where}", found)
+    assert expected in fault.expected
+
+
+def test_pages_and_documents_need_the_documents(tmp_path: Path) -> None:
+    path = write(tmp_path, line(relevant=[{"doc": "manual.pdf"}, {"doc": "manual.pdf", "page": 3}]))
+    (fault,) = faults_of(path, ())
+    assert fault.found.startswith("no documents for 2 labels that point into one")

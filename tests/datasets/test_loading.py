@@ -7,7 +7,7 @@ import pytest
 
 from raglift.datasets.corpora.catalogue import find_corpus
 from raglift.datasets.loading import load_dataset, load_documents
-from raglift.errors import CorpusError, CorpusMissing, DatasetError
+from raglift.errors import ConfigurationError, CorpusError, CorpusMissing, DatasetError, DocumentWarning
 from raglift.records.documents import Document
 from raglift.records.labels import Passage
 
@@ -148,3 +148,16 @@ def test_nothing_there(no_texts: None, tmp_path: Path) -> None:
     (tmp_path / "queries.docx").touch()
     with pytest.raises(DatasetError, match=r"found a file of type \.docx; expected a \.jsonl .* one of 'beir'"):
         load_dataset(tmp_path / "queries.docx")
+
+
+def test_more_of_a_datasets_folder_is_included(folder: Path, tmp_path: Path) -> None:
+    (folder / "documents" / "b.qmd").write_text("three")
+    with pytest.warns(DocumentWarning, match=r"1 of 2 files not read: 1 \*\.qmd"):
+        assert len(load_dataset(folder).documents) == 1
+    for documents in (None, folder / "documents"):
+        loaded = load_dataset(folder, documents=documents, include="*.qmd")
+        assert [document.id for document in loaded.documents] == ["a.md", "b.qmd"]
+    assert load_documents(folder, include="*.qmd") == loaded.documents
+    (tmp_path / "alone.jsonl").write_text(LINE)
+    with pytest.raises(ConfigurationError, match="include: found it with"):
+        load_dataset(tmp_path / "alone.jsonl", include="*.qmd")

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import shutil
+import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import docx
+from fpdf import FPDF
+
 import raglift as rl
 from raglift.datasets.documents import read_documents
-from raglift.errors import ConfigurationError, CorpusError, DatasetError
+from raglift.errors import ConfigurationError, CorpusError, DatasetError, DocumentWarning
 from raglift.records.documents import Document
 
 from .reader import Reader
@@ -100,6 +104,23 @@ def _documents(folder: Path) -> None:
     (folder / "texts" / "below" / "third.txt").write_text("A third one.", encoding="utf-8")
 
 
+def _pdf(folder: Path) -> None:
+    file = FPDF()
+    file.set_font("Helvetica", size=12)
+    for text in (_CAT, _DOG):
+        file.add_page()
+        file.multi_cell(0, 8, text)
+    (folder / "pages.pdf").write_bytes(bytes(file.output()))
+
+
+def _docx(folder: Path) -> None:
+    file = docx.Document()
+    file.add_paragraph(_CAT)
+    file.add_page_break()
+    file.add_table(1, 2).cell(0, 1).text = _DOG
+    file.save(folder / "pages.docx")
+
+
 def _document_lines(folder: Path) -> None:
     entries: list[dict[str, Any]] = [
         {"_id": "cat", "title": "Cats", "text": _CAT, "metadata": {"year": 2001, "tags": ["a", None]}},
@@ -121,7 +142,9 @@ def _loaded(name: str = "", **options: Any) -> Callable[[Path], object]:
 
 
 def _read_documents(folder: Path, name: str) -> tuple[Document, ...]:
-    return read_documents(folder / name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DocumentWarning)  # a damaged PDF that could be read in part is named in one
+        return read_documents(folder / name)
 
 
 _COLUMNS = {
@@ -169,6 +192,20 @@ READERS: tuple[Reader, ...] = (
         partial(_read_documents, name="texts"),
         check=valid_documents,
         codecs={"*.txt": "bytes"},
+    ),
+    Reader(
+        "documents, pdf",
+        _pdf,
+        partial(_read_documents, name="pages.pdf"),
+        check=valid_documents,
+        codecs={"*.pdf": "bytes"},
+    ),
+    Reader(
+        "documents, docx",
+        _docx,
+        partial(_read_documents, name="pages.docx"),
+        check=valid_documents,
+        codecs={"*.docx": "bytes"},
     ),
     Reader(
         "documents, jsonl",

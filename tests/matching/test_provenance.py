@@ -90,13 +90,33 @@ class TestOffsets:
 
     @pytest.mark.parametrize(
         ("start", "end"),
-        [(9, 19), (11, 20), (-46, -36), (10, None), (None, 20), (10, 19), (10, 21), (900, 910)],
+        [(9, 19), (11, 20), (-46, -36), (9, None), (None, 20), (10, 19), (10, 21), (900, 910)],
     )
     def test_false_ones_are_dropped(self, start: int | None, end: int | None) -> None:
         provenance = Provenance(dataset("wp"))
         (found,) = checked(provenance, Chunk(TEXT[10:20], doc_id="wp", start=start, end=end))
         assert (found.doc_id, found.start, found.end) == ("wp", None, None)
         assert provenance.false_offsets == 1
+
+    @pytest.mark.parametrize("doc_ids", [("wp",), ()])
+    def test_a_start_without_an_end_is_enough(self, doc_ids: tuple[str, ...]) -> None:
+        provenance = Provenance(dataset(*doc_ids))
+        (found,) = checked(provenance, Chunk(TEXT[10:20], doc_id="wp", start=10))
+        assert (found.start, found.end) == (10, 20)
+        assert provenance.false_offsets == 0
+
+    def test_that_count_from_the_beginning_of_a_page_are_moved_to_the_document(self) -> None:
+        paged = dataset("wp", text="A first page.\n\f\n  A second page.\f")
+        provenance = Provenance(paged)
+        (found,) = checked(provenance, Chunk("second page", doc_id="wp", start=2, end=13))
+        assert paged.documents[0].text[found.start : found.end] == "second page"
+        assert provenance.false_offsets == 0
+
+    @pytest.mark.parametrize("text", ["Page one. HEADER\fHEADER a\fHEADER b", "one\fHEAD\fER", "one HEADER"])
+    def test_that_fit_several_pages_or_none_are_false(self, text: str) -> None:
+        provenance = Provenance(dataset("wp", text=text))
+        (found,) = checked(provenance, Chunk("HEADER", doc_id="wp", start=0))
+        assert (found.start, found.end, provenance.false_offsets) == (None, None, 1)
 
     def test_an_end_beyond_the_document_is_false(self) -> None:
         provenance = Provenance(dataset("wp"))

@@ -109,7 +109,8 @@ def retriever_stage(function: Callable[..., Any], *, doc_key: str | None = None)
 
     The function may take the depth as a second argument named `k`, `top_k`, `n` or `limit`; otherwise it returns as
     many results as it likes. A result is a text, a LangChain document, a LlamaIndex node, a raglift Chunk, a mapping
-    with `text` (and `id`, `doc_id`, `start`, `end`, `score`, `metadata`), or a pair of one of these and a score.
+    with `text` (and `id`, `doc_id`, `start` or `start_index`, `end`, `score`, `metadata`), or a pair of one of these
+    and a score.
     """
     depth_name = _depth_name(function)
     kind = _AsyncFunctionRetriever if _is_async(function) else _FunctionRetriever
@@ -151,14 +152,16 @@ def _chunk_of_mapping(result: Mapping[str, Any], doc_key: str | None) -> Chunk:
         text=result["text"],
         id=str(result["id"]) if result.get("id") is not None else "",
         doc_id=None if doc_id is None else str(doc_id),
-        start=_offset(result.get("start")),
-        end=_offset(result.get("end")),
+        start=_first_offset(result.get("start"), result.get("start_index"), metadata.get("start_index")),
+        end=_first_offset(result.get("end")),
         metadata=metadata,
     )
 
 
-def _offset(value: Any) -> int | None:
-    return int(value) if isinstance(value, Integral) and not isinstance(value, bool) else None
+def _first_offset(*values: Any) -> int | None:
+    """Return the first value that is an offset; LangChain's splitters write -1 where they do not know one."""
+    offsets = (int(value) for value in values if isinstance(value, Integral) and not isinstance(value, bool))
+    return next((offset for offset in offsets if offset >= 0), None)
 
 
 def _score(value: Any) -> float | None:

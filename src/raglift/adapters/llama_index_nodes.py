@@ -32,13 +32,12 @@ def chunk_of(item: Any, doc_key: str | None = None) -> Chunk:
     """
     node = getattr(item, "node", item)
     start, end = getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None)
-    known = isinstance(start, int) and isinstance(end, int)
     return Chunk(
         text=_text_of(node),
         id=node.node_id,
         doc_id=_document_of(node, doc_key),
-        start=start if known else None,
-        end=end if known else None,
+        start=start if isinstance(start, int) else None,
+        end=end if isinstance(start, int) and isinstance(end, int) else None,
         metadata=dict(node.metadata),
         origin=node,
     )

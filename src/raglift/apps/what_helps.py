@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from raglift.adapters.embeddings import StaticEmbedder
+from raglift.components.static_model import StaticEmbedder
 from raglift.apps.assistant.conversation import say
 from raglift.base.display import counted
 from raglift.base.progress import track

@@ -16,6 +16,7 @@ from raglift.components.models import EMBEDDED_MODEL
 from raglift.errors import ConfigurationError, MissingDependency, ModelError
 from raglift.matching.chunk_index import Places, find_places, touching_chunks
 from raglift.matching.matches import Direction
+from raglift.matching.nearest import lost_labels_note
 from raglift.matching.overlap import cover_passage, match_passage
 from raglift.matching.provenance import Provenance
 from raglift.matching.rule import MatchRule, Text
@@ -222,6 +223,9 @@ def audit(
     for name, of_chunker in [(str(chunker), chunker) for chunker in ways] + [(_GIVEN, None)] * (given is not None):
         cut = given or () if of_chunker is None else of_chunker.split(dataset.documents)
         chunkings.append(_audit_chunking(name, cut, dataset, located, rule, depths, embedding, notes))
+    nowhere = [finding for finding in findings if finding.kind == "nowhere" and not finding.places]
+    if nowhere and len(nowhere) == sum(passage.text is not None for passage in passages):
+        notes.append(lost_labels_note(nowhere[0].text, nowhere[0].query_id, dataset.documents))
     labelled = [query for query in dataset.queries if query.is_labelled]
     return Audit(
         dataset=dataset.name,

@@ -2,148 +2,33 @@
 
 from __future__ import annotations
 
-import heapq
 import json
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from raglift.auditing.result import Finding, Nearest, Place
-from raglift.base.normalization import normalize, normalize_with_offsets
-from raglift.base.prefixes import Occurrences, Patterns
+from raglift.base.normalization import normalize
 from raglift.base.progress import track
 from raglift.base.validation import quoted
 from raglift.components.models import embedded_model_path
 from raglift.errors import MissingDependency
 from raglift.matching.chunk_index import find_places
+from raglift.matching.nearest import nearest_passages
 from raglift.matching.overlap import SHORTEST_OVERLAP, longest_overlap
 from raglift.records.labels import Passage
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from raglift.auditing.result import Kind
-    from raglift.base.normalization import NormalizedText
     from raglift.matching.chunk_index import Places
     from raglift.records.anchors import Resolution
     from raglift.records.dataset import Dataset
     from raglift.records.documents import Chunk, Document
-
-
-# The part of the documents most similar to a text that does not occur in them. Short parts of the text (seeds) are
-# searched in all documents at once; where several occur at the same distances as in the text, that passage is compared
-# with it. So the cost is linear in the documents, and only a few passages per text are compared character by character.
-
-
-_SEED = 12  # characters: a word or two
-_MOST_SEEDS = 64  # a text
-_BUCKET = 64  # characters by which what stands between two seeds may have grown or shrunk
-_CANDIDATES = 3
-_LONGEST = 2000  # characters of a text that are compared
-_LEAST_LIKENESS = 60.0
-_WORD_END = 30  # no further than this to the end of a word
-
-
-class _Candidate(NamedTuple):
-    weight: float
-    document: int
-    offset: int
-    """Where the text would begin in the normalized document."""
-
-
-def nearest_passages(texts: Sequence[str], documents: Sequence[Document]) -> list[Nearest | None]:
-    """Return, for each text, the passage of the documents that is most like it; None if nothing is.
-
-    Args:
-        texts: what occurs nowhere.
-        documents: the source texts.
-    """
-    wanted = [normalize(text)[:_LONGEST] for text in texts]
-    seeds = [(number, at) for number, text in enumerate(wanted) for at in _seeds(text)]
-    best: list[list[_Candidate]] = [[] for _ in texts]
-    search = Patterns([wanted[number][at : at + _SEED] for number, at in seeds]) if seeds else None
-    if search is None:
-        return [None] * len(texts)
-    origin = np.array(seeds, dtype=np.int64)
-    for number, found in enumerate(search.find(normalize(document.text) for document in documents)):
-        for text, candidate in _candidates(found, origin, number):
-            heapq.heappush(best[text], candidate)
-            if len(best[text]) > _CANDIDATES:
-                heapq.heappop(best[text])
-    return _compare(wanted, best, documents)
-
-
-def _seeds(text: str) -> list[int]:
-    """Return where pieces of a text begin: at the words, evenly spread."""
-    starts = [at for at in range(len(text) - _SEED + 1) if at == 0 or text[at - 1] == " "]
-    starts = starts or list(range(0, len(text) - _SEED + 1, _SEED // 2))
-    step = -(-len(starts) // _MOST_SEEDS)
-    return starts[:: max(step, 1)]
-
-
-def _candidates(found: Occurrences, origin: NDArray[np.int64], document: int) -> list[tuple[int, _Candidate]]:
-    """Return the best location of each text in one document: where most seeds agree, rare seeds first."""
-    if not len(found.pattern):
-        return []
-    text, offset = origin[found.pattern, 0], found.position - origin[found.pattern, 1]
-    weight = 1.0 / np.bincount(found.pattern)[found.pattern]
-    # Each counts in two buckets that overlap, so that no two neighbours are parted
-    bucket = np.concatenate([offset // _BUCKET, offset // _BUCKET + 1])
-    rows = np.stack([np.tile(text, 2), bucket])
-    distinct, row = np.unique(rows, axis=1, return_inverse=True)
-    total = np.bincount(row.reshape(-1), weights=np.tile(weight, 2))
-    order = np.lexsort((-total, distinct[0]))
-    first = order[np.unique(distinct[0][order], return_index=True)[1]]
-    return [
-        (int(distinct[0, place]), _Candidate(float(total[place]), document, int(distinct[1, place] - 1) * _BUCKET))
-        for place in first.tolist()
-    ]
-
-
-def _compare(
-    wanted: list[str], candidates: list[list[_Candidate]], documents: Sequence[Document]
-) -> list[Nearest | None]:
-    """Compare the texts with the text at their candidates, one document after the other."""
-    best: list[Nearest | None] = [None] * len(wanted)
-    flat = sorted((each.document, number, each.offset) for number, of in enumerate(candidates) for each in of)
-    current, source = -1, normalize_with_offsets("")
-    for number, text, offset in flat:
-        if number != current:
-            current, source = number, normalize_with_offsets(documents[number].text)
-        nearest = _nearest_at(wanted[text], documents[number], source, offset)
-        known = best[text]
-        if nearest is not None and (known is None or nearest.likeness > known.likeness):
-            best[text] = nearest
-    return best
-
-
-def _nearest_at(text: str, document: Document, source: NormalizedText, offset: int) -> Nearest | None:
-    from rapidfuzz.fuzz import partial_ratio_alignment
-
-    first = max(offset - _BUCKET, 0)
-    window = source.text[first : offset + len(text) + 3 * _BUCKET]
-    found = partial_ratio_alignment(text, window, score_cutoff=_LEAST_LIKENESS)
-    if found is None or found.dest_start == found.dest_end:
-        return None
-    start, end = _whole_words(source.text, first + found.dest_start, first + found.dest_end)
-    start, end = source.source_span(start, end)
-    return Nearest(Place(document.id, start, end), document.text[start:end], found.score / 100)
-
-
-def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
-    """Widen a span to whole words."""
-    while end - start > 1 and text[start] == " ":
-        start += 1
-    while end - start > 1 and text[end - 1] == " ":
-        end -= 1
-    before = text.rfind(" ", max(start - _WORD_END, 0), start) + 1
-    after = text.find(" ", end, end + _WORD_END)
-    return (before or start), (after if after >= 0 else end)
 
 
 # Properties of labels that need no chunks: where their texts occur, their lengths, and duplicates.
@@ -301,14 +186,17 @@ def _about_places(
     anywhere = [Passage(passage.text) for passage in passages]
     elsewhere = find_whereabouts(anywhere, documents, unicode_folding=unicode_folding)
     texts = [passage.text or "" for passage, others in zip(passages, elsewhere, strict=True) if not others.count]
-    nearest = dict(zip(texts, nearest_passages(texts, documents), strict=True))
+    similar = dict(zip(texts, nearest_passages(texts, documents), strict=True))
     for number, passage, others in zip(lost, passages, elsewhere, strict=True):
         if others.count:
             detail = f"not {_named(passage)}, but {others}"
             yield number, labels[number].finding("nowhere", detail, others.places)
         else:
             detail = f"not {_named(passage)}, nor elsewhere" if passage.doc_id else "in no document"
-            yield number, labels[number].finding("nowhere", detail, (), nearest[passage.text or ""])
+            found = similar[passage.text or ""]
+            place = None if found is None else Place(found.doc_id, found.start, found.end)
+            nearest = None if found is None or place is None else Nearest(place, found.text, found.likeness)
+            yield number, labels[number].finding("nowhere", detail, (), nearest)
 
 
 def _named(passage: Passage) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import io
 import sys
-from typing import TYPE_CHECKING
+import warnings
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from raglift.cli.exits import INTERRUPTED, drop_output
 
@@ -22,8 +24,10 @@ def main() -> None:
     """Run the command line; a mistake of the user's ends with one clear message and exit code 2."""
     from raglift.base.display import printable
     from raglift.cli.app import app
-    from raglift.errors import RagliftError
+    from raglift.errors import DocumentWarning, RagliftError
 
+    warnings.simplefilter("always", DocumentWarning)
+    warnings.showwarning = partial(_show_warning, warnings.showwarning)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a Windows pipe cannot encode → or ─: print ? rather than stop
             stream.reconfigure(errors="replace")
@@ -48,6 +52,17 @@ def main() -> None:
         where = "what is printed" if error.filename is None else str(error.filename)
         drop_output()
         _stop(f"{where}: cannot be written or read: {error.strerror}; expected a place with room, and the right to it")
+
+
+def _show_warning(show: Callable[..., object], message: Warning | str, category: type[Warning], *where: Any) -> None:
+    """Show a warning about documents as one line, without the place in the code; any other as Python does."""
+    from raglift.base.display import printable
+    from raglift.errors import DocumentWarning
+
+    if issubclass(category, DocumentWarning) and sys.stderr is not None:
+        sys.stderr.write(f"raglift: warning: {printable(str(message))}\n")
+    else:
+        show(message, category, *where)
 
 
 def _run(app: Callable[..., object]) -> None:

@@ -31,6 +31,13 @@ Encoding = Annotated[
         help="Of the documents that are not in UTF-8 and have no byte-order mark, as cp1252; none is ever guessed."
     ),
 ]
+Include = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="What else to read of a folder of documents, as text, besides *.txt, *.md, *.pdf and *.docx: a pattern in "
+        "quotation marks, as '*.qmd'; repeatable."
+    ),
+]
 Mapping = Annotated[
     Path | None,
     typer.Option(

@@ -45,6 +45,7 @@ class Request:
 
     dataset: str
     documents: Path | None
+    include: tuple[str, ...]
     chunkers: Sequence[str]
     match: str
     unicode_folding: bool
@@ -62,7 +63,9 @@ def run(request: Request) -> None:
     rule = MatchRule(request.match, unicode_folding=request.unicode_folding)  # type: ignore[arg-type]
     ks = numbers_of_hits(request.ks)
     try:
-        dataset = load_dataset(request.dataset, documents=request.documents, encoding=request.encoding)
+        dataset = load_dataset(
+            request.dataset, documents=request.documents, encoding=request.encoding, include=request.include
+        )
     except DatasetError as error:
         raise typer.Exit(_show_faults(error, request)) from None
     except CorpusError as error:
@@ -170,7 +173,14 @@ def _write_json(value: dict[str, Any]) -> None:
 
 
 def run_relabel(
-    dataset: str, out: Path, *, documents: Path | None, encoding: str | None, to: str, overwrite: bool
+    dataset: str,
+    out: Path,
+    *,
+    documents: Path | None,
+    encoding: str | None,
+    include: tuple[str, ...],
+    to: str,
+    overwrite: bool,
 ) -> None:
     """Move literal texts to their locations, and write the new file.
 
@@ -180,7 +190,7 @@ def run_relabel(
     path = _queries_file(dataset)
     if is_there(out) and not overwrite:
         raise ConfigurationError(f"{out}: found a file that is already there; expected a new one, or --overwrite")
-    loaded = load_dataset(dataset, documents=documents, encoding=encoding)
+    loaded = load_dataset(dataset, documents=documents, encoding=encoding, include=include)
     relabelling = relabel(path, loaded.documents, cast("Form", to))
     relabelling.write(out)
     for line in _summary(relabelling, out):

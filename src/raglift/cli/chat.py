@@ -18,7 +18,7 @@ from raglift.base.retrying import RetryPolicy
 from raglift.cli.exits import Stopped
 from raglift.cli.json_output import labels_json, print_json
 from raglift.cli.model_options import model_of
-from raglift.errors import MissingDependency, MissingKey
+from raglift.errors import ConfigurationError, MissingDependency, MissingKey
 from raglift.records.dataset import Dataset
 from raglift.records.labels import LabelSources
 from raglift.running.systems import LocalSystem, build_retriever, load_system
@@ -47,6 +47,7 @@ class Request:
 
     corpus: str | None
     documents: Path | None
+    include: tuple[str, ...]
     system: str | None
     mapping: Path | None
     parts: LocalSystem
@@ -120,10 +121,21 @@ def _dataset(request: Request) -> Dataset:
     from raglift.datasets.loading import load_dataset, load_documents
 
     if request.corpus is not None or (request.documents is None and request.system is None):
-        return load_dataset(request.corpus or _DEFAULT_CORPUS, documents=request.documents, encoding=request.encoding)
+        return load_dataset(
+            request.corpus or _DEFAULT_CORPUS,
+            documents=request.documents,
+            encoding=request.encoding,
+            include=request.include,
+        )
     if request.documents is None:
+        if request.include:
+            raise ConfigurationError("--include: found it without --documents; expected a folder of documents")
         return Dataset((), name=str(request.system))
-    return Dataset((), load_documents(request.documents, encoding=request.encoding), request.documents.name)
+    return Dataset(
+        (),
+        load_documents(request.documents, encoding=request.encoding, include=request.include),
+        request.documents.name,
+    )
 
 
 def _open(assistant: Assistant, console: Console) -> None:

@@ -27,6 +27,7 @@ class Request:
     read_as: str | None
     write_as: str
     documents: Path | None
+    include: tuple[str, ...]
     options: FormatOptions
     drop: tuple[str, ...]
 
@@ -37,6 +38,7 @@ def run(request: Request) -> None:
     dataset = load_dataset(
         request.source,
         documents=request.documents,
+        include=request.include,
         format=cast("FormatName | None", request.read_as),
         **request.options,
     )

@@ -41,6 +41,7 @@ class Request:
     system: str | None
     mapping: Path | None
     documents: Path | None
+    include: tuple[str, ...]
     parts: LocalSystem
     reranker: str
     ks: tuple[int | Tokens, ...]
@@ -60,7 +61,9 @@ def run(request: Request) -> None:
     from raglift.datasets.loading import load_dataset
     from raglift.storage.saving import check_free
 
-    dataset = load_dataset(request.dataset, documents=request.documents, encoding=request.encoding)
+    dataset = load_dataset(
+        request.dataset, documents=request.documents, encoding=request.encoding, include=request.include
+    )
     if request.save is not None:
         check_free(request.save, overwrite=request.overwrite)
     request.tracking.check()

@@ -56,6 +56,7 @@ class Request:
     margin: float
     dataset: str | None
     documents: Path | None
+    include: tuple[str, ...]
     name: str | None
     seed: int
     confidence: float
@@ -219,10 +220,13 @@ def _dataset(request: Request) -> Dataset | None:
         DatasetError: it cannot be read.
     """
     if request.dataset is None:
-        if request.documents is not None:
-            raise ConfigurationError("--documents: found it without --dataset; expected the labels that need them")
+        given = "--documents" if request.documents is not None else "--include" if request.include else None
+        if given is not None:
+            raise ConfigurationError(f"{given}: found it without --dataset; expected the labels that need documents")
         return None
-    return load_dataset(request.dataset, documents=request.documents, encoding=request.encoding)
+    return load_dataset(
+        request.dataset, documents=request.documents, encoding=request.encoding, include=request.include
+    )
 
 
 def _in_options(message: str) -> str:

@@ -36,6 +36,7 @@ class Request:
     """The command line, parsed."""
 
     source: str
+    include: tuple[str, ...]
     n: int
     output: Path | None
     styles: str
@@ -55,7 +56,9 @@ def run(request: Request) -> None:
     output = None if request.estimate else _checked_output(request)
     _check_report(request)
     parse_styles(request.styles)  # what is wrong with them is better said before the documents are read
-    source = Dataset((), load_documents(request.source, encoding=request.encoding), _name(request.source))
+    source = Dataset(
+        (), load_documents(request.source, encoding=request.encoding, include=request.include), _name(request.source)
+    )
     settings: dict[str, Any] = {
         "model": request.model,
         "styles": request.styles,

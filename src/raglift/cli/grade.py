@@ -49,6 +49,7 @@ class Request:
     relevant_from: int
     fill: bool
     documents: Path | None
+    include: tuple[str, ...]
     model: LanguageModel
     limits: Limits
     estimate: bool
@@ -66,7 +67,7 @@ def run(request: Request) -> None:
     """
     _check_output(request)
     evaluations = load_runs(request.runs)
-    documents = load_documents(request.documents, encoding=request.encoding)
+    documents = load_documents(request.documents, encoding=request.encoding, include=request.include)
     pairs = placed(pool(evaluations, depth=request.depth), documents)
     rubric, scale = request.rubric, request.scale
     expected = estimate_grading(pairs, request.model, rubric=rubric, scale=scale, limits=request.limits)

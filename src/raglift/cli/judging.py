@@ -18,6 +18,7 @@ from raglift.cli.arguments import (
     DtypeOption,
     Embedding,
     Encoding,
+    Include,
     LanguageModelName,
     Mapping,
     MaxCost,
@@ -47,6 +48,7 @@ def grade(
     ] = False,
     documents: Documents = None,
     encoding: Encoding = None,
+    include: Include = None,
     estimate: Annotated[bool, typer.Option("--estimate", help="Say what it would cost, and ask nothing.")] = False,
     max_cost: MaxCost = None,
     price: Price = None,
@@ -71,6 +73,7 @@ def grade(
             fill=fill,
             documents=documents,
             encoding=encoding,
+            include=tuple(include or ()),
             model=asked,
             limits=limits,
             estimate=estimate,
@@ -126,6 +129,7 @@ def generate(
         str, typer.Argument(help="A corpus by name, a dataset's folder, or a file or folder of documents.")
     ],
     encoding: Encoding = None,
+    include: Include = None,
     n: Annotated[int, typer.Option("-n", help="How many questions are wanted.")] = 50,
     output: Annotated[
         Path | None,
@@ -157,6 +161,7 @@ def generate(
         command.Request(
             source=source,
             encoding=encoding,
+            include=tuple(include or ()),
             n=n,
             output=output,
             styles=styles,
@@ -184,6 +189,7 @@ def review(
     ] = None,
     documents: Documents = None,
     encoding: Encoding = None,
+    include: Include = None,
     scale: Annotated[int, typer.Option(help="The highest grade: 3 or 5.")] = 3,
     depth: Annotated[int, typer.Option(help="How many hits of each ranking are judged.")] = 10,
     port: Annotated[int, typer.Option(help="Where to listen on 127.0.0.1; 0 for any port that is free.")] = 0,
@@ -199,6 +205,7 @@ def review(
             judged=judged,
             documents=documents,
             encoding=encoding,
+            include=tuple(include or ()),
             scale=scale,
             depth=depth,
             port=port,
@@ -218,6 +225,7 @@ def chat(
     ] = None,
     documents: Documents = None,
     encoding: Encoding = None,
+    include: Include = None,
     system: Annotated[
         str | None,
         typer.Option(
@@ -258,6 +266,7 @@ def chat(
             corpus=corpus,
             documents=documents,
             encoding=encoding,
+            include=tuple(include or ()),
             system=system,
             mapping=mapping,
             parts=measuring.parts(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from raglift.cli.arguments import DatasetSource, Documents, Encoding, UnicodeFolding
+from raglift.cli.arguments import DatasetSource, Documents, Encoding, Include, UnicodeFolding
 
 group = typer.Typer(rich_markup_mode=None)
 corpus = typer.Typer(help="The corpora that come with raglift.", no_args_is_help=True, rich_markup_mode=None)
@@ -19,6 +19,7 @@ def audit(
     dataset: DatasetSource,
     documents: Documents = None,
     encoding: Encoding = None,
+    include: Include = None,
     chunker: Annotated[
         list[str] | None,
         typer.Option(
@@ -45,6 +46,7 @@ def audit(
             dataset=dataset,
             documents=documents,
             encoding=encoding,
+            include=tuple(include or ()),
             chunkers=chunker or (),
             match=match,
             unicode_folding=unicode_folding,
@@ -62,13 +64,16 @@ def relabel(
     out: Annotated[Path, typer.Argument(help="The new file of queries.")],
     documents: Documents = None,
     encoding: Encoding = None,
+    include: Include = None,
     to: Annotated[str, typer.Option(help="anchors (the words at both ends) or offsets.")] = "anchors",
     overwrite: Annotated[bool, typer.Option(help="Replace a file that is already there.")] = False,
 ) -> None:
     """Move labels that are literal texts to where these occur in the documents, in a new file."""
     from raglift.cli import audit as command
 
-    command.run_relabel(dataset, out, documents=documents, encoding=encoding, to=to, overwrite=overwrite)
+    command.run_relabel(
+        dataset, out, documents=documents, encoding=encoding, include=tuple(include or ()), to=to, overwrite=overwrite
+    )
 
 
 @group.command()
@@ -87,6 +92,7 @@ def convert(
         ),
     ] = None,
     encoding: Encoding = None,
+    include: Include = None,
     split: Annotated[str | None, typer.Option(help="BEIR: which file of qrels/ to read. Default: test.")] = None,
     topics: Annotated[Path | None, typer.Option(help="TREC: the topics, when the source is a qrels file.")] = None,
     column: Annotated[
@@ -113,6 +119,7 @@ def convert(
             read_as=read_as,
             write_as=write_as,
             documents=documents,
+            include=tuple(include or ()),
             options=command.options(
                 encoding=encoding,
                 columns=column or [],

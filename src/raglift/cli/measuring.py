@@ -19,6 +19,7 @@ from raglift.cli.arguments import (
     Embedding,
     Encoding,
     HoldOut,
+    Include,
     Mapping,
     Names,
     Overwrite,
@@ -47,6 +48,7 @@ def evaluate(
     mapping: Mapping = None,
     documents: Documents = None,
     encoding: Encoding = None,
+    include: Include = None,
     retriever: Annotated[
         str, typer.Option(help="raglift's own: dense, bm25, hybrid, or hybrid(dense=0.7,bm25=0.3).")
     ] = "dense",
@@ -119,6 +121,7 @@ def evaluate(
             mapping=mapping,
             documents=documents,
             encoding=encoding,
+            include=tuple(include or ()),
             parts=command.parts(
                 retriever, embedding, make_chunker(chunker, chunk_size, chunk_overlap, chunk_unit), dtype
             ),
@@ -204,6 +207,7 @@ def rescore(
     ] = None,
     documents: Documents = None,
     encoding: Encoding = None,
+    include: Include = None,
     save: Save = None,
     overwrite: Overwrite = False,
     track: Track = None,
@@ -226,6 +230,7 @@ def rescore(
             labels=labels,
             documents=documents,
             encoding=encoding,
+            include=tuple(include or ()),
             save=save,
             overwrite=overwrite,
             tracking=Tracking.asked(track, track_project, track_files),

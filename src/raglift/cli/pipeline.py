@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from raglift.cli.arguments import PROFILE_NAMES, Documents, Encoding
+from raglift.cli.arguments import PROFILE_NAMES, Documents, Encoding, Include
 
 group = typer.Typer(rich_markup_mode=None)
 
@@ -40,6 +40,7 @@ def gate(
     ] = None,
     documents: Documents = None,
     encoding: Encoding = None,
+    include: Include = None,
     name: Annotated[str | None, typer.Option(help="What to call the run; by default as its folder.")] = None,
     seed: Annotated[int, typer.Option(help="Of the permutation tests.")] = 0,
     confidence: Annotated[float, typer.Option(help="A drop is real where p is at most 1 minus it.")] = 0.95,
@@ -68,6 +69,7 @@ def gate(
             dataset=dataset,
             documents=documents,
             encoding=encoding,
+            include=tuple(include or ()),
             name=name,
             seed=seed,
             confidence=confidence,

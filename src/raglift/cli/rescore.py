@@ -42,6 +42,7 @@ class Request:
     match_threshold: float | None
     labels: str | None
     documents: Path | None
+    include: tuple[str, ...]
     save: Path | None
     overwrite: bool
     tracking: Tracking
@@ -87,10 +88,13 @@ def _labels(request: Request) -> Dataset | None:
         DatasetError: the labels cannot be read.
     """
     if request.labels is not None:
-        return load_dataset(request.labels, documents=request.documents, encoding=request.encoding)
-    if request.documents is not None:
+        return load_dataset(
+            request.labels, documents=request.documents, encoding=request.encoding, include=request.include
+        )
+    given = "--documents" if request.documents is not None else "--include" if request.include else None
+    if given is not None:
         raise ConfigurationError(
-            "--documents: found it without --labels; expected both: documents tell where other labels stand"
+            f"{given}: found it without --labels; expected both: documents tell where other labels stand"
         )
     return None
 

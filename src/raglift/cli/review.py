@@ -26,6 +26,7 @@ class Request:
     runs: tuple[Path, ...]
     judged: Path | None
     documents: Path | None
+    include: tuple[str, ...]
     scale: int
     depth: int
     port: int
@@ -36,7 +37,7 @@ class Request:
 def run(request: Request) -> None:
     """Open the file, serve the page until Ctrl-C, say what was saved."""
     check_installed()
-    documents = load_documents(request.documents, encoding=request.encoding)
+    documents = load_documents(request.documents, encoding=request.encoding, include=request.include)
     opened = open_review(
         request.labels,
         load_runs(request.runs),

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from raglift.base.limits import is_file, is_folder, user_path
-from raglift.base.strict_files import check_encoding, decode_document, parse_object, read_bytes, stream_lines
+from raglift.base.strict_files import check_encoding, parse_object, stream_lines
 from raglift.base.validation import Location, quoted, shown
-from raglift.errors import DatasetError
+from raglift.datasets.folders import read_file, read_folder
+from raglift.errors import ConfigurationError, DatasetError
 from raglift.records.dataset import check_documents
 from raglift.records.documents import Document
 from raglift.records.parsing import read_characters, read_id
@@ -113,80 +114,58 @@ def _parted(text: str, title: object) -> tuple[str, str]:
 DocumentSource: TypeAlias = "Sequence[Document] | Mapping[str, str] | str | os.PathLike[str] | None"
 """What documents can be given as: records, a mapping from id to text, or a file or folder."""
 
-_SUFFIXES = frozenset({".txt", ".md"})
 
-
-def read_documents(documents: DocumentSource, *, encoding: str | None = None) -> tuple[Document, ...]:
+def read_documents(
+    documents: DocumentSource, *, encoding: str | None = None, include: str | Sequence[str] = ()
+) -> tuple[Document, ...]:
     """Return the documents that were given, with unique ids.
 
     Args:
         documents: None for no documents; records; a mapping from id to text; a path to a file, whose name is
             the id; a path to a `.jsonl` file with one document on each line (`read_document_lines`); or a path
-            to a folder, with all `*.txt` and `*.md` below it, whose ids are the paths below
-            it, with forward slashes. Hidden files, and links out of the folder, are skipped.
+            to a folder, with all `*.txt`, `*.md`, `*.pdf` and `*.docx` below it, whose ids are the paths below
+            it, with forward slashes. Hidden files, and links out of the folder, are not read.
         encoding: of the text files that are not in UTF-8 and have no byte-order mark, as `cp1252`.
+        include: what is also read of a folder, as text: patterns of names (`*.qmd`) or of the ends of paths
+            (`guides/*.html`), in any letter case.
 
     Raises:
-        ConfigurationError: no such encoding.
-        DatasetError: a file is missing or in another encoding, a folder has no documents, or an id occurs twice.
+        ConfigurationError: no such encoding; patterns, and no folder.
+        DatasetError: a file is missing, damaged or in another encoding, a folder has no documents, a pattern matches no
+            file, or an id occurs twice; every fault is listed.
+        MissingDependency: a PDF or DOCX file is given, or included, and what reads it is not installed.
+
+    Warns:
+        DocumentWarning: files of a folder were not read, or pages have no text: how many, and which.
     """
     faults: list[Fault] = []
     encoding = check_encoding(encoding)
+    patterns = (include,) if isinstance(include, str) else tuple(include)
+    path = user_path(documents) if isinstance(documents, (str, os.PathLike)) else None
+    if patterns and (path is None or not is_folder(path)):
+        given = "documents that are no folder" if path is None else f"{path}, which is no folder"
+        raise ConfigurationError(f"include: found it with {given}; expected it with a folder of files")
     if documents is None:
         return ()
-    if isinstance(documents, (str, os.PathLike)):
+    if path is not None:
         source = str(documents)
-        found = _from_path(user_path(documents), faults, encoding)
-    elif isinstance(documents, Mapping):
-        source = "documents"
-        found = check_documents([Document(key, text) for key, text in documents.items()], faults)
+        found = read_folder(path, patterns, faults, encoding) if is_folder(path) else _from_file(path, faults, encoding)
     else:
         source = "documents"
-        found = check_documents(documents, faults)
+        records = [Document(*item) for item in documents.items()] if isinstance(documents, Mapping) else documents
+        found = check_documents(cast("Sequence[object]", records), faults)
     if faults:
         raise DatasetError(source, faults)
     return found
 
 
-def _from_path(path: Path, faults: list[Fault], encoding: str | None) -> tuple[Document, ...]:
-    if is_file(path) and path.suffix.lower() in LINES_SUFFIXES:
-        return read_document_lines(path, faults)
-    if is_file(path):
-        return _from_files({path.name: path}, faults, encoding)
-    location = Location(str(path), faults)
-    if not is_folder(path):
-        location.fault(
+def _from_file(path: Path, faults: list[Fault], encoding: str | None) -> tuple[Document, ...]:
+    if not is_file(path):
+        Location(str(path), faults).fault(
             "no such file or folder",
-            "a text file, a .jsonl file of documents, a folder of *.txt and *.md files, or the name of a corpus",
+            "a text, PDF or DOCX file, a .jsonl file of documents, a folder of such files, or the name of a corpus",
         )
         return ()
-    files = _files_below(path)
-    if not files:
-        location.fault("a folder without documents", "*.txt or *.md files in it")
-    return _from_files(files, faults, encoding)
-
-
-def _files_below(folder: Path) -> dict[str, Path]:
-    """Return the text files below a folder by relative path, in order of that path."""
-    root = folder.resolve()
-    files = {}
-    for path in folder.rglob("*"):
-        relative = path.relative_to(folder)
-        hidden = any(part.startswith(".") for part in relative.parts)
-        if hidden or path.suffix.lower() not in _SUFFIXES or not is_file(path):
-            continue
-        # a link may point anywhere: files outside a downloaded archive are not its documents
-        if path.resolve().is_relative_to(root):
-            files[relative.as_posix()] = path
-    return dict(sorted(files.items()))
-
-
-def _from_files(files: Mapping[str, Path], faults: list[Fault], encoding: str | None) -> tuple[Document, ...]:
-    documents = []
-    for doc_id, path in files.items():
-        location = Location(doc_id, faults)
-        data = read_bytes(path, location)
-        text = None if data is None else decode_document(data, location, encoding)
-        if text is not None:
-            documents.append(Document(doc_id, text))
-    return tuple(documents)
+    if path.suffix.lower() in LINES_SUFFIXES:
+        return read_document_lines(path, faults)
+    return read_file(path, faults, encoding)

@@ -20,6 +20,7 @@ from raglift.errors import ConfigurationError, CorpusError, DatasetError, Fault
 from raglift.records.dataset import Dataset
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from raglift.datasets.documents import DocumentSource
@@ -34,6 +35,7 @@ def load_dataset(
     source: str | os.PathLike[str],
     *,
     documents: DocumentSource = None,
+    include: str | Sequence[str] = (),
     name: str | None = None,
     format: FormatName | None = None,  # noqa: A002 — what the user calls it
     **options: Unpack[FormatOptions],
@@ -52,6 +54,8 @@ def load_dataset(
         documents: the source texts, in place of those that `source` brings: all that `load_documents` takes. For a
             corpus that consists of one text, a path to a file is read as that text: under its id, and without what its
             publisher added.
+        include: what is also read of the folder of documents, as text, besides `*.txt`, `*.md`, `*.pdf` and `*.docx`:
+            patterns of names (`*.qmd`) or of the ends of paths (`guides/*.html`).
         name: a title; by default the name of the file, folder or corpus; of `queries.jsonl` that of its folder.
         format: what the source is: `jsonl` (raglift's own), `beir`, `trec`, `squad`, `csv`, `autorag` or `llama-index`;
             None to detect it from the layout.
@@ -65,8 +69,11 @@ def load_dataset(
             the text that is on this machine. If only some do not, the dataset has the others, and its `resolution`
             says what was left out.
         ConfigurationError: the source is neither a path nor a name; the format is unknown, or ambiguous, or does not
-            take an option.
+            take an option; patterns to include, and no folder of documents.
         CorpusMissing: the text of the corpus is not on this machine; the message says how to get it.
+
+    Warns:
+        DocumentWarning: files in the folder of documents were not read: how many, and which.
     """
     encoding = options.pop("encoding", None)
     if not isinstance(source, (str, os.PathLike)):
@@ -77,6 +84,11 @@ def load_dataset(
     path = user_path(source)
     if not can_be(path):
         raise _unusable(path, "a name that no file can have", f"a file, a folder, {_OTHERS}")
+    if include:
+        documents = load_documents(
+            _folder_of(path) if documents is None else documents, encoding=encoding, include=include
+        )
+        encoding = None
     is_corpus = format in (None, "jsonl") and is_file(path / DESCRIPTOR) and is_file(path / QUERIES)
     found = None if is_corpus else format or recognize_format(path, options)
     if found is not None and (is_there(path) or found != "jsonl"):
@@ -95,21 +107,36 @@ def load_dataset(
     return _load_corpus(read_corpus(path) if is_corpus else _named_corpus(path), documents, name, encoding)
 
 
-def load_documents(source: DocumentSource, *, encoding: str | None = None) -> tuple[Document, ...]:
+def load_documents(
+    source: DocumentSource, *, encoding: str | None = None, include: str | Sequence[str] = ()
+) -> tuple[Document, ...]:
     """Load documents alone.
 
     Args:
         source: the name of a corpus that comes with raglift, as `war_and_peace`; the folder of a dataset, in any format
-            that brings documents; a text file, a `.jsonl` file of documents, or a folder of `*.txt` and `*.md`;
-            records; a mapping from id to text; or None for none. A path that exists comes before a name.
+            that brings documents; a text, PDF or DOCX file, a `.jsonl` file of documents, or a folder of `*.txt`,
+            `*.md`, `*.pdf` and `*.docx`; records; a mapping from id to text; or None for none. A path that exists comes
+            before a name.
         encoding: of the texts that are not in UTF-8 and have no byte-order mark, as `cp1252`.
+        include: what is also read of a folder, as text: patterns of names (`*.qmd`) or of the ends of paths
+            (`guides/*.html`).
 
     Raises:
-        ConfigurationError: no such encoding.
+        ConfigurationError: no such encoding; patterns to include, and no folder.
         DatasetError: they are missing, or cannot be read; every fault is listed.
         CorpusMissing: the text of the corpus is not on this machine; the message says how to get it.
+        MissingDependency: what reads PDF or DOCX files is not installed.
+
+    Warns:
+        DocumentWarning: files of a folder were not read: how many, and which.
     """
-    return read_documents(_by_name(source, encoding), encoding=encoding)
+    return read_documents(_by_name(source, encoding), encoding=encoding, include=include)
+
+
+def _folder_of(path: Path) -> DocumentSource:
+    """Return the folder of files that a dataset's documents are in; what else they are, if they are in none."""
+    found = _by_name(path)
+    return None if found == path else found
 
 
 def _by_name(source: DocumentSource, encoding: str | None = None) -> DocumentSource:

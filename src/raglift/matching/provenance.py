@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from raglift.records.dataset import Dataset
-    from raglift.records.documents import Chunk
+    from raglift.records.documents import Chunk, Document
     from raglift.records.rankings import Ranking
 
 
@@ -33,7 +33,7 @@ class Provenance:
     """Resolves the documents and checks the offsets of chunks, each distinct chunk once."""
 
     dataset: Dataset
-    """Its documents are what hits are resolved against; without documents nothing is changed."""
+    """Its documents are what hits are resolved against; without documents offsets are taken as they are."""
     doc_key: str | None = None
     """The metadata key that the user says holds document ids: then its value is taken as it is."""
     unknown_document: int = 0
@@ -50,8 +50,6 @@ class Provenance:
 
     def check(self, ranking: Ranking) -> Ranking:
         """Return the ranking with each hit's document resolved and its offsets kept only where they are true."""
-        if not self.dataset.documents:
-            return ranking
         checked = [self.check_chunk(hit.chunk) for hit in ranking.hits]
         if all(chunk is hit.chunk for chunk, hit in zip(checked, ranking.hits, strict=True)):
             return ranking
@@ -61,8 +59,14 @@ class Provenance:
         )
 
     def check_chunk(self, chunk: Chunk) -> Chunk:
-        """Return the chunk with its document resolved and its offsets kept only where they are true."""
+        """Return the chunk with its document resolved and its offsets kept only where they are true.
+
+        A start without an end is enough: the end follows from the text. A start that is counted from the beginning of a
+        page, as loaders that make a document of each page have it, becomes one in the whole document.
+        """
         if not self.dataset.documents:
+            if chunk.start is not None and chunk.end is None:
+                return replace(chunk, end=chunk.start + len(chunk.text))
             return chunk
         # Only the location is kept: the same chunk may carry another score or another origin for each query and stage.
         key = _key(chunk)
@@ -78,14 +82,14 @@ class Provenance:
     def _place_of(self, chunk: Chunk) -> _Place:
         doc_id = self._document_of(chunk)
         self.unknown_document += doc_id is None
-        start, end = chunk.start, chunk.end
-        if start is not None or end is not None:
-            document = self.dataset.document_by_id.get(doc_id or "")
-            true = document is not None and is_at(document.text, chunk.text, start, end)
-            self.false_offsets += document is not None and not true
-            if not true:
-                start = end = None
-        return doc_id, start, end
+        if chunk.start is None and chunk.end is None:
+            return doc_id, None, None
+        document = self.dataset.document_by_id.get(doc_id or "")
+        if document is None:
+            return doc_id, None, None
+        start = _true_start(chunk, document)
+        self.false_offsets += start is None
+        return doc_id, start, None if start is None else start + len(chunk.text)
 
     def _document_of(self, chunk: Chunk) -> str | None:
         if self.doc_key is not None:
@@ -99,6 +103,24 @@ class Provenance:
                 if file_name in self._by_file_name:
                     return self._by_file_name[file_name]
         return None
+
+
+def _true_start(chunk: Chunk, document: Document) -> int | None:
+    """Return where the chunk begins in its document, by its offsets; None if the document has another text there."""
+    if chunk.start is None:
+        return None
+    end = chunk.start + len(chunk.text) if chunk.end is None else chunk.end
+    if is_at(document.text, chunk.text, chunk.start, end):
+        return chunk.start
+    if chunk.start < 0 or end - chunk.start != len(chunk.text) or len(document.pages) == 1:
+        return None
+    on_pages = [
+        first + chunk.start
+        for first, last in document.pages
+        if end <= last - first and document.text.startswith(chunk.text, first + chunk.start)
+    ]
+    # The same words at the same distance on several pages, as in a header, do not tell which page it was
+    return on_pages[0] if len(on_pages) == 1 else None
 
 
 def _names_of(chunk: Chunk) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Quote anchors and spans, resolved to the text they refer to."""
+"""Quote anchors, pages and whole documents, resolved to the text they refer to."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from raglift.base.display import counted
 from raglift.base.near_text import Letters, letters_in, most_differences
 from raglift.base.normalization import normalize, normalize_with_offsets
 from raglift.base.validation import Location, nearest, quoted
+from raglift.records.labels import Passage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -184,6 +185,30 @@ class Sources:
                 "load a folder that holds the labels as queries.jsonl and the texts in documents/",
             )
 
+    def find_page(self, doc_id: str, number: int, location: Location) -> Passage | None:
+        """Return all of a page of a document as a passage; None, and a fault, where it has no such page, or no text.
+
+        Args:
+            doc_id: the document.
+            number: which page, from 1.
+            location: the label, for the fault.
+        """
+        document = self.document(doc_id, location)
+        if document is None:
+            return None
+        count = len(document.pages)
+        if not 1 <= number <= count:
+            has = "1 page" if count == 1 else f"{count:,} pages"
+            expected = f"a page from 1 to {count}: {doc_id} has {has}, which form feeds separate"
+            (location / "page").fault(str(number), expected)
+            return None
+        start, end = document.pages[number - 1]
+        if start == end:
+            found = f"page {number} of {doc_id}, which has no text (was it scanned?)"
+            (location / "page").fault(found, "a page with text")
+            return None
+        return Passage(document.text[start:end], doc_id, start, end)
+
     def find_quote(self, doc_id: str, first: str, last: str, location: Location) -> tuple[int, int] | None:
         """Return the span from the words `first` to the end of the words `last`; else None, and a fault.
 
@@ -347,3 +372,10 @@ def _not_there(quote: str, normalized: NormalizedText, document: Document) -> st
         return message
     line = _line(document, normalized, normalized.text.find(quote[:shortest]))
     return f"{message}, where its beginning {quoted(quote[:shortest])} occurs at line {line}"
+
+
+def whole_document(document: Document, grade: int = 1) -> Passage:
+    """Return the passage that is all of a document; for one without text, its id."""
+    if not document.text.strip():
+        return Passage(chunk_id=document.id, grade=grade)
+    return Passage(document.text, document.id, 0, len(document.text), grade=grade)

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+PAGE_BREAK = "\f"
+"""Separates the pages in a document's text, as pdftotext and the PDF loaders of LangChain and Haystack write them."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -23,6 +28,17 @@ class Document:
 
     def __repr__(self) -> str:
         return f"Document({self.id!r}, {len(self.text):,} characters)"
+
+    @cached_property
+    def pages(self) -> tuple[tuple[int, int], ...]:
+        """The span of each page in the text, without white space at its ends; form feeds separate pages."""
+        spans = []
+        start = 0
+        for page in self.text.split(PAGE_BREAK):
+            first = start + len(page) - len(page.lstrip())
+            spans.append((first, max(first, start + len(page.rstrip()))))
+            start += len(page) + 1
+        return tuple(spans)
 
 
 @dataclass(frozen=True)

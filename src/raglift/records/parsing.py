@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.base.display import SURROGATE
 from raglift.base.validation import check_fields, shown
+from raglift.records.anchors import whole_document
 from raglift.records.labels import Annotator, Fact, Passage, Query
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from raglift.records.anchors import Sources
 
 
-# One entry of a label to a Passage: a text, a span, a quote anchor or a chunk id.
+# One entry of a label to a Passage: a text, a span, a quote anchor, a page, a whole document or a chunk id.
 
 
 # 2 to the power of the highest is still a float, which exponential gain needs
@@ -27,7 +28,7 @@ IRRELEVANT = range(1)
 
 _FARTHEST = 10**18
 """No text is as long; a location beyond it fits into no array."""
-_PASSAGE_FIELDS = ("text", "doc", "start", "end", "from", "to", "chunk", "grade", "annotator")
+_PASSAGE_FIELDS = ("text", "doc", "page", "start", "end", "from", "to", "chunk", "grade", "annotator")
 
 
 def read_passage(value: Any, location: Location, sources: Sources, grades: range) -> Passage | None:
@@ -139,6 +140,22 @@ def _read_anchor(entry: Mapping[str, Any], location: Location, sources: Sources,
     return Passage(document.text[slice(*span)], doc_id, *span, grade=grade)
 
 
+def _read_document(entry: Mapping[str, Any], location: Location, sources: Sources, grade: int) -> Passage | None:
+    doc_id = read_string(entry["doc"], location / "doc")
+    document = None if doc_id is None else sources.document(doc_id, location)
+    return None if document is None else whole_document(document, grade)
+
+
+def _read_page(entry: Mapping[str, Any], location: Location, sources: Sources, grade: int) -> Passage | None:
+    doc_id = read_string(entry["doc"], location / "doc")
+    number = entry["page"]
+    if type(number) is not int or abs(number) >= _FARTHEST:
+        (location / "page").fault(shown(number), "an integer: which page of the file, the first is 1")
+        return None
+    passage = None if doc_id is None else sources.find_page(doc_id, number, location)
+    return None if passage is None else replace(passage, grade=grade)
+
+
 def _read_placed(entry: Mapping[str, Any], location: Location, sources: Sources, grade: int) -> Passage | None:
     """Return a span that brings its text: what it says is compared with the document where that is at hand."""
     text = read_string(entry["text"], location / "text")
@@ -197,6 +214,8 @@ _FORMS: Mapping[frozenset[str], Callable[[Mapping[str, Any], Location, Sources, 
     frozenset({"doc", "start", "end"}): _read_span,
     frozenset({"text", "doc", "start", "end"}): _read_placed,
     frozenset({"doc", "from", "to"}): _read_anchor,
+    frozenset({"doc", "page"}): _read_page,
+    frozenset({"doc"}): _read_document,
     frozenset({"chunk"}): _read_chunk,
 }
 

@@ -12,6 +12,7 @@ from raglift.base.display import counted
 from raglift.base.normalization import normalize
 from raglift.base.prefixes import find_occurrences
 from raglift.errors import ConfigurationError
+from raglift.matching.nearest import lost_labels_note
 from raglift.metrics.budgets import context_totals, prefix_lengths
 from raglift.metrics.judged_measures import unjudged_share
 from raglift.metrics.profiles.registry import PROFILES
@@ -353,7 +354,10 @@ def _texts_that_occur_nowhere(dataset: Dataset, match_table: Sequence[MatchTable
         return []
     query_id, text = nowhere[0]
     texts = "1 label text occurs" if len(nowhere) == 1 else f"{len(nowhere):,} label texts occur"
-    return [f"{texts} in none of the documents; the first, of query {query_id}: {text[:60]!r}"]
+    notes = [f"{texts} in none of the documents; the first, of query {query_id}: {text[:60]!r}"]
+    if len(nowhere) == sum(passage.text is not None for _, fact in facts for passage in fact.passages):
+        notes.append(lost_labels_note(text, query_id, dataset.documents))
+    return notes
 
 
 def _occurring(texts: set[str], dataset: Dataset) -> set[str]:

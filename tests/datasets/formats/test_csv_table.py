@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from raglift.datasets.loading import load_dataset
-from raglift.errors import ConfigurationError
+from raglift.errors import ConfigurationError, DatasetError
 from raglift.records.documents import Document
 from raglift.records.labels import Fact, Passage, Query
 
@@ -165,3 +165,21 @@ def test_columns_that_are_unknown(fixtures: Path) -> None:
 def test_documents_come_with_it(tmp_path: Path) -> None:
     dataset = load_dataset(table(tmp_path, "query,passage", "a,b"), documents=TIDES)
     assert dataset.documents == (Document("tides.md", TIDES["tides.md"]),)
+
+
+def test_a_page_of_a_document_is_a_label(tmp_path: Path) -> None:
+    path = table(tmp_path, "query,passage,doc,page", "Why?,,tides.md,2", "Who?,,tides.md,", "When?,at noon,tides.md,2")
+    text = "Cover\fHigh water is at noon."
+    queries = load_dataset(path, documents={"tides.md": text}).queries
+    assert [query.facts[0].passages[0] for query in queries] == [
+        Passage(text[6:], "tides.md", 6, 28),
+        Passage(text, "tides.md", 0, 28),
+        Passage("at noon", "tides.md"),  # what the passage says is enough; its page is not looked at
+    ]
+
+
+@pytest.mark.parametrize(("page", "message"), [("ii", 'page: found "ii"; expected an integer'), ("3", "page: found 3")])
+def test_a_page_that_is_none(tmp_path: Path, page: str, message: str) -> None:
+    path = table(tmp_path, "query,doc,page", f"Why?,tides.md,{page}")
+    with pytest.raises(DatasetError, match=f"t.csv:2: {message}"):
+        load_dataset(path, documents=TIDES)

@@ -8,6 +8,7 @@ import threading
 import numpy as np
 import pytest
 
+from raglift.auditing.dataset_audit import audit
 from raglift.errors import ConfigurationError, QueryFailed, UnsupportedSystem
 from raglift.matching.rule import MatchRule
 from raglift.metrics.graded_measures import NDCG
@@ -524,6 +525,50 @@ def test_label_texts_are_looked_for_in_every_document():
     evaluation = evaluate(lambda query: ["nothing"], Dataset.from_dict(relevant, documents=documents), ks=(1,))
     (note,) = [note for note in evaluation.notes if "occur in none" in note]
     assert note == "3 label texts occur in none of the documents; the first, of query q1: 'the lamp is never lit'"
+
+
+CAPITALS = (
+    Document("france.md", "France is in Europe. Its capital has been Paris for centuries. People drink wine."),
+    Document("germany.md", "Berlin is the capital of Germany."),
+)
+
+
+def test_offsets_of_mappings_that_name_no_end_are_used():
+    text = CAPITALS[0].text
+    starts = {"start": 21}, {"start_index": 21}, {"metadata": {"start_index": 21}}
+    hits = [{"id": str(n), "text": text[21:62], "doc_id": "france.md", **start} for n, start in enumerate(starts)]
+    data = Dataset.from_dict({"capital?": [{"doc": "france.md"}]}, documents=CAPITALS)
+    evaluation = evaluate(lambda query, k: hits, data, ks=(3,))
+    assert [(hit.chunk.start, hit.chunk.end) for hit in evaluation.run.traces[0].stages[0].ranking] == [(21, 62)] * 3
+    assert not any("offsets" in note for note in evaluation.notes)
+
+
+def test_answers_in_place_of_passages_are_pointed_out_with_the_nearest_passage():
+    relevant = {"capital of France?": ["Paris, I think"], "capital of Germany?": ["It is the city of Berlin"]}
+    data = Dataset.from_dict(relevant, documents=CAPITALS)
+    evaluation = evaluate(lambda query, k: [document.text for document in CAPITALS], data, ks=(1,))
+    expected = (
+        "no label text occurs in any document: are these answers rather than passages? A label is a passage of a "
+        "document, word for word; the passage nearest to the first, “Paris, I think” of query q1, is “Its capital has "
+        "been Paris for centuries.” (france.md, characters 21–62)"
+    )
+    assert expected in evaluation.notes
+    assert expected in audit(data).notes
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        (["Its capital has been Pariss for centuries."], "are the labels from another version of the documents?"),
+        (["東京です"], "no passage is like the first, “東京です” of query q1"),
+        (["Paris, I think", "Berlin is the capital"], None),
+        (["Paris, I think", {"doc": "germany.md"}], None),
+    ],
+)
+def test_other_labels_are_not_called_answers(labels, said):
+    data = Dataset.from_dict({"capital?": labels}, documents=CAPITALS)
+    notes = evaluate(lambda query: ["nothing"], data, ks=(1,)).notes
+    assert [said in note for note in notes if "in any document" in note] == ([True] if said else [])
 
 
 def test_nothing_is_said_of_label_texts_that_all_occur():

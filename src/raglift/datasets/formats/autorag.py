@@ -9,8 +9,9 @@ from raglift.base.limits import allowed, fits, is_file, is_folder, most_bytes, r
 from raglift.base.validation import Location, quoted, shown
 from raglift.datasets.documents import read_documents
 from raglift.datasets.formats.capabilities import Capabilities, any_metadata
-from raglift.datasets.formats.judged_documents import judged_document, whole_document
+from raglift.datasets.formats.judged_documents import judged_document
 from raglift.errors import ConfigurationError, DatasetError, Fault
+from raglift.records.anchors import whole_document
 from raglift.records.documents import Document
 from raglift.records.labels import Fact, Passage, Query
 from raglift.records.parsing import read_characters, read_string

@@ -11,7 +11,7 @@ from raglift.base.strict_files import read_text
 from raglift.base.validation import Location, nearest, quoted
 from raglift.datasets.documents import read_documents
 from raglift.datasets.formats.capabilities import ANY_LABELS
-from raglift.datasets.formats.judged_documents import read_grade, whole_document
+from raglift.datasets.formats.judged_documents import read_grade
 from raglift.errors import ConfigurationError
 from raglift.records.anchors import Sources
 from raglift.records.labels import Fact, Passage, Query
@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from raglift.records.documents import Document
 
 
-COLUMNS = ("id", "query", "fact", "passage", "doc", "start", "end", "chunk", "grade", "tags", "answerable")
+COLUMNS = ("id", "query", "fact", "passage", "doc", "page", "start", "end", "chunk", "grade", "tags", "answerable")
 """What a column can hold; only `query` must be there."""
+_WRITTEN = tuple(name for name in COLUMNS if name != "page")
 _DELIMITERS = (",", ";", "\t", "|")
 _TAGS = ";"
+_MOST_DIGITS = 18
 _MOST_CHARACTERS = 131_072  # of the csv module, where the limit is one for the whole process
 _ANSWERS = {"": True, "true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
@@ -75,8 +77,9 @@ def read_csv(
 
     Rows with one id (or, without ids, one question) are one query. Each row is a fact; rows with the same entry in the
     `fact` column are alternatives of one. A row's passage is its `passage` (a text), in `doc` if there is one; `doc`,
-    `start` and `end` (a span); `doc` alone (all of the document); or `chunk` (a chunk id). A row with none of them
-    leaves its query as it is. A `grade` of 0 or less is judged irrelevant. Tags are separated by semicolons.
+    `start` and `end` (a span); `doc` and `page` (all of the page); `doc` alone (all of the document); or `chunk` (a
+    chunk id). A row with none of them leaves its query as it is. A `grade` of 0 or less is judged irrelevant. Tags are
+    separated by semicolons.
 
     Args:
         path: the file.
@@ -211,8 +214,7 @@ class _Reader:
             return None
         text, doc_id = cells.get("passage", ""), cells.get("doc", "")
         if filled == {"doc"}:
-            document = self._sources.document(doc_id, location)
-            return None if document is None else whole_document(document)
+            return self._document_or_page(doc_id, cells.get("page", "").strip(), location)
         if "start" in filled or "end" in filled:
             return self._span(cells, filled, location)
         names = {"passage": "text", "chunk": "chunk", "doc": "doc"}
@@ -222,6 +224,14 @@ class _Reader:
             return None
         return read_passage(text if value.keys() == {"text"} else value, location, self._sources, range(1, 2))
 
+    def _document_or_page(self, doc_id: str, page: str, location: Location) -> Passage | None:
+        if not page:
+            return read_passage({"doc": doc_id}, location, self._sources, range(1, 2))
+        if not (page.isascii() and page.isdigit() and len(page) <= _MOST_DIGITS):
+            (location / "page").fault(quoted(page), "an integer: which page of the file, the first is 1")
+            return None
+        return read_passage({"doc": doc_id, "page": int(page)}, location, self._sources, range(1, 2))
+
     def _span(self, cells: Mapping[str, str], filled: set[str], location: Location) -> Passage | None:
         if not {"doc", "start", "end"} <= filled or "chunk" in filled:
             location.fault(f"entries for {', '.join(sorted(filled))}", "a span: doc, start and end")
@@ -229,7 +239,7 @@ class _Reader:
         offsets = []
         for bound in ("start", "end"):
             cell = cells[bound].strip()
-            if not (cell.isascii() and cell.isdigit() and len(cell) <= 18):
+            if not (cell.isascii() and cell.isdigit() and len(cell) <= _MOST_DIGITS):
                 (location / bound).fault(quoted(cell), "a character offset: an integer, 0 or more")
             else:
                 offsets.append(int(cell))
@@ -263,7 +273,7 @@ class _Reader:
 
 
 def write_csv(dataset: Dataset, path: Path) -> None:
-    """Write a table with all of `COLUMNS`; the documents are not in it.
+    """Write a table with all of `COLUMNS` but `page`, which is written as a span; the documents are not in it.
 
     Args:
         dataset: what fits `CAPABILITIES`.
@@ -272,7 +282,7 @@ def write_csv(dataset: Dataset, path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         # a cell is quoted for what ends a line, and only for that: so both a \r and a \n are safe
         table = csv.writer(file, lineterminator="\r\n", strict=True)
-        table.writerow(COLUMNS)
+        table.writerow(_WRITTEN)
         for query in dataset.queries:
             rows: list[tuple[str, Passage | None]] = [
                 (str(number), passage) for number, fact in enumerate(query.facts, start=1) for passage in fact.passages

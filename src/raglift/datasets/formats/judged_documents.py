@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from raglift.base.strict_files import decode_text, parse_object, read_bytes, stream_lines
 from raglift.base.validation import Location, quoted
 from raglift.datasets.documents import LINES_SUFFIXES
+from raglift.records.anchors import whole_document
 from raglift.records.labels import Fact, Passage, Query
 from raglift.records.parsing import RELEVANT, read_id, read_string
 
@@ -44,13 +45,6 @@ class Topic:
     """The question."""
     tags: tuple[str, ...] = ()
     """Free labels."""
-
-
-def whole_document(document: Document, grade: int = 1) -> Passage:
-    """Return the passage that is all of a document; for one without text, its id."""
-    if not document.text.strip():
-        return Passage(chunk_id=document.id, grade=grade)
-    return Passage(document.text, document.id, 0, len(document.text), grade=grade)
 
 
 def judged_document(passage: Passage, documents: Mapping[str, Document]) -> str | None:

@@ -9,8 +9,9 @@ from raglift.base.strict_files import parse_text, read_text
 from raglift.base.validation import Location, quoted, shown
 from raglift.datasets.documents import read_documents
 from raglift.datasets.formats.capabilities import Capabilities
-from raglift.datasets.formats.judged_documents import judged_document, judged_documents, whole_document
+from raglift.datasets.formats.judged_documents import judged_document, judged_documents
 from raglift.errors import ConfigurationError
+from raglift.records.anchors import whole_document
 from raglift.records.documents import Document
 from raglift.records.labels import Fact, Passage, Query
 from raglift.records.parsing import read_characters, read_string

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from raglift.base.strict_files import parse_text, read_text
 from raglift.base.validation import Location, quoted, shown
 from raglift.datasets.formats.capabilities import Capabilities, is_span, title_only
-from raglift.datasets.formats.judged_documents import whole_document
 from raglift.errors import ConfigurationError
+from raglift.records.anchors import whole_document
 from raglift.records.documents import Document
 from raglift.records.labels import Fact, Passage, Query
 from raglift.records.parsing import read_characters, read_id, read_string

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raglift.auditing.labels import nearest_passages
+from raglift.matching.nearest import nearest_passages
 from raglift.records.documents import Document
 
 WORDS = ("keeper", "tower", "lamp", "wick", "dusk", "harbour", "ship", "swell", "book", "night", "storm", "glass")
@@ -32,14 +32,14 @@ def test_a_label_with_slips_leads_back_to_its_source(number: int, start: int, le
     (nearest,) = nearest_passages([label], DOCUMENTS)
     assert nearest is not None
     begin = len(" ".join(DOCUMENTS[number].text.split()[:start]))
-    assert nearest.place.doc_id == str(number)
-    assert abs(nearest.place.start - begin) <= 40
+    assert nearest.doc_id == str(number)
+    assert abs(nearest.start - begin) <= 40
     assert nearest.likeness > 0.6
 
 
 def test_many_texts_are_looked_for_at_once_and_keep_their_order() -> None:
     labels = ["nothing like it zzz", DOCUMENTS[2].text[100:200] + " qq", "", DOCUMENTS[1].text[300:420] + " qq"]
-    found = [nearest and nearest.place.doc_id for nearest in nearest_passages(labels, DOCUMENTS)]
+    found = [nearest and nearest.doc_id for nearest in nearest_passages(labels, DOCUMENTS)]
     assert found == [None, "2", None, "1"]
 
 
@@ -47,4 +47,4 @@ def test_many_texts_are_looked_for_at_once_and_keep_their_order() -> None:
 def test_a_very_long_text_is_compared_by_its_beginning() -> None:
     (nearest,) = nearest_passages(["x " + DOCUMENTS[3].text * 3], DOCUMENTS)
     assert nearest is not None
-    assert nearest.place.doc_id == "3"
+    assert nearest.doc_id == "3"

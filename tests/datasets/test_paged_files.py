@@ -1,0 +1,242 @@
+"""PDF and DOCX files as documents: their pages, and what cannot be read of them. The files are real ones."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from typing import TYPE_CHECKING
+
+import docx
+import pytest
+from docx.oxml import parse_xml
+from docx.oxml.ns import nsdecls
+from fpdf import FPDF
+from fpdf.enums import EncryptionMethod
+from langchain_text_splitters import RecursiveCharacterTextSplitter
+
+import raglift as rl
+from raglift.base.limits import VARIABLE
+from raglift.datasets.documents import read_documents
+from raglift.errors import DatasetError, DocumentWarning, MissingDependency
+from raglift.records.documents import Document
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+LAMP = "The keeper lights the lamp at dusk and trims its wick at midnight."
+HORN = "In fog the horn is blown twice every minute until the ships answer."
+
+
+def pdf(*pages: str, opened_by: str | None = None) -> bytes:
+    """A PDF with a page for each text; an encrypted one if there is a password, which may be empty."""
+    file = FPDF()
+    if opened_by is not None:
+        file.set_encryption("owner", opened_by, encryption_method=EncryptionMethod.AES_256)
+    file.set_font("Helvetica", size=12)
+    for text in pages:
+        file.add_page()
+        if text:
+            file.multi_cell(0, 8, text)
+    return bytes(file.output())
+
+
+def word(*blocks: str) -> bytes:
+    """A DOCX with a paragraph for each text; `<` begins one that is XML, and a form feed is a page break."""
+    file = docx.Document()
+    for block in blocks:
+        if block == "\f":
+            file.add_page_break()
+        elif block.startswith("<"):
+            file.element.body.insert_element_before(parse_xml(block.replace(">", f" {nsdecls('w')}>", 1)), "w:sectPr")
+        else:
+            file.add_paragraph(block)
+    data = io.BytesIO()
+    file.save(data)
+    return data.getvalue()
+
+
+def read(folder: Path, name: str, data: bytes) -> Document:
+    (folder / name).write_bytes(data)
+    (document,) = read_documents(folder / name)
+    return document
+
+
+def page_texts(document: Document) -> list[str]:
+    return [document.text[start:end] for start, end in document.pages]
+
+
+def faults_of(folder: Path, include: Sequence[str] = ()) -> list[str]:
+    with pytest.raises(DatasetError) as caught:
+        read_documents(folder, include=include)
+    return [str(fault) for fault in caught.value.faults]
+
+
+class TestPages:
+    """Where the pages of a file begin and end in the document's text."""
+
+    def test_of_a_pdf(self, tmp_path: Path) -> None:
+        document = read(tmp_path, "manual.PDF", pdf(LAMP, HORN))
+        assert (document.id, document.text) == ("manual.PDF", f"{LAMP}\n\f{HORN}")
+        assert page_texts(document) == [LAMP, HORN]
+
+    def test_of_a_docx_begin_at_page_breaks(self, tmp_path: Path) -> None:
+        document = read(tmp_path, "manual.docx", word("The lamp", LAMP, "\f", HORN))
+        assert page_texts(document) == [f"The lamp\n\n{LAMP}", HORN]
+
+    def test_of_a_docx_begin_where_it_was_laid_out_so_if_it_says_where(self, tmp_path: Path) -> None:
+        broken = "<w:p><w:r><w:t xml:space='preserve'>one </w:t><w:lastRenderedPageBreak/><w:t>two</w:t></w:r></w:p>"
+        inserted = "<w:p><w:r><w:br w:type='page'/></w:r></w:p>"
+        after = "<w:p><w:r><w:lastRenderedPageBreak/><w:t>three</w:t></w:r></w:p>"
+        assert page_texts(read(tmp_path, "a.docx", word(broken, inserted, after))) == ["one", "two", "three"]
+
+    def test_of_a_text_are_separated_by_form_feeds(self, tmp_path: Path) -> None:
+        document = read(tmp_path, "a.txt", b" one\n\ftwo\f\f")
+        assert document.pages == ((1, 4), (6, 9), (10, 10), (11, 11))
+        assert Document("b", "one").pages == ((0, 3),)
+
+
+def test_tables_content_controls_and_text_boxes_of_a_docx_are_read(tmp_path: Path) -> None:
+    cells = "".join(f"<w:tc><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:tc>" for text in "ab")
+    document = read(
+        tmp_path,
+        "a.docx",
+        word(
+            f"<w:tbl><w:tr>{cells}</w:tr></w:tbl>",
+            "<w:sdt><w:sdtContent><w:p><w:r><w:t>in a control</w:t></w:r></w:p></w:sdtContent></w:sdt>",
+            "<w:p><w:r><w:pict><w:txbxContent><w:p><w:r><w:t>in a box</w:t></w:r></w:p></w:txbxContent></w:pict></w:r>"
+            "</w:p>",
+            "<w:p><w:ins w:id='1'><w:r><w:t>inserted</w:t></w:r></w:ins><w:del w:id='2'><w:r><w:delText>deleted"
+            "</w:delText></w:r></w:del><w:moveFrom w:id='3'><w:r><w:t>moved</w:t></w:r></w:moveFrom></w:p>",
+        ),
+    )
+    assert document.text.split() == ["a", "b", "in", "a", "control", "in", "a", "box", "inserted"]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:`langchain-community` is being sunset:DeprecationWarning")
+def test_offsets_of_langchains_pages_become_offsets_in_the_document(tmp_path: Path) -> None:
+    from langchain_community.document_loaders import PyPDFLoader
+
+    document = read(tmp_path, "manual.pdf", pdf(LAMP, f"{LAMP} {HORN}", HORN))
+    pages = PyPDFLoader(str(tmp_path / "manual.pdf")).load()
+    splitter = RecursiveCharacterTextSplitter(chunk_size=40, chunk_overlap=0, add_start_index=True)
+    chunks = splitter.split_documents(pages)
+    data = rl.Dataset.from_dict({"When is the horn blown?": [{"doc": "manual.pdf", "page": 3}]}, documents=[document])  # type: ignore[dict-item]
+    evaluation = rl.evaluate(lambda query, k: chunks[:k], data, ks=(20,), candidates=20, match="coverage")
+    hits = evaluation.run.traces[0].stages[0].ranking.chunks
+    assert [document.text[hit.start : hit.end] for hit in hits] == [chunk.page_content for chunk in chunks]
+    covered = [hit for hit in hits if hit.start is not None and hit.start >= document.pages[2][0]]
+    assert evaluation.scores.mean("retrieve", "recall@20") == 1.0
+    assert len(covered) == 2
+    single = PyPDFLoader(str(tmp_path / "manual.pdf"), mode="single", pages_delimiter="\n\f").load()
+    assert single[0].page_content == document.text
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("a.pdf", pdf(LAMP)[:400], "found a damaged PDF"),
+        ("a.pdf", b"", "found a damaged PDF"),
+        ("a.pdf", LAMP.encode(), "found a damaged PDF"),
+        ("a.pdf", pdf(LAMP, opened_by="secret"), "found a PDF that is encrypted"),
+        ("a.docx", word(LAMP)[:4000], "found a damaged DOCX"),
+        ("a.docx", LAMP.encode(), "found a damaged DOCX"),
+        ("a.docx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), "found an encrypted DOCX, or a DOC"),
+    ],
+)
+def test_what_cannot_be_read_is_an_error_that_names_the_file(
+    tmp_path: Path, name: str, data: bytes, message: str
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    (tmp_path / "good.md").write_text(LAMP)
+    (fault,) = faults_of(tmp_path)
+    assert fault.startswith(f"{name}: {message}")
+
+
+def test_a_pdf_that_opens_without_a_password_is_read(tmp_path: Path) -> None:
+    assert read(tmp_path, "a.pdf", pdf(LAMP, opened_by="")).text == LAMP
+
+
+def test_pages_without_text_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "scan.pdf").write_bytes(pdf("", ""))
+    (tmp_path / "half.pdf").write_bytes(pdf(LAMP, "", HORN))
+    with pytest.warns(DocumentWarning) as caught:
+        (document,) = read_documents(tmp_path)
+    assert page_texts(document) == [LAMP, "", HORN]
+    said = str(caught[0].message)
+    assert "1 PDF or DOCX file has no text (was it scanned?) and was left out: scan.pdf" in said
+    assert "1 of 3 pages has no text (blank, or scanned?): half.pdf" in said
+    with pytest.raises(DatasetError, match=r"scan\.pdf: found no text on any page; was it scanned\?"):
+        read_documents(tmp_path / "scan.pdf")
+
+
+def test_a_pdf_that_had_to_be_repaired_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = pdf(LAMP, HORN)
+    (tmp_path / "a.pdf").write_bytes(re.sub(rb"startxref\n\d+", b"startxref\n7", data))
+    with pytest.warns(DocumentWarning, match=r'not quite valid, and text may be missing: a\.pdf; in a\.pdf: "'):
+        (document,) = read_documents(tmp_path)
+    assert page_texts(document) == [LAMP, HORN]
+    assert capsys.readouterr().err == ""
+
+
+class TestSize:
+    """A small file cannot fill the memory."""
+
+    def test_of_the_text_of_a_pdf(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "a.pdf").write_bytes(pdf(*[HORN * 20] * 3))
+        monkeypatch.setenv(VARIABLE, "3000")
+        (fault,) = faults_of(tmp_path)
+        assert fault.startswith("a.pdf: found more than 3,000 characters of text; expected at most 3,000 bytes")
+
+    def test_of_an_unpacked_docx(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv(VARIABLE, "16000000")
+        assert read(tmp_path, "b.docx", word(LAMP)).text == LAMP
+        (tmp_path / "a.docx").write_bytes(word("x" * 500_000))
+        (fault,) = faults_of(tmp_path)
+        assert re.match(r"a\.docx: found a DOCX that unpacks to [\d,]+ bytes, 1,\d+,\d+ of them XML", fault)
+
+    @pytest.mark.parametrize(("levels", "message"), [(11, "a damaged DOCX"), (1, "a DOCX with a document type")])
+    def test_of_entities_that_multiply(self, tmp_path: Path, levels: int, message: str) -> None:
+        entities = '<!ENTITY e0 "boom">' + "".join(
+            f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, levels + 1)
+        )
+        with (
+            zipfile.ZipFile(io.BytesIO(word(LAMP))) as given,
+            zipfile.ZipFile(tmp_path / "a.docx", "w") as archive,
+        ):
+            for name in given.namelist():
+                xml = given.read(name)
+                if name == "word/document.xml":
+                    xml = xml.replace(b"<w:document", f"<!DOCTYPE x [{entities}]><w:document".encode(), 1)
+                    xml = xml.replace(LAMP.encode(), f"&e{levels};".encode())
+                archive.writestr(name, xml)
+        (fault,) = faults_of(tmp_path)
+        assert fault.startswith(f"a.docx: found {message}")
+
+
+class TestWithoutTheExtra:
+    """pypdf or python-docx is not installed."""
+
+    @pytest.fixture(autouse=True)
+    def without(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        monkeypatch.setattr("raglift.datasets.folders.find_spec", lambda name: None)
+        monkeypatch.setitem(__import__("sys").modules, "pypdf", None)
+        (tmp_path / "a.pdf").write_bytes(pdf(LAMP))
+
+    def test_the_files_of_a_folder_are_counted_and_the_others_read(self, tmp_path: Path) -> None:
+        (tmp_path / "b.md").write_text(HORN)
+        with pytest.warns(DocumentWarning, match=r"1 of 2 files not read: 1 \*\.pdf .*'raglift\[documents\]'"):
+            assert [document.id for document in read_documents(tmp_path)] == ["b.md"]
+
+    def test_a_folder_of_nothing_else_is_an_error(self, tmp_path: Path) -> None:
+        (fault,) = faults_of(tmp_path)
+        assert "found a folder without documents; 1 of 1 file not read: 1 *.pdf" in fault
+        assert "pip install 'raglift[documents]'" in fault
+
+    def test_a_file_that_is_asked_for_needs_it(self, tmp_path: Path) -> None:
+        with pytest.raises(MissingDependency, match=r"'raglift\[documents\]'"):
+            read_documents(tmp_path / "a.pdf")
+        with pytest.raises(MissingDependency, match=r"'raglift\[documents\]'"):
+            read_documents(tmp_path, include="*.pdf")
