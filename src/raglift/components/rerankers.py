@@ -43,10 +43,10 @@ from raglift.components.models import (
 from raglift.components.truncation import (
     OVERLAP,
     Pair,
-    Part,
+    Truncated,
     can_be_windowed,
-    count_parts,
-    parts_read_by_cross_encoder,
+    count_truncated,
+    truncated_by_cross_encoder,
     windows_of,
 )
 from raglift.errors import ConfigurationError, MissingDependency, ModelError, ModelOutputError
@@ -174,18 +174,18 @@ class PairReranker(ABC):
         entries = self._used_cache().get_many(keys.values())
         return sorted(pair for pair, key in keys.items() if key not in entries)
 
-    def parts_read(self, pairs: Sequence[Pair]) -> list[Part] | None:  # noqa: ARG002
+    def find_truncated(self, pairs: Sequence[Pair]) -> list[Truncated] | None:  # noqa: ARG002
         """Return what the model reads in part of each pair; None where it cannot be known."""
         return None
 
     def read_in_part(self, queries: Sequence[str], rankings: Sequence[Ranking]) -> ReadInPart | None:
         """Return how many candidates the model reads in part; None where it cannot be known."""
         asked = [(query, [hit.chunk.text for hit in ranking]) for query, ranking in zip(queries, rankings, strict=True)]
-        parts = self.known_parts([(query, text) for query, texts in asked for text in texts])
-        return None if parts is None else count_parts(asked, parts)
+        found = self.truncated([(query, text) for query, texts in asked for text in texts])
+        return None if found is None else count_truncated(asked, found)
 
-    def known_parts(self, pairs: Sequence[Pair]) -> dict[Pair, Part] | None:
-        """Return what the model reads in part of distinct pairs, asking the cache first; what is read whole is left out.
+    def truncated(self, pairs: Sequence[Pair]) -> dict[Pair, Truncated] | None:
+        """Return what the model reads in part of distinct pairs, asking the cache first; pairs read whole are left out.
 
         None where it cannot be known: the model does not say, or is not here any more (its scores were in the cache).
         """
@@ -195,7 +195,7 @@ class PairReranker(ABC):
         missing = sorted(pair for pair, key in keys.items() if key not in entries)
         if missing:
             try:
-                found = self.parts_read(missing)
+                found = self.find_truncated(missing)
             except (ModelError, MissingDependency):
                 return None
             flags = [_NOT_KNOWN] * len(missing) if found is None else [bytes([part]) for part in found]
@@ -204,7 +204,7 @@ class PairReranker(ABC):
             entries.update(made)
         if any(entry == _NOT_KNOWN for entry in entries.values()):
             return None
-        return {pair: Part(entries[key][0]) for pair, key in keys.items() if entries[key] != b"\x00"}
+        return {pair: Truncated(entries[key][0]) for pair, key in keys.items() if entries[key] != b"\x00"}
 
     @property
     def has_known_identity(self) -> bool:
@@ -312,9 +312,9 @@ class CrossEncoderReranker(PairReranker):
         limit, rows = token_limit(model), fixed_rows(model)
         return compute_by_shape(compute, batch, self._tokens_of(batch), limit=limit, rows=rows)
 
-    def parts_read(self, pairs: Sequence[Pair]) -> list[Part] | None:
+    def find_truncated(self, pairs: Sequence[Pair]) -> list[Truncated] | None:
         """Return what the model reads in part of each pair; None where it cannot be known."""
-        return parts_read_by_cross_encoder(self._model, pairs)
+        return truncated_by_cross_encoder(self._model, pairs)
 
     def _tokens_of(self, pairs: Sequence[Pair]) -> list[int]:
         return pairs.tokens if isinstance(pairs, Counted) else pair_token_counts(self._model, pairs)
@@ -465,7 +465,7 @@ class LateInteractionReranker(PairReranker):
         with one_thread():
             return [float(greatest[pair].sum()) for pair in batch]
 
-    def parts_read(self, pairs: Sequence[Pair]) -> list[Part] | None:
+    def find_truncated(self, pairs: Sequence[Pair]) -> list[Truncated] | None:
         """Return what the model reads in part of each pair: long queries, and texts where they have no windows."""
         if not can_count_tokens(self._encoder):
             return None
@@ -477,7 +477,10 @@ class LateInteractionReranker(PairReranker):
         if not can_be_windowed(self._encoder):
             counts = self._counts([text for _, text in pairs])
             long_texts = {text for text, tokens in counts.items() if self._is_long(tokens)}
-        return [Part(Part.TEXT * (text in long_texts) | Part.QUERY * (query in long_queries)) for query, text in pairs]
+        return [
+            Truncated(Truncated.TEXT * (text in long_texts) | Truncated.QUERY * (query in long_queries))
+            for query, text in pairs
+        ]
 
     def _windows(self, text: str, tokens: int) -> Iterable[tuple[str, int]]:
         """Return the windows that a text is read in, with their tokens; the text itself where it is read at once."""

@@ -19,7 +19,7 @@ Pair = tuple[str, str]
 # What is read in part.
 
 
-class Part(IntFlag):
+class Truncated(IntFlag):
     """What of a pair is read by its beginning only."""
 
     NOTHING = 0
@@ -27,7 +27,7 @@ class Part(IntFlag):
     QUERY = 2
 
 
-def parts_read_by_cross_encoder(model: Any, pairs: Sequence[Pair]) -> list[Part] | None:
+def truncated_by_cross_encoder(model: Any, pairs: Sequence[Pair]) -> list[Truncated] | None:
     """Return what a sentence-transformers `CrossEncoder` reads in part of each pair; None where it cannot be known.
 
     A pair that is too long counts as a text read in part, whichever of the two is cut. A query counts where it alone
@@ -37,30 +37,30 @@ def parts_read_by_cross_encoder(model: Any, pairs: Sequence[Pair]) -> list[Part]
         return None
     limit = token_limit(model)
     if limit is None:
-        return [Part.NOTHING] * len(pairs)
+        return [Truncated.NOTHING] * len(pairs)
     queries = list(dict.fromkeys(query for query, _ in pairs))
     long_queries = {
         query for query, tokens in zip(queries, token_counts(model, queries), strict=True) if tokens > limit
     }
     counts = pair_token_counts(model, pairs)
     return [
-        Part(Part.TEXT * (tokens > limit) | Part.QUERY * (query in long_queries))
+        Truncated(Truncated.TEXT * (tokens > limit) | Truncated.QUERY * (query in long_queries))
         for (query, _), tokens in zip(pairs, counts, strict=True)
     ]
 
 
-def count_parts(asked: Iterable[tuple[str, Sequence[str]]], parts: Mapping[Pair, Part]) -> ReadInPart:
+def count_truncated(asked: Iterable[tuple[str, Sequence[str]]], truncated: Mapping[Pair, Truncated]) -> ReadInPart:
     """Count the candidates and the queries that were read in part.
 
     Args:
         asked: each query with the texts of its candidates.
-        parts: what was read in part of each pair; a pair that is not in it was read whole.
+        truncated: what was read in part of each pair; a pair that is not in it was read whole.
     """
-    found = [[parts.get((query, text), Part.NOTHING) for text in texts] for query, texts in asked]
+    found = [[truncated.get((query, text), Truncated.NOTHING) for text in texts] for query, texts in asked]
     return ReadInPart(
-        candidates=sum(Part.TEXT in part for row in found for part in row),
+        candidates=sum(Truncated.TEXT in part for row in found for part in row),
         of=sum(map(len, found)),
-        queries=sum(any(Part.QUERY in part for part in row) for row in found),
+        queries=sum(any(Truncated.QUERY in part for part in row) for row in found),
     )
 
 
@@ -74,8 +74,8 @@ def read_by_cross_encoder(model: Any, asked: Sequence[tuple[str, Sequence[str]]]
     if not any(base.__name__ == "CrossEncoder" for base in type(model).__mro__):
         return None
     pairs = list(dict.fromkeys((query, text) for query, texts in asked for text in texts))
-    parts = parts_read_by_cross_encoder(model, pairs)
-    return None if parts is None else count_parts(asked, dict(zip(pairs, parts, strict=True)))
+    found = truncated_by_cross_encoder(model, pairs)
+    return None if found is None else count_truncated(asked, dict(zip(pairs, found, strict=True)))
 
 
 # Windows of a long text: pieces that the model reads whole. Each is encoded as a text of its own, with the model's
