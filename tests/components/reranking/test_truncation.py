@@ -13,13 +13,14 @@ from raglift.base.cache import Cache, content_key
 from raglift.components.models import load_sentence_transformer
 from raglift.components.rerankers import CrossEncoderReranker, LateInteractionReranker
 from raglift.components.truncation import OVERLAP, Truncated, windows_of
+from raglift.errors import ModelError
 from raglift.records.documents import Chunk
 from raglift.records.rankings import Ranking, ReadInPart
 
 LIMIT = 256
 QUERY = "When is the lamp lit?"
 FILLER = "Herring were sold by the barrel on the quay of the island, and the ferry came twice a week. "
-LONG = FILLER * 40  # 881 tokens
+LONG = FILLER * 24
 END = "The lamp is lit at dusk, never later."
 WORDS = ["herring", "barrel", "quay", "ferry's", "unpronounceableness", "lamp-lighter", "...", "霧笛", "\n\n", "é"]
 
@@ -39,6 +40,7 @@ def tokens_of(model: Any, text: str) -> list[int]:
     return ids
 
 
+@pytest.mark.slow
 def test_texts_that_differ_only_after_the_limit_get_different_scores() -> None:
     reranker = LateInteractionReranker(cache=Cache(None))
     found = reranker.scores([(QUERY, LONG + FILLER), (QUERY, LONG + END)])
@@ -63,16 +65,16 @@ def test_the_score_of_a_long_text_is_maxsim_over_the_tokens_of_all_its_windows()
 
     text = LONG + END
     windows = windows_of(load_sentence_transformer("minilm", "float32"), text, LIMIT)
-    assert len(windows) >= 4
-    query = rows(QUERY)
-    expected = sum(max(float((row @ rows(window).T).max()) for window in windows) for row in query)
+    assert len(windows) == 3
+    rows_of_windows = [rows(window) for window in windows]
+    expected = sum(max(float((row @ part.T).max()) for part in rows_of_windows) for row in rows(QUERY))
     found = LateInteractionReranker(dtype="float32", cache=Cache(None)).scores([(QUERY, text)])
     assert found[QUERY, text] == pytest.approx(expected, abs=1e-4)
 
 
-@given(st.lists(st.sampled_from(WORDS), min_size=260, max_size=900), st.integers(12, LIMIT))
+@given(st.lists(st.sampled_from(WORDS), min_size=130, max_size=300), st.integers(12, LIMIT))
 def test_windows_hold_all_tokens_fit_and_overlap(model: Any, words: list[str], limit: int) -> None:
-    text = " ".join(words)
+    text = " ".join(f"{word} {number}" for number, word in enumerate(words))  # no window twice
     windows = windows_of(model, text, limit)
     assert all(len(tokens_of(model, window)) + 2 == tokens <= limit for window, tokens in windows.items())
     rebuilt: list[int] = []
@@ -127,7 +129,7 @@ def test_a_long_texts_score_depends_on_its_pair_alone(dtype: Any) -> None:
     def reranker() -> LateInteractionReranker:
         return LateInteractionReranker(dtype=dtype, cache=Cache(None))
 
-    texts = [FILLER * number + END for number in (1, 5, 10, 11, 13, 30, 90)]
+    texts = [FILLER * number + END for number in (1, 5, 11, 12, 30)]
     pairs = [(query, text) for query in (QUERY, "Who keeps the boat?") for text in texts]
     together = reranker().scores(pairs)
     assert reranker().score(pairs[::-1]) == [together[pair] for pair in pairs[::-1]]
@@ -141,10 +143,10 @@ def test_a_long_texts_score_depends_on_its_pair_alone(dtype: Any) -> None:
 
 def test_batches_of_long_texts_are_bounded_by_their_windows() -> None:
     reranker = LateInteractionReranker(cache=Cache(None))
-    pairs = [(QUERY, f"{LONG}{number}") for number in range(40)] + [(QUERY, FILLER * 800)]
+    pairs = [(QUERY, f"{LONG}{number}") for number in range(25)] + [(QUERY, FILLER * 600)]
     batches = reranker.plan(pairs)
     assert sorted(pair for batch in batches for pair in batch) == sorted(pairs)
-    assert [len(batch) for batch in batches] == [6, 6, 6, 6, 6, 6, 4, 1]
+    assert [len(batch) for batch in batches] == [12, 12, 1, 1]
 
 
 def test_a_score_of_a_raglift_that_cut_long_texts_is_not_used() -> None:
@@ -212,9 +214,15 @@ def test_what_is_counted_is_what_the_cross_encoder_does_not_read(tiny_cross_enco
         assert (scores[pair] == scores[longer]) == is_cut
 
 
-def test_a_model_that_is_gone_leaves_its_cached_scores_and_no_count(tiny_cross_encoder: Path) -> None:
+def test_a_model_that_cannot_be_loaded_leaves_its_cached_scores_and_no_count(
+    tiny_cross_encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise ModelError("gone")
+
     cache = Cache(None)
-    gone = CrossEncoderReranker("no-such/cross-encoder", cache=cache)
-    cache.put_many({content_key("score", gone.identity, "q", "text"): bytes(8)})
-    assert gone.scores([("q", "text")]) == {("q", "text"): 0.0}
-    assert read(gone, ["q"], "text") is None
+    CrossEncoderReranker(str(tiny_cross_encoder), cache=cache).scores([("who", "the lamp")])
+    monkeypatch.setattr("raglift.components.rerankers.require_reachable", refuse)
+    gone = CrossEncoderReranker(str(tiny_cross_encoder), cache=cache)
+    assert len(gone.scores([("who", "the lamp")])) == 1
+    assert read(gone, ["who"], "the lamp") is None
