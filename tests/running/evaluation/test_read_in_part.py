@@ -74,20 +74,20 @@ def test_a_query_that_is_too_long_is_noted(tiny_cross_encoder: Path) -> None:
 
 def test_a_reranker_of_ones_own_may_count_and_an_error_in_it_costs_the_count_alone(retrieved: rl.Evaluation) -> None:
     class Counts:
-        found: ReadInPart | str = ReadInPart(1, 3)
+        found: ReadInPart | None = ReadInPart(1, 3)
 
         def rerank(self, queries, rankings):
             return rankings
 
         def read_in_part(self, queries, rankings):
             assert (queries, [len(ranking) for ranking in rankings]) == ([QUERY], [3])
-            if isinstance(self.found, str):
-                raise ValueError(self.found)
+            if self.found is None:
+                raise ValueError("no tokenizer")
             return self.found
 
     counts = Counts()
     assert rl.rerank(retrieved, counts).run.stages[1].read_in_part == ReadInPart(1, 3)
-    counts.found = "no tokenizer"
+    counts.found = None
     failed = rl.rerank(retrieved, counts)
     assert failed.run.stages[1].read_in_part is None
     assert "rerank: whether it read its candidates whole is not known: ValueError: no tokenizer" in failed.notes
