@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import spearmanr
 
-from raglift import NDCG, evaluate, rerank
+from raglift import evaluate
 from raglift.adapters import chunker_by_name
 from raglift.base.batches import token_counts
 from raglift.components import (
@@ -28,7 +28,9 @@ from raglift.components import (
     load_sentence_transformer,
 )
 from raglift.datasets import load_dataset
+from raglift.metrics import NDCG
 from raglift.records import Hit, Ranking
+from raglift.running import rerank
 from raglift.running.systems import chunks_of
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import raglift as rl
 from raglift.components.rerankers import CrossEncoderReranker
 from raglift.records.rankings import ReadInPart
+from raglift.running.evaluation import rerank
 
 QUERY = "who is the keeper"
 TEXTS = ["the lamp of the island", "the keeper is on the boat " * 20, "fog " * 200]
@@ -29,7 +30,7 @@ def retrieved(data: rl.Dataset) -> rl.Evaluation:
 
 @pytest.fixture
 def evaluation(retrieved: rl.Evaluation, tiny_cross_encoder: Path) -> rl.Evaluation:
-    return rl.rerank(retrieved, str(tiny_cross_encoder))
+    return rerank(retrieved, str(tiny_cross_encoder))
 
 
 def test_rerank_and_evaluate_count_and_note_the_same(
@@ -86,9 +87,9 @@ def test_a_reranker_of_ones_own_may_count_and_an_error_in_it_costs_the_count_alo
             return self.found
 
     counts = Counts()
-    assert rl.rerank(retrieved, counts).run.stages[1].read_in_part == ReadInPart(1, 3)
+    assert rerank(retrieved, counts).run.stages[1].read_in_part == ReadInPart(1, 3)
     counts.found = None
-    failed = rl.rerank(retrieved, counts)
+    failed = rerank(retrieved, counts)
     assert failed.run.stages[1].read_in_part is None
     assert "rerank: whether it read its candidates whole is not known: ValueError: no tokenizer" in failed.notes
 
