@@ -60,7 +60,7 @@ def test_every_surface_shows_it(evaluation: rl.Evaluation, tmp_path: Path) -> No
     assert NOTE in " ".join(str(evaluation).split())
     assert NOTE in evaluation.to_markdown()
     assert NOTE in evaluation.report(tmp_path / "page.html").read_text(encoding="utf-8")
-    assert NOTE in evaluation.reranker_lift().warnings(evaluation.scores.metrics[0])
+    assert NOTE in evaluation.reranker_lift().warnings
     folder = evaluation.save(tmp_path / "run")
     done = CliRunner().invoke(app, ["rescore", str(folder), "--json"])
     assert NOTE in json.loads(done.stdout)["notes"]
