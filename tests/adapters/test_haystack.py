@@ -32,7 +32,7 @@ from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.errors import UnsupportedSystem
 from raglift.records.dataset import Dataset
 from raglift.records.documents import Chunk
-from raglift.records.rankings import Ranking
+from raglift.records.rankings import Ranking, ReadInPart
 from raglift.running.evaluation import evaluate
 
 SOURCES = {
@@ -365,6 +365,20 @@ def test_a_ranker_with_a_model_as_a_reranker_of_any_retriever(tiny_cross_encoder
     assert sorted(hit.chunk.id for hit in reranked(ranker, own)) == ["0", "1", "2"]
     assert len(reranked(ranker, own, as_deployed=True)) == 2
     assert str(tiny_cross_encoder) not in adapt_reranker(ranker)[0].system
+
+
+def test_a_ranker_counts_what_it_reads_in_part_with_what_it_puts_around_the_texts(tiny_cross_encoder: Path):
+    """The model reads 64 tokens, 3 of them its own marks and 4 the query's."""
+    texts = [" ".join(["lamp"] * number) for number in (50, 57, 58)]
+    ranking = Ranking.of((Chunk(text, id=str(n), metadata={"title": "fog horn"}), None) for n, text in enumerate(texts))
+    counts = {}
+    for name, settings in (("bare", {}), ("titled", {"meta_fields_to_embed": ["title"], "query_prefix": "what is "})):
+        (stage,) = adapt_reranker(SentenceTransformersSimilarityRanker(model=str(tiny_cross_encoder), **settings))
+        stage.reranker.rerank_one("who is the keeper", ranking)
+        counts[name] = stage.reranker.read_in_part(["who is the keeper"], [ranking])
+    assert counts == {"bare": ReadInPart(1, 3), "titled": ReadInPart(2, 3)}
+    (stage,) = adapt_reranker(LostInTheMiddleRanker())
+    assert stage.reranker.read_in_part(["who"], [ranking]) is None
 
 
 def test_a_ranker_that_sets_no_scores_gives_none_and_hands_on_the_ones_before(store):

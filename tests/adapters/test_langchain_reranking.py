@@ -10,7 +10,7 @@ from raglift.adapters.langchain_documents import chunk_of
 from raglift.components.rerankers import AsyncQueryReranker, QueryReranker
 from raglift.errors import UnsupportedSystem
 from raglift.records.documents import Chunk
-from raglift.records.rankings import Ranking
+from raglift.records.rankings import Ranking, ReadInPart
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # langchain-community announces its end at import
@@ -318,3 +318,23 @@ def test_only_what_is_asynchronous_itself_is_asked_asynchronously():
         assert isinstance(adapter, QueryReranker)
         assert len(asyncio.run(adapter.arerank_one(QUERY, CANDIDATES))) == kept
         assert asyncio.run(adapter.arerank_one(QUERY, Ranking())) == Ranking()
+
+
+def test_a_cross_encoder_counts_what_it_reads_in_part(cross_encoder):
+    """It reads 64 tokens, 3 of them its own marks and 4 the query's."""
+    texts = [" ".join(["lamp"] * number) for number in (50, 57, 58)]
+    ranking = Ranking.of((Chunk(text), None) for text in texts)
+    (stage,) = reranker_stages(CrossEncoderReranker(model=cross_encoder, top_n=2))
+    assert stage.reranker.read_in_part(["who is the keeper"], [ranking]) == ReadInPart(1, 3)
+    (other,) = reranker_stages(LongContextReorder())
+    assert other.reranker.read_in_part(["who"], [ranking]) is None
+
+
+def test_of_a_cross_encoder_that_gives_its_model_other_texts_nothing_is_known(cross_encoder):
+    class Summarizing(CrossEncoderReranker):
+        def compress_documents(self, documents, query, callbacks=None):
+            short = [Document(document.page_content[:20]) for document in documents]
+            return super().compress_documents(short, query, callbacks)
+
+    (stage,) = reranker_stages(Summarizing(model=cross_encoder))
+    assert stage.reranker.read_in_part(["who"], [Ranking.of([(Chunk("lamp " * 100), None)])]) is None

@@ -27,7 +27,7 @@ from raglift.adapters.llama_index import reranker_stages
 from raglift.adapters.llama_index_nodes import chunk_of
 from raglift.components.rerankers import AsyncQueryReranker, QueryReranker
 from raglift.records.documents import Chunk
-from raglift.records.rankings import Ranking
+from raglift.records.rankings import Ranking, ReadInPart
 
 # LlamaIndex looks for LangChain's embeddings as soon as it is given an embedding model of its own.
 pytestmark = [
@@ -85,6 +85,20 @@ def test_foreign_chunks_are_read_without_their_metadata(tiny_cross_encoder, text
 
     assert [(hit.chunk.id, hit.score) for hit in one] == [(hit.chunk.id, hit.score) for hit in other]
     assert {id(chunk) for chunk in other.chunks} == {id(chunk) for chunk in pathed.chunks}
+
+
+def test_a_cross_encoder_counts_what_it_reads_in_part_of_texts_and_metadata(tiny_cross_encoder):
+    """LlamaIndex gives it 512 tokens, 3 of them its marks and 4 the query's."""
+    postprocessor = SentenceTransformerRerank(model=str(tiny_cross_encoder), top_n=2)
+    texts = [" ".join(["lamp"] * number) for number in (400, 505, 506)]
+    bare = [NodeWithScore(node=TextNode(text=text)) for text in texts]
+    titled = [NodeWithScore(node=TextNode(text=text, metadata={"title": "fog horn"})) for text in texts]
+    (stage,) = reranker_stages(postprocessor)
+    found = [stage.reranker.read_in_part(["who is the keeper"], [ranking_of(nodes)]) for nodes in (bare, titled)]
+
+    assert found == [ReadInPart(1, 3), ReadInPart(2, 3)]
+    (other,) = reranker_stages(LongContextReorder())
+    assert other.reranker.read_in_part(["who"], [ranking_of(bare)]) is None
 
 
 def test_metadata_noted_on_a_node_is_there_for_the_next_one(nodes, tiny_cross_encoder, texts):

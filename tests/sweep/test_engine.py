@@ -269,6 +269,30 @@ def test_truncated_chunks_mark_their_cells_and_leave_them_out_of_best(tmp_path: 
     assert load_sweep_result(tmp_path / "sweep").results[0].read_in_part == 1
 
 
+def test_a_cell_whose_reranker_reads_candidates_in_part_is_marked(tiny_cross_encoder: Path, tmp_path: Path) -> None:
+    text = "The tower is ninety feet high. " + "Nothing else is known of it at all. " * 30
+    island = Dataset.from_dict(
+        {"how high is the tower": ["The tower is ninety feet high."]}, documents={"tower.md": text}
+    )
+    sweep = Sweep(
+        dataset=island,
+        chunkers=["recursive:4000/0", "recursive:100/0"],
+        retrievers=["bm25"],
+        rerankers=[str(tiny_cross_encoder)],
+        ks=(1, 3),
+        primary="ndcg@3",
+    )
+    result = run_sweep(sweep, tmp_path / "sweep", progress=False)
+    large, small = result.results
+    assert [(one.read_in_part, one.candidates_read_in_part) for one in (large, small)] == [(0, 1), (0, 0)]
+    assert (large.is_truncated, small.is_truncated) == (True, False)
+    assert result.best() is small
+    assert "✂ the reranker reads some chunks only in part" in str(result)
+    frame = result.to_frame()
+    assert frame.groupby("cell")["candidates_read_in_part"].max().to_dict() == {large.cell.name: 1, small.cell.name: 0}
+    assert load_sweep_result(tmp_path / "sweep").results[0].candidates_read_in_part == 1
+
+
 @pytest.mark.slow
 def test_stages_are_timed_one_query_at_a_time_when_asked(sweep: Sweep, tmp_path: Path) -> None:
     timed = replace(sweep, latency=2, chunkers=CHUNKERS[:1])

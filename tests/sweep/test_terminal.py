@@ -169,7 +169,7 @@ def test_truncated_cells_are_marked_and_not_the_best(measured: SweepResult) -> N
     assert f"best of those without ✂: {others[0].cell.name}" in text
     assert "left out of best unless asked (--include-truncated)" in text
     all_cut = replace(measured, results=tuple(replace(entry, read_in_part=1) for entry in measured.results))
-    assert "best: none, because every cell's embedding model reads some chunks only in part" in result_text(all_cut)
+    assert "best: none, because every cell's embedding model or reranker reads some chunks" in result_text(all_cut)
 
 
 def test_failures_are_grouped_by_reason_and_what_is_not_done_is_counted(measured: SweepResult) -> None:

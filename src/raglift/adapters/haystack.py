@@ -31,12 +31,16 @@ from raglift.adapters.haystack_components import (
     stored,
 )
 from raglift.adapters.stages import RerankStage, RetrieveStage, place_in
+from raglift.components.truncation import read_by_cross_encoder
 from raglift.errors import UnsupportedSystem
 from raglift.records.documents import Chunk
 from raglift.records.rankings import Ranking
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from raglift.adapters.stages import Stage
+    from raglift.records.rankings import ReadInPart
 
 
 DOCUMENT_KEYS = ("source_id", "doc_id", "document_id", "file_path", "file_name", "source")
@@ -379,6 +383,17 @@ class _HaystackRanker:
         component, inputs = self._asked(query, candidates)
         return self._ranking(candidates, component.run(**inputs))
 
+    def read_in_part(self, queries: Sequence[str], rankings: Sequence[Ranking]) -> ReadInPart | None:
+        """Return how many candidates a `SentenceTransformersSimilarityRanker` reads in part; None for others."""
+        ranker = self._part.component
+        if type(ranker).__name__ != "SentenceTransformersSimilarityRanker":
+            return None
+        asked = []
+        for query, ranking in zip(queries, rankings, strict=True):
+            documents = [_document_of(hit.chunk, hit.score) for hit in ranking]
+            asked.append(_similarity_inputs(ranker, query, documents))
+        return read_by_cross_encoder(getattr(ranker, "_cross_encoder", None), asked)
+
     def _asked(self, query: str, candidates: _Candidates) -> tuple[Any, dict[str, Any]]:
         part, count = self._part, len(candidates.documents)
         with self._lock:
@@ -393,6 +408,16 @@ class _HaystackRanker:
     def _ranking(self, candidates: _Candidates, outputs: Any) -> Ranking:
         component = self._part.component
         return candidates.ranking(_documents(outputs, document_outputs(component)[0], type(component).__name__))
+
+
+def _similarity_inputs(ranker: Any, query: str, documents: Sequence[Any]) -> tuple[str, list[str]]:
+    """Return the query and the texts as a `SentenceTransformersSimilarityRanker` gives them to its cross-encoder."""
+    texts = []
+    for document in documents:
+        embedded = [document.meta.get(name) for name in ranker.meta_fields_to_embed]
+        parts = [*(str(value) for value in embedded if value is not None), document.content or ""]
+        texts.append(ranker.document_prefix + ranker.embedding_separator.join(parts) + ranker.document_suffix)
+    return ranker.query_prefix + query + ranker.query_suffix, texts
 
 
 class _AsyncHaystackRanker(_HaystackRanker):

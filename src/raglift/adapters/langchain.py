@@ -15,14 +15,18 @@ from raglift.adapters.base import Adapter, finite, is_from
 from raglift.adapters.langchain_depth import children, is_wrapper, resolved, with_depth, with_room
 from raglift.adapters.langchain_documents import Candidates, chunk_of, documents_in, noted_score
 from raglift.adapters.stages import RerankStage, RetrieveStage
+from raglift.components.truncation import read_by_cross_encoder
 from raglift.errors import UnsupportedSystem
 from raglift.records.rankings import Ranking
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from langchain_core.documents import Document
 
     from raglift.adapters.stages import Stage
     from raglift.records.documents import Chunk
+    from raglift.records.rankings import ReadInPart
 
 
 _SHOWN = ("vectorstore", "model", "embeddings")
@@ -259,6 +263,16 @@ class _Reranker:
         else:
             outputs = part.transform_documents(candidates.documents)
         return candidates.ranking(documents_in(outputs, type(part).__name__))
+
+    def read_in_part(self, queries: Sequence[str], rankings: Sequence[Ranking]) -> ReadInPart | None:
+        """Return how many candidates a cross-encoder reads in part; None for another compressor."""
+        if not _runs(self._part, "compress_documents", "CrossEncoderReranker"):
+            return None
+        asked = [
+            (query, [chunk.text for chunk in ranking.chunks]) for query, ranking in zip(queries, rankings, strict=True)
+        ]
+        # `model` is a HuggingFaceCrossEncoder, whose `client` is sentence-transformers' CrossEncoder
+        return read_by_cross_encoder(getattr(self._part.model, "client", None), asked)
 
     def _with_room(self, candidates: int) -> Any:
         if self._as_deployed:

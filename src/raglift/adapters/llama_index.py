@@ -15,6 +15,7 @@ from raglift.adapters.base import Adapter, finite, is_from
 from raglift.adapters.llama_index_depth import attributes_of, deepen, definer, describe, parts_of, raise_top_n
 from raglift.adapters.llama_index_nodes import Handover, chunk_of, ranking_of
 from raglift.adapters.stages import RerankStage, RetrieveStage
+from raglift.components.truncation import read_by_cross_encoder
 from raglift.errors import UnsupportedSystem
 from raglift.records.rankings import Ranking
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from raglift.adapters.stages import Stage
     from raglift.records.documents import Chunk
+    from raglift.records.rankings import ReadInPart
 
 
 ACCEPTED = (
@@ -191,6 +193,20 @@ class LlamaIndexReranker:
         handover = Handover(ranking, self._doc_key)
         postprocessor = self._copy(len(ranking))
         return handover.ranking(postprocessor.postprocess_nodes(handover.nodes(), QueryBundle(query)))
+
+    def read_in_part(self, queries: Sequence[str], rankings: Sequence[Ranking]) -> ReadInPart | None:
+        """Return how many candidates a `SentenceTransformerRerank` reads in part; None for another postprocessor."""
+        from llama_index.core.schema import MetadataMode
+
+        reranks = definer(self._postprocessor, "_postprocess_nodes")
+        if reranks is None or reranks.__name__ != "SentenceTransformerRerank":
+            return None
+        asked = [
+            # It reads the metadata as well
+            (query, [node.node.get_content(MetadataMode.EMBED) for node in Handover(ranking, self._doc_key).nodes()])
+            for query, ranking in zip(queries, rankings, strict=True)
+        ]
+        return read_by_cross_encoder(getattr(self._postprocessor, "_model", None), asked)
 
     def _copy(self, candidates: int) -> Any:
         n = 0 if self._as_deployed else candidates

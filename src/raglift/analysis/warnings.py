@@ -71,7 +71,7 @@ def few_queries(n: int) -> list[str]:
 
 
 def read_in_part(evaluation: EvaluationRecord) -> list[str]:
-    """Return the evaluation's own notes of chunks that the embedding model did not read to their end."""
+    """Return the evaluation's own notes of what the embedding model or a reranker did not read to the end."""
     return [note for note in evaluation.notes if _READ_IN_PART in note]
 
 
@@ -102,7 +102,7 @@ def _characters(evaluation: EvaluationRecord, k: int) -> float:
 
 
 def _cut_chunks(systems: Mapping[str, EvaluationRecord]) -> list[str]:
-    """Pass on notes of systems about truncated chunks, each distinct note once."""
+    """Pass on notes of systems about what their models truncated, each distinct note once."""
     by_note: dict[str, list[str]] = {}
     for name, evaluation in systems.items():
         for note in read_in_part(evaluation):

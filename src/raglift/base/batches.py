@@ -169,21 +169,38 @@ def can_be_padded(model: Any) -> bool:
 
     Not so: static models; those whose texts go through a chat template; those saved with their own ways to pad or cut.
     """
+    if not can_count_tokens(model):
+        return False
+    module = model[0]
+    own = (module.query_length, module.document_length, module.query_expansion)
+    return not any(own) and module.tokenizer.pad_token is not None
+
+
+def can_count_tokens(model: Any) -> bool:
+    """Whether the tokens that a sentence-transformers model makes of a text are those of its tokenizer.
+
+    Not so: static models; those whose texts go through a chat template; those saved with settings of their own for
+    their tokenizer.
+    """
     from sentence_transformers.base.modules import Transformer
 
     module = model[0]
     if not isinstance(module, Transformer) or "text" not in module.modality_config:
         return False
-    own = (module.processing_kwargs, module.query_length, module.document_length, module.query_expansion)
-    if "message" in module.modality_config or any(own):
-        return False
-    return callable(module.tokenizer) and module.tokenizer.pad_token is not None
+    return "message" not in module.modality_config and not module.processing_kwargs and callable(module.tokenizer)
 
 
-def token_limit(model: Any) -> int | None:
-    """Return how many tokens the model reads; None for any number."""
-    limit: int | None = model.max_seq_length
-    return limit
+def token_limit(model: Any, kind: Literal["document", "query"] | None = None) -> int | None:
+    """Return how many tokens the model reads; None for any number.
+
+    Args:
+        model: a sentence-transformers model.
+        kind: of documents or of queries, where the model may have a smaller limit for them.
+    """
+    limits = [model.max_seq_length]
+    if kind is not None:
+        limits.append(getattr(model[0], f"{kind}_length", None))
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def prompt_of(model: Any, kind: Literal["document", "query"]) -> str:
@@ -207,3 +224,20 @@ def token_counts(model: Any, texts: Sequence[str], prompt: str = "", *, marks: b
     given = [prompt + text for text in texts] if prompt else list(texts)
     ids = model.tokenizer(given, truncation=False, add_special_tokens=marks, verbose=False)["input_ids"]
     return [len(tokens) for tokens in ids]
+
+
+def pair_token_counts(model: Any, pairs: Sequence[tuple[str, str]]) -> list[int]:
+    """Return how many tokens each pair of a query and a text has for a cross-encoder, uncut, its marks included.
+
+    Each distinct query and text is counted once.
+
+    Args:
+        model: a sentence-transformers `CrossEncoder` whose tokens can be counted.
+        pairs: any number of pairs.
+    """
+    queries, texts = ([*dict.fromkeys(pair[side] for pair in pairs)] for side in (0, 1))
+    prompt = model.prompts.get(model.default_prompt_name) or ""
+    of_queries = dict(zip(queries, token_counts(model, queries, prompt, marks=False), strict=True))
+    of_texts = dict(zip(texts, token_counts(model, texts, marks=False), strict=True))
+    marks = model.tokenizer.num_special_tokens_to_add(pair=True)
+    return [of_queries[query] + of_texts[text] + marks for query, text in pairs]

@@ -265,7 +265,10 @@ def report(
     confidence: Annotated[float | None, typer.Option(help="How often intervals hold the true value; 0.95.")] = None,
     hold_out: HoldOut = False,
     include_truncated: Annotated[
-        bool, typer.Option(help="Of a sweep: also compare cells whose embedding model reads some chunks only in part.")
+        bool,
+        typer.Option(
+            help="Of a sweep: also compare cells whose embedding model or reranker reads some chunks only in part."
+        ),
     ] = False,
     overwrite: Annotated[
         bool, typer.Option(help="Replace a file that is already there; an HTML report is replaced in any case.")
@@ -365,7 +368,8 @@ def sweep(
     engine: Annotated[str, typer.Option(help="local, or ray for a Ray cluster.")] = "local",
     address: Annotated[str | None, typer.Option(help="Of the Ray cluster; else Ray starts on this machine.")] = None,
     include_truncated: Annotated[
-        bool, typer.Option(help="Let a cell be the best whose embedding model reads some chunks only in part.")
+        bool,
+        typer.Option(help="Let a cell be the best whose embedding model or reranker reads some chunks only in part."),
     ] = False,
     track: Track = None,
     track_project: TrackProject = None,

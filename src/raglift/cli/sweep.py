@@ -139,6 +139,7 @@ def _as_json(result: SweepResult, include_truncated: bool) -> dict[str, Any]:
                 "key": entry.cell.key,
                 **entry.cell.to_dict(),
                 "read_in_part": entry.read_in_part,
+                "candidates_read_in_part": entry.candidates_read_in_part,
                 "error": entry.error,
                 "metrics": [
                     {name: _plain(name, row[name]) for name in _FIGURES}

@@ -1,4 +1,4 @@
-"""Late interaction (ColBERT's MaxSim) over the token embeddings of an ordinary embedding model."""
+"""Rerankers: cross-encoders, and late interaction over the token embeddings of an ordinary embedding model."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from raglift.base.batches import (
     HERE,
+    ROWS,
     SHAPES,
     Counted,
     Workers,
     batches_by_length,
     can_be_padded,
+    can_count_tokens,
     compute_by_shape,
     counted_batches,
     fixed_rows,
+    pair_token_counts,
     token_counts,
     token_limit,
 )
@@ -37,15 +40,28 @@ from raglift.components.models import (
     require_reachable,
     resolve_dtype,
 )
-from raglift.errors import ConfigurationError, MissingDependency, ModelOutputError
+from raglift.components.truncation import (
+    OVERLAP,
+    Pair,
+    Truncated,
+    can_be_windowed,
+    count_truncated,
+    truncated_by_cross_encoder,
+    windows_of,
+)
+from raglift.errors import ConfigurationError, MissingDependency, ModelError, ModelOutputError
 from raglift.records.rankings import Hit, Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from raglift.records.rankings import ReadInPart
+
 
 # The protocols of rerankers, of one method each. A reranker that can take all queries at once implements `Reranker`; a
-# remote or framework reranker that takes one query at a time implements `QueryReranker` (or its async version).
+# remote or framework reranker that takes one query at a time implements `QueryReranker` (or its async version). One
+# that knows what its model truncates also has `read_in_part(queries, rankings)`, asked when all is reranked: it gets
+# what `rerank` gets and returns a `ReadInPart`, or None where it cannot be known.
 
 
 @runtime_checkable
@@ -77,9 +93,7 @@ class AsyncQueryReranker(Protocol):
 
 # Scores of (query, text) pairs: each distinct pair is scored once and cached.
 
-
-Pair = tuple[str, str]
-"""A query's text and a chunk's text."""
+_NOT_KNOWN = b"\xff"
 
 
 class PairReranker(ABC):
@@ -159,6 +173,38 @@ class PairReranker(ABC):
         keys = _keys(self.identity, pairs)
         entries = self._used_cache().get_many(keys.values())
         return sorted(pair for pair, key in keys.items() if key not in entries)
+
+    def find_truncated(self, pairs: Sequence[Pair]) -> list[Truncated] | None:  # noqa: ARG002
+        """Return what the model reads in part of each pair; None where it cannot be known."""
+        return None
+
+    def read_in_part(self, queries: Sequence[str], rankings: Sequence[Ranking]) -> ReadInPart | None:
+        """Return how many candidates the model reads in part; None where it cannot be known."""
+        asked = [(query, [hit.chunk.text for hit in ranking]) for query, ranking in zip(queries, rankings, strict=True)]
+        found = self.truncated([(query, text) for query, texts in asked for text in texts])
+        return None if found is None else count_truncated(asked, found)
+
+    def truncated(self, pairs: Sequence[Pair]) -> dict[Pair, Truncated] | None:
+        """Return what the model reads in part of distinct pairs, asking the cache first; pairs read whole are left out.
+
+        None where it cannot be known: the model does not say, or is not here any more (its scores were in the cache).
+        """
+        cache, identity = self._used_cache(), self.identity
+        keys = {pair: content_key("read-in-part", identity, *pair) for pair in pairs}
+        entries = cache.get_many(keys.values())
+        missing = sorted(pair for pair, key in keys.items() if key not in entries)
+        if missing:
+            try:
+                found = self.find_truncated(missing)
+            except (ModelError, MissingDependency):
+                return None
+            flags = [_NOT_KNOWN] * len(missing) if found is None else [bytes([part]) for part in found]
+            made = {keys[pair]: flag for pair, flag in zip(missing, flags, strict=True)}
+            cache.put_many(made)
+            entries.update(made)
+        if any(entry == _NOT_KNOWN for entry in entries.values()):
+            return None
+        return {pair: Truncated(entries[key][0]) for pair, key in keys.items() if entries[key] != b"\x00"}
 
     @property
     def has_known_identity(self) -> bool:
@@ -266,17 +312,12 @@ class CrossEncoderReranker(PairReranker):
         limit, rows = token_limit(model), fixed_rows(model)
         return compute_by_shape(compute, batch, self._tokens_of(batch), limit=limit, rows=rows)
 
+    def find_truncated(self, pairs: Sequence[Pair]) -> list[Truncated] | None:
+        """Return what the model reads in part of each pair; None where it cannot be known."""
+        return truncated_by_cross_encoder(self._model, pairs)
+
     def _tokens_of(self, pairs: Sequence[Pair]) -> list[int]:
-        """Return how many tokens each pair has, counting each distinct query and text once."""
-        if isinstance(pairs, Counted):
-            return pairs.tokens
-        model = self._model
-        queries, texts = (list(dict.fromkeys(side)) for side in zip(*pairs, strict=True))
-        prompt = model.prompts.get(model.default_prompt_name) or ""
-        of_queries = dict(zip(queries, token_counts(model, queries, prompt, marks=False), strict=True))
-        of_texts = dict(zip(texts, token_counts(model, texts, marks=False), strict=True))
-        marks = model.tokenizer.num_special_tokens_to_add(pair=True)
-        return [of_queries[query] + of_texts[text] + marks for query, text in pairs]
+        return pairs.tokens if isinstance(pairs, Counted) else pair_token_counts(self._model, pairs)
 
     def __getstate__(self) -> dict[str, Any]:
         """Travel as a name and settings; a model that was given as an object stays where it is.
@@ -326,6 +367,10 @@ class LateInteractionReranker(PairReranker):
     Special tokens count, as in ColBERT. A score lies in [−n, n] for a query of n tokens, so scores of different
     queries do not compare. A score depends on its pair alone: see `raglift.base.batches`.
 
+    A text that is longer than the model reads is encoded in windows that overlap, and all their tokens count: also
+    those of the special tokens of each window, and both embeddings of a token that two windows share. A query that
+    is longer counts by its beginning only.
+
     Args:
         model: `minilm` (the embedded model), a folder, or a hub id of an embedding model.
         dtype: what to compute in; `auto` is bfloat16 where the processor has it.
@@ -348,9 +393,12 @@ class LateInteractionReranker(PairReranker):
 
     @cached_property
     def identity(self) -> str:
-        """The model's name and revision, the number type, and how texts are padded; of when first asked for."""
+        """The model's name and revision, the number type, how texts are padded and how long ones are read.
+
+        Of when first asked for.
+        """
         named = identity_of(self.model, self.dtype, lambda: load_sentence_transformer(self.model, self.dtype))
-        return f"late-interaction:{named}:{SHAPES}"
+        return f"late-interaction:{named}:{SHAPES}:windows{OVERLAP}"
 
     @property
     def has_known_identity(self) -> bool:
@@ -358,13 +406,31 @@ class LateInteractionReranker(PairReranker):
         return has_known_revision(self.model)
 
     def plan(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
-        """Put all pairs on the same texts together, so that each text is encoded once; shortest texts first."""
+        """Put all pairs on the same texts together, so that each text is encoded once; shortest texts first.
+
+        A batch holds about as many windows as it would hold texts that the model reads whole.
+        """
         by_text: dict[str, list[Pair]] = {}
         for pair in pairs:
             by_text.setdefault(pair[1], []).append(pair)
         counts = self._counts([*by_text])
-        batches = counted_batches([*counts], [*counts.values()], token_limit(self._encoder))
+        short = {text: tokens for text, tokens in counts.items() if not self._is_long(tokens)}
+        batches = counted_batches([*short], [*short.values()], self._text_limit)
+        batches += self._batches_of_long({text: counts[text] for text in counts.keys() - short.keys()})
         return [_pairs_of(batch, by_text) for batch in batches]
+
+    def _batches_of_long(self, counts: Mapping[str, int]) -> list[Counted[str]]:
+        batches: list[Counted[str]] = []
+        room = 0.0
+        for tokens, text in sorted((tokens, text) for text, tokens in counts.items()):
+            windows = tokens / max((self._text_limit or tokens) - OVERLAP, 1)
+            if not batches or windows > room:
+                batches.append(Counted([], []))
+                room = ROWS
+            batches[-1].append(text)
+            batches[-1].tokens.append(tokens)
+            room -= windows
+        return batches
 
     def scores(self, pairs: Sequence[Pair], *, workers: Workers = HERE) -> dict[Pair, float]:
         """Score distinct pairs; the queries' token embeddings are kept only as long as that takes."""
@@ -377,20 +443,69 @@ class LateInteractionReranker(PairReranker):
         """Return the MaxSim of each pair."""
         texts = [text for _, text in batch]
         counts = dict(zip(texts, batch.tokens, strict=True)) if isinstance(batch, Counted) else self._counts(texts)
-        encoded = self._encoded(self._encoder.encode_document, counts)
         new = [query for query, _ in batch if query not in self._query_tokens]
-        self._query_tokens |= self._encoded(self._encoder.encode_query, self._counts(new))
-        # Pair by pair and on one thread: a product's last bits change with its size and with the number of threads
+        self._query_tokens |= self._encoded(self._encoder.encode_query, self._counts(new), self._query_limit)
+        queries: dict[str, list[str]] = {}
+        for query, text in dict.fromkeys(batch):
+            queries.setdefault(text, []).append(query)
+        windows = [(text, window, tokens) for text in queries for window, tokens in self._windows(text, counts[text])]
+        # The greatest similarity of each query token so far: however long a text is, few windows are held at a time
+        greatest: dict[Pair, Any] = {}
+        for begin in range(0, len(windows), ROWS):
+            group = windows[begin : begin + ROWS]
+            distinct = {window: tokens for _, window, tokens in group}
+            encoded = self._encoded(self._encoder.encode_document, distinct, self._text_limit)
+            # Pair by pair and on one thread: a product's last bits change with its size and with the number of threads
+            with one_thread():
+                for text, window, _ in group:
+                    for query in queries[text]:
+                        found = (self._query_tokens[query] @ encoded[window].T).amax(dim=1)
+                        before = greatest.get((query, text))
+                        greatest[query, text] = found if before is None else found.maximum(before)
         with one_thread():
-            return [_maxsim(self._query_tokens[query], encoded[text]) for query, text in batch]
+            return [float(greatest[pair].sum()) for pair in batch]
+
+    def find_truncated(self, pairs: Sequence[Pair]) -> list[Truncated] | None:
+        """Return what the model reads in part of each pair: long queries, and texts where they have no windows."""
+        if not can_count_tokens(self._encoder):
+            return None
+        limit = self._query_limit
+        long_queries = {
+            query for query, tokens in self._counts([query for query, _ in pairs]).items() if limit and tokens > limit
+        }
+        long_texts: set[str] = set()
+        if not can_be_windowed(self._encoder):
+            counts = self._counts([text for _, text in pairs])
+            long_texts = {text for text, tokens in counts.items() if self._is_long(tokens)}
+        return [
+            Truncated(Truncated.TEXT * (text in long_texts) | Truncated.QUERY * (query in long_queries))
+            for query, text in pairs
+        ]
+
+    def _windows(self, text: str, tokens: int) -> Iterable[tuple[str, int]]:
+        """Return the windows that a text is read in, with their tokens; the text itself where it is read at once."""
+        if not self._is_long(tokens) or not can_be_windowed(self._encoder):
+            return [(text, tokens)]
+        return windows_of(self._encoder, text, self._text_limit or tokens).items()
+
+    def _is_long(self, tokens: int) -> bool:
+        return self._text_limit is not None and tokens > self._text_limit
+
+    @property
+    def _text_limit(self) -> int | None:
+        return token_limit(self._encoder, "document")
+
+    @property
+    def _query_limit(self) -> int | None:
+        return token_limit(self._encoder, "query")
 
     def _counts(self, texts: Sequence[str]) -> dict[str, int]:
         distinct = list(dict.fromkeys(texts))
-        if not can_be_padded(self._encoder):
+        if not can_count_tokens(self._encoder):
             return dict.fromkeys(distinct, 0)  # each goes through the model alone, so lengths do not matter
         return dict(zip(distinct, token_counts(self._encoder, distinct), strict=True))
 
-    def _encoded(self, encode: Callable[..., Any], counts: Mapping[str, int]) -> dict[str, Any]:
+    def _encoded(self, encode: Callable[..., Any], counts: Mapping[str, int], limit: int | None) -> dict[str, Any]:
         """Return each text's token embeddings, float32 rows of unit length; in bfloat16 they are only nearly so."""
         from torch.nn.functional import normalize
 
@@ -403,7 +518,7 @@ class LateInteractionReranker(PairReranker):
         texts = list(counts)
         if not can_be_padded(self._encoder):
             return {text: compute([text], {})[0] for text in texts}
-        made = compute_by_shape(compute, texts, list(counts.values()), limit=token_limit(self._encoder), rows=None)
+        made = compute_by_shape(compute, texts, list(counts.values()), limit=limit, rows=None)
         return dict(zip(texts, made, strict=True))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -431,7 +546,3 @@ def _pairs_of(batch: Counted[str], by_text: Mapping[str, Sequence[Pair]]) -> Cou
     """Return all pairs on the texts of a batch, with the number of tokens of each one's text."""
     counted = [(pair, tokens) for text, tokens in zip(batch, batch.tokens, strict=True) for pair in by_text[text]]
     return Counted([pair for pair, _ in counted], [tokens for _, tokens in counted])
-
-
-def _maxsim(query: Any, text: Any) -> float:
-    return float((query @ text.T).amax(dim=1).sum())

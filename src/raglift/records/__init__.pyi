@@ -14,6 +14,7 @@ from .rankings import Hit as Hit
 from .rankings import IndexCost as IndexCost
 from .rankings import Inventory as Inventory
 from .rankings import Ranking as Ranking
+from .rankings import ReadInPart as ReadInPart
 from .rankings import Run as Run
 from .rankings import StageInfo as StageInfo
 from .rankings import StageLatency as StageLatency

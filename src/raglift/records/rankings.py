@@ -78,6 +78,19 @@ class Trace:
 
 
 @dataclass(frozen=True)
+class ReadInPart:
+    """How much of what it was given a reranker did not read to the end, because its model reads no more tokens."""
+
+    candidates: int
+    """How many candidates were scored by their beginning only; a cross-encoder reads a candidate together with its
+    query. A chunk counts once for each query that it is a candidate of."""
+    of: int
+    """How many candidates there were."""
+    queries: int = 0
+    """How many queries were read by their beginning only."""
+
+
+@dataclass(frozen=True)
 class StageInfo:
     """A named step of a system, as it was run."""
 
@@ -89,6 +102,8 @@ class StageInfo:
     """The parts whose depth (k or top_n) could not be set; figures at a deeper k are marked."""
     batched: bool = False
     """Whether all queries went in at once, so that seconds are shares of a batch."""
+    read_in_part: ReadInPart | None = None
+    """What a reranker did not read to the end; None for a retriever, and where it is not known."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -14,11 +14,12 @@ from raglift.matching.provenance import Provenance
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import choose_metrics
 from raglift.records.dataset import Dataset
-from raglift.records.rankings import Cost, Run, StageInfo
-from raglift.running.execution import is_batched, run_stages
+from raglift.records.rankings import Cost, Run
+from raglift.running.execution import run_stages
 from raglift.running.latency import CostMeter, OneAtATime
 from raglift.running.notes import run_notes
 from raglift.running.options import DEFAULT_KS, Config, Options, positive, spec_of
+from raglift.running.reading import stage_infos
 from raglift.running.scoring import checked_rule, evaluation_of, require_chunks, require_encoding
 
 if TYPE_CHECKING:
@@ -67,8 +68,8 @@ def rerank(
     # Chunks were checked when they were retrieved, and rerankers return the chunks that they are given
     provenance = Provenance(replace(dataset, documents=()))
     traces = run_stages(stages, dataset.queries, run.spec["candidates"], policy, provenance, after=run.traces)
-    infos = tuple(StageInfo(s.name, s.system, s.depth_fixed, is_batched(s)) for s in stages)
-    notes = (*run.notes, *run_notes(stages, provenance))
+    infos, reading = stage_infos(stages, dataset.queries, traces)
+    notes = (*run.notes, *run_notes(stages, provenance), *reading)
     made = Run((*run.stages, *infos), traces, run.spec, notes, run.inventory, _index_alone(run.cost))
     rule = MatchRule(**run.spec["match"])
     counter = evaluation.match_table[0].counter if evaluation.match_table else TokenCounts()
@@ -143,8 +144,8 @@ def evaluate(
     meter = CostMeter(alone, dataset.queries, timed)
     meter.warm_up()
     traces = run_stages(stages, dataset.queries, depth, policy, provenance, watch=meter.watch)
-    infos = tuple(StageInfo(s.name, s.system, s.depth_fixed, is_batched(s)) for s in stages)
-    notes = [*dataset.resolution.notes, *run_notes(stages, provenance)]
+    infos, reading = stage_infos(stages, dataset.queries, traces)
+    notes = [*dataset.resolution.notes, *run_notes(stages, provenance), *reading]
     batched = [info.name for info in infos if info.batched]
     if config.timeout is not None and batched:
         notes.append(f"{', '.join(batched)}: takes all queries at once, so the timeout of one query does not apply")

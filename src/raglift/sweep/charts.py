@@ -146,8 +146,8 @@ def _mark(square: _Square, metric: Metric, top: float, best: CellResult | None, 
         why = "failed: " + plain(one.error) if one.error else "no query counts"
         return place | {"v": None, "t": "–", "i": None, "n": plain(one.cell.name), "w": why}
     told = figure(metric, square.value)
-    signs = [_BEST] * (one is best) + [_CUT] * bool(one.read_in_part)
-    cut = ", reads some chunks only in part" if one.read_in_part else ""
+    signs = [_BEST] * (one is best) + [_CUT] * one.is_truncated
+    cut = ", reads some chunks only in part" if one.is_truncated else ""
     ink = "#ffffff" if share(square.value) < _DARK else "#000000"
     return place | {
         "v": square.value,
@@ -205,13 +205,13 @@ class SweepPlots:
     ) -> alt.LayerChart:
         """Return the cells' means as a map, a block for each combination of the other parts.
 
-        ★ marks the best cell, ✂ those whose embedding model truncates some chunks, and – those that failed.
+        ★ marks the best cell, ✂ those whose embedding model or reranker truncates some chunks, and – those that failed.
 
         Args:
             metric: what to look at, after the last stage; by default the primary metric.
             x: the part that differs from left to right: `chunker`, `embedding`, `retriever`, `reranker` or `system`.
             y: the part that differs from row to row.
-            include_truncated: ★ may also mark a cell whose embedding model truncates some chunks.
+            include_truncated: ★ may also mark a cell whose embedding model or reranker truncates some chunks.
 
         Raises:
             ConfigurationError: no such part, twice the same, a metric that was not scored, or no finished cell.
@@ -228,7 +228,7 @@ class SweepPlots:
 
         Args:
             metric: what to look at; by default the primary metric.
-            include_truncated: also show cells whose embedding model truncates some chunks.
+            include_truncated: also show cells whose embedding model or reranker truncates some chunks.
 
         Raises:
             ConfigurationError: the metric was not scored, or fewer than two cells are left.
@@ -243,7 +243,7 @@ class SweepPlots:
         Args:
             metric: what to look at; by default the primary metric.
             baseline: the name or key of a cell; by default the first measured.
-            include_truncated: also show cells whose embedding model truncates some chunks.
+            include_truncated: also show cells whose embedding model or reranker truncates some chunks.
 
         Raises:
             ConfigurationError: the metric was not scored, no such cell, or fewer than two cells are left.
@@ -264,7 +264,7 @@ class SweepPlots:
             quality: more is better; by default the primary metric.
             cost: less is better: one of those of `Comparison.pareto`.
             known: costs that you know, by name, then by the cell's name.
-            include_truncated: also show cells whose embedding model truncates some chunks.
+            include_truncated: also show cells whose embedding model or reranker truncates some chunks.
 
         Raises:
             ConfigurationError: a cost that does not exist, or that is known of no cell; or fewer than two cells.

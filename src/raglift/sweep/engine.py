@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from raglift.components.embedding import Embedder
-    from raglift.components.rerankers import Pair
+    from raglift.components.truncation import Pair, Truncated
     from raglift.records.metric import Metric
     from raglift.results.evaluation import Evaluation
     from raglift.sweep.specification.record import Sweep
@@ -224,8 +224,9 @@ class Engine:
             reranker = self.parts.reranker(name)
             with self._course.taking(scoring_label(name), len(pairs)):
                 scores = score_pairs(reranker, pairs, self.workers)
+                truncated = reranker.truncated(sorted(pairs))
             with self._course.taking(measuring_label(name)):
-                items = self._measurements(name, alive, scores)
+                items = self._measurements(name, alive, scores, truncated)
                 for item, outcome in self.workers.map(partial(measure, self.parts.dataset), items, lost):
                     self._settle(item.cell, outcome, item.source.run.spec.get("sweep", {}).get("read_in_part", 0))
                     self._course.advance("cells", 1)
@@ -243,10 +244,12 @@ class Engine:
                 self._fail([source], str(error))
         return pairs
 
-    def _measurements(self, name: str, cells: Sequence[Cell], scores: dict[Pair, float]) -> Iterator[Measurement]:
+    def _measurements(
+        self, name: str, cells: Sequence[Cell], scores: dict[Pair, float], truncated: dict[Pair, Truncated] | None
+    ) -> Iterator[Measurement]:
         title = self.parts.reranker_title(name)
         for cell in cells:
-            yield measurement(cell, self._evaluation(source_of(cell)), title, scores)
+            yield measurement(cell, self._evaluation(source_of(cell)), title, scores, truncated)
 
     def _time(self) -> None:
         """Time the cells' stages, here and one query at a time: what was shared above was not done for one query."""

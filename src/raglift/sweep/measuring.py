@@ -17,6 +17,7 @@ from raglift.base.display import describe_error
 from raglift.components.embedding import build_index
 from raglift.components.rerankers import PairReranker, sorted_by_score
 from raglift.components.retrievers import BM25Retriever, DenseRetriever, HybridRetriever, RetrieverSpec
+from raglift.components.truncation import count_truncated
 from raglift.errors import CacheError, ConfigurationError, ModelOutputError
 from raglift.matching.provenance import Provenance
 from raglift.records.dataset import Dataset
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
     from raglift.adapters.stages import RerankStage, Stage
     from raglift.base.batches import Workers
     from raglift.components.embedding import Embedder
-    from raglift.components.rerankers import Pair
+    from raglift.components.truncation import Pair, Truncated
     from raglift.records.documents import Chunk
+    from raglift.records.rankings import ReadInPart
     from raglift.results.evaluation import Evaluation
     from raglift.sweep.specification.record import Sweep
 
@@ -76,11 +78,15 @@ class KnownScores:
     Args:
         identity: what gave the scores.
         known: the score of each pair that it will be asked for.
+        truncated: what was read in part of pairs; None where it is not known.
     """
 
-    def __init__(self, identity: str, known: Mapping[Pair, float]) -> None:
+    def __init__(
+        self, identity: str, known: Mapping[Pair, float], truncated: Mapping[Pair, Truncated] | None = None
+    ) -> None:
         self._identity = identity
         self._known = known
+        self._truncated = truncated
 
     def __str__(self) -> str:
         return self._identity
@@ -95,6 +101,13 @@ class KnownScores:
             sorted_by_score(ranking, [self._score(query, chunk.text) for chunk in ranking.chunks])
             for query, ranking in zip(queries, rankings, strict=True)
         ]
+
+    def read_in_part(self, queries: Sequence[str], rankings: Sequence[Ranking]) -> ReadInPart | None:
+        """Return how many candidates were read in part; None where it is not known."""
+        asked = [
+            (query, [chunk.text for chunk in ranking.chunks]) for query, ranking in zip(queries, rankings, strict=True)
+        ]
+        return None if self._truncated is None else count_truncated(asked, self._truncated)
 
     def _score(self, query: str, text: str) -> float:
         score = self._known.get((query, text))
@@ -242,6 +255,8 @@ class Measurement:
     """What gave the scores, for people."""
     scores: Mapping[Pair, float]
     """Of every candidate."""
+    truncated: Mapping[Pair, Truncated] | None = None
+    """What the reranker read in part of them; None where it is not known."""
 
 
 def evaluated(system: Any, sweep: Sweep, dataset: Dataset, *, progress: bool | None) -> Evaluation:
@@ -316,17 +331,27 @@ def candidate_pairs(evaluation: Evaluation) -> set[Pair]:
     }
 
 
-def measurement(cell: Cell, source: Evaluation, reranker: str, scores: Mapping[Pair, float]) -> Measurement:
+def measurement(
+    cell: Cell,
+    source: Evaluation,
+    reranker: str,
+    scores: Mapping[Pair, float],
+    truncated: Mapping[Pair, Truncated] | None,
+) -> Measurement:
     """Return what it takes to measure a cell, without the dataset."""
-    known = {pair: scores[pair] for pair in candidate_pairs(source) if pair in scores}
-    return Measurement(cell, replace(source, dataset=_bare(source.dataset)), reranker, known)
+    pairs = candidate_pairs(source)
+    known = {pair: scores[pair] for pair in pairs if pair in scores}
+    own = None if truncated is None else {pair: truncated[pair] for pair in pairs if pair in truncated}
+    return Measurement(cell, replace(source, dataset=_bare(source.dataset)), reranker, known, own)
 
 
 def measure(dataset: Dataset, item: Measurement) -> Outcome:
     """Rerank a cell's candidates by their scores, match, and score."""
     source = replace(item.source, dataset=dataset)
     try:
-        evaluation = rerank(source, KnownScores(item.reranker, item.scores), policy=Policy(progress=False))
+        evaluation = rerank(
+            source, KnownScores(item.reranker, item.scores, item.truncated), policy=Policy(progress=False)
+        )
     except Exception as error:  # noqa: BLE001 — what fails here fails one cell, not the sweep
         return Outcome(error=describe_error(error))
     return Outcome(replace(evaluation, dataset=_bare(dataset)))

@@ -60,8 +60,8 @@ def sweep_document(result: SweepResultRecord, *, baseline: str | None = None, in
     Args:
         result: what a sweep found.
         baseline: the name or key of the cell that the others are compared with; by default the first measured.
-        include_truncated: also compare cells whose embedding model truncates some chunks. They are compared in any case
-            where fewer than two others are measured.
+        include_truncated: also compare cells whose embedding model or reranker truncates some chunks. They are
+            compared in any case where fewer than two others are measured.
 
     Raises:
         ConfigurationError: no cell is measured, or the baseline is none of those that are compared.
@@ -71,7 +71,7 @@ def sweep_document(result: SweepResultRecord, *, baseline: str | None = None, in
         raise ConfigurationError(f"report: found no measured cell in {result.folder}; expected at least one{reason}")
     if len(result.finished) == 1:
         return _one_cell(result)
-    whole = sum(not entry.read_in_part for entry in result.finished)
+    whole = sum(not entry.is_truncated for entry in result.finished)
     include_truncated = include_truncated or whole < _FEW
     comparison = compared(result, baseline, include_truncated=include_truncated)
     shown = _shown(comparison)
@@ -175,7 +175,7 @@ def _warnings(result: SweepResultRecord, comparison: Comparison) -> list[str]:
     left_out = len(result.finished) - len(comparison.names)
     if not left_out:
         return _unmeasured(result)
-    why = "because the embedding model reads some of their chunks only in part"
+    why = "because the embedding model or the reranker reads some of their chunks only in part"
     told = f"{_CUT} {counted(left_out, 'cell')} left out of the comparison, {why}; include_truncated=True "
     return [*_unmeasured(result), f"{told}(--include-truncated) compares them too"]
 
@@ -193,15 +193,16 @@ def _cells_section(result: SweepResultRecord, comparison: Comparison) -> Section
     columns = ("cell", f"{mean_title(result.primary)} [{percent}]", f"difference [{percent}]", "p (Holm)", "")
     rows = tuple(row_of(_cell_row(entry, called[entry.cell.name], comparison)) for entry in result.ranked)
     table = Table("Every measured cell, best first", columns, rows, text_columns=(0, 4))
-    marks = [f"{_CUT} The embedding model reads some chunks only in part, so these cells measure the cut as well."]
-    cut = any(entry.read_in_part for entry in result.finished)
+    why = "The embedding model or the reranker reads some chunks only in part"
+    marks = [f"{_CUT} {why}, so these cells measure the cut as well."]
+    cut = any(entry.is_truncated for entry in result.finished)
     return Section("Every cell", (f"The baseline is {comparison.baseline}.", *(marks if cut else [])), (table,))
 
 
 def _cell_row(entry: CellResult, name: str, comparison: Comparison) -> list[Cell | str]:
     evaluation, metric = entry.evaluation, comparison.primary
     assert evaluation is not None  # noqa: S101 — a measured cell
-    cells: list[Cell | str] = [f"{name} {_CUT}" if entry.read_in_part else name]
+    cells: list[Cell | str] = [f"{name} {_CUT}" if entry.is_truncated else name]
     values = evaluation.scores.of(evaluation.after, metric)
     interval = interval_of(metric, values, comparison.method.confidence)
     mark = TRUNCATED * evaluation.is_truncated(evaluation.after, metric)
@@ -225,7 +226,8 @@ def _map_sections(result: SweepResultRecord, *, include_truncated: bool) -> list
     x, y = ("chunker", "embedding") if {"chunker", "embedding"} <= set(varying) else varying[:2]
     name, called = mean_title(result.primary), short_names(result)
     said = "; ".join(f"{called[entry.cell.name]}: {entry.value(result.primary):.3f}" for entry in result.ranked)
-    caption = f"★ the best cell, {_CUT} one whose embedding model reads some chunks only in part, – one that failed."
+    cut = "one whose embedding model or reranker reads some chunks only in part"
+    caption = f"★ the best cell, {_CUT} {cut}, – one that failed."
     chart = SweepPlots(result).heatmap(result.primary, x=x, y=y, include_truncated=include_truncated)
     figure = Figure(f"{name} by {x} and {y}", f"{said}.", chart, caption)
     return [Section("Heat map", figures=(figure,))]
@@ -270,7 +272,7 @@ def sweep_summary(result: SweepResultRecord, *, include_truncated: bool = False)
 
     Args:
         result: what a sweep found.
-        include_truncated: also compare cells whose embedding model truncates some chunks.
+        include_truncated: also compare cells whose embedding model or reranker truncates some chunks.
     """
     comparison = _compared(result, include_truncated=include_truncated)
     table = _without_emphasis(result_table(result))

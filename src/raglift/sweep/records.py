@@ -44,6 +44,17 @@ class CellResult:
     models: Mapping[str, str] = field(default_factory=dict)
     """For each model that it names, which one that was: its identity when the cell was measured."""
 
+    @property
+    def candidates_read_in_part(self) -> int:
+        """How many candidates its rerankers read in part, as far as known; one counts once for each of its queries."""
+        stages = () if self.evaluation is None else self.evaluation.run.stages
+        return sum(stage.read_in_part.candidates for stage in stages if stage.read_in_part is not None)
+
+    @property
+    def is_truncated(self) -> bool:
+        """Whether its embedding model or a reranker truncated some chunks, so that it measures that as well."""
+        return self.read_in_part > 0 or self.candidates_read_in_part > 0
+
     def value(self, metric: Metric) -> float:
         """Return the mean of a metric after the last stage; NaN if the cell failed."""
         return float("nan") if self.evaluation is None else self.evaluation.scores.mean(self.evaluation.after, metric)
@@ -85,10 +96,10 @@ class SweepResultRecord:
         """Return the cell with the highest mean of the primary metric; None when no cell can be it.
 
         Args:
-            include_truncated: also consider cells whose embedding model truncates some chunks.
+            include_truncated: also consider cells whose embedding model or reranker truncates some chunks.
         """
         known = (result for result in self.ranked if not math.isnan(result.value(self.primary)))
-        return next((result for result in known if include_truncated or not result.read_in_part), None)
+        return next((result for result in known if include_truncated or not result.is_truncated), None)
 
     @property
     def label_sources(self) -> LabelSources:
@@ -131,7 +142,7 @@ class SweepResultRecord:
         Args:
             baseline: the name or key of the cell that the others are compared with; by default the first measured.
             hold_out: pick the best on one half of the queries, and measure it on the other.
-            include_truncated: also compare cells whose embedding model truncates some chunks.
+            include_truncated: also compare cells whose embedding model or reranker truncates some chunks.
 
         Raises:
             ConfigurationError: fewer than two cells are left to compare, or the baseline is none of them.
@@ -153,7 +164,7 @@ class SweepResultRecord:
             costs: less is better; by default latency (where the sweep has `latency`) and context tokens (where they are
                 among its metrics).
             known: costs that you know, by name, then by the cell's name.
-            include_truncated: also take cells whose embedding model truncates some chunks.
+            include_truncated: also take cells whose embedding model or reranker truncates some chunks.
 
         Raises:
             ConfigurationError: a cost that does not exist, or that is known of no cell; or fewer than two cells.
@@ -161,7 +172,10 @@ class SweepResultRecord:
         return self.compare(include_truncated=include_truncated).pareto(quality, costs, known=known)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per cell, metric and depth: parts, before, after, lift, n, truncated chunks, error."""
+        """Return one row per cell, metric and depth.
+
+        Columns: the parts of the cell, truncated chunks and candidates, error, metric, before, after, lift, n.
+        """
         import pandas as pd
 
         rows: list[dict[str, object]] = []
@@ -169,7 +183,11 @@ class SweepResultRecord:
             parts = {"cell": result.cell.name, **dict.fromkeys(("system", "chunker", "embedding", "retriever"))}
             parts |= {"reranker": NO_RERANKER, **result.cell.to_dict()}
             error = None if result.error is None else encodable(result.error)  # pandas keeps texts as UTF-8
-            parts |= {"read_in_part": result.read_in_part, "error": error}
+            parts |= {
+                "read_in_part": result.read_in_part,
+                "candidates_read_in_part": result.candidates_read_in_part,
+                "error": error,
+            }
             if result.evaluation is None:
                 rows.append(parts)
                 continue
@@ -197,15 +215,15 @@ def compare_cells(
         called: what to call cells, by their names; others keep theirs.
         baseline: the name or key of the cell that the others are compared with; by default the first measured.
         hold_out: pick the best on one half of the queries, and measure it on the other.
-        include_truncated: also compare cells whose embedding model truncates some chunks.
+        include_truncated: also compare cells whose embedding model or reranker truncates some chunks.
 
     Raises:
         ConfigurationError: fewer than two cells are left to compare, or the baseline is none of them.
     """
-    taken = [entry for entry in result.finished if include_truncated or not entry.read_in_part]
+    taken = [entry for entry in result.finished if include_truncated or not entry.is_truncated]
     if len(taken) < _FEWEST and len(result.finished) >= _FEWEST:
         raise ConfigurationError(
-            f"compare: found {len(taken)} cells whose embedding model reads every chunk to its end, of "
+            f"compare: found {len(taken)} cells whose embedding model and reranker read every chunk to its end, of "
             f"{len(result.finished)} measured; expected two or more: include_truncated=True compares the others too"
         )
     names = {entry.cell.name: called.get(entry.cell.name, entry.cell.name) for entry in taken}

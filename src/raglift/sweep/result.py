@@ -49,7 +49,7 @@ class SweepResult(Presentable, SweepResultRecord):
         Args:
             path: the file.
             baseline: the name or key of the cell that the others are compared with; by default the first measured.
-            include_truncated: also compare cells whose embedding model truncates some chunks.
+            include_truncated: also compare cells whose embedding model or reranker truncates some chunks.
             overwrite: replace a report that is already there; any other file is never replaced.
 
         Returns:
@@ -70,6 +70,6 @@ class SweepResult(Presentable, SweepResultRecord):
         """Return a summary of the sweep as GitHub's Markdown, for a pull request.
 
         Args:
-            include_truncated: also call a cell the best whose embedding model truncates some chunks.
+            include_truncated: also call a cell the best whose embedding model or reranker truncates some chunks.
         """
         return markdown_of(sweep_summary(self, include_truncated=include_truncated))

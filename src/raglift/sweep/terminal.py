@@ -19,14 +19,14 @@ from raglift.report.terminal.rendering import as_text, write
 from raglift.sweep.specification.cells import NO_RERANKER, PARTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from rich.console import Console
 
     from raglift.rendering.document import Part, Table
     from raglift.results.evaluation import Evaluation
     from raglift.sweep.planning import ChunkingPlan, EmbeddingPlan, Plan, RerankingPlan
-    from raglift.sweep.records import SweepResultRecord
+    from raglift.sweep.records import CellResult, SweepResultRecord
 
 
 _WIDTH = 120
@@ -57,7 +57,7 @@ def print_result(result: SweepResultRecord, console: Console, *, include_truncat
     Args:
         result: what a sweep found.
         console: where.
-        include_truncated: also call a cell the best whose embedding model truncates some chunks.
+        include_truncated: also call a cell the best whose embedding model or reranker truncates some chunks.
     """
     write(console, result_parts(result, include_truncated=include_truncated), wrap=False)
 
@@ -147,7 +147,7 @@ def result_table(result: SweepResultRecord) -> Table:
         if entry.evaluation is not None:
             told = entry.cell.to_dict()
             names = [told.get(part, "–") for part in parts]
-            names[0] += f" {_CUT}" if entry.read_in_part else ""
+            names[0] += f" {_CUT}" if entry.is_truncated else ""
             rows.append([*names, *(of(entry.evaluation) for of in columns.values())])
     return table_of((*parts, *columns), rows, left=range(len(parts)))
 
@@ -216,7 +216,7 @@ def result_foot(result: SweepResultRecord, *, include_truncated: bool = False, h
 
     Args:
         result: what a sweep found.
-        include_truncated: also call a cell the best whose embedding model truncates some chunks.
+        include_truncated: also call a cell the best whose embedding model or reranker truncates some chunks.
         held_out: the best was measured on queries that had no part in the choice, next to this.
     """
     yield from _best(result, include_truncated=include_truncated, held_out=held_out)
@@ -249,9 +249,16 @@ def result_foot(result: SweepResultRecord, *, include_truncated: bool = False, h
         )
 
 
+def _cutters(cut: Sequence[CellResult]) -> str:
+    """Return who reads chunks only in part in these cells, with its verb."""
+    models = "the embedding model" if any(entry.read_in_part for entry in cut) else ""
+    rerankers = "the reranker" if any(entry.candidates_read_in_part for entry in cut) else ""
+    return " or ".join(filter(None, [models, rerankers])) + " reads"
+
+
 def _best(result: SweepResultRecord, *, include_truncated: bool, held_out: bool) -> Iterator[str]:
     """Name the best cell, and print warnings."""
-    cut = [entry for entry in result.finished if entry.read_in_part]
+    cut = [entry for entry in result.finished if entry.is_truncated]
     best = result.best(include_truncated=include_truncated)
     chosen_from = len(result.finished) if include_truncated else len(result.finished) - len(cut)
     if best is not None:
@@ -260,10 +267,10 @@ def _best(result: SweepResultRecord, *, include_truncated: bool, held_out: bool)
     elif result.finished and len(cut) < len(result.finished):
         yield "best: none, because no query counts" + (f" in cells without {_CUT}" if cut else "")
     elif result.finished:
-        yield "best: none, because every cell's embedding model reads some chunks only in part"
+        yield "best: none, because every cell's embedding model or reranker reads some chunks only in part"
     if cut:
         yield (
-            f"{_CUT} the embedding model reads some chunks only in part, so these cells measure the cut as well"
+            f"{_CUT} {_cutters(cut)} some chunks only in part, so these cells measure the cut as well"
             + ("" if include_truncated else ": left out of best unless asked (--include-truncated)")
         )
     if best is None or best.evaluation is None:

@@ -281,7 +281,11 @@ def _cell_record(result: CellResult) -> Record | None:
             kind="cell", name=run_name(result.cell.name), parameters={"kind": "cell", **parts}, error=result.error
         )
     record = evaluation_record(result.evaluation, kind="cell", name=result.cell.name, page=False)
-    figures = {**record.figures, "index/chunks_read_in_part": float(result.read_in_part)}
+    figures = {
+        **record.figures,
+        "index/chunks_read_in_part": float(result.read_in_part),
+        "rerank/candidates_read_in_part": float(result.candidates_read_in_part),
+    }
     parameters = {
         name: value for name, value in record.parameters.items() if name != "sweep"
     }  # which has the parts too

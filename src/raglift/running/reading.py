@@ -1,0 +1,69 @@
+"""What the rerankers of a run did not read to the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from raglift.base.display import counted, describe_error
+from raglift.records.rankings import ReadInPart, StageInfo
+from raglift.running.execution import is_batched
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from raglift.adapters.stages import Stage
+    from raglift.records.labels import Query
+    from raglift.records.rankings import Trace
+
+
+def stage_infos(
+    stages: Sequence[Stage], queries: Sequence[Query], traces: Sequence[Trace]
+) -> tuple[tuple[StageInfo, ...], list[str]]:
+    """Return how each stage was run, and notes of what rerankers did not read to the end.
+
+    Args:
+        stages: the last stages of the traces, as they were run.
+        queries: what was asked.
+        traces: one per query, in the order of the queries.
+    """
+    infos, notes = [], []
+    for stage in stages:
+        found: ReadInPart | None = None
+        try:
+            found = _read_in_part(stage, queries, traces)
+        except Exception as error:  # noqa: BLE001 — rankings that are there are not lost because of a count
+            notes.append(f"{stage.name}: whether it read its candidates whole is not known: {describe_error(error)}")
+        infos.append(StageInfo(stage.name, stage.system, stage.depth_fixed, is_batched(stage), found))
+        notes += [] if found is None else _notes(stage.name, found)
+    return tuple(infos), notes
+
+
+def _read_in_part(stage: Stage, queries: Sequence[Query], traces: Sequence[Trace]) -> ReadInPart | None:
+    """Ask a reranker how much of its candidates it read in part, over the queries that came through it."""
+    count = getattr(getattr(stage, "reranker", None), "read_in_part", None)
+    if not callable(count):
+        return None
+    given = [
+        (query.text, before.ranking)
+        for query, trace in zip(queries, traces, strict=True)
+        for before, after in zip(trace.stages, trace.stages[1:], strict=False)
+        if after.stage == stage.name
+    ]
+    found = count([text for text, _ in given], [ranking for _, ranking in given])
+    return found if isinstance(found, ReadInPart) else None
+
+
+def _notes(name: str, found: ReadInPart) -> Iterator[str]:
+    # Both say "beginning only": by that they are shown beside the figures, as are the notes of embedding models
+    if found.candidates:
+        do, were, their = ("does", "was", "its") if found.candidates == 1 else ("do", "were", "their")
+        yield (
+            f"{name}: {found.candidates:,} of {counted(found.of, 'candidate')} {do} not fit into what the reranker "
+            f"reads and {were} scored by {their} beginning only"
+        )
+    if found.queries:
+        are, count, their = ("is", "counts", "its") if found.queries == 1 else ("are", "count", "their")
+        yield (
+            f"{name}: {counted(found.queries, 'query')} {are} longer than the reranker reads and {count} by {their} "
+            "beginning only"
+        )
