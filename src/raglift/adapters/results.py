@@ -50,7 +50,8 @@ def chunk_of_mapping(result: Mapping[Any, Any], doc_key: str | None = None) -> t
 
     Args:
         result: a mapping with `text`, `content` or `page_content`, and perhaps `id`, `doc_id`, `start` (or
-            `start_index`), `end`, `score` and `metadata` (or `meta`); or the hit of a search engine, with `_source`, `_id` and `_score`.
+            `start_index`), `end`, `score` and `metadata` (or `meta`); or the hit of a search engine, with `_source`,
+            `_id` and `_score`.
         doc_key: the key that holds the document's id: of the metadata, else of the mapping itself.
     """
     fields = _with_text(result)
