@@ -10,7 +10,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from raglift.adapters.base import is_from, never_returns
@@ -18,10 +17,10 @@ from raglift.adapters.langchain_depth import children, resolved
 from raglift.adapters.results import (
     LIST_KEYS,
     WITHOUT_ARTIFACTS,
+    documents_of_artifact,
     is_tool_message,
     lists_in,
     results_in,
-    tool_documents,
     wrapper,
 )
 from raglift.errors import UnsupportedSystem
@@ -76,7 +75,11 @@ class Asking:
 
     def listener(self) -> Any:
         """Return a new handler of callbacks that notes what retrievers return; None where that is not needed."""
-        return _listener_class()() if self.listens else None
+        if not self.listens:
+            return None
+        from raglift.adapters.langchain_calls import RetrieverCalls
+
+        return RetrieverCalls()
 
     def results(self, answer: Any, listener: Any = None) -> Any:
         """Return what an answer holds as documents, best first; of an agent, those of every call, in order.
@@ -88,15 +91,32 @@ class Asking:
             return answer
         if lists_in(answer) or not self.listens:
             return results_in(answer, self.who, _CALL)
-        messages = answer.get("messages")
-        messages = messages if isinstance(messages, Sequence) else []
-        calls = tool_documents(messages) or (listener.calls() if listener is not None else [])
-        used_tools = any(map(is_tool_message, messages)) or bool(answer.get("intermediate_steps"))
+        found = answer.get("messages")
+        messages = list(filter(is_tool_message, found)) if isinstance(found, Sequence) else []
+        calls = _calls(messages, listener)
+        used_tools = bool(messages or answer.get("intermediate_steps"))
         if calls or (self.may_be_empty and not used_tools):
             return [document for documents in calls for document in documents]
         if used_tools:
             raise UnsupportedSystem(f"{self.who} called tools that handed on no documents; {WITHOUT_ARTIFACTS}")
         return results_in(answer, self.who, _CALL)
+
+
+def _calls(messages: Sequence[Any], listener: Any) -> list[list[Any]]:
+    """Return the documents of each call of a tool that retrieved, in the order of the tools' messages.
+
+    They are the message's artifact, or else what retrievers returned inside the call. Where no message has any, as in a
+    graph whose nodes retrieve, it is what the retrievers returned that were called at all.
+    """
+    heard = {} if listener is None else listener.by_tool_call()
+    calls = []
+    for message in messages:
+        inside_it = heard.get(message.tool_call_id)
+        retrieved = inside_it.pop(0) if inside_it else None
+        documents = documents_of_artifact(message.artifact)
+        calls.append(retrieved if documents is None else documents)
+    found = [documents for documents in calls if documents is not None]
+    return found or ([] if listener is None else listener.calls())
 
 
 _MAPPING_EXPECTED = ("string indices must be integers", "'str' object has no attribute 'get'")
@@ -362,44 +382,3 @@ def graph_answers_sync(graph: Any) -> bool:
             if never_returns(getattr(type(tool), "_run", None)):
                 return False
     return True
-
-
-@cache
-def _listener_class() -> Any:
-    from langchain_core.callbacks import BaseCallbackHandler
-
-    class RetrieverCalls(BaseCallbackHandler):
-        """Notes the documents of every retriever that is called, but not of the retrievers inside one."""
-
-        run_inline = True  # so that calls are noted in their order
-
-        def __init__(self) -> None:
-            self._parents: dict[Any, Any] = {}
-            self._found: dict[Any, list[Any] | None] = {}
-
-        def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: Any, **kwargs: Any) -> None:  # noqa: ARG002
-            self._parents[run_id] = kwargs.get("parent_run_id")
-
-        def on_tool_start(self, serialized: Any, input_str: Any, *, run_id: Any, **kwargs: Any) -> None:  # noqa: ARG002
-            self._parents[run_id] = kwargs.get("parent_run_id")
-
-        def on_retriever_start(self, serialized: Any, query: Any, *, run_id: Any, **kwargs: Any) -> None:  # noqa: ARG002
-            self._parents[run_id] = kwargs.get("parent_run_id")
-            self._found[run_id] = None
-
-        def on_retriever_end(self, documents: Any, *, run_id: Any, **kwargs: Any) -> None:  # noqa: ARG002
-            self._found[run_id] = list(documents)
-
-        def calls(self) -> list[list[Any]]:
-            """Return the documents of each call, in the order in which the calls were begun."""
-            return [
-                found for run_id, found in self._found.items() if found is not None and not self._in_retriever(run_id)
-            ]
-
-        def _in_retriever(self, run_id: Any) -> bool:
-            parent = self._parents.get(run_id)
-            while parent is not None and parent not in self._found:
-                parent = self._parents.get(parent)
-            return parent is not None
-
-    return RetrieverCalls

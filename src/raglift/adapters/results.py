@@ -161,7 +161,7 @@ def _of_mapping(answer: Mapping[Any, Any], who: str, call: str) -> list[Any]:
             who, f"a {type(answer).__name__} with lists at {shown}", _taken(call, next(iter(found))), expected
         )
     if isinstance(answer.get("messages"), (list, tuple)):
-        calls = tool_documents(answer["messages"])
+        calls = _tool_documents(answer["messages"])
         if calls:
             return [document for documents in calls for document in documents]
         raise UnsupportedSystem(f"{who} returned messages without documents; {WITHOUT_ARTIFACTS}")
@@ -224,13 +224,13 @@ def _equal(value: Any, other: Any) -> bool:
     return isinstance(value, (list, tuple)) and isinstance(other, (list, tuple)) and list(value) == list(other)
 
 
-def tool_documents(messages: Sequence[Any]) -> list[list[Any]]:
+def _tool_documents(messages: Sequence[Any]) -> list[list[Any]]:
     """Return the documents that each call of a tool handed on as its artifact, in the order of the messages.
 
     Calls of tools that handed on no documents, as a calculator's, are left out.
     """
-    made = [getattr(message, "artifact", None) for message in messages if is_tool_message(message)]
-    return [documents for artifact in made if (documents := _documents_of(artifact)) is not None]
+    made = [documents_of_artifact(message.artifact) for message in messages if is_tool_message(message)]
+    return [documents for documents in made if documents is not None]
 
 
 def is_tool_message(message: Any) -> bool:
@@ -238,11 +238,11 @@ def is_tool_message(message: Any) -> bool:
     return is_from(message, "langchain_core.messages") and getattr(message, "type", None) == "tool"
 
 
-def _documents_of(artifact: Any) -> list[Any] | None:
+def documents_of_artifact(artifact: Any) -> list[Any] | None:
     """Return the documents in a tool's artifact; None if it is of another kind."""
     if isinstance(artifact, Mapping):
         found = list(lists_in(artifact).values())
-        return _documents_of(found[0]) if len(found) == 1 else None
+        return documents_of_artifact(found[0]) if len(found) == 1 else None
     if not isinstance(artifact, (list, tuple)):
         return None
     known = all(
