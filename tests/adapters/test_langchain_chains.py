@@ -342,6 +342,10 @@ class TwoQuestions(TypedDict):
     query: str
 
 
+def first_of(state):
+    return next(iter(state.values()))
+
+
 class Both(Answer):
     context: list
 
@@ -374,6 +378,11 @@ def lists_two(state):
             "system.invoke({'input': query, 'tone': …})",
         ),
         (
+            lambda bm25, model: RunnablePassthrough.assign(context=RunnableLambda(first_of) | bm25),
+            "RunnableAssign: found a mapping whose keys are not declared as the input; expected one of input, question",
+            "system.invoke({'question': query})",
+        ),
+        (
             lambda bm25, model: graph_of(lambda state: state, TwoQuestions),
             "CompiledStateGraph: found the inputs question, query; expected one of",
             "system.invoke({'question': query, 'query': …})",
@@ -399,7 +408,7 @@ def lists_two(state):
             None,
         ),
     ],
-    ids=["text", "model", "two inputs", "ambiguous", "undeclared", "other key", "two lists", "no artifact"],
+    ids=["text", "model", "two inputs", "no key", "ambiguous", "undeclared", "other key", "two lists", "no artifact"],
 )
 def test_what_cannot_be_asked_or_has_no_documents_is_refused(bm25, model, dataset, build, found, does):
     system = build(bm25, model)

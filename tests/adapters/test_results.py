@@ -50,6 +50,7 @@ def ranking_of(answer, doc_key=None, k=10):
         {"results": FOUND},
         {"hits": [{"text": text} for text in FOUND]},
         ELASTICSEARCH,
+        {"ids": [["a", "b"]], "documents": [FOUND], "metadatas": [[{"page": 1}, None]], "distances": [[0.1, 0.2]]},
         {"answer": "at noon", "context": DOCUMENTS},
         {"result": "at noon", "source_documents": [(document, 0.5) for document in DOCUMENTS]},
         {"documents": DOCUMENTS, "context": ["The keeper trims the lamp.\nThe ferry leaves at noon."]},

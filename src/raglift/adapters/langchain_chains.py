@@ -8,7 +8,7 @@ A chain that finds documents and then answers from them is opened, so that its l
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,10 +144,10 @@ def asking(runnable: Any) -> Asking:
         known = [name for name in names if name != _HISTORY]
         known = known if len(known) == 1 else [name for name in required if name != _HISTORY]
     if len(known) != 1 or set(required) - {*known, _HISTORY}:
-        shown = ", ".join(names) or "of a mapping that declares no keys"
+        shown = f"the inputs {', '.join(names)}" if names else "a mapping whose keys are not declared as the input"
         given = ", ".join(f"{name!r}: {'query' if at == 0 else '…'}" for at, name in enumerate(names or ["question"]))
         raise UnsupportedSystem(
-            f"{who}: found the inputs {shown}; expected one of {', '.join(QUESTION_KEYS)} to be all that it needs"
+            f"{who}: found {shown}; expected one of {', '.join(QUESTION_KEYS)} to be all that it needs"
             + wrapper(f'system.invoke({{{given}}})["documents"]')
         )
     return Asking(who, known[0], _HISTORY in names, agent, _may_be_empty(inner))
@@ -194,14 +194,19 @@ def _inputs(runnable: Any, inner: Any) -> tuple[Sequence[str], Sequence[str]] | 
     if isinstance(inner, BaseRetriever):
         return None
     if is_graph(inner) and (builder := getattr(inner, "builder", None)) is not None:
-        names = [name for name in builder.schemas.get(builder.input_schema, {}) if name != "__root__"]
+        names = _named(builder.schemas.get(builder.input_schema, {}))
         return (names, ()) if names else None
     if _is_chain(inner):
         return list(inner.input_keys), list(inner.input_keys)
     schema = _schema(runnable, "input")
     if schema.get("type") != "object":
         return None
-    return list(schema.get("properties", {})), list(schema.get("required", ()))
+    return _named(schema.get("properties", {})), _named(schema.get("required", ()))
+
+
+def _named(keys: Iterable[str]) -> list[str]:
+    """Return the keys that are a name, and not what pydantic calls an input of any kind."""
+    return [key for key in keys if key not in ("root", "__root__")]
 
 
 def _schema(runnable: Any, side: str) -> dict[str, Any]:

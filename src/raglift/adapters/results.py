@@ -150,6 +150,8 @@ def _unwrapped(answer: Any) -> Any:
 
 
 def _of_mapping(answer: Mapping[Any, Any], who: str, call: str) -> list[Any]:
+    if (columns := _columns_of_one_query(answer)) is not None:
+        return columns
     found = lists_in(answer)
     if len(found) == 1:
         ((_, value),) = found.items()
@@ -176,6 +178,17 @@ def _of_mapping(answer: Mapping[Any, Any], who: str, call: str) -> list[Any]:
         _taken(call, where),
         f"{_LISTED}, or one at {', '.join(LIST_KEYS)}",
     )
+
+
+def _columns_of_one_query(answer: Mapping[Any, Any]) -> list[dict[str, Any]] | None:
+    """Return what Chroma answers to one query, whose ids, documents and metadata are lists in lists; else None."""
+    lists = {key: answer.get(key) for key in ("ids", "documents", "metadatas")}
+    columns = {key: value[0] for key, value in lists.items() if isinstance(value, list) and len(value) == 1}
+    if not {"ids", "documents"} <= set(columns) or not all(isinstance(column, list) for column in columns.values()):
+        return None
+    metadata = columns.get("metadatas") or [None] * len(columns["ids"])
+    rows = zip(columns["ids"], columns["documents"], metadata, strict=False)
+    return [{"id": own, "text": text, "metadata": about} for own, text, about in rows]
 
 
 WITHOUT_ARTIFACTS = (
