@@ -15,6 +15,8 @@ from raglift.errors import QueryFailed, UnsupportedSystem
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # langchain-community announces its end at import
     from langchain.agents import create_agent
+    from langchain_classic.agents import AgentExecutor, create_tool_calling_agent
+    from langchain_classic.agents.agent import RunnableMultiActionAgent
     from langchain_classic.base_memory import BaseMemory
     from langchain_classic.chains import (
         ConversationalRetrievalChain,
@@ -35,7 +37,7 @@ from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
-from langchain_core.tools import create_retriever_tool, tool
+from langchain_core.tools import ToolException, create_retriever_tool, tool
 
 WORDS = ["old", "young", "tall", "sad", "glad", "third", "lame", "blind", "deaf"]
 LINES = [f"The {word} keeper read a letter." for word in WORDS]
@@ -274,6 +276,39 @@ def test_tools_of_ones_own_by_their_artifact_or_by_the_retriever_that_they_call(
 def test_an_agent_that_calls_no_tool_has_found_nothing(bm25):
     given = create_retriever_tool(bm25, "search", "Searches.")
     assert texts(create_agent(calling(), [given])) == []
+
+
+@tool
+def add(one: int, two: int):
+    """Add two numbers."""
+    return one + two
+
+
+@tool("search", response_format="content_and_artifact")
+def search_in_vain(query: str):
+    """Search the letters."""
+    raise ToolException("no connection")
+
+
+def test_a_call_of_another_tool_is_no_retrieval_and_one_that_fails_is_a_failure(bm25, dataset):
+    given = create_retriever_tool(bm25, "search", "Searches.")
+    sums = AIMessage("", tool_calls=[{"name": "add", "args": {"one": 1, "two": 2}, "id": "1"}])
+    adding = CallingModel(messages=iter([sums, AIMessage("3")]))
+    assert texts(create_agent(adding, [given, add])) == []
+    search_in_vain.handle_tool_error = True
+    with pytest.raises(QueryFailed, match=r"the first: retrieve: .*its tool search failed: no connection"):
+        rl.evaluate(create_agent(calling("tall keeper"), [search_in_vain]), dataset)
+
+
+def test_an_agent_executor_is_measured_by_the_retriever_that_its_tool_calls(bm25):
+    given = create_retriever_tool(bm25, "search", "Searches.")
+    prompt = ChatPromptTemplate.from_messages([("user", "{input}"), ("placeholder", "{agent_scratchpad}")])
+    for queries in (("tall keeper", "deaf keeper"), ()):
+        planner = create_tool_calling_agent(calling(*queries), [given], prompt)
+        agent = RunnableMultiActionAgent(runnable=planner, stream_runnable=False)
+        assert texts(AgentExecutor(agent=agent, tools=[given])) == [
+            document.page_content for query in queries for document in bm25.invoke(query)
+        ]
 
 
 def test_an_agent_evaluated_asks_its_model_once_a_turn(bm25, dataset):

@@ -23,7 +23,7 @@ from raglift.adapters.results import (
     results_in,
     wrapper,
 )
-from raglift.errors import UnsupportedSystem
+from raglift.errors import QueryFailed, UnsupportedSystem
 
 QUESTION_KEYS = ("input", "question", "query", "messages")
 """The keys under which a chain or graph is known to take its question."""
@@ -52,6 +52,8 @@ class Asking:
     """Whether the retrievers that it calls are listened to: an agent need not return their documents."""
     may_be_empty: bool = False
     """Whether an answer without any documents means that none were retrieved."""
+    knows_tools: bool = False
+    """Whether one of an agent's tools is known to retrieve, so that a call of another need not have retrieved."""
 
     def question(self, query: str) -> Any:
         """Return the input for a query's text."""
@@ -94,8 +96,11 @@ class Asking:
         found = answer.get("messages")
         messages = list(filter(is_tool_message, found)) if isinstance(found, Sequence) else []
         calls = _calls(messages, listener)
+        failed = next((message for message in messages if message.status == "error"), None)
+        if failed is not None and not calls:
+            raise QueryFailed(f"{self.who}: its tool {failed.name} failed: {failed.content}")
         used_tools = bool(messages or answer.get("intermediate_steps"))
-        if calls or (self.may_be_empty and not used_tools):
+        if calls or self.knows_tools or (self.may_be_empty and not used_tools):
             return [document for documents in calls for document in documents]
         if used_tools:
             raise UnsupportedSystem(f"{self.who} called tools that handed on no documents; {WITHOUT_ARTIFACTS}")
@@ -130,12 +135,24 @@ def asking(runnable: Any) -> Asking:
         UnsupportedSystem: the key of the question cannot be told, it needs more than a question, or it is declared to
             answer with something else than documents.
     """
+    from langchain_core.retrievers import BaseRetriever
+
     who, inner = type(runnable).__name__, _unbound(runnable)
+    if isinstance(inner, BaseRetriever):
+        return Asking(who)
     _refuse_text(runnable, who)
-    agent = is_graph(inner) or _is_agent_executor(inner)
-    declared = _inputs(runnable, inner)
+    key, with_history = _key(who, _inputs(runnable, inner))
+    if not is_graph(inner) and not _is_agent_executor(inner):
+        return Asking(who, key, with_history)
+    tools = _tools(inner)
+    may_be_empty = bool(tools) or _sets_documents(inner)
+    return Asking(who, key, with_history, True, may_be_empty, any(map(_is_known_to_retrieve, tools)))
+
+
+def _key(who: str, declared: tuple[Sequence[str], Sequence[str]] | None) -> tuple[str | None, bool]:
+    """Return the key of the question, None for a text alone, and whether the history of the chat goes with it."""
     if declared is None:
-        return Asking(who, listens=agent, may_be_empty=_may_be_empty(inner))
+        return None, False
     names, required = declared
     known = [name for name in QUESTION_KEYS if name in names]
     if len(known) > 1:
@@ -150,7 +167,7 @@ def asking(runnable: Any) -> Asking:
             f"{who}: found {shown}; expected one of {', '.join(QUESTION_KEYS)} to be all that it needs"
             + wrapper(f'system.invoke({{{given}}})["documents"]')
         )
-    return Asking(who, known[0], _HISTORY in names, agent, _may_be_empty(inner))
+    return known[0], _HISTORY in names
 
 
 def is_graph(runnable: Any) -> bool:
@@ -173,40 +190,25 @@ def _is_agent_executor(runnable: Any) -> bool:
     return _is_chain(runnable) and hasattr(runnable, "tools") and hasattr(runnable, "agent")
 
 
-def _may_be_empty(runnable: Any) -> bool:
-    """Whether a graph or agent may answer without having retrieved: it chooses its tools, or need not set a key."""
-    if not is_graph(runnable):
-        return _is_agent_executor(runnable)
-    builder = getattr(runnable, "builder", None)
-    outputs = getattr(builder, "schemas", {}).get(getattr(builder, "output_schema", None), {})
-    return any(name in LIST_KEYS for name in outputs) or any(
-        hasattr(part, "tools_by_name") for part in _nodes(runnable)
-    )
-
-
 # What a Runnable declares.
 
 
 def _inputs(runnable: Any, inner: Any) -> tuple[Sequence[str], Sequence[str]] | None:
     """Return the keys of a mapping that a Runnable takes, and those that it requires; None if it takes no mapping."""
-    from langchain_core.retrievers import BaseRetriever
-
-    if isinstance(inner, BaseRetriever):
-        return None
     if is_graph(inner) and (builder := getattr(inner, "builder", None)) is not None:
         names = _named(builder.schemas.get(builder.input_schema, {}))
         return (names, ()) if names else None
-    if _is_chain(inner):
+    if _is_chain(inner) and inner.input_keys:
         return list(inner.input_keys), list(inner.input_keys)
-    schema = _schema(runnable, "input")
+    schema = _schema(inner.agent.runnable if _is_agent_executor(inner) else runnable, "input")
     if schema.get("type") != "object":
         return None
     return _named(schema.get("properties", {})), _named(schema.get("required", ()))
 
 
 def _named(keys: Iterable[str]) -> list[str]:
-    """Return the keys that are a name, and not what pydantic calls an input of any kind."""
-    return [key for key in keys if key not in ("root", "__root__")]
+    """Return the keys that a caller gives: not what an agent fills in itself, nor pydantic's name of any input."""
+    return [key for key in keys if key not in ("root", "__root__", "intermediate_steps", "agent_scratchpad")]
 
 
 def _schema(runnable: Any, side: str) -> dict[str, Any]:
@@ -225,7 +227,7 @@ def _refuse_text(runnable: Any, who: str) -> None:
     from langchain_core.language_models import BaseLanguageModel
     from langchain_core.retrievers import BaseRetriever
 
-    if is_graph(_unbound(runnable)):
+    if is_graph(_unbound(runnable)):  # its answer is its state
         return
     steps = _steps(runnable)
     if not isinstance(steps[-1], BaseLanguageModel) and _schema(runnable, "output").get("type") != "string":
@@ -374,6 +376,29 @@ def _nodes(graph: Any) -> Iterator[Any]:
             yield part
             if is_graph(part):
                 yield from _nodes(part)
+
+
+def _sets_documents(graph: Any) -> bool:
+    """Whether a graph declares that documents are in its answer, which may be without them where it set none."""
+    builder = getattr(graph, "builder", None)
+    outputs = getattr(builder, "schemas", {}).get(getattr(builder, "output_schema", None), {})
+    return any(name in LIST_KEYS for name in outputs)
+
+
+def _tools(agent: Any) -> list[Any]:
+    """Return the tools that an agent, or a graph with agents inside it, may call."""
+    if not is_graph(agent):
+        return list(agent.tools)
+    return [tool for part in _nodes(agent) for tool in getattr(part, "tools_by_name", {}).values()]
+
+
+def _is_known_to_retrieve(tool: Any) -> bool:
+    """Whether a tool hands on more than its text, or was made of a retriever."""
+    if getattr(tool, "response_format", None) == "content_and_artifact":
+        return True
+    functions = (getattr(tool, "func", None), getattr(tool, "coroutine", None))
+    cells = [cell.cell_contents for function in functions for cell in getattr(function, "__closure__", None) or ()]
+    return any(is_from(value, "langchain_core.retrievers") for value in cells)
 
 
 def graph_answers_sync(graph: Any) -> bool:
