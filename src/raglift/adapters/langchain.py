@@ -196,6 +196,7 @@ class _RetrieverAdapter:
         self._doc_key = doc_key
         self._by_depth: dict[int, Any] = {}
         self._answered = False
+        self._sync_is_stub = False
         self._refusals: list[UnsupportedSystem] = []
 
     def _at_depth(self, k: int) -> Any:
@@ -267,10 +268,12 @@ def _listened_to_by(listener: Any) -> dict[str, Any]:
 class _Retriever(_RetrieverAdapter):
     def retrieve_one(self, query: str, k: int) -> Ranking:
         """Return a ranking of at most `k` hits; by the async method where the sync one is only a stub."""
-        try:
-            return self._ask(query, k)
-        except NotImplementedError:
-            return result_of(self._ask_async(query, k))
+        if not self._sync_is_stub:
+            try:
+                return self._ask(query, k)
+            except NotImplementedError:
+                self._sync_is_stub = True
+        return result_of(self._ask_async(query, k))
 
 
 class _AsyncOnlyRetriever(_RetrieverAdapter):

@@ -370,7 +370,7 @@ def without_memory(runnable: Any) -> Any:
 
 def _nodes(graph: Any) -> Iterator[Any]:
     """Return what the nodes of a graph run, and those of the graphs inside it."""
-    for node in graph.nodes.values():
+    for node in getattr(graph, "nodes", {}).values():  # a remote graph does not tell
         bound = getattr(node, "bound", node)
         for part in (bound, *getattr(bound, "steps", ())):
             yield part
