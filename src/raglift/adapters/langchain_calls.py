@@ -1,17 +1,32 @@
-"""Listens to the retrievers that a LangChain agent or graph calls; imported only when one is asked."""
+"""Listens to the retrievers that a LangChain agent or graph calls."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
-
-from langchain_core.callbacks import BaseCallbackHandler
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class RetrieverCalls(BaseCallbackHandler):
-    """Notes the documents of every retriever that is called, but not of the retrievers inside one."""
+def listener() -> RetrieverCalls:
+    """Return a new handler of LangChain's callbacks."""
+    calls: RetrieverCalls = _handler()()
+    return calls
+
+
+@cache
+def _handler() -> Any:
+    from langchain_core.callbacks import BaseCallbackHandler
+
+    return type("RetrieverCallsHandler", (RetrieverCalls, BaseCallbackHandler), {})
+
+
+class RetrieverCalls:
+    """Notes the documents of every retriever that is called, but not of the retrievers inside one.
+
+    Its methods are those of LangChain's `BaseCallbackHandler`.
+    """
 
     run_inline = True  # in the order of the calls, also where they are asynchronous
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from raglift.adapters.base import is_from, never_returns
+from raglift.adapters.langchain_calls import RetrieverCalls, listener
 from raglift.adapters.langchain_depth import children, resolved
 from raglift.adapters.results import (
     LIST_KEYS,
@@ -75,15 +76,11 @@ class Asking:
             "its input, or a mapping whose keys it declares" + wrapper('system.invoke({"question": query})')
         )
 
-    def listener(self) -> Any:
+    def listener(self) -> RetrieverCalls | None:
         """Return a new handler of callbacks that notes what retrievers return; None where that is not needed."""
-        if not self.listens:
-            return None
-        from raglift.adapters.langchain_calls import RetrieverCalls
+        return listener() if self.listens else None
 
-        return RetrieverCalls()
-
-    def results(self, answer: Any, listener: Any = None) -> Any:
+    def results(self, answer: Any, heard: RetrieverCalls | None) -> Any:
         """Return what an answer holds as documents, best first; of an agent, those of every call, in order.
 
         Raises:
@@ -95,7 +92,7 @@ class Asking:
             return results_in(answer, self.who, _CALL)
         found = answer.get("messages")
         messages = list(filter(is_tool_message, found)) if isinstance(found, Sequence) else []
-        calls = _calls(messages, listener)
+        calls = _calls(messages, heard)
         failed = next((message for message in messages if message.status == "error"), None)
         if failed is not None and not calls:
             raise QueryFailed(f"{self.who}: its tool {failed.name} failed: {failed.content}")
@@ -107,21 +104,21 @@ class Asking:
         return results_in(answer, self.who, _CALL)
 
 
-def _calls(messages: Sequence[Any], listener: Any) -> list[list[Any]]:
+def _calls(messages: Sequence[Any], heard: RetrieverCalls | None) -> list[list[Any]]:
     """Return the documents of each call of a tool that retrieved, in the order of the tools' messages.
 
     They are the message's artifact, or else what retrievers returned inside the call. Where no message has any, as in a
     graph whose nodes retrieve, it is what the retrievers returned that were called at all.
     """
-    heard = {} if listener is None else listener.by_tool_call()
+    inside_tools = {} if heard is None else heard.by_tool_call()
     calls = []
     for message in messages:
-        inside_it = heard.get(message.tool_call_id)
-        retrieved = inside_it.pop(0) if inside_it else None
+        waiting = inside_tools.get(message.tool_call_id)
+        retrieved = waiting.pop(0) if waiting else None
         documents = documents_of_artifact(message.artifact)
         calls.append(retrieved if documents is None else documents)
     found = [documents for documents in calls if documents is not None]
-    return found or ([] if listener is None else listener.calls())
+    return found or ([] if heard is None else heard.calls())
 
 
 _MAPPING_EXPECTED = ("string indices must be integers", "'str' object has no attribute 'get'")
