@@ -86,8 +86,7 @@ def _with_text(result: Mapping[Any, Any]) -> Mapping[Any, Any] | None:
 
 
 def _metadata(fields: Mapping[Any, Any]) -> dict[str, Any]:
-    found = next((fields[key] for key in ("metadata", "meta") if isinstance(fields.get(key), Mapping)), {})
-    return dict(found)
+    return next((dict(fields[key]) for key in ("metadata", "meta") if isinstance(fields.get(key), Mapping)), {})
 
 
 def _first_offset(*values: Any) -> int | None:
@@ -95,8 +94,8 @@ def _first_offset(*values: Any) -> int | None:
 
     A data frame with a gap in a column has made numbers of its integers that are none.
     """
-    numbers = (value for value in values if isinstance(value, Real) and not isinstance(value, bool))
-    return next((int(value) for value in numbers if value >= 0 and float(value).is_integer()), None)
+    numbers = (float(value) for value in values if isinstance(value, Real) and not isinstance(value, bool))
+    return next((int(number) for number in numbers if number >= 0 and number.is_integer()), None)
 
 
 def _score(value: Any) -> float | None:
