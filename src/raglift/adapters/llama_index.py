@@ -99,7 +99,7 @@ def retriever_stages(
     if isinstance(obj, CondenseQuestionChatEngine):
         return retriever_stages(vars(obj)["_query_engine"], as_deployed=as_deployed, doc_key=doc_key)
     if isinstance(obj, BaseRetriever):
-        adapter: type[_Asked] = AsyncLlamaIndexRetriever if _is_async(obj) else LlamaIndexRetriever
+        adapter: _Adapter = AsyncLlamaIndexRetriever if _is_async(obj) else LlamaIndexRetriever
         if definer(obj, "_aretrieve") is not BaseRetriever and never_returns(getattr(obj, "_retrieve", None)):
             adapter = AsyncOnlyLlamaIndexRetriever
         return [_retrieve_stage(obj, adapter, as_deployed=as_deployed, doc_key=doc_key)]
@@ -183,6 +183,9 @@ class AsyncLlamaIndexRetriever(AsyncOnlyLlamaIndexRetriever, LlamaIndexRetriever
             return result_of(self.aretrieve_one(query, k))
 
 
+_Adapter = type[LlamaIndexRetriever] | type[AsyncOnlyLlamaIndexRetriever]
+
+
 class LlamaIndexQueryEngine(LlamaIndexRetriever):
     """Asks a LlamaIndex query engine for its sources."""
 
@@ -232,7 +235,7 @@ class AsyncLlamaIndexReranker(LlamaIndexReranker):
         return handover.ranking(await postprocessor.apostprocess_nodes(handover.nodes(), QueryBundle(query)))
 
 
-def _retrieve_stage(obj: Any, adapter: type[_Asked], *, as_deployed: bool, doc_key: str | None) -> RetrieveStage:
+def _retrieve_stage(obj: Any, adapter: _Adapter, *, as_deployed: bool, doc_key: str | None) -> RetrieveStage:
     _, fixed = deepen(obj, 1, as_deployed=as_deployed)
     return RetrieveStage(adapter(obj, as_deployed=as_deployed, doc_key=doc_key), describe(obj), fixed)
 
